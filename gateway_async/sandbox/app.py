@@ -4,6 +4,7 @@ Paths are matched while they are still percent-encoded, so that an integrator id
 character. A trailing slash is optional.
 """
 
+from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -17,22 +18,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway_async.sandbox.admin import control_calls
 from gateway_async.sandbox.admin.fault_effects import with_faults
 from gateway_async.sandbox.http.errors import RefusedError, ValidationError
+from gateway_async.sandbox.http.request_log import OnRequest, with_request_log
 from gateway_async.sandbox.http.responses import error_response, json_response
 from gateway_async.sandbox.request.call import Call, read_query
 from gateway_async.sandbox.request.credentials import authenticate, extend_token
 from gateway_async.sandbox.request.expands import read_expands
 from gateway_async.sandbox.request.records import Handler
-from gateway_async.sandbox.routes import ROUTES
+from gateway_async.sandbox.routes import PAGES, POSTED_UPDATES, ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 
 __all__ = ["make_app"]
 
+_PATHS = ROUTES | PAGES
 _HANDLED = (RefusedError, ValidationError, HTTPException, ClientDisconnect, Exception)
 
 
-def make_app(gateway: Gateway) -> ASGIApp:
-    """Create the ASGI application of one gateway."""
-    routes = [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in ROUTES.items()]
+def make_app(gateway: Gateway, on_request: OnRequest | None = None) -> ASGIApp:
+    """Create the ASGI application of one gateway; `on_request` gets an entry for each request."""
+    routes = [Route(path, _endpoint(path, handlers), methods=_methods(path)) for path, handlers in _PATHS.items()]
     app = Starlette(routes=[*routes, *control_calls.ROUTES], exception_handlers=dict.fromkeys(_HANDLED, _handle_error))
     app.router.redirect_slashes = False
     app.state.gateway = gateway
@@ -43,7 +46,11 @@ def make_app(gateway: Gateway) -> ASGIApp:
         scope["path"] = scope["raw_path"].decode("ascii").rstrip("/") or "/"
         await app_with_faults(scope, receive, send)
 
-    return with_encoded_path
+    return with_request_log(with_encoded_path, on_request) if on_request else with_encoded_path
+
+
+def _methods(path: str) -> list[str]:
+    return [*_PATHS[path], *(["POST"] if path in POSTED_UPDATES else [])]
 
 
 def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
@@ -51,9 +58,12 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
         gateway = cast("Gateway", request.app.state.gateway)
         query = read_query(request)
         method = "GET" if request.method == "HEAD" else request.method
+        if method == "POST" and path in POSTED_UPDATES:
+            method = "PUT"
         caller = authenticate(gateway, f"{method} {path}", request.headers, query)
         expands = read_expands(path.split("/")[2], query.get("expand", ""))
         response = await handlers[method](Call(gateway, caller.user, query, expands, request))
+        response.headers["date"] = _http_date(gateway)
         if caller.token and response.status_code < HTTPStatus.MULTIPLE_CHOICES:
             extend_token(gateway, caller.token)
         return response
@@ -61,7 +71,18 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
     return run
 
 
-async def _handle_error(_request: Request, error: Exception) -> Response:
+def _http_date(gateway: Gateway) -> str:
+    """Return the `Date` header, by the clock that also checks timestamps."""
+    return formatdate(gateway.clock.now(), usegmt=True)
+
+
+async def _handle_error(request: Request, error: Exception) -> Response:
+    response = _error_response(error)
+    response.headers["date"] = _http_date(request.app.state.gateway)
+    return response
+
+
+def _error_response(error: Exception) -> Response:
     match error:
         case RefusedError():
             return error_response(error.status, error.message)

@@ -6,21 +6,28 @@ To add an endpoint, add a line here, a function in `handlers/` and its fields in
 from gateway_async.sandbox.handlers import (
     account_vaults,
     contacts,
+    hosted_forms,
     invoice_files,
     invoice_payments,
+    locations,
+    notes,
     paylinks,
     postback_configs,
     quick_invoices,
+    recurrings,
     router,
+    tags,
+    terminals,
     tokens,
     transaction_batches,
     transaction_updates,
     transactions,
+    users,
 )
 from gateway_async.sandbox.request.records import Handler
 from gateway_async.sandbox.simulators.faults import matches_path
 
-__all__ = ["ROUTES", "is_operation"]
+__all__ = ["PAGES", "POSTED_UPDATES", "ROUTES", "is_operation"]
 
 
 ROUTES: dict[str, dict[str, Handler]] = {
@@ -35,6 +42,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/v2/accountvaults/{id}/bininfo": {"GET": account_vaults.bin_info},
     "/v2/transactions": {"GET": transactions.get_list, "POST": transactions.create},
     "/v2/transactions/{id}": {"GET": transactions.get, "PUT": transaction_updates.update},
+    "/v2/transactions/{id}/bininfo": {"GET": transactions.bin_info},
     "/v2/transactionbatches": {"GET": transaction_batches.get_list},
     "/v2/transactionbatches/{id}": {"GET": transaction_batches.get},
     "/v2/transactionbatches/{id}/settle": {"POST": transaction_batches.settle},
@@ -58,9 +66,36 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/v2/paylinks": {"GET": paylinks.get_list, "POST": paylinks.create},
     "/v2/paylinks/{id}": {"GET": paylinks.get, "PUT": paylinks.update, "DELETE": paylinks.delete},
     "/v2/paylinks/{id}/resend": {"POST": paylinks.resend},
+    "/v2/recurrings": {"GET": recurrings.get_list, "POST": recurrings.create},
+    "/v2/recurrings/{id}": {"GET": recurrings.get, "PUT": recurrings.update, "DELETE": recurrings.delete},
+    "/v2/recurrings/{id}/skipPayment": {"POST": recurrings.skip},
+    "/v2/recurrings/{id}/deferPayment": {"POST": recurrings.defer},
+    "/v2/recurrings/{id}/placeOnHold": {"POST": recurrings.hold},
+    "/v2/recurrings/{id}/activate": {"POST": recurrings.activate},
+    "/v2/tags": {"GET": tags.get_list, "POST": tags.create},
+    "/v2/tags/{id}": {"GET": tags.get, "PUT": tags.update, "DELETE": tags.delete},
+    "/v2/notes": {"GET": notes.get_list, "POST": notes.create},
+    "/v2/notes/{id}": {"GET": notes.get, "PUT": notes.update, "DELETE": notes.delete},
+    "/v2/locations": {"GET": locations.get_list},
+    "/v2/locations/{id}": {"GET": locations.get},
+    "/v2/locationinfos": {"GET": locations.get_infos},
+    "/v2/terminals": {"GET": terminals.get_list},
+    "/v2/terminals/{id}": {"GET": terminals.get},
+    "/v2/users": {"GET": users.get_list},
+    "/v2/users/me": {"GET": users.get_self},
+    "/v2/users/{id}": {"GET": users.get},
     "/v2/routertransactions": {"POST": router.create_transaction},
     "/v2/routeraccountvaults": {"POST": router.create_account_vault},
 }
+
+POSTED_UPDATES = frozenset({"/v2/transactions/{id}"})
+"""The paths at which a POST is taken as a PUT, because some clients send it."""
+
+PAGES: dict[str, dict[str, Handler]] = {
+    "/v2/accountform": {"GET": hosted_forms.show_account_form},
+    "/v2/payform": {"GET": hosted_forms.show_payment_form},
+}
+"""The pages that a browser opens by a signed URL. They are HTML."""
 
 
 def is_operation(operation: str) -> bool:

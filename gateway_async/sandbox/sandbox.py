@@ -18,9 +18,11 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from gateway_async.sandbox.admin import actions, seed
 from gateway_async.sandbox.admin.end_of_day import EndOfDayScheduler
+from gateway_async.sandbox.admin.product_settings import change_product
 from gateway_async.sandbox.app import make_app
 from gateway_async.sandbox.handlers.invoice_files import read_file
 from gateway_async.sandbox.handlers.payment_pages import Amount
+from gateway_async.sandbox.http.request_log import OnRequest
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.http.webhook_client import WebhookClient, read_hosts
 from gateway_async.sandbox.notifications import outbox
@@ -83,6 +85,8 @@ class Sandbox:
         terminals: `auto` presents a card automatically; `manual` waits for a call to `present`.
         terminal_delay: Seconds until a card is presented automatically.
         postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
+        strict: Whether an unknown field of a request is a 422. By default it is ignored, as at a gateway, and logged.
+        on_request: Called with a `LoggedRequest` after each request, in the thread of the sandbox.
 
     Raises:
         ValueError: The terminal mode is unknown, the delay is negative or not finite, or a host is invalid.
@@ -114,11 +118,15 @@ class Sandbox:
         terminals: Mode = "auto",
         terminal_delay: float = 2.0,
         postback_hosts: Collection[str] = (),
+        strict: bool = False,
+        on_request: OnRequest | None = None,
     ) -> None:
         self._address = (host, port)
         self._data = None if data is None else str(data)
         self._terminal_options = TerminalOptions(terminals, terminal_delay)
         self._postback_hosts = read_hosts(postback_hosts)
+        self._strict = strict
+        self._on_request = on_request
         self._running: _Running | None = None
 
     def __repr__(self) -> str:
@@ -182,6 +190,17 @@ class Sandbox:
         if self._running is None:
             raise RuntimeError("The sandbox is not running.")
         return self._running
+
+    def environment(self) -> dict[str, str]:
+        """Return the `GATEWAY_*` variables of this sandbox, for programs that use `AsyncGateway.from_env()`.
+
+        Pass them to a child process, or set them in a test: `os.environ.update(sandbox.environment())`. In pytest, the
+        fixture `gateway_environment` does the latter.
+
+        Raises:
+            RuntimeError: The sandbox is not running.
+        """
+        return self.info.environment()
 
     def gateway(self, **options: "Unpack[Options]") -> "AsyncGateway":
         """Create a client that uses the credentials of this sandbox.
@@ -340,6 +359,55 @@ class Sandbox:
         """
         return self._call(actions.process_batch, batch_id, processing_status_id)
 
+    def change_product(
+        self,
+        product_transaction_id: str | None = None,
+        *,
+        allow_partial_authorization: bool | None = None,
+        auto_decline_cvv: bool | None = None,
+        auto_decline_street: bool | None = None,
+        auto_decline_zip: bool | None = None,
+        surcharge: bool | None = None,
+        ach_terminal: str | None = None,
+    ) -> Row:
+        """Change settings of a merchant account, by default the one for cards.
+
+        Args:
+            product_transaction_id: The id of the merchant account.
+            allow_partial_authorization: Whether less than the amount may be approved; on at first.
+            auto_decline_cvv: Whether a payment is declined if its CVV could not be checked; off at first.
+            auto_decline_street: Whether a payment is declined if its street does not match; off at first.
+            auto_decline_zip: Whether a payment is declined if its zip does not match; off at first.
+            surcharge: Whether a payment must name the parts of its amount; off at first.
+            ach_terminal: The number of a test terminal for bank payments, such as "1010"; "" removes it.
+
+        Returns:
+            The merchant account after the change.
+
+        Raises:
+            ValueError: The merchant account or the test terminal is unknown.
+        """
+        product_id = self.cc_product_transaction_id if product_transaction_id is None else product_transaction_id
+        checks = (auto_decline_cvv, auto_decline_street, auto_decline_zip)
+        return self._call(change_product, product_id, allow_partial_authorization, *checks, surcharge, ach_terminal)
+
+    def return_payment(self, transaction_id: str, code: str = "R01") -> Row:
+        """Let the bank return a bank payment, or correct its data.
+
+        The bank has a payment from the midnight after it was accepted.
+
+        Args:
+            transaction_id: The id of the payment.
+            code: R and two digits for a return, C for a notice of change, X for the return of a check image.
+
+        Returns:
+            The transaction after the change.
+
+        Raises:
+            ValueError: The payment or the code is unknown, or the bank does not have the payment.
+        """
+        return self._call(actions.return_payment, transaction_id, code)
+
     def outbox(self, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
         """Return the e-mails and text messages to customers, newest last.
 
@@ -462,9 +530,9 @@ class Sandbox:
         """Add a terminal and return its id."""
         return self._call(seed.add_terminal, self._current.gateway.first_location, title)
 
-    def add_location(self, name: str = "Second") -> SandboxInfo:
-        """Add a location with its own user, and return its info."""
-        return self._call(seed.add_location, self.developer_id, name)
+    def add_location(self, name: str = "Second", parent_id: str | None = None) -> SandboxInfo:
+        """Add a location with its own user, and return its info. `parent_id` is the location above it, if any."""
+        return self._call(seed.add_location, self.developer_id, name, parent_id)
 
     def add_vaults(self, count: int) -> None:
         """Store many account vaults, each with its own `account_vault_api_id`.
@@ -516,8 +584,9 @@ class Sandbox:
         stack.callback(portal.call, store.close)
         clock = Clock()
         postback_delivery = PostbackDelivery(store, clock, WebhookClient(self._postback_hosts))
-        gateway = Gateway(store, clock, Terminals(clock, self._terminal_options), postback_delivery)
-        gateway.listener = Listener(make_app(gateway), *self._address)
+        terminals = Terminals(clock, self._terminal_options)
+        gateway = Gateway(store, clock, terminals, postback_delivery, self._strict)
+        gateway.listener = Listener(make_app(gateway, self._on_request), *self._address)
         await gateway.listener.bind()
         stack.callback(portal.call, gateway.listener.close)
         stack.callback(portal.call, gateway.postback_delivery.close)

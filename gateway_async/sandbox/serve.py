@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from types import FrameType
 
+from gateway_async.sandbox.http.request_log import OnRequest
 from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.sandbox import Sandbox
 from gateway_async.sandbox.simulators.terminals import Mode
@@ -25,6 +26,8 @@ def serve(
     terminal_delay: float = 2.0,
     postback_hosts: Collection[str] = (),
     on_ready: Callable[[SandboxInfo], None] | None = None,
+    strict: bool = False,
+    on_request: OnRequest | None = None,
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM.
 
@@ -44,7 +47,7 @@ def serve(
     _allow_many_connections()
     former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with Sandbox(port, host, data, terminals, terminal_delay, postback_hosts) as sandbox:
+        with Sandbox(port, host, data, terminals, terminal_delay, postback_hosts, strict, on_request) as sandbox:
             if on_ready:
                 on_ready(sandbox.info)
             ended.wait()

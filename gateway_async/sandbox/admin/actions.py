@@ -16,7 +16,7 @@ import msgspec
 
 from gateway_async.sandbox.admin import end_of_day, seed
 from gateway_async.sandbox.admin.fault_effects import close_port
-from gateway_async.sandbox.handlers import invoice_payments, paylinks, payment_pages, transaction_batches
+from gateway_async.sandbox.handlers import bank_returns, invoice_payments, paylinks, payment_pages, transaction_batches
 from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
@@ -44,6 +44,7 @@ __all__ = [
     "present",
     "process_batch",
     "reset",
+    "return_payment",
     "terminal",
     "terminals",
     "wait_for_call",
@@ -170,6 +171,17 @@ def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) ->
     batch = _find(gateway, TRANSACTION_BATCH, batch_id)
     processed = transaction_batches.process(gateway, batch, processing_status_id)
     return _record(gateway, TRANSACTION_BATCH, processed)
+
+
+def return_payment(gateway: Gateway, transaction_id: str, code: str = "R01") -> Row:
+    """Let the bank return a bank payment, or correct its data.
+
+    Raises:
+        UnknownRecordError: The transaction is unknown.
+        ValueError: The code is unknown, or the bank does not have the payment.
+    """
+    returned = bank_returns.return_payment(gateway, _find(gateway, TRANSACTION, transaction_id), code)
+    return _record(gateway, TRANSACTION, returned)
 
 
 def _record(gateway: Gateway, table: Table, row: Row) -> Row:

@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway_async.sandbox.admin import actions, seed
+from gateway_async.sandbox.admin.product_settings import change_product
 from gateway_async.sandbox.handlers.invoice_files import read_file
 from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
 from gateway_async.sandbox.http.responses import empty_response, json_response
@@ -177,6 +178,12 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
         "POST": ControlCall(
             'Changes the status of a batch as its processor does: {"processing_status_id": 5}.', actions.process_batch
         )
+    },
+    "/_sandbox/transactions/{id}/return": {
+        "POST": ControlCall('Lets the bank return a bank payment: {"code": "R01"}.', actions.return_payment)
+    },
+    "/_sandbox/producttransactions/{id}": {
+        "POST": ControlCall('Changes settings of a merchant account: {"auto_decline_cvv": true}.', change_product)
     },
     "/_sandbox/outbox": {
         "GET": ControlCall(

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 
+from gateway_async.sandbox.handlers.recurring_runs import days_with_charges, run_charges
 from gateway_async.sandbox.handlers.transaction_batches import advance_bank_payments, settle_open_batches
 from gateway_async.sandbox.notifications import reminders
 from gateway_async.sandbox.notifications.messages import notify_about_invoice
@@ -19,7 +20,11 @@ from gateway_async.sandbox.state_machines.transactions import State
 
 __all__ = ["JOBS", "EndOfDayScheduler", "skip_to_today"]
 
-JOBS: tuple[Callable[[Gateway, date], None], ...] = (settle_open_batches, advance_bank_payments)
+JOBS: tuple[Callable[[Gateway, date], None], ...] = (
+    settle_open_batches,
+    advance_bank_payments,
+    run_charges,
+)
 """The jobs of every day, which run at the midnight that begins the day; the clock shows that time meanwhile."""
 
 _DAY = timedelta(days=1)
@@ -61,7 +66,8 @@ def skip_to_today(gateway: Gateway) -> None:
 
 def _run_days(gateway: Gateway, last: date, today: date) -> None:
     planned = reminders.plan(gateway, last, today)
-    days_with_work = deque([*sorted({*planned, *_effective_days(gateway, last, today)}), today + _DAY])
+    work = {*planned, *_effective_days(gateway, last, today), *days_with_charges(gateway, last, today)}
+    days_with_work = deque([*sorted(work), today + _DAY])
     day = last + _DAY
     while day <= today:
         before = gateway.store.change_count

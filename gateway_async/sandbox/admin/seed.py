@@ -30,6 +30,7 @@ __all__ = ["add_location", "add_terminal", "add_ticket", "add_vaults", "delete_r
 
 _VAULTS_PER_TRANSACTION = 5000
 _CONTACT = {"first_name": "John", "last_name": "Smith"}
+_USER = {"first_name": "Sandy", "last_name": "Box", "email": "sandy@example.com"}
 
 
 def load_info(gateway: Gateway) -> SandboxInfo:
@@ -43,10 +44,17 @@ def load_info(gateway: Gateway) -> SandboxInfo:
         info = add_location(gateway, developer_id=gateway.ids.new())
         gateway.store.write_setting("info", msgspec.json.encode(info).decode())
         return info
+    _complete_users(gateway)
     try:
         return attrs.evolve(msgspec.json.decode(settings["info"], type=SandboxInfo), base_url=gateway.base_url)
     except msgspec.DecodeError:
         raise sqlite3.DatabaseError("the file was not made by this sandbox") from None
+
+
+def _complete_users(gateway: Gateway) -> None:
+    """Fill in what the users of an older file lack."""
+    for user in gateway.store.select(USER, "primary_location_id IS NULL"):
+        gateway.store.update(USER, user["id"], {"primary_location_id": user["location_id"]})
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
@@ -68,8 +76,13 @@ def delete_records(gateway: Gateway) -> None:
         gateway.store.insert(CONTACT, contact)
 
 
-def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> SandboxInfo:
-    """Create a location with its user, merchant accounts, contact and terminal."""
+def add_location(
+    gateway: Gateway, developer_id: str, name: str = "Sandbox", parent_id: str | None = None
+) -> SandboxInfo:
+    """Create a location with its user, merchant accounts, contact and terminal.
+
+    Without a `parent_id`, its parent is one that no user can see.
+    """
     owner: Row = {"location_id": gateway.ids.new()}
 
     def add(table: Table, **values: str) -> str:
@@ -77,23 +90,34 @@ def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> 
         gateway.store.insert(table, row)
         return str(row["id"])
 
-    location = gateway.new_row(LOCATION, owner, {"name": name, "timezone": "UTC"}) | {"id": owner["location_id"]}
     secret = {name: secrets.token_hex(16) for name in ("password", "user_api_key", "user_hash_key")}
     login = {"username": f"user-{secrets.token_hex(4)}", "domain": f"sandbox-{secrets.token_hex(4)}"}
     with gateway.store.transaction():
-        gateway.store.insert(LOCATION, location)
-        return SandboxInfo(
+        info = SandboxInfo(
             base_url=gateway.base_url,
             developer_id=developer_id,
-            user_id=add(USER, first_name="Sandy", last_name="Box", **login, **secret),
+            user_id=add(USER, **_USER, primary_location_id=owner["location_id"], **login, **secret),
             **login,
             **secret,
-            location_id=location["id"],
+            location_id=owner["location_id"],
             contact_id=add(CONTACT, **_CONTACT),
             cc_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="cc", title="Cards"),
             ach_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="ach", title="Bank accounts"),
             terminal_id=add_terminal(gateway, owner, "Counter"),
         )
+        gateway.store.insert(LOCATION, _location(gateway, info, name, parent_id or gateway.ids.new()))
+        return info
+
+
+def _location(gateway: Gateway, info: SandboxInfo, name: str, parent_id: str) -> Row:
+    known = {
+        "name": name,
+        "parent_id": parent_id,
+        "location_api_id": f"location-{secrets.token_hex(4)}",
+        "default_cc": info.cc_product_transaction_id,
+        "default_ach": info.ach_product_transaction_id,
+    }
+    return gateway.new_row(LOCATION, {"location_id": info.location_id}, known) | {"id": info.location_id}
 
 
 def add_terminal(gateway: Gateway, user: Row, title: str) -> str:

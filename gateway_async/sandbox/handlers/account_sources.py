@@ -13,6 +13,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TICKET, TRANSACTION
 from gateway_async.sandbox.schema.fields import Row, Table, label
 from gateway_async.sandbox.simulators.cards import (
+    TEST_CARDS,
     Account,
     check_expiry,
     is_routing,
@@ -40,6 +41,9 @@ Source = Callable[[Gateway, Row, Row, Problems], Account | None]
 PAYMENT_METHODS = ("cc", "ach")
 BANK_ACCOUNT_TYPES = ("checking", "savings")
 _BANK_ACCOUNT_FIELDS = ("account_type", "routing", "account_holder_name")
+_SWIPED_EXPIRY = "1230"
+_CHECK_FIELDS = ["account_number", "track_data"]
+"""The fields that name a bank account together when a check was read."""
 _SEC_CODES = ("WEB", "PPD", "CCD", "TEL", "POP", "C21")
 
 
@@ -54,6 +58,8 @@ def find_account(
     if values.get("ach_sec_code") not in {None, *_SEC_CODES}:
         problems.add("ach_sec_code", f"Ach Sec Code must be one of {', '.join(_SEC_CODES)}.")
     given = [name for name in sources if values.get(name) is not None]
+    if given == _CHECK_FIELDS and values.get("payment_method") == "ach":
+        given = ["account_number"]
     if len(given) == 1:
         return sources[given[0]](gateway, user, values, problems)
     if any(name in problems for name in sources):
@@ -108,6 +114,23 @@ def _find_by_track(_gateway: Gateway, _user: Row, values: Row, problems: Problem
         return None
 
 
+def _find_by_encrypted_track(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
+    """Read the card of an encrypted swipe.
+
+    The sandbox has no keys. Data that is the plain track in hexadecimal digits names its card. Any other data names a
+    test card.
+    """
+    try:
+        track = bytes.fromhex(values["e_track_data"]).decode(errors="replace")
+    except ValueError:
+        problems.add("e_track_data", "E Track Data must be hexadecimal digits.")
+        return None
+    try:
+        return read_track(track)
+    except ValueError:
+        return read_card(TEST_CARDS["visa"], _SWIPED_EXPIRY, None, mode="S")
+
+
 def _make_source(table: Table, field: str, column: str, read: Callable[[Row], Account]) -> Source:
     def find(gateway: Gateway, user: Row, values: Row, problems: Problems) -> Account | None:
         where = {"location_id": user["location_id"], column: values[field]}
@@ -149,6 +172,7 @@ def _make_transaction_account(row: Row) -> Account:
 _COMMON_SOURCES: dict[str, Source] = {
     "account_number": _find_by_number,
     "track_data": _find_by_track,
+    "e_track_data": _find_by_encrypted_track,
     "ticket": _make_source(TICKET, "ticket", "id", _make_account),
     "previous_transaction_id": _make_source(TRANSACTION, "previous_transaction_id", "id", _make_transaction_account),
     "previous_transaction_api_id": _make_source(

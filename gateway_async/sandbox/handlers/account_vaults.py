@@ -14,11 +14,10 @@ from gateway_async.sandbox.handlers.account_sources import (
     use_up_ticket,
 )
 from gateway_async.sandbox.http.errors import Problems, ValidationError
-from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.records import (
     find_record,
-    make_delete,
     make_get,
     make_list,
     make_update,
@@ -28,28 +27,11 @@ from gateway_async.sandbox.request.records import (
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators import issuer_decisions as issuer
+from gateway_async.sandbox.simulators.bin_info import read_bin_info
 from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.simulators.verification import is_denied_address
 
-__all__ = ["bin_info", "create", "delete", "get", "get_list", "store_account", "update"]
-
-
-_BIN_PRODUCTS = {"visa": "V", "mc": "M", "amex": "A", "disc": "D", "jcb": "J", "diners": "N"}
-_BIN_INFO = {
-    "issuer_bank_name": "Sandbox Bank",
-    "country_code": "USA",
-    "detail_card_indicator": "X",
-    "fsa_indicator": "",
-    "prepaid_indicator": "",
-    "product_id": "G",
-    "regulator_indicator": "N",
-    "visa_product_sub_type": "",
-    "visa_large_ticket_indicator": "",
-    "account_fund_source": "C",
-    "card_class": "B",
-    "token_ind": "",
-    "issuing_network": None,
-}
+__all__ = ["bin_info", "create", "delete", "get", "get_list", "show_bin_info", "store_account", "update"]
 
 
 async def create(call: Call) -> Response:
@@ -62,22 +44,38 @@ async def create(call: Call) -> Response:
     return json_response({"accountvault": show(call, ACCOUNT_VAULT, row)}, 201)
 
 
+async def delete(call: Call) -> Response:
+    """Handle DELETE /v2/accountvaults/{id}; a vault that a recurring charges is refused."""
+    row = find_record(call, ACCOUNT_VAULT)
+    if row["has_recurring"]:
+        raise ValidationError({"id": ["Account Vault is used by a recurring and cannot be deleted."]})
+    call.gateway.store.update(ACCOUNT_VAULT, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+    return empty_response()
+
+
 def store_account(gateway: Gateway, user: Row, account: Account, values: Row) -> Row:
     """Store an account as a new vault; values of the request take precedence."""
     names = ("payment_method", "account_holder_name", "exp_date", "ach_sec_code", "billing_zip")
     known = {name: getattr(account, name) for name in names} | {"billing_address": account.billing_street}
     given = {name: value for name, value in values.items() if value is not None}
-    fixed = {name: getattr(account, name) for name in ("account_type", "first_six", "last_four")} | {"routing": None}
+    fixed = {name: getattr(account, name) for name in ("account_type", "first_six", "last_four", "routing")}
     return gateway.create(ACCOUNT_VAULT, user, known | given | fixed)
 
 
 async def bin_info(call: Call) -> Response:
     """Handle GET /v2/accountvaults/{id}/bininfo: issuer data for the card's first six digits."""
-    row = find_record(call, ACCOUNT_VAULT)
-    if row["payment_method"] != "cc":
+    return show_bin_info(find_record(call, ACCOUNT_VAULT))
+
+
+def show_bin_info(row: Row) -> Response:
+    """Return the response with the BIN info of a stored card.
+
+    Raises:
+        ValidationError: It is a bank account, or a terminal read no card.
+    """
+    if row["payment_method"] != "cc" or not row["first_six"]:
         raise ValidationError({"payment_method": ["Only cards have BIN info."]})
-    product = _BIN_PRODUCTS[row["account_type"]]
-    return json_response({"bininfo": _BIN_INFO | {"detail_card_product": product}})
+    return json_response({"bininfo": read_bin_info(row["account_type"], row["first_six"])})
 
 
 def _check_create(values: Row, account: Account | None, problems: Problems) -> None:
@@ -86,7 +84,7 @@ def _check_create(values: Row, account: Account | None, problems: Problems) -> N
     if values.get("payment_method") == "ach" and values.get("account_number") and values.get("is_company") is None:
         problems.add("is_company", "Is Company cannot be blank.")
     address = (values.get("billing_address"), values.get("billing_zip"))
-    if values.get("run_avs") and issuer.refuses_address(*address):
+    if values.get("run_avs") and is_denied_address(*address):
         problems.add("run_avs", "The address check failed; the account is not stored.")
 
 
@@ -107,4 +105,3 @@ def _check_values(values: Row, problems: Problems) -> None:
 get = make_get(ACCOUNT_VAULT)
 get_list = make_list(ACCOUNT_VAULT)
 update = make_update(ACCOUNT_VAULT, _check_change)
-delete = make_delete(ACCOUNT_VAULT)

@@ -17,8 +17,10 @@ async def create(call: Call) -> Response:
     """Handle POST /v2/contacts; with `update_if_exists` it may update a contact."""
     body = await call.read_record("contact")
     problems = Problems()
-    values = read_fields(CONTACT, body, problems)
+    values = read_fields(CONTACT, body, problems, strict=call.gateway.strict)
     _read_header_type(None, values, problems)
+    if values.get("update_if_exists") and not values.get("contact_api_id") and "contact_api_id" not in problems:
+        problems.add("contact_api_id", "Contact Api Id cannot be blank when Update If Exists is 1.")
     known = _find_existing(call, values)
     check_references(call.gateway, call.user, CONTACT, values, problems, current=known)
     problems.raise_if_any()

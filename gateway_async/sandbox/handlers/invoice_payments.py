@@ -23,18 +23,14 @@ from gateway_async.sandbox.schema.kinds import MONEY, show_money
 from gateway_async.sandbox.state_machines import transactions as payment_states
 from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, codes_of, state_of, trigger_of
 
-__all__ = ["PAGE", "add_transaction", "compute_balance", "remove_transaction", "update_invoice_of"]
+__all__ = ["PAGE", "add_transaction", "check_invoice", "compute_balance", "remove_transaction", "update_invoice_of"]
 
 
 async def add_transaction(call: Call) -> Response:
     """Handle PUT /v2/quickinvoices/{id}/addTransaction, for a payment made through another channel."""
     invoice, transaction, problems = await _read_transaction(call)
-    if transaction["quick_invoice_id"] is not None:
-        problems.add("transaction_id", "The transaction belongs to an invoice already.")
-    elif not _took_money(transaction):
-        problems.add("transaction_id", "The transaction took no money.")
-    elif objection := _find_objection(call.gateway, invoice, amount_charged(transaction)):
-        problems.add("transaction_id", f"The invoice {objection}")
+    if problem := _find_problem(call.gateway, invoice, transaction):
+        problems.add("transaction_id", problem)
     problems.raise_if_any()
     return _assign(call, invoice, transaction, to=invoice["id"])
 
@@ -48,11 +44,38 @@ async def remove_transaction(call: Call) -> Response:
     return _assign(call, invoice, transaction, to=None)
 
 
-def update_invoice_of(gateway: Gateway, transaction: Row) -> None:
-    """Update the invoice of a changed transaction, if it belongs to one."""
+def check_invoice(gateway: Gateway, transaction: Row, values: Row, problems: Problems) -> None:
+    """Check that the invoice that a PUT names accepts the transaction.
+
+    A transaction keeps the invoice that it has, because only `removeTransaction` takes it off.
+    """
+    invoice_id = values.get("quick_invoice_id")
+    if invoice_id is None or invoice_id == transaction["quick_invoice_id"] or "quick_invoice_id" in problems:
+        values.pop("quick_invoice_id", None)
+        return
+    invoice = gateway.store.find(QUICK_INVOICE, id=invoice_id)
+    if invoice and (objection := _find_problem(gateway, invoice, transaction)):
+        problems.add("quick_invoice_id", objection)
+
+
+def _find_problem(gateway: Gateway, invoice: Row, transaction: Row) -> str | None:
+    """Return why a transaction cannot become a payment of an invoice; None if it can."""
+    if transaction["quick_invoice_id"] is not None:
+        return "The transaction belongs to an invoice already."
+    if not _took_money(transaction):
+        return "The transaction took no money."
+    objection = _find_objection(gateway, invoice, amount_charged(transaction))
+    return objection and f"The invoice {objection}"
+
+
+def update_invoice_of(gateway: Gateway, transaction: Row, *, more: bool = False) -> None:
+    """Update the invoice of a changed transaction, if it belongs to one.
+
+    `more` says whether the transaction is a new payment of the invoice.
+    """
     invoice_id = transaction["quick_invoice_id"]
     if invoice := invoice_id and gateway.store.find(QUICK_INVOICE, id=invoice_id):
-        _update_balance(gateway, invoice)
+        _update_balance(gateway, invoice, more=more)
 
 
 def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
@@ -135,7 +158,7 @@ def _update_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Ro
 
 
 def _took_money(transaction: Row) -> bool:
-    return payment_states.next_state(payment_states.Trigger.REFUND, transaction) is not None
+    return payment_states.took_money(transaction)
 
 
 def _sum_payments(gateway: Gateway, invoice: Row) -> int:

@@ -5,7 +5,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PRODUCT_TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["PRODUCTS", "check_product", "check_products", "default_product", "default_products"]
+__all__ = ["PRODUCTS", "check_product", "check_products", "default_product", "default_products", "product_of"]
 
 
 _METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
@@ -23,6 +23,12 @@ def default_product(gateway: Gateway, user: Row, method: str) -> str | None:
     """Return the merchant account of the caller's location for a payment method."""
     product = gateway.store.find(PRODUCT_TRANSACTION, location_id=user["location_id"], payment_method=method)
     return str(product["id"]) if product else None
+
+
+def product_of(gateway: Gateway, user: Row, values: Row) -> Row | None:
+    """Return the merchant account of a payment: the named one, or the location's default."""
+    product_id = values.get("product_transaction_id") or default_product(gateway, user, values["payment_method"])
+    return gateway.store.find(PRODUCT_TRANSACTION, id=product_id)
 
 
 def check_product(gateway: Gateway, name: str, values: Row, method: str | None, problems: Problems) -> None:

@@ -1,22 +1,40 @@
 """Stores payments: the account, the amount and the issuer's decision."""
 
 import secrets
+from datetime import date
 
 from gateway_async.sandbox.handlers.account_vaults import store_account
+from gateway_async.sandbox.handlers.card_decisions import verification_values
 from gateway_async.sandbox.handlers.merchant_accounts import default_product
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.request.refunds import refunded_amount
+from gateway_async.sandbox.request.transaction_tags import find_tags
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
-from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, ReasonCode
+from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.state_machines import transactions as states
 
-__all__ = ["amount_charged", "billing_address", "check_action", "check_amount", "check_refund", "record_payment"]
+__all__ = [
+    "amount_charged",
+    "check_action",
+    "check_amount",
+    "check_not_zero",
+    "check_refund",
+    "check_stay",
+    "record_payment",
+]
+
+
+_NEVER_ZERO = ("sale", "authonly", "authcomplete", "authincrement", "debit", "credit", "refund", "tipadjust")
+"""The actions that need an amount above 0.00."""
+_WITHOUT_AUTH_CODE = frozenset({"refund", "avsonly"})
+_LONGEST_STAY = 99
+"""Days."""
 
 
 def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: Outcome) -> Row:
@@ -34,13 +52,18 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
     if account:
         names = ("account_holder_name", "exp_date", "routing", "ach_sec_code")
         known |= {name: getattr(account, name) for name in names}
-        fixed |= _account_values(account) | _verification_values(values, account)
+        fixed |= _account_values(account)
+        if account.payment_method == "cc":
+            fixed |= verification_values(values, account)
+        else:
+            known["effective_date"] = gateway.clock.date().date().isoformat()
     row = gateway.new_row(TRANSACTION, user, known | given | fixed)
     with gateway.store.transaction():
         if account and outcome.approved and values.get("save_account") and account.vault_id is None:
             kept = {name: values.get(name) for name in ("contact_id", "billing_zip", "billing_city", "billing_state")}
+            kept["title"] = values.get("save_account_title") or None
             row["account_vault_id"] = store_account(gateway, user, account, kept)["id"]
-        row |= batch_for(gateway, user, row)
+        row |= batch_for(gateway, user, row) | find_tags(gateway, user, values)
         gateway.store.insert(TRANSACTION, row)
     return row
 
@@ -53,12 +76,26 @@ def check_action(values: Row, method: str | None, problems: Problems) -> None:
 
 
 def check_amount(values: Row, problems: Problems) -> None:
-    """Check that a payment has an amount; only an address check may be zero."""
-    amount = values.get("transaction_amount")
-    if amount is None and "transaction_amount" not in problems:
+    """Check that a payment has an amount, above zero for most actions."""
+    if values.get("transaction_amount") is None and "transaction_amount" not in problems:
         problems.add("transaction_amount", "Transaction Amount cannot be blank.")
-    elif amount == 0 and values.get("action") != "avsonly":
-        problems.add("transaction_amount", "Transaction Amount must be greater than 0.00.")
+    check_not_zero(values, problems)
+
+
+def check_not_zero(values: Row, problems: Problems) -> None:
+    """Check that the amount is not zero where the action needs money."""
+    if values.get("transaction_amount") == 0 and values.get("action") in _NEVER_ZERO:
+        problems.add("transaction_amount", f"Transaction Amount cannot be 0 for {', '.join(_NEVER_ZERO)}.")
+
+
+def check_stay(stay: Row, problems: Problems) -> None:
+    """Check the order and the distance of a stay's dates."""
+    first, last = stay.get("checkin_date"), stay.get("checkout_date")
+    if not first or not last or "checkin_date" in problems or "checkout_date" in problems:
+        return
+    days = (date.fromisoformat(last) - date.fromisoformat(first)).days
+    if not 0 <= days <= _LONGEST_STAY:
+        problems.add("checkout_date", f"Checkout Date must be at most {_LONGEST_STAY} days after Checkin Date.")
 
 
 def amount_charged(row: Row) -> int:
@@ -74,14 +111,8 @@ def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Prob
     if previous is None or states.next_state(states.Trigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
         return
-    refunded = gateway.store.total(
-        TRANSACTION,
-        "coalesce(sum(transaction_amount), 0)",
-        "previous_transaction_id = ? AND type_id IN (?, ?) AND status_id != ?",
-        (previous_id, *REFUNDING_TYPES, states.State.DECLINED),
-    )
-    left = amount_charged(previous) - refunded
-    if not 0 < values.setdefault("transaction_amount", left) <= left:
+    left = amount_charged(previous) - refunded_amount(gateway, previous_id)
+    if not 0 < values.setdefault("transaction_amount", left) <= left and "transaction_amount" not in problems:
         problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
 
 
@@ -98,23 +129,6 @@ def _account_values(account: Account) -> Row:
     }
 
 
-def _verification_values(values: Row, account: Account) -> Row:
-    if account.payment_method != "cc":
-        return {}
-    avs = issuer.check_address(*billing_address(values, account))
-    return {
-        "avs": avs,
-        "avs_enhanced": issuer.AVS_ENHANCED[avs],
-        "cvv_response": issuer.check_cvv(values.get("cvv"), account.account_type),
-    }
-
-
-def billing_address(values: Row, account: Account) -> tuple[str | None, str | None]:
-    """Return street and zip from the request, or else from the account."""
-    street, zip_code = values.get("billing_street"), values.get("billing_zip")
-    return street or account.billing_street, zip_code or account.billing_zip
-
-
 def _outcome_values(values: Row, outcome: Outcome) -> Row:
     start = states.INITIAL_STATES[values["payment_method"], values["action"]]
     amount = values["transaction_amount"]
@@ -123,8 +137,23 @@ def _outcome_values(values: Row, outcome: Outcome) -> Row:
         "status_id": start.status_id if outcome.approved else states.State.DECLINED,
         "type_id": start.type_id,
         "reason_code_id": outcome.reason_code,
-        "verbiage": outcome.verbiage,
-        "response_message": outcome.message,
+        "verbiage": "APPROVAL" if outcome.approved and values["action"] == "avsonly" else outcome.verbiage,
+        "response_message": outcome.message or _approval_message(values, outcome),
         "auth_amount": authorised if outcome.approved else 0,
-        "auth_code": (values.get("auth_code") or secrets.token_hex(3)) if outcome.approved else "",
+        "auth_code": _auth_code(values, outcome),
     }
+
+
+def _approval_message(values: Row, outcome: Outcome) -> str | None:
+    """Return the processor's code of an approved charge to a card."""
+    is_charge = values["payment_method"] == "cc" and values["action"] in {"sale", "authonly"}
+    return "00" if is_charge and outcome.reason_code == ReasonCode.APPROVED else None
+
+
+def _auth_code(values: Row, outcome: Outcome) -> str:
+    """Return the approval code: the given one of a forced sale; none if no issuer was asked for money."""
+    if values["action"] == "force":
+        return str(values.get("auth_code") or "")
+    if outcome.approved and values["payment_method"] == "ach":
+        return "AUTH NUM 272-172"
+    return "" if not outcome.approved or values["action"] in _WITHOUT_AUTH_CODE else secrets.token_hex(3)

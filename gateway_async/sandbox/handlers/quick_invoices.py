@@ -74,6 +74,8 @@ async def update(call: Call) -> Response:
     closes = values.pop("status_id", None) in _CLOSED
     changed = row | {name: value for name, value in values.items() if name in row}
     changed["amount_due"] = total(changed["item_list"])
+    if not row["allow_overpayment"] and row["single_payment_max_amount"] == row["amount_due"]:
+        changed["single_payment_max_amount"] = changed["amount_due"]
     changed |= compute_balance(call.gateway, changed)
     updated = update_record(call, QUICK_INVOICE, row, _close(changed) if closes else changed)
     return json_response({"quickinvoice": show(call, QUICK_INVOICE, updated)})
@@ -121,7 +123,10 @@ def _make_row(call: Call, values: Row) -> Row:
     given = {name: value for name, value in values.items() if value is not None}
     due = total(values["item_list"])
     sums = {"amount_due": due, "remaining_balance": due}
-    row = gateway.new_row(QUICK_INVOICE, user, _defaults(gateway, user, values) | given | sums)
+    known = _defaults(gateway, user, values)
+    if not values.get("allow_overpayment"):
+        known["single_payment_max_amount"] = due
+    row = gateway.new_row(QUICK_INVOICE, user, known | given | sums)
     return _close(row) if closes else row
 
 

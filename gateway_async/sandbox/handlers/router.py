@@ -7,8 +7,9 @@ does not stop the terminal. The caller can find the transaction later by its int
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.account_vaults import store_account
+from gateway_async.sandbox.handlers.card_decisions import decide_card_payment
 from gateway_async.sandbox.handlers.merchant_accounts import check_product
-from gateway_async.sandbox.handlers.payments import check_action, check_amount, record_payment
+from gateway_async.sandbox.handlers.payments import check_action, check_amount, check_stay, record_payment
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
@@ -32,6 +33,9 @@ __all__ = ["create_account_vault", "create_transaction"]
 
 _EXP_DATE = "1230"
 _CARD_HOLDER = "SAMPLE TEST"
+_CHIP_MODES = frozenset("CP")
+"""The entry modes in which a terminal reads the chip, inserted or contactless."""
+
 _EMV_RECEIPT = (
     '{"AID":"a0000000042203","APPLAB":"US Maestro","APPN":"US Maestro",'
     '"CVM":"Pin Verified","TSI":"e800","TVR":"0800008000"}'
@@ -45,14 +49,18 @@ async def create_transaction(call: Call) -> Response:
     check_action(values, "cc", problems)
     check_product(gateway, "product_transaction_id", values, "cc", problems)
     check_amount(values, problems)
+    check_stay(values, problems)
     problems.raise_if_any()
+    values.pop("batch", None)  # it is for `settle`; a payment gets the batch of its merchant account
     amount = values["transaction_amount"]
     with gateway.reserve(TRANSACTION, user, values):
         script = await gateway.terminals.process(values["terminal_id"], values["action"], amount)
-        outcome = issuer.decline(script.text, script.reason_code) if script.text else _decide(values)
+        account = _read_account(script)
+        outcome = _decide(call, values, account, script)
         values |= _terminal_values(gateway, values["terminal_id"], script)
-        row = record_payment(gateway, user, values, _read_account(script), outcome)
-    return json_response({"routertransaction": show(call, TRANSACTION, row)}, 201)
+        row = record_payment(gateway, user, values, account, outcome)
+    stored = {"exp_date": row["exp_date"]} if values.get("save_account") and row["account_vault_id"] else {}
+    return json_response({"routertransaction": show(call, TRANSACTION, row) | stored}, 201)
 
 
 async def create_account_vault(call: Call) -> Response:
@@ -77,15 +85,17 @@ async def _read(call: Call, table: Table) -> tuple[Row, Problems]:
     return values, problems
 
 
-def _decide(values: Row) -> Outcome:
-    return issuer.decide(values["transaction_amount"], values.get("billing_street"), values.get("billing_zip"))
+def _decide(call: Call, values: Row, account: Account | None, script: Script) -> Outcome:
+    if account is None or script.text:
+        return issuer.decline(script.text or "", script.reason_code)
+    return decide_card_payment(call.gateway, call.user, values, account, at_terminal=True)
 
 
 def _terminal_values(gateway: Gateway, terminal_id: str, script: Script) -> Row:
     terminal = gateway.store.find(TERMINAL, id=terminal_id)
     return {
         "terminal_serial_number": terminal and terminal["serial_number"],
-        "emv_receipt_data": _EMV_RECEIPT if script.card and script.entry_mode == "C" else None,
+        "emv_receipt_data": _EMV_RECEIPT if script.card and script.entry_mode in _CHIP_MODES else None,
     }
 
 

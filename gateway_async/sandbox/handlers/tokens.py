@@ -23,7 +23,6 @@ __all__ = ["create", "delete"]
 
 
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
-_USER_TYPE = 200
 _LOGIN = Table(
     "token", "token", tuple(Field(name, TEXT, 1, required=True) for name in ("username", "password", "domain"))
 )
@@ -52,7 +51,7 @@ async def _read_login(call: Call) -> Row:
     if not isinstance(body, dict):
         raise RefusedError(400, "The body must be an object.")
     problems = Problems()
-    values = read_fields(_LOGIN, body, problems)
+    values = read_fields(_LOGIN, body, problems, strict=call.gateway.strict)
     problems.raise_if_any()
     return values
 
@@ -78,6 +77,6 @@ def _show(gateway: Gateway, user: Row, token: str, now: int) -> Row:
         "token": token,
         "username": user["username"],
         "primary_location_id": user["location_id"],
-        "timezone": location and location["timezone"],
-        "user_type_id": _USER_TYPE,
+        "timezone": location and location["tz"],
+        "user_type_id": user["user_type_id"],
     }

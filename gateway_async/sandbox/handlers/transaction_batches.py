@@ -11,6 +11,7 @@ from datetime import date, datetime
 
 from starlette.responses import Response
 
+from gateway_async.sandbox.handlers.bank_returns import return_payment
 from gateway_async.sandbox.http.errors import ValidationError
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
@@ -18,15 +19,21 @@ from gateway_async.sandbox.request.changelogs import log_change
 from gateway_async.sandbox.request.records import find_record, make_get, make_list, show
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.schema.codes import TransactionType
 from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.simulators.batch_errors import BATCH_ERRORS
+from gateway_async.sandbox.simulators.issuer_decisions import REJECTED_BATCH_CENTS
 from gateway_async.sandbox.state_machines import transactions
 from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, MACHINE, OPEN, State, Trigger
 
 __all__ = ["advance_bank_payments", "batch_for", "get", "get_list", "process", "settle", "settle_open_batches"]
 
 
-_BATCH_ERROR_CENTS = 630
 _NO_USER: Row = {}
+_REJECTED_BATCH = "REJECTED_BATCH"
+_PARTIAL_REFUND_CODE = "R19"
+"""The return code for a wrong amount."""
+
 _ADVANCING_STATES = (
     transactions.State.PENDING_ORIGINATION,
     transactions.State.ORIGINATING,
@@ -100,15 +107,24 @@ def _create_batch(gateway: Gateway, user: Row, payment: Row) -> Row:
 
 
 def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
-    fails = any(row["transaction_amount"] == _BATCH_ERROR_CENTS for row in _open_payments(gateway, batch))
-    return _change_state(gateway, batch, Trigger.SETTLE_WITH_ERROR if fails else Trigger.SETTLE, user)
+    message = _find_error(gateway, batch)
+    return _change_state(gateway, batch, Trigger.SETTLE_WITH_ERROR if message else Trigger.SETTLE, user, message)
 
 
-def _change_state(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | None:
+def _find_error(gateway: Gateway, batch: Row) -> str | None:
+    """Return why the settlement of a batch fails; None if it does not."""
+    amounts = [row["transaction_amount"] for row in _open_payments(gateway, batch)]
+    if amounts and (message := BATCH_ERRORS.get(amounts[-1])):
+        return message
+    return _REJECTED_BATCH if REJECTED_BATCH_CENTS in amounts else None
+
+
+def _change_state(gateway: Gateway, batch: Row, trigger: Trigger, user: Row, message: str | None = None) -> Row | None:
     state = MACHINE.next_state(State(batch["processing_status_id"]), trigger)
     if state is None:
         return None
     changes = _changes(batch, state, gateway.clock.date())
+    changes["status_message"] = message if state is State.ERROR else None
     with gateway.store.transaction():
         log_change(gateway, batch, user, changes)
         gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
@@ -130,7 +146,8 @@ def _changes(batch: Row, state: State, now: datetime) -> Row:
 
 
 def _open_payments(gateway: Gateway, batch: Row) -> Iterator[Row]:
-    rows = gateway.store.select(TRANSACTION, "transaction_batch_id = ?", (batch["id"],))
+    """Yield the payments that a settlement of the batch settles, oldest first."""
+    rows = gateway.store.select(TRANSACTION, "transaction_batch_id = ? ORDER BY id", (batch["id"],))
     return (row for row in rows if row["status_id"] in transactions.SETTLEABLE)
 
 
@@ -139,7 +156,18 @@ def advance_bank_payments(gateway: Gateway, day: date) -> None:
     where = "status_id IN (?, ?, ?) AND coalesce(effective_date, '') <= ?"
     with gateway.store.transaction():
         for row in gateway.store.select(TRANSACTION, where, (*_ADVANCING_STATES, day.isoformat())):
-            _advance(gateway, row, transactions.Trigger.ORIGINATE)
+            if row["status_id"] == transactions.State.ORIGINATED and _is_partial_refund(gateway, row):
+                return_payment(gateway, row, _PARTIAL_REFUND_CODE)
+            else:
+                _advance(gateway, row, transactions.Trigger.ORIGINATE)
+
+
+def _is_partial_refund(gateway: Gateway, row: Row) -> bool:
+    """Return whether a bank payment refunds only a part of another."""
+    if row["type_id"] != TransactionType.REFUND or row["previous_transaction_id"] is None:
+        return False
+    previous = gateway.store.find(TRANSACTION, id=row["previous_transaction_id"])
+    return previous is not None and bool(row["transaction_amount"] < previous["transaction_amount"])
 
 
 def _advance(gateway: Gateway, row: Row, trigger: transactions.Trigger) -> None:

@@ -8,14 +8,20 @@ from collections.abc import Callable
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.invoice_payments import update_invoice_of
-from gateway_async.sandbox.handlers.payments import amount_charged
+from gateway_async.sandbox.handlers.account_sources import check_exp_date
+from gateway_async.sandbox.handlers.contact_moves import check_moves, move_contact
+from gateway_async.sandbox.handlers.invoice_payments import check_invoice, update_invoice_of
+from gateway_async.sandbox.handlers.payments import amount_charged, check_not_zero, check_stay
+from gateway_async.sandbox.handlers.surcharges import check_completion
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.records import read_update, show, update_record
-from gateway_async.sandbox.schema import TRANSACTION
+from gateway_async.sandbox.request.refunds import refunded_amount
+from gateway_async.sandbox.request.transaction_tags import find_tags
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, TRANSACTION
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import show_money
@@ -27,13 +33,16 @@ __all__ = ["Effect", "update"]
 Effect = Callable[[Row, Row, Problems], Row]
 """Computes further changes from the stored record and the values of the request."""
 
-_MONEY = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
+_MONEY = ("transaction_amount", "tip_amount", "tax", "subtotal_amount", "surcharge_amount")
 
 
 async def update(call: Call) -> Response:
     """Handle PUT /v2/transactions/{id}; without an `action` it edits the transaction."""
     row, values, problems = await read_update(call, TRANSACTION)
-    changes = _changes(values.get("action") or "edit", row, values, problems)
+    action = values.get("action") or "edit"
+    _check_values(call, action, row, values, problems)
+    changes = _changes(action, row, values, problems)
+    _check_refunds(call.gateway, row, changes, problems)
     problems.raise_if_any()
     if "void_date" in changes:
         changes["void_date"] = f"{call.gateway.clock.date():%Y-%m-%d %H:%M:%S}"
@@ -41,10 +50,24 @@ async def update(call: Call) -> Response:
     return json_response({"transaction": show(call, TRANSACTION, changed)})
 
 
+def _check_values(call: Call, action: str, row: Row, values: Row, problems: Problems) -> None:
+    check_exp_date(values, problems)
+    check_stay(row | values, problems)
+    check_moves(action, values, problems)
+    check_invoice(call.gateway, row, values, problems)
+    if values.get("account_vault_api_id") is not None:
+        where = {"location_id": row["location_id"], "account_vault_api_id": values["account_vault_api_id"]}
+        vault = call.gateway.store.find(ACCOUNT_VAULT, **where)
+        if vault is None or vault["deleted_ts"] is not None:
+            problems.add("account_vault_api_id", "account_vault_api_id provided is not valid")
+
+
 def _store(call: Call, row: Row, changes: Row) -> Row:
     with call.gateway.store.transaction():
+        changes = changes | find_tags(call.gateway, call.user, changes)
         changed = update_record(call, TRANSACTION, row, changes | batch_for(call.gateway, call.user, row | changes))
-        update_invoice_of(call.gateway, changed)
+        move_contact(call, changed, changes)
+        update_invoice_of(call.gateway, changed, more=changed["quick_invoice_id"] != row["quick_invoice_id"])
     return changed
 
 
@@ -56,6 +79,7 @@ def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
     for name in _MONEY:
         if name not in money and name in values and values[name] != row[name]:
             problems.add(name, f"{label(name)} cannot be changed by {action}.")
+    check_not_zero(values, problems)
     status = row["status_id"] if action == "edit" else states.next_state(states.Trigger(action), row)
     if status is None:
         problems.add("action", f"Action {action} is not allowed when status_id is {row['status_id']}.")
@@ -63,11 +87,26 @@ def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
     return {"status_id": status} | effect(row, values, problems)
 
 
-def _void(_row: Row, _values: Row, _problems: Problems) -> Row:
-    return {"transaction_amount": 0, "reason_code_id": ReasonCode.VOIDED, "void_date": None}
+def _check_refunds(gateway: Gateway, row: Row, changes: Row, problems: Problems) -> None:
+    """Check that a change leaves at least what was refunded."""
+    if changes.get("transaction_amount", row["transaction_amount"]) >= row["transaction_amount"]:
+        return
+    refunded = refunded_amount(gateway, row["id"])
+    if changes["transaction_amount"] >= refunded:
+        return
+    if "void_date" in changes:
+        problems.add("action", f"Action void is not allowed when {show_money(refunded)} has been refunded.")
+    else:
+        _refuse_amount(problems, f"must be at least the {show_money(refunded)} that has been refunded.")
+
+
+def _void(row: Row, _values: Row, _problems: Problems) -> Row:
+    reason = ReasonCode.APPROVED if row["payment_method"] == "ach" else ReasonCode.VOIDED
+    return {"transaction_amount": 0, "reason_code_id": reason, "void_date": None}
 
 
 def _complete(row: Row, values: Row, problems: Problems) -> Row:
+    check_completion(row, values, problems)
     amount = _amount(row, values)
     if not 0 < amount <= amount_charged(row):
         _refuse_amount(problems, f"must be above 0.00 and at most {show_money(amount_charged(row))}.")
@@ -118,6 +157,6 @@ _EFFECTS: dict[str, tuple[tuple[str, ...], Effect]] = {
     "authincrement": (("transaction_amount",), _increment),
     "partialreversal": (("transaction_amount",), _reverse),
     "tipadjust": (("transaction_amount", "tip_amount"), _tip),
-    "edit": (("tax", "subtotal_amount"), _edit),
+    "edit": (("tax", "subtotal_amount", "surcharge_amount"), _edit),
 }
 """The money fields that each action accepts, and its effect."""

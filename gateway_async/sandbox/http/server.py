@@ -134,9 +134,11 @@ class Listener:
     async def _send_probe(self) -> None:
         """Send one request, so that all earlier input has been read."""
         reader, writer = await asyncio.open_connection(*self._server.sockets[0].getsockname()[:2])
-        writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: probe\r\nconnection: close\r\n\r\n")
-        await reader.read()
-        writer.close()
+        try:
+            writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: probe\r\nconnection: close\r\n\r\n")
+            await reader.read()
+        finally:  # the wait for the response may time out
+            writer.close()
 
     async def cancel_requests(self) -> None:
         """Cancel every other request than the current one, and abort its connection."""

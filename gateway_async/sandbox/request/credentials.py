@@ -129,13 +129,16 @@ def _find_by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
 SCHEMES: tuple[Scheme, ...] = (
     Scheme(_find_by_key),
     Scheme(_find_by_access_token),
-    Scheme(_find_by_hash_key, path_segments=frozenset({"accountvaults", "routeraccountvaults", "transactions"})),
+    Scheme(
+        _find_by_hash_key,
+        path_segments=frozenset({"accountform", "accountvaults", "payform", "routeraccountvaults", "transactions"}),
+    ),
     Scheme(_find_by_basic, parts=("headers",)),
     Scheme(_find_by_bearer_token, parts=("headers",)),
 )
 """Every kind of credentials, in order of priority.
 
-A hash-key is also valid for accountform, payform and salestax, which the sandbox does not have.
+A hash-key is also valid for salestax, which the sandbox does not have.
 """
 
 

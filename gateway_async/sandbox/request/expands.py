@@ -12,18 +12,26 @@ from msgspec import Raw
 from gateway_async.sandbox.http.errors import ValidationError
 from gateway_async.sandbox.notifications.messages import paylink_url
 from gateway_async.sandbox.request.changelogs import read_changelogs
+from gateway_async.sandbox.request.refunds import is_voidable
+from gateway_async.sandbox.request.transaction_expands import TRANSACTION_EXPANDS
+from gateway_async.sandbox.request.transaction_tags import show_tags
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
     LOCATION,
+    LOCATION_INFO,
+    NOTE,
     PAYLINK,
     POSTBACK_CONFIG,
+    PRODUCT_FILE,
     PRODUCT_TRANSACTION,
     QUICK_INVOICE,
     QUICK_INVOICE_FILE,
+    RECURRING,
     ROUTER_ACCOUNT_VAULT,
     ROUTER_TRANSACTION,
+    TAG,
     TERMINAL,
     TRANSACTION,
     TRANSACTION_BATCH,
@@ -91,6 +99,25 @@ def _allowed(trigger: states.Trigger) -> Expand:
     return lambda _gateway, row: states.next_state(trigger, row) is not None
 
 
+def _vault_contact(gateway: Gateway, recurring: Row) -> Row | None:
+    vault = gateway.store.find(ACCOUNT_VAULT, id=recurring["account_vault_id"])
+    return _related(CONTACT, "contact_id")(gateway, vault) if vault else None
+
+
+def _listed(table: Table, column: str) -> Expand:
+    return lambda gateway, row: [table.show(found) for found in gateway.store.filter(table, **{column: row["id"]})]
+
+
+def _notes(gateway: Gateway, contact: Row) -> list[Row]:
+    found = gateway.store.filter(NOTE, resource="Contact", resource_id=contact["id"])
+    return [NOTE.show(note) for note in found if note["deleted_ts"] is None]
+
+
+def _file_storage(gateway: Gateway, location: Row) -> Row | None:
+    found = gateway.store.find(PRODUCT_FILE, location_id=location["id"])
+    return PRODUCT_FILE.show(found) if found else None
+
+
 _LOCATION = _related(LOCATION, "location_id")
 _SHARED: dict[str, Expand] = {
     "location": _LOCATION,
@@ -105,20 +132,44 @@ _OF_VAULTS = _SHARED | {
     "account_vault_cau_logs": _empty_list,
     "changelogs": _empty_list,
 }
-_OF_TRANSACTIONS = _SHARED | {
-    "account_vault": _related(ACCOUNT_VAULT, "account_vault_id"),
-    "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
-    "terminal": _related(TERMINAL, "terminal_id"),
-    "signature": _no_record,
-    "changelogs": _empty_list,
-    "is_voidable": _allowed(states.Trigger.VOID),
-    "is_refundable": _allowed(states.Trigger.REFUND),
-    "is_completable": _allowed(states.Trigger.COMPLETE),
-    "is_settled": lambda _gateway, row: row["status_id"] == states.State.SETTLED,
-}
+_OF_TRANSACTIONS = (
+    _SHARED
+    | TRANSACTION_EXPANDS
+    | {
+        "account_vault": _related(ACCOUNT_VAULT, "account_vault_id"),
+        "recurring": _related(RECURRING, "recurring_id"),
+        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+        "quick_invoice": _related(QUICK_INVOICE, "quick_invoice_id"),
+        "terminal": _related(TERMINAL, "terminal_id"),
+        "tags": show_tags,
+        "signature": _no_record,
+        "changelogs": _empty_list,
+        "is_voidable": is_voidable,
+        "is_refundable": _allowed(states.Trigger.REFUND),
+        "is_completable": _allowed(states.Trigger.COMPLETE),
+        "is_settled": lambda _gateway, row: row["status_id"] == states.State.SETTLED,
+    }
+)
 
 EXPANDS: dict[str, dict[str, Expand]] = {
-    CONTACT.plural: {"location": _LOCATION, "tags": _empty_list, "changelogs": _empty_list},
+    CONTACT.plural: {
+        "location": _LOCATION,
+        "created_user": _SHARED["created_user"],
+        "notes": _notes,
+        "tags": _empty_list,
+        "user": _no_record,
+        "changelogs": _empty_list,
+    },
+    RECURRING.plural: _SHARED
+    | {
+        "account_vault": _related(ACCOUNT_VAULT, "account_vault_id"),
+        "contact": _vault_contact,
+        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+        "signature": _no_record,
+        "transactions": _listed(TRANSACTION, "recurring_id"),
+    },
+    TAG.plural: {"created_user": _SHARED["created_user"]},
+    NOTE.plural: {"created_user": _SHARED["created_user"], "visibility_group": _no_record},
     ACCOUNT_VAULT.plural: _OF_VAULTS,
     ROUTER_ACCOUNT_VAULT.plural: _OF_VAULTS,
     PAYLINK.plural: _SHARED | {"email_blacklist": _no_record, "sms_blacklist": _no_record, "payment_url": paylink_url},
@@ -136,6 +187,27 @@ EXPANDS: dict[str, dict[str, Expand]] = {
     TRANSACTION_BATCH.plural: {
         "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
         "changelogs": read_changelogs,
+    },
+    LOCATION.plural: {
+        "branding_domain": _no_record,
+        "created_user": _SHARED["created_user"],
+        "developer_company": _no_record,
+        "parent": _related(LOCATION, "parent_id"),
+        "product_file": _file_storage,
+        "product_recurring": _no_record,
+        "product_transactions": _listed(PRODUCT_TRANSACTION, "location_id"),
+        "terminal": _listed(TERMINAL, "location_id"),
+    },
+    LOCATION_INFO.plural: {"terminals": _listed(TERMINAL, "location_id")},
+    TERMINAL.plural: {
+        "location": _LOCATION,
+        "created_user": _SHARED["created_user"],
+        "terminal_application": _no_record,
+        "terminal_cvm": _no_record,
+        "terminal_manufacturer": _no_record,
+        "terminal_routers": _empty_list,
+        "has_terminal_routers": lambda _gateway, _row: False,
+        "changelogs": _empty_list,
     },
     POSTBACK_CONFIG.plural: {name: _column(name) for name in ("basic_auth_username", "basic_auth_password")},
 }

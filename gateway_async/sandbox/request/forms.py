@@ -11,6 +11,7 @@ from contextlib import ExitStack, asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import python_multipart  # noqa: F401  # starlette reports that it is missing only when a form arrives
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request

@@ -30,7 +30,7 @@ __all__ = ["LARGEST_PAGE_SIZE", "Condition", "Listing", "read_listing"]
 
 LARGEST_PAGE_SIZE = 5000
 
-_PARAMETERS = {"page", "page_size", "sort", "expand"} | PARAMETERS
+_PARAMETERS = {"page", "page_size", "sort", "expand", "_format"} | PARAMETERS
 _LONGEST_NUMBER = 15
 
 Condition = tuple[str, tuple[Any, ...]]
@@ -86,20 +86,24 @@ class Listing:
         return {"href": f"{url}?{urlencode(dict(self.parameters) | {'page': page})}"}
 
 
-def read_listing(table: Table, user: Row, query: Mapping[str, str], now: datetime) -> Listing:
-    """Read the query string of a list of the caller's records.
+def read_listing(
+    table: Table, user: Row, query: Mapping[str, str], now: datetime, *, visible: Condition | None = None
+) -> Listing:
+    """Read the query string of a list.
+
+    `visible` says which records the caller may see; None for those of the caller's location.
 
     Raises:
         ValidationError: Names every invalid parameter.
     """
     problems = Problems()
-    conditions: list[Condition] = [("location_id = ?", (user["location_id"],)), (ALIVE, ())]
+    conditions: list[Condition] = [visible or ("location_id = ?", (user["location_id"],)), (ALIVE, ())]
     conditions += _read_filters(table, query, now, problems)
     listing = Listing(
         table=table,
         where=" AND ".join(sql for sql, _ in conditions),
         values=tuple(value for _, values in conditions for value in values),
-        order=_read_order(table, query.get("sort", "-id"), problems),
+        order=_read_order(table, query.get("sort", table.sort), problems),
         page=_read_count("page", query.get("page", "1"), problems),
         page_size=min(
             _read_count("page_size", query.get("page_size", str(table.page_size)), problems),

@@ -11,10 +11,12 @@ from starlette.responses import Response
 from gateway_async.sandbox.http.errors import Problems, RefusedError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.list_files import make_file
 from gateway_async.sandbox.request.listing import read_listing
+from gateway_async.sandbox.request.transaction_tags import show_tags
 from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import ACCOUNT_VAULT
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, CONTACT, TRANSACTION
 from gateway_async.sandbox.schema.fields import Row, Table
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Handler",
     "check_values",
     "find_record",
+    "id_column",
     "make_create",
     "make_delete",
     "make_get",
@@ -62,8 +65,15 @@ def _months_until(expiry: str | None, today: datetime) -> int | None:
 
 
 def show(call: Call, table: Table, row: Row) -> Row:
-    """Return a stored record in response form, with its link and expands."""
+    """Return a stored record in response form, with its link and expands.
+
+    A contact has its header message type under both names, and a transaction the tags that it has.
+    """
     record = show_fields(call.gateway, table, row)
+    if table is CONTACT:
+        record["header_message_type"] = row["header_message_type_id"]
+    elif table is TRANSACTION and (tags := show_tags(call.gateway, row)):
+        record["tags"] = tags
     for name, find in call.expands.items():
         record[name] = find(call.gateway, row)
     record["_links"] = make_links(call.gateway, table, row)
@@ -73,7 +83,10 @@ def show(call: Call, table: Table, row: Row) -> Row:
 def make_links(gateway: Gateway, table: Table, row: Row) -> Row:
     """Return the `_links` of a single record."""
     path = table.link.format_map(row) if table.link else f"/v2/{table.plural}/{row['id']}"
-    return {"self": {"href": f"{gateway.base_url}{path}"}}
+    links = {"self": {"href": f"{gateway.base_url}{path}"}}
+    if table.subject:
+        links["for"] = {"href": f"{gateway.base_url}{table.subject.format_map(row)}"}
+    return links
 
 
 def find_record(call: Call, table: Table) -> Row:
@@ -85,7 +98,7 @@ def find_record(call: Call, table: Table) -> Row:
         RefusedError: 404, the record does not exist; 409, it was deleted.
         ValidationError: The query is invalid, or does not name the location of an integrator id.
     """
-    column = _id_column(call, table)
+    column = id_column(call, table)
     where = {"location_id": call.user["location_id"], column: call.path_id()}
     row = call.gateway.store.find(table, **where)
     if row is None:
@@ -119,7 +132,7 @@ async def read_update(call: Call, table: Table) -> tuple[Row, Row, Problems]:
 
 def check_values(call: Call, table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
     """Return the fields of a record in stored form, ids checked."""
-    values = read_fields(table, body, problems, current=current)
+    values = read_fields(table, body, problems, current=current, strict=call.gateway.strict)
     check_references(call.gateway, call.user, table, values, problems, current=current)
     return values
 
@@ -154,6 +167,8 @@ def make_list(table: Table) -> Handler:
         gateway = call.gateway
         listing = read_listing(table, call.user, call.query, gateway.clock.date())
         rows, total = listing.fetch(gateway.store)
+        if name := call.query.get("_format"):
+            return make_file(table, rows, name)
         records = [show(call, table, row) for row in rows]
         url = f"{gateway.base_url}/v2/{table.plural}"
         return json_response({table.plural: records, "meta": listing.meta(url, total)})
@@ -192,7 +207,12 @@ def update_record(call: Call, table: Table, row: Row, values: Row) -> Row:
     return row | stored
 
 
-def _id_column(call: Call, table: Table) -> str:
+def id_column(call: Call, table: Table) -> str:
+    """Return the column of the id in the path: the system id, or the integrator id.
+
+    Raises:
+        ValidationError: The query is invalid, or does not name the location of an integrator id.
+    """
     flag = call.query.get("api_id", "").lower()
     problems = Problems()
     if flag not in _YES | _NO:

@@ -1,22 +1,24 @@
 """Validates a request body against a field table.
 
-It reports every problem at once. An unknown field, or one that the caller may not set, is a problem. There are two
-exceptions: a field that has the stored value already (null for a new record), and a field that is computed for each
-response. Therefore a client can read a record, change it and send it back whole. Null clears a field or restores its
-default.
+It reports every problem at once. A field that the caller may not set is a problem. There are two exceptions: a field
+that has the stored value already (null for a new record), and a field that is computed for each response. Therefore a
+client can read a record, change it and send it back whole. Null clears a field or restores its default. An unknown
+field is ignored and logged, or a problem in a strict sandbox.
 
-Each id must name a record in the caller's location. A contact's integrator id is replaced by its system id. A new
-integrator id must not be in use.
+Each id must name a record in the caller's location. A contact's integrator id is replaced by its system id, and an
+empty one by none. A location's integrator id must be that of the caller's location. A new integrator id must not be in
+use.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.request.ignored_fields import log_ignored_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import BY_PLURAL, CONTACT
+from gateway_async.sandbox.schema import BY_PLURAL, CONTACT, LOCATION
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
 __all__ = ["Rule", "check_references", "check_rules", "read_fields"]
@@ -28,23 +30,35 @@ Rule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
 _MISSING = {"terminal_id": "Terminal not found"}
 
 
-def read_fields(table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
+def read_fields(
+    table: Table, body: Row, problems: Problems, *, current: Row | None = None, strict: bool = False
+) -> Row:
     """Return the valid fields of a body in stored form.
 
-    `current` is the stored record that a PUT changes; None for a POST.
+    `current` is the stored record that a PUT changes; None for a POST. `strict` makes an unknown field a problem.
     """
     method = "POST" if current is None else "PUT"
     values: Row = {}
-    for name, value in body.items():
-        field = table.by_name.get(name)
-        if field and method in field.settable:
+    unknown = [name for name in body if name not in table.by_name and not (current and name == "_links")]
+    known = [(table.by_name[name], value) for name, value in body.items() if name in table.by_name]
+    for field, value in known:
+        if method in field.settable:
             _read_field(field, value, values, problems)
-        elif not _is_unchanged(table, field, name, value, current):
-            problems.add(name, f"{label(name)} {'cannot be set.' if field else 'is not a known field.'}")
+        elif not _is_unchanged(table, field, value, current):
+            problems.add(field.name, f"{field.label} cannot be set.")
+    _handle_unknown(table, unknown, problems, strict=strict)
     for field in table.fields:
         if field.required and _is_blank(field, values, problems, current):
             problems.add(field.name, f"{field.label} cannot be blank.")
     return values
+
+
+def _handle_unknown(table: Table, names: Sequence[str], problems: Problems, *, strict: bool) -> None:
+    if not strict:
+        log_ignored_fields(table.singular, names)
+        return
+    for name in names:
+        problems.add(name, f"{label(name)} is not a known field.")
 
 
 def _read_field(field: Field, value: Any, values: Row, problems: Problems) -> None:
@@ -54,18 +68,17 @@ def _read_field(field: Field, value: Any, values: Row, problems: Problems) -> No
         problems.add(field.name, str(problem))
 
 
-def _is_unchanged(table: Table, field: Field | None, name: str, value: Any, current: Row | None) -> bool:
+def _is_unchanged(table: Table, field: Field, value: Any, current: Row | None) -> bool:
     """Return whether a field that cannot be set is harmless.
 
     It has the stored value, or is computed for each response.
     """
     if current is None:
-        return field is not None and value is None
-    if name == "_links":
-        return True
-    if field is None or not field.stored:
-        return field is not None and not field.settable
-    return (value is None and current[name] is None) or _equals_shown(field, value, table.show(current).get(name))
+        return value is None
+    if not field.stored:
+        return not field.settable
+    shown = table.show(current).get(field.name)
+    return (value is None and current[field.name] is None) or _equals_shown(field, value, shown)
 
 
 def _equals_shown(field: Field, value: Any, shown: Any) -> bool:
@@ -99,6 +112,7 @@ def check_references(
     PUT changes; None for a POST.
     """
     _translate_contact(gateway, user, table, values, problems)
+    _check_location(gateway, user, values, problems)
     for name, value in values.items():
         target, known = table.by_name[name].references, (current or {}).get(name)
         if target and value not in {None, known} and not _exists(gateway, user, BY_PLURAL[target], value):
@@ -120,6 +134,8 @@ def _check_api_id(
 
 
 def _translate_contact(gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems) -> None:
+    if values.get("contact_id") == "":
+        values["contact_id"] = None
     if table is CONTACT or (api_id := values.get("contact_api_id")) is None:
         return
     contact = gateway.store.find(CONTACT, location_id=user["location_id"], contact_api_id=api_id)
@@ -129,6 +145,16 @@ def _translate_contact(gateway: Gateway, user: Row, table: Table, values: Row, p
         problems.add("contact_api_id", f"{label('contact_api_id')} and Contact Id name different contacts.")
     else:
         values["contact_id"] = contact["id"]
+
+
+def _check_location(gateway: Gateway, user: Row, values: Row, problems: Problems) -> None:
+    if (api_id := values.get("location_api_id")) is None:
+        return
+    location = gateway.store.find(LOCATION, id=user["location_id"])
+    if location is None or location["location_api_id"] != api_id:
+        problems.add("location_api_id", "location_api_id provided is not valid")
+    elif values.get("location_id") is not None:
+        problems.add("location_api_id", "Only one of Location Id and Location Api Id can be given.")
 
 
 def _exists(gateway: Gateway, user: Row, table: Table, record_id: str) -> bool:

@@ -29,6 +29,7 @@ class Gateway:
     """The state and services of one running gateway.
 
     Attributes:
+        strict: Whether an unknown field of a request is a problem; else it is ignored and logged.
         faults: The active fault plans.
         ids: Creates the ids of new records.
         listener: The server that accepts the requests.
@@ -39,6 +40,7 @@ class Gateway:
     clock: Clock
     terminals: Terminals
     postback_delivery: PostbackDelivery
+    strict: bool = False
     faults: list[Plan] = attrs.field(factory=list, init=False)
     ids: IdGenerator = attrs.field(init=False)
     listener: Listener = attrs.field(init=False)

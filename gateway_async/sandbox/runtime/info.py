@@ -7,6 +7,9 @@ import attrs
 __all__ = ["SandboxInfo"]
 
 
+_IN_ENVIRONMENT = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
+
+
 def _mask(_secret: Any) -> str:
     return "***"
 
@@ -31,3 +34,9 @@ class SandboxInfo:
     cc_product_transaction_id: str
     ach_product_transaction_id: str
     terminal_id: str
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that `AsyncGateway.from_env()` reads, with the secrets."""
+        return {f"GATEWAY_{name.upper()}": getattr(self, name) for name in _IN_ENVIRONMENT} | {
+            "GATEWAY_ALLOW_HTTP": "1"
+        }

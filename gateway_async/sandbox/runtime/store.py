@@ -147,15 +147,15 @@ class Store:
             )
             self._notify_watcher(table, "CREATE", rows)
 
-    def update(self, table: Table, record_id: str, changes: Row) -> None:
-        """Change columns of one record."""
+    def update(self, table: Table, record_id: str, changes: Row, *, notify: bool = True) -> None:
+        """Change columns of one record; `notify` says whether the table's watcher is called."""
         columns = ", ".join(f"{column} = ?" for column in changes)
         with self.transaction():
             self._connection.execute(
                 f"UPDATE {table.plural} SET {columns} WHERE id = ?",  # noqa: S608  # names from our own tables
                 (*changes.values(), record_id),
             )
-            if table.plural in self._watchers:
+            if notify and table.plural in self._watchers:
                 changed = self.select(table, "id = ?", (record_id,))
                 self._notify_watcher(table, "UPDATE" if changes.get("deleted_ts") is None else "DELETE", changed)
 
@@ -239,6 +239,7 @@ _INDEXED = {
     "transaction_batch_id": "transaction_batch_id",
     "batch_num": "product_transaction_id, batch_num",
     "model_id": "model_id, id",
+    "recurring_id": "recurring_id, id",
 }
 """The columns of further indexes, by the column that a table must have."""
 
@@ -254,6 +255,6 @@ def _indexes(table: Table) -> Iterable[str]:
     if "due_ts" in table.shown:
         yield f"CREATE {prefix}_waiting ON {table.plural} (config_id, due_ts, id) WHERE {WAITING}"
         yield f"CREATE {prefix}_ended ON {table.plural} (id) WHERE NOT {WAITING}"
-    if table.api_id:
+    if table.api_id and "location_id" in table.by_name:
         yield f"CREATE UNIQUE {prefix}_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {ALIVE}"
         yield f"CREATE {prefix}_deleted_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {_DELETED}"

@@ -7,16 +7,15 @@ from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_AC
 from gateway_async.sandbox.schema.contacts import CONTACT
 from gateway_async.sandbox.schema.gateway_records import (
     CHANGELOG,
-    LOCATION,
     MESSAGE,
     POSTBACK,
     PRODUCT_TRANSACTION,
-    TERMINAL,
     TICKET,
     TOKEN,
     TRANSACTION_BATCH,
-    USER,
 )
+from gateway_async.sandbox.schema.locations import LOCATION, LOCATION_INFO
+from gateway_async.sandbox.schema.notes import NOTE
 from gateway_async.sandbox.schema.paylinks import PAYLINK
 from gateway_async.sandbox.schema.postback_configs import POSTBACK_CONFIG
 from gateway_async.sandbox.schema.quick_invoices import (
@@ -26,7 +25,11 @@ from gateway_async.sandbox.schema.quick_invoices import (
     QUICK_INVOICE,
     QUICK_INVOICE_FILE,
 )
+from gateway_async.sandbox.schema.recurrings import RECURRING
+from gateway_async.sandbox.schema.tags import TAG
+from gateway_async.sandbox.schema.terminals import TERMINAL
 from gateway_async.sandbox.schema.transactions import ROUTER_TRANSACTION, TRANSACTION
+from gateway_async.sandbox.schema.users import USER
 
 INITIAL_RECORDS = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL)
 """The records that exist before the first request and survive a reset."""
@@ -47,6 +50,9 @@ CREATED_RECORDS = (
     FILE_CONTENT,
     PRODUCT_FILE,
     MESSAGE,
+    RECURRING,
+    TAG,
+    NOTE,
 )
 """The records that requests create."""
 
@@ -65,7 +71,9 @@ __all__ = [
     "INITIAL_RECORDS",
     "INVOICED_TRANSACTION",
     "LOCATION",
+    "LOCATION_INFO",
     "MESSAGE",
+    "NOTE",
     "PAYLINK",
     "POSTBACK",
     "POSTBACK_CONFIG",
@@ -73,9 +81,11 @@ __all__ = [
     "PRODUCT_TRANSACTION",
     "QUICK_INVOICE",
     "QUICK_INVOICE_FILE",
+    "RECURRING",
     "ROUTER_ACCOUNT_VAULT",
     "ROUTER_TRANSACTION",
     "STORED",
+    "TAG",
     "TERMINAL",
     "TICKET",
     "TOKEN",

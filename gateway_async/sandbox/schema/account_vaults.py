@@ -6,7 +6,7 @@ Of a card, only the brand, the first six and the last four digits are stored.
 """
 
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
-from gateway_async.sandbox.schema.kinds import CODE, FLAG, INTEGER, TEXT, TIMESTAMP
+from gateway_async.sandbox.schema.kinds import CODE, FLAG, HIDDEN_CODE, INTEGER, TEXT, TIMESTAMP
 
 __all__ = ["ACCOUNT_VAULT", "ROUTER_ACCOUNT_VAULT"]
 
@@ -23,7 +23,7 @@ ACCOUNT_VAULT = Table(
         Field("billing_address", TEXT, 1, 32),
         Field("billing_zip", TEXT, 4, 12),
         Field("exp_date", CODE, 4, 4),
-        Field("routing", CODE, 9, 9, settable=ONCE),
+        Field("routing", HIDDEN_CODE, 9, 9, settable=ONCE),
         Field("account_type", CODE, 1, 32),
         Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
         Field("contact_id", CODE, 1, 36, references="contacts"),
@@ -45,7 +45,8 @@ ACCOUNT_VAULT = Table(
         Field("terms_agree", INTEGER, 1, 1),
         Field("terms_agree_ip", TEXT, 0, 15),
         Field("active", INTEGER, settable=NEVER, default=1),
-        Field("created_user_id", CODE, settable=NEVER, shown=False),
+        Field("created_user_id", CODE, settable=NEVER),
+        Field("locale", CODE, 5, 5, settable=ONCE, stored=False),
         Field("contact_api_id", TEXT, 1, 64, stored=False),
         Field("account_number", CODE, 4, 19, settable=ONCE, stored=False),
         Field("track_data", CODE, 1, 256, settable=ONCE, stored=False),

@@ -35,6 +35,7 @@ class TransactionSource(IntEnum):
 
     QUICK_INVOICE = 8
     API = 12
+    RECURRING = 13
     PAYLINK = 16
 
 
@@ -47,6 +48,9 @@ class ReasonCode(IntEnum):
     PARTIALLY_APPROVED = 1201
     DENIED = 1500
     COMMUNICATION_ERROR = 1531
+    REVERSED_FOR_AVS = 1655
+    REVERSED_FOR_CVV = 1656
+    REVERSED_FOR_PARTIAL_APPROVAL = 1657
 
 
 class InvoiceStatus(IntEnum):

@@ -5,7 +5,7 @@ postbacks do.
 """
 
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
-from gateway_async.sandbox.schema.kinds import BIT, CODE, DATE, FLAG, INTEGER, MONEY, TEXT, TIMESTAMP
+from gateway_async.sandbox.schema.kinds import BALANCE, BIT, CODE, DATE, FLAG, INTEGER, TEXT, TIMESTAMP
 
 __all__ = ["CONTACT"]
 
@@ -22,7 +22,7 @@ CONTACT = Table(
         Field("first_name", TEXT, 0, 250),
         Field("last_name", TEXT, 1, 64, required=True),
         Field("email", TEXT, 0, 128),
-        Field("address", TEXT, 0, 250),
+        Field("address", TEXT, 0, 255),
         Field("city", TEXT, 0, 250),
         Field("state", TEXT, 0, 250),
         Field("zip", TEXT, 0, 250),
@@ -36,8 +36,9 @@ CONTACT = Table(
         Field("header_message", TEXT, 0, 250),
         Field("header_message_type_id", INTEGER, 1, 2, default=0),
         *(Field(f"contact_c{number}", TEXT, 0, 250) for number in (1, 2, 3)),
-        Field("contact_balance", MONEY),
+        Field("contact_balance", BALANCE),
         Field("header_message_type", INTEGER, 1, 2, stored=False, default=0),
+        Field("created_user_id", CODE, settable=NEVER, shown=False),
         Field("update_if_exists", BIT, settable=ONCE, stored=False),
     ),
     api_id="contact_api_id",

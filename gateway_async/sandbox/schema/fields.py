@@ -32,6 +32,7 @@ class Field:
         kind: How its values are read, stored, shown and searched.
         min_length: The minimum number of characters (digits of an integer).
         max_length: The maximum number of characters (digits of an integer), or None.
+        choices: The only valid values; empty if there are others.
         settable: The methods whose body may include it; `NEVER` makes it read-only.
         required: Whether a POST must include it.
         stored: Whether it is stored; other fields are used by the request and discarded.
@@ -45,6 +46,7 @@ class Field:
     kind: Kind
     min_length: int = 0
     max_length: int | None = None
+    choices: tuple[str, ...] = attrs.field(default=(), kw_only=True)
     settable: frozenset[str] = ALWAYS
     required: bool = False
     stored: bool = True
@@ -75,6 +77,8 @@ class Field:
             raise ValueError(f"{self.label} should contain at least {self._count(self.min_length)}.")
         if self.max_length is not None and length > self.max_length:
             raise ValueError(f"{self.label} should contain at most {self._count(self.max_length)}.")
+        if self.choices and stored not in self.choices:
+            raise ValueError(f"{self.label} must be one of {', '.join(self.choices)}.")
         return stored
 
     def _count(self, number: int) -> str:
@@ -97,6 +101,8 @@ class Table:
         api_id: The field that holds the integrator id; empty if the type has none.
         link: The path of a record's own link, with column names in braces; empty for `/v2/<plural>/<id>`.
         page_size: The default number of records on a page of a list.
+        sort: The default order of a list: a field name, with a minus before it for descending order.
+        subject: The path of the record that a record is about, with column names in braces; empty without one.
     """
 
     singular: str
@@ -105,6 +111,8 @@ class Table:
     api_id: str = ""
     link: str = ""
     page_size: int = 20
+    sort: str = "-id"
+    subject: str = ""
 
     @cached_property
     def by_name(self) -> dict[str, Field]:

@@ -1,6 +1,6 @@
 """The fields of the records that no request writes: the gateway creates and changes them itself.
 
-- Locations, users, merchant accounts and terminals are the initial records.
+- Merchant accounts are initial records.
 - A change log entry says who created or changed a record, when, and the earlier values.
 - A message to a customer is shown by `GET /_sandbox/outbox`.
 - A postback is one change for one receiver, with its attempts. `data` is the record as it was at the change, and
@@ -14,47 +14,37 @@ from gateway_async.sandbox.schema.kinds import BIT, CODE, FLAG, INTEGER, OBJECT,
 
 __all__ = [
     "CHANGELOG",
-    "LOCATION",
     "MESSAGE",
     "POSTBACK",
     "PRODUCT_TRANSACTION",
-    "TERMINAL",
     "TICKET",
     "TOKEN",
     "TRANSACTION_BATCH",
-    "USER",
 ]
 
 
 _HIDDEN_LOCATION = Field("location_id", CODE, settable=NEVER, shown=False)
 
-LOCATION = Table("location", "locations", read_only(id=CODE, name=TEXT, timezone=TEXT, created_ts=TIMESTAMP))
-
-USER = Table(
-    "user",
-    "users",
-    (
-        *read_only(id=CODE, location_id=CODE, username=TEXT, first_name=TEXT, last_name=TEXT),
-        Field("domain", TEXT, shown=False),
-        Field("password", TEXT, shown=False),
-        Field("user_api_key", TEXT, shown=False),
-        Field("user_hash_key", TEXT, shown=False),
-        *read_only(created_ts=TIMESTAMP),
-    ),
-)
-
 PRODUCT_TRANSACTION = Table(
     "product_transaction",
     "producttransactions",
-    read_only(id=CODE, location_id=CODE, payment_method=CODE, title=TEXT, created_ts=TIMESTAMP),
-)
-
-TERMINAL = Table(
-    "terminal",
-    "terminals",
     (
-        *read_only(id=CODE, location_id=CODE, title=TEXT, serial_number=CODE),
-        Field("active", FLAG, settable=NEVER, default=1),
+        *read_only(id=CODE, location_id=CODE, payment_method=CODE, title=TEXT),
+        Field("processor", TEXT, settable=NEVER, default="sandbox"),
+        Field("industry_type", TEXT, settable=NEVER, default="ecommerce"),
+        *read_only(default_transaction_type=CODE, current_batch=CODE, partner=TEXT),
+        *(
+            Field(name, FLAG, settable=NEVER, default=1)
+            for name in ("active", "allow_partial_authorization", "display_avs", "quick_invoice_allow")
+        ),
+        *(
+            Field(name, FLAG, settable=NEVER, default=0)
+            for name in ("auto_decline_cvv", "auto_decline_street", "auto_decline_zip", "surcharge")
+        ),
+        *(Field(name, FLAG, settable=NEVER, default=0) for name in ("hosted_payment_page_allow", "level3_allow")),
+        *read_only(hosted_payment_page_max_allowed=INTEGER, level3_default=OBJECT, velocity_settings=OBJECT),
+        *read_only(tax_surcharge_config=OBJECT, processor_data=OBJECT),
+        Field("ach_terminal", CODE, settable=NEVER, shown=False),
         *read_only(created_ts=TIMESTAMP),
     ),
 )
@@ -97,6 +87,7 @@ TRANSACTION_BATCH = Table(
         Field("processing_status_id", INTEGER, settable=NEVER, default=1),
         *read_only(product_transaction_id=CODE, created_ts=TIMESTAMP, settlement_file_name=TEXT),
         *read_only(batch_close_ts=TIMESTAMP),
+        Field("status_message", TEXT, settable=NEVER, in_postbacks=False),
         _HIDDEN_LOCATION,
     ),
     page_size=15,

@@ -17,18 +17,24 @@ import attrs
 import msgspec
 
 __all__ = [
+    "AMOUNTS",
+    "BALANCE",
     "BIT",
     "BYTES",
     "CODE",
     "DATE",
+    "DATE_OR_ZEROS",
     "FLAG",
+    "HIDDEN_CODE",
     "INTEGER",
     "ITEMS",
     "MONEY",
+    "NO_DATE",
     "OBJECT",
     "RAW_FLAG",
     "TAGS",
     "TEXT",
+    "TEXT_OR_TAGS",
     "TIMESTAMP",
     "Kind",
     "Search",
@@ -42,9 +48,14 @@ __all__ = [
 Stored = str | int | None
 
 _AMOUNT = re.compile(r"([0-9]{1,8})(?:\.([0-9]{1,2}))?")
+_BALANCE = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,2}))?")
 _LARGEST_AMOUNT = 10**10 - 1
+_TYPE_CHARACTERS = 2
 _DIGITS = re.compile(r"[0-9]{1,15}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+NO_DATE = "0000-00-00"
+"""The text that some records show for no date."""
+
 _FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -109,10 +120,18 @@ def is_set(raw: str) -> bool:
 
 
 def _read_money(value: Any) -> int:
+    return _read_cents(value, _AMOUNT, "must be an amount of at most 8 digits and 2 decimals.")
+
+
+def _read_balance(value: Any) -> int:
+    return _read_cents(value, _BALANCE, "must be an amount of at most 9 digits and 2 decimals.")
+
+
+def _read_cents(value: Any, form: re.Pattern[str], problem: str) -> int:
     plain = isinstance(value, int | str | Decimal) and not isinstance(value, bool)
-    amount = _AMOUNT.fullmatch(str(value)) if plain else None
+    amount = form.fullmatch(str(value)) if plain else None
     if amount is None:
-        raise ValueError("must be an amount of at most 8 digits and 2 decimals.")
+        raise ValueError(problem)
     whole, decimals = amount.groups(default="")
     return int(whole) * 100 + int(decimals.ljust(2, "0"))
 
@@ -128,6 +147,10 @@ def _read_date(value: Any) -> str:
         return date.fromisoformat(written).isoformat()
     except ValueError:
         raise ValueError("must be a date of the form 2025-12-31.") from None
+
+
+def _read_date_or_zeros(value: Any) -> str:
+    return NO_DATE if value == NO_DATE else _read_date(value)
 
 
 def _read_object(value: Any) -> str:
@@ -164,6 +187,29 @@ def _read_tags(value: Any) -> str:
     return _JSON.encode(value).decode()
 
 
+def _read_titles(value: Any) -> str:
+    """Read titles: text with commas, an array, or tags from a response."""
+    if isinstance(value, str):
+        value = [title.strip() for title in value.split(",") if title.strip()]
+    if isinstance(value, list):
+        value = [tag.get("title") if isinstance(tag, dict) else tag for tag in value]
+    return _read_tags(value)
+
+
+def _read_amounts(value: Any) -> str:
+    if not isinstance(value, list):
+        raise ValueError("must be an array of objects with type and amount.")
+    return _JSON.encode([_read_typed_amount(entry) for entry in value]).decode()
+
+
+def _read_typed_amount(entry: Any) -> dict[str, str]:
+    if not isinstance(entry, dict) or entry.keys() != {"type", "amount"}:
+        raise ValueError("must be an array of objects with type and amount.")
+    if not isinstance(entry["type"], str) or len(entry["type"]) != _TYPE_CHARACTERS:
+        raise ValueError(f"has a type that must have {_TYPE_CHARACTERS} characters.")
+    return {"type": entry["type"], "amount": show_money(_read_balance(entry["amount"]))}
+
+
 def _read_bytes(_value: Any) -> str:
     raise ValueError("must be sent as a file.")
 
@@ -174,14 +220,19 @@ def _show_json(text: str) -> msgspec.Raw:
 
 TEXT = Kind("TEXT", _read_text, search=Search.SUBSTRING)
 CODE = Kind("TEXT", _read_text)
+HIDDEN_CODE = Kind("TEXT", _read_text, show=lambda _: None)
 INTEGER = Kind("INTEGER", _read_integer)
 FLAG = Kind("INTEGER", _read_flag, show=bool)
 BIT = Kind("INTEGER", _read_flag)
 RAW_FLAG = Kind("TEXT", _read_raw_flag, show=_show_json)
 MONEY = Kind("INTEGER", _read_money, show=show_money, search=Search.AMOUNT, to_text=show_money)
+BALANCE = Kind("INTEGER", _read_balance, show=show_money, search=Search.AMOUNT, to_text=show_money)
 DATE = Kind("TEXT", _read_date)
+DATE_OR_ZEROS = Kind("TEXT", _read_date_or_zeros)
 TIMESTAMP = Kind("INTEGER", _read_integer, search=Search.TIMESTAMP)
 OBJECT = Kind("TEXT", _read_object, show=_show_json, search=Search.SUBSTRING)
 ITEMS = Kind("TEXT", _read_items, show=_show_json, search=Search.SUBSTRING)
 TAGS = Kind("TEXT", _read_tags, show=_show_json, search=Search.SUBSTRING)
+TEXT_OR_TAGS = Kind("TEXT", _read_titles, show=_show_json, search=Search.SUBSTRING)
+AMOUNTS = Kind("TEXT", _read_amounts, show=_show_json, search=Search.SUBSTRING)
 BYTES = Kind("BLOB", _read_bytes)

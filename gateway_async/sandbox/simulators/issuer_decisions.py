@@ -1,4 +1,4 @@
-"""The issuer: approves or declines a payment by trigger amounts and test addresses.
+"""The issuer: approves or declines a payment by trigger amounts, test addresses and security codes.
 
 Any amount that is not a trigger is approved. The tables are those of the vendor's test environment. Amounts are in
 cents.
@@ -7,8 +7,9 @@ cents.
 import attrs
 
 from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.simulators.verification import AddressCheck
 
-__all__ = ["AVS_ENHANCED", "TRIGGERS", "Outcome", "check_address", "check_cvv", "decide", "decline", "refuses_address"]
+__all__ = ["REJECTED_BATCH_CENTS", "TRIGGERS", "Outcome", "Rules", "decide", "decline", "verify"]
 
 
 @attrs.frozen
@@ -32,66 +33,111 @@ class Outcome:
         return self.reason_code in {ReasonCode.APPROVED, ReasonCode.PARTIALLY_APPROVED}
 
 
-def decline(text: str, reason_code: int = ReasonCode.DENIED) -> Outcome:
+@attrs.frozen
+class Rules:
+    """The settings of a merchant account that decide about a payment.
+
+    Attributes:
+        allow_partial_authorization: Whether an approval of less than the amount counts.
+        auto_decline_cvv: Whether a payment is reversed if its security code could not be checked.
+        auto_decline_street: Whether a payment is reversed if its street does not match.
+        auto_decline_zip: Whether a payment is reversed if its zip does not match.
+    """
+
+    allow_partial_authorization: bool = True
+    auto_decline_cvv: bool = False
+    auto_decline_street: bool = False
+    auto_decline_zip: bool = False
+
+
+def decline(text: str, reason_code: int = ReasonCode.DENIED, *, wait: int = 0) -> Outcome:
     """Create a decline with its text."""
-    return Outcome(reason_code, text, text)
+    return Outcome(reason_code, text, text, wait=wait)
 
 
-_DECLINE_TEXTS = {
-    1500: "DECLINED",
-    1510: "CALL",
-    1520: "PICK UP CARD",
-    1530: "RETRY",
-    1616: "INSUFFICIENT FUNDS",
-    1622: "EXPIRED CARD",
+_DECLINES = {
+    500: "DENY",
+    510: "CALL",
+    520: "PKUP",
+    530: "RETRY",
+    540: "SETUP",
+    601: "GENERICFAIL",
+    602: "CALL",
+    603: "NOREPLY",
+    604: "PICKUP_NOFRAUD",
+    605: "PICKUP_FRAUD",
+    606: "PICKUP_LOST",
+    607: "PICKUP_STOLEN",
+    608: "ACCTERROR",
+    609: "ALREADY_REVERSED",
+    610: "BAD_PIN",
+    611: "CASHBACK_EXCEEDED",
+    612: "CASHBACK_NOAVAIL",
+    613: "CID_ERROR",
+    614: "DATE_ERROR",
+    615: "DO NOT HONOR",
+    616: "INSUFFICIENT_FUNDS",
+    617: "EXCEED_WITHDRAWAL_LIMIT",
+    618: "INVALID_SERVICE_CODE",
+    619: "EXCEED_ACTIVITY_LIMIT",
+    620: "VIOLATION",
+    621: "ENCRYPTION_ERROR",
+    622: "CARD_EXPIRED",
+    623: "REENTER",
+    624: "SECURITY_VIOLATION",
+    625: "NOT_PERMITTED_CARD",
+    626: "NOT_PERMITTED_TRAN",
+    627: "SYSTEM_ERROR",
+    628: "BAD_MERCH_ID",
+    629: "DUPLICATE_BATCH",
+    631: "ACCOUNT_CLOSED",
 }
-"""The text of each `reason_code_id`; the text of any other decline is DECLINED."""
+"""The `verbiage` of each declining amount; the `reason_code_id` is 1000 more than the cents."""
 
-_BATCH_ERROR_CENTS = 630
-"""An amount that is approved, but makes the settlement of its batch fail (`handlers/transaction_batches.py`)."""
+REJECTED_BATCH_CENTS = 630
+"""An amount that is approved, but makes the first settlement of its batch fail."""
 
+_TIMEOUT_SECONDS = 10
+"""Seconds that the gateway waits for an issuer."""
+
+_SLOW = {
+    800 + seconds: Outcome(wait=seconds) if seconds < _TIMEOUT_SECONDS else decline("TIMEOUT", wait=_TIMEOUT_SECONDS)
+    for seconds in range(100)
+}
 TRIGGERS = {
-    201: Outcome(ReasonCode.PARTIALLY_APPROVED, "PARTIAL APPROVAL", auth_amount=100),
-    **{
-        cents: decline(_DECLINE_TEXTS.get(1000 + cents, "DECLINED"), 1000 + cents)
-        for cents in (500, 510, 520, 530, *range(601, 632))
-        if cents != _BATCH_ERROR_CENTS
-    },
-    **{800 + seconds: Outcome(wait=seconds) for seconds in range(100)},
+    201: Outcome(ReasonCode.PARTIALLY_APPROVED, "PARTIAL_AUTH", auth_amount=100),
+    **{cents: decline(text, 1000 + cents) for cents, text in _DECLINES.items()},
+    **_SLOW,
 }
 """Amounts in cents and their effects on cards entered by hand or stored in a vault; 6.30 affects the batch instead."""
 
-
-_MATCHING_ADDRESS = ("5800 nw 39th ave", "32606")
-_DECLINED_ADDRESS = ("2831 nw 41st st ste j", "32615")
-_AVS = {(True, True): "GOOD", (True, False): "STREET", (False, True): "ZIP", (False, False): "BAD"}
-AVS_ENHANCED = {"GOOD": "Y", "STREET": "A", "ZIP": "Z", "BAD": "N", None: "V"}
-"""The `avs_enhanced` code for each `avs` of a card payment; V means that no address was given."""
-
-_CVV = {"999": "M", "123": "N"}
-_CVV_OF_BRAND = {"amex": {"1234": "M", "9999": "N"}}
+_UNCHECKED_CVV = frozenset("PSUX")
 
 
-def decide(cents: int, street: str | None = None, zip_code: str | None = None) -> Outcome:
-    """Approve or decline a card payment by amount and billing address."""
+def decide(cents: int, rules: Rules = Rules(), *, at_terminal: bool = False) -> Outcome:
+    """Approve or decline a card payment by its amount.
+
+    The mock terminal itself waits for its slow amounts, so the issuer approves them at once.
+    """
+    if at_terminal and cents in _SLOW:
+        return Outcome()
     outcome = TRIGGERS.get(cents, Outcome())
-    if outcome.approved and refuses_address(street, zip_code):
-        return attrs.evolve(decline("AVS DECLINED"), wait=outcome.wait)
+    if outcome.auth_amount is not None and not rules.allow_partial_authorization:
+        return decline(outcome.verbiage, ReasonCode.REVERSED_FOR_PARTIAL_APPROVAL)
     return outcome
 
 
-def refuses_address(street: str | None, zip_code: str | None) -> bool:
-    """Return whether the billing address is the test address that declines."""
-    return (street or "").lower().strip() == _DECLINED_ADDRESS[0] or zip_code == _DECLINED_ADDRESS[1]
+def verify(outcome: Outcome, address: AddressCheck, cvv_response: str, rules: Rules, *, denied: bool) -> Outcome:
+    """Reverse an approval whose address or CVV the merchant does not accept.
 
-
-def check_address(street: str | None, zip_code: str | None) -> str | None:
-    """Return the `avs` of a payment: GOOD, STREET, ZIP, BAD; None without an address."""
-    if not street and not zip_code:
-        return None
-    return _AVS[(street or "").lower().strip() == _MATCHING_ADDRESS[0], zip_code == _MATCHING_ADDRESS[1]]
-
-
-def check_cvv(cvv: str | None, brand: str) -> str | None:
-    """Return the `cvv_response`: M match, N no match, P not processed; None without a CVV."""
-    return None if cvv is None else _CVV_OF_BRAND.get(brand, _CVV).get(cvv, "P")
+    `denied` says that the address is the one that is always declined.
+    """
+    if not outcome.approved:
+        return outcome
+    wrong_street = rules.auto_decline_street and address.street_matches is False
+    wrong_zip = rules.auto_decline_zip and address.zip_matches is False
+    if denied or wrong_street or wrong_zip:
+        return decline("AVS DECLINED", ReasonCode.REVERSED_FOR_AVS, wait=outcome.wait)
+    if rules.auto_decline_cvv and cvv_response in _UNCHECKED_CVV:
+        return decline("CVV DECLINED", ReasonCode.REVERSED_FOR_CVV, wait=outcome.wait)
+    return outcome

@@ -3,6 +3,8 @@
 The tables are those of the vendor's test environment. Amounts are in cents.
 """
 
+import secrets
+
 import attrs
 
 from gateway_async.sandbox.schema.codes import ReasonCode
@@ -11,12 +13,16 @@ from gateway_async.sandbox.simulators.cards import TEST_CARDS
 __all__ = ["SCRIPTS", "Script", "stop"]
 
 
+_CARDS = tuple(TEST_CARDS.values())
+
+
 @attrs.frozen
 class Script:
     """The automatic actions of a mock terminal for a trigger amount.
 
     Attributes:
         card: The card that is presented, if any.
+        any_brand: Whether a card of any brand is presented instead of `card`.
         text: The final message if the terminal ends without an approval.
         wait: Seconds until the action; None for the usual delay.
         silent: Whether the terminal does nothing until the overall timeout.
@@ -28,6 +34,11 @@ class Script:
     reason_code: int = ReasonCode.COMMUNICATION_ERROR
     wait: int | None = None
     silent: bool = False
+    any_brand: bool = False
+
+    def with_drawn_card(self) -> "Script":
+        """Return the script, with a random card if it allows any."""
+        return attrs.evolve(self, card=secrets.choice(_CARDS), any_brand=False) if self.any_brand else self
 
 
 def stop(text: str, reason_code: int = ReasonCode.COMMUNICATION_ERROR) -> Script:
@@ -42,7 +53,7 @@ SCRIPTS = {
     501: stop("CONNECT ERROR"),
     531: stop("TIMEOUT"),
     599: stop("ABORTED", ReasonCode.DENIED),
-    **{cents: Script(entry_mode=mode) for cents, mode in _ENTRY_MODES.items()},
+    **{cents: Script(entry_mode=mode, any_brand=True) for cents, mode in _ENTRY_MODES.items()},
     **{750 + n: Script(card, "K") for n, card in enumerate(TEST_CARDS.values())},
     **{754 + n: Script(card, "S") for n, card in enumerate(TEST_CARDS.values())},
     770: stop("Transaction Timeout"),

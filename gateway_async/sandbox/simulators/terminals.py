@@ -195,7 +195,7 @@ class Terminals:
 
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
         """Schedule the automatic action for the amount of a call."""
-        script = SCRIPTS.get(request.amount or 0, Script())
+        script = SCRIPTS.get(request.amount or 0, Script()).with_drawn_card()
         if self._options.mode == "auto" and not queue.silent and not script.silent:
             wait = self._options.delay if script.wait is None else script.wait
             trigger = Trigger.CARD if script.card else Trigger.STOP

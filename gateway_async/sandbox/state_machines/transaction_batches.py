@@ -26,7 +26,7 @@ class Trigger(StrEnum):
     """The settlements and processor steps that can change a batch."""
 
     SETTLE = "settled by hand or at midnight"
-    SETTLE_WITH_ERROR = "settled by hand or at midnight, with a transaction of 6.30 in it"
+    SETTLE_WITH_ERROR = "settled by hand or at midnight, with an amount that makes it fail"
     PROCESS = "the processor starts to process it"
     FINISH = "the processor settles it"
     FAIL = "the processor fails"

@@ -11,7 +11,7 @@ from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
-__all__ = ["INITIAL_STATES", "MACHINE", "SETTLEABLE", "InitialState", "State", "Trigger", "next_state"]
+__all__ = ["INITIAL_STATES", "MACHINE", "SETTLEABLE", "InitialState", "State", "Trigger", "next_state", "took_money"]
 
 
 class State(NumericState):
@@ -27,6 +27,7 @@ class State(NumericState):
     SETTLED = 134
     VOIDED = 201
     DECLINED = 301
+    CHARGED_BACK = 331
 
 
 class Trigger(StrEnum):
@@ -40,6 +41,7 @@ class Trigger(StrEnum):
     REFUND = "refund"
     SETTLE = "its batch settles"
     ORIGINATE = "midnight passes"
+    RETURN = "the bank returns it"
 
 
 @attrs.frozen
@@ -59,7 +61,7 @@ INITIAL_STATES = {
     ("ach", "sale"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
     ("ach", "debit"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
     ("ach", "credit"): InitialState(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
-    ("ach", "refund"): InitialState(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
+    ("ach", "refund"): InitialState(TransactionType.REFUND, State.PENDING_ORIGINATION),
 }
 """The first state of a transaction, by payment method and action of the POST."""
 
@@ -77,14 +79,14 @@ MACHINE = StateMachine(
         (State.APPROVED, Trigger.SETTLE): State.SETTLED,
         (State.REFUNDED, Trigger.VOID): State.VOIDED,
         (State.REFUNDED, Trigger.SETTLE): State.SETTLED,
-        (State.PENDING_ORIGINATION, Trigger.REFUND): State.PENDING_ORIGINATION,
         (State.PENDING_ORIGINATION, Trigger.VOID): State.VOIDED,
         (State.PENDING_ORIGINATION, Trigger.ORIGINATE): State.ORIGINATING,
-        (State.ORIGINATING, Trigger.REFUND): State.ORIGINATING,
         (State.ORIGINATING, Trigger.ORIGINATE): State.ORIGINATED,
-        (State.ORIGINATED, Trigger.REFUND): State.ORIGINATED,
         (State.ORIGINATED, Trigger.ORIGINATE): State.SETTLED,
         (State.SETTLED, Trigger.REFUND): State.SETTLED,
+        (State.ORIGINATING, Trigger.RETURN): State.CHARGED_BACK,
+        (State.ORIGINATED, Trigger.RETURN): State.CHARGED_BACK,
+        (State.SETTLED, Trigger.RETURN): State.CHARGED_BACK,
     },
 )
 
@@ -100,3 +102,11 @@ def next_state(trigger: Trigger, row: Row) -> State | None:
     if trigger is Trigger.REFUND and row["type_id"] in REFUNDING_TYPES:
         return None
     return MACHINE.next_state(State(row["status_id"]), trigger)
+
+
+_WITH_MONEY = frozenset({State.APPROVED, State.PENDING_ORIGINATION, State.ORIGINATING, State.ORIGINATED, State.SETTLED})
+
+
+def took_money(row: Row) -> bool:
+    """Return whether a transaction charged the customer, and was not taken back."""
+    return row["status_id"] in _WITH_MONEY and row["type_id"] not in REFUNDING_TYPES

@@ -1,0 +1,47 @@
+"""The settings of a merchant account, which decide about its payments."""
+
+from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import PRODUCT_TRANSACTION
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.simulators.ach_terminals import read_terminal
+
+__all__ = ["change_product"]
+
+
+def change_product(
+    gateway: Gateway,
+    product_transaction_id: str,
+    allow_partial_authorization: bool | None = None,
+    auto_decline_cvv: bool | None = None,
+    auto_decline_street: bool | None = None,
+    auto_decline_zip: bool | None = None,
+    surcharge: bool | None = None,
+    ach_terminal: str | None = None,
+) -> Row:
+    """Change settings of a merchant account, and return it; None keeps a setting.
+
+    An empty `ach_terminal` removes the terminal.
+
+    Raises:
+        UnknownRecordError: The merchant account is unknown.
+        ValueError: No test terminal has this number.
+    """
+    product = gateway.store.find(PRODUCT_TRANSACTION, id=product_transaction_id)
+    if product is None:
+        raise UnknownRecordError("producttransaction", product_transaction_id)
+    settings = {
+        "allow_partial_authorization": allow_partial_authorization,
+        "auto_decline_cvv": auto_decline_cvv,
+        "auto_decline_street": auto_decline_street,
+        "auto_decline_zip": auto_decline_zip,
+        "surcharge": surcharge,
+    }
+    changes: Row = {name: int(value) for name, value in settings.items() if value is not None}
+    if ach_terminal:
+        read_terminal(ach_terminal)
+    if ach_terminal is not None:
+        changes["ach_terminal"] = ach_terminal or None
+    if changes:
+        gateway.store.update(PRODUCT_TRANSACTION, product_transaction_id, changes)
+    return PRODUCT_TRANSACTION.show(product | changes)

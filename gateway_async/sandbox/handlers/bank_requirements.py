@@ -1,0 +1,47 @@
+"""The fields that a bank payment needs: by its SEC code, and by the test terminal of its merchant account."""
+
+from gateway_async.sandbox.handlers.merchant_accounts import product_of
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.fields import Row, label
+from gateway_async.sandbox.simulators.ach_terminals import AchTerminal, read_terminal
+from gateway_async.sandbox.simulators.cards import Account
+
+__all__ = ["check_bank_payment"]
+
+
+_BY_SEC_CODE = {"TEL": ("check_number",), "C21": ("check_number", "image_front", "image_back", "track_data")}
+"""The further fields of a payment by telephone and of a check image."""
+
+_IDENTITY = ("ssn4", "dob_year")
+
+
+def check_bank_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, problems: Problems) -> None:
+    """Check what a bank payment must say; a stored or earlier account has said it already."""
+    if account is None or account.payment_method != "ach" or account.vault_id:
+        return
+    sec_code = values.get("ach_sec_code") or account.ach_sec_code
+    if not sec_code and "ach_sec_code" not in problems:
+        problems.add("ach_sec_code", "ach_sec_code cannot be blank")
+    if account.transaction_id:
+        return
+    _require(_BY_SEC_CODE.get(sec_code or "", ()), values, problems)
+    product = product_of(gateway, user, values) or {}
+    if number := product.get("ach_terminal"):
+        _check_terminal(read_terminal(number), sec_code, values, problems)
+
+
+def _check_terminal(terminal: AchTerminal, sec_code: str | None, values: Row, problems: Problems) -> None:
+    if sec_code not in {None, "", terminal.sec_code}:
+        problems.add("ach_sec_code", f"Ach Sec Code of this terminal is {terminal.sec_code}.")
+    if values.get("action") == "credit" and not terminal.allows_credit:
+        problems.add("action", "Action credit is not allowed at this terminal.")
+    _require(terminal.required, values, problems)
+    if terminal.needs_identity and sum(values.get(name) is not None for name in _IDENTITY) != 1:
+        problems.add("ssn4", "Exactly one of Ssn4 and Dob Year must be given.")
+
+
+def _require(names: tuple[str, ...], values: Row, problems: Problems) -> None:
+    for name in names:
+        if not values.get(name) and name not in problems:
+            problems.add(name, f"{label(name)} cannot be blank.")

@@ -1,0 +1,59 @@
+"""The hosted forms for payments and account vaults, which a browser opens by a signed URL.
+
+The sandbox shows that the URL is right, and what it asks for. Nothing can be entered.
+"""
+
+import json
+from decimal import Decimal
+from html import escape
+
+from starlette.responses import HTMLResponse, Response
+
+from gateway_async.sandbox.http.errors import Problems, RefusedError
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.schema.fields import Row, label
+
+__all__ = ["show_account_form", "show_payment_form"]
+
+
+_SHOWN = ("action", "payment_method", "transaction_amount", "transaction_api_id", "account_vault_api_id")
+_PAYMENT = ("payment_method", "action", "product_transaction_id", "transaction_api_id")
+_ACCOUNT = ("payment_method", "location_id", "account_vault_api_id")
+
+
+async def show_payment_form(call: Call) -> Response:
+    """Handle GET /v2/payform."""
+    fields = _read_data(call, "transaction")
+    amount = () if fields.get("action") == "avsonly" else ("transaction_amount",)
+    code = ("ach_sec_code",) if fields.get("payment_method") == "ach" else ()
+    return _page("Payment form", fields, (*_PAYMENT, *amount, *code))
+
+
+async def show_account_form(call: Call) -> Response:
+    """Handle GET /v2/accountform."""
+    return _page("Account form", _read_data(call, "accountvault"), _ACCOUNT)
+
+
+def _read_data(call: Call, wrapper: str) -> Row:
+    if "hash-key" not in call.query and "hash-key" not in call.request.headers:
+        raise RefusedError(401, "Hash key is invalid")
+    try:
+        content = json.loads(bytes.fromhex(call.query.get("data", "")).decode(), parse_float=Decimal)
+    except (ValueError, RecursionError):
+        content = None
+    fields = content.get(wrapper) if isinstance(content, dict) else None
+    if not isinstance(fields, dict):
+        raise RefusedError(400, f'The parameter data must be hex of JSON with the fields under "{wrapper}".')
+    return fields
+
+
+def _page(title: str, fields: Row, required: tuple[str, ...]) -> Response:
+    problems = Problems()
+    for name in required:
+        if fields.get(name) in (None, ""):
+            problems.add(name, f"{label(name)} cannot be blank.")
+    problems.raise_if_any()
+    rows = "".join(
+        f"<dt>{label(name)}</dt><dd>{escape(str(fields[name]))}</dd>" for name in _SHOWN if fields.get(name) is not None
+    )
+    return HTMLResponse(f"<!doctype html><title>{title}</title><h1>{title}</h1><dl>{rows}</dl>")

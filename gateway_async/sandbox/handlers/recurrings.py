@@ -1,0 +1,231 @@
+"""Recurrings (contract, "Recurrings"): plans by which a stored account is charged again and again.
+
+`recurring_runs.py` makes the charges. A start date in the past is accepted; missed charges are not made up.
+"""
+
+from collections.abc import Callable
+
+from starlette.responses import Response
+
+from gateway_async.sandbox.handlers.merchant_accounts import check_product, default_product
+from gateway_async.sandbox.handlers.recurring_runs import mark_vaults, with_end
+from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import (
+    Handler,
+    find_record,
+    make_get,
+    make_list,
+    read_new,
+    read_update,
+    show,
+    update_record,
+)
+from gateway_async.sandbox.request.validation import Rule, check_rules
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, RECURRING
+from gateway_async.sandbox.schema.fields import Row, label
+from gateway_async.sandbox.schema.kinds import NO_DATE, show_money
+from gateway_async.sandbox.simulators import recurring_schedule as schedule
+from gateway_async.sandbox.state_machines.recurrings import MACHINE, State, Trigger
+
+__all__ = ["activate", "create", "defer", "delete", "get", "get_list", "hold", "skip", "update"]
+
+
+_VAULT_FIELDS = ("account_vault_id", "account_vault_api_id")
+_LARGEST_COUNT = 999
+_LARGEST_TOTAL = 99_999_999_999
+_ONGOING, _INSTALMENTS = "o", "i"
+
+_RULES: tuple[Rule, ...] = (
+    (
+        ("interval_type",),
+        "Interval Type must be d, w or m.",
+        lambda row: row.get("interval_type") not in {None, *schedule.INTERVAL_TYPES},
+    ),
+    (("interval",), "Interval must be greater than 0.", lambda row: row.get("interval") == 0),
+    (
+        ("installment_total_count",),
+        "Installment Total Count must be greater than 0.",
+        lambda row: row.get("installment_total_count") == 0,
+    ),
+    (
+        ("transaction_amount",),
+        "Transaction Amount must be greater than 0.00.",
+        lambda row: row.get("transaction_amount") == 0,
+    ),
+    (
+        ("installment_total_count", "transaction_amount"),
+        f"Installment Amount Total must be at most {show_money(_LARGEST_TOTAL)}.",
+        lambda row: (row.get("installment_total_count") or 0) * (row.get("transaction_amount") or 0) > _LARGEST_TOTAL,
+    ),
+    (
+        ("end_date", "start_date"),
+        "End Date must not be before Start Date.",
+        lambda row: NO_DATE < (row.get("end_date") or NO_DATE) < (row.get("start_date") or NO_DATE),
+    ),
+)
+
+
+async def create(call: Call) -> Response:
+    """Handle POST /v2/recurrings."""
+    gateway = call.gateway
+    values, problems = await read_new(call, RECURRING)
+    check_rules(_RULES, values, problems)
+    vault = _find_vault(call, values, problems)
+    _check_method(values, vault, problems)
+    method = vault["payment_method"] if vault else None
+    check_product(gateway, "product_transaction_id", values, method, problems)
+    row = _complete(call, values, problems.require(vault))
+    with gateway.store.transaction():
+        row = gateway.create(RECURRING, call.user, with_end(gateway, row))
+        mark_vaults(gateway, row["account_vault_id"])
+    return json_response({"recurring": show(call, RECURRING, row)}, 201)
+
+
+async def update(call: Call) -> Response:
+    """Handle PUT /v2/recurrings/{id}. `active` of an instalment plan is ignored."""
+    row, values, problems = await read_update(call, RECURRING)
+    before = row["account_vault_id"]
+    check_rules(_RULES, row | values, problems)
+    _check_change(call, row, values, problems)
+    problems.raise_if_any()
+    if row["recurring_type_id"] == _INSTALMENTS:
+        values.pop("active", None)
+    changed = _save(call, row, values, Trigger.CHANGE)
+    mark_vaults(call.gateway, before, changed["account_vault_id"])
+    return json_response({"recurring": show(call, RECURRING, changed)})
+
+
+async def delete(call: Call) -> Response:
+    """Handle DELETE /v2/recurrings/{id}."""
+    row = find_record(call, RECURRING)
+    with call.gateway.store.transaction():
+        call.gateway.store.update(RECURRING, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+        mark_vaults(call.gateway, row["account_vault_id"])
+    return empty_response()
+
+
+def _find_vault(call: Call, values: Row, problems: Problems) -> Row | None:
+    """Return the vault that a request names by one of its ids.
+
+    Its system id is put into the values.
+    """
+    given = [name for name in _VAULT_FIELDS if values.get(name) is not None]
+    if len(given) > 1:
+        for name in given:
+            problems.add(name, f"Only one of {', '.join(map(label, given))} can be given.")
+    elif not given and not any(name in problems for name in _VAULT_FIELDS):
+        problems.add("account_vault_id", "Account Vault Id cannot be blank.")
+    if len(given) != 1 or given[0] in problems:
+        return None
+    name = given[0]
+    column = "id" if name == "account_vault_id" else name
+    where = {"location_id": call.user["location_id"], column: values[name]}
+    vault = call.gateway.store.find(ACCOUNT_VAULT, **where)
+    if vault is None or vault["deleted_ts"] is not None:
+        problems.add(name, f"{name} provided is not valid")
+        return None
+    values["account_vault_id"] = vault["id"]
+    return vault
+
+
+def _check_method(values: Row, vault: Row | None, problems: Problems) -> None:
+    name = "payment_method"
+    if vault and values.get(name) not in {None, vault[name]} and name not in problems:
+        problems.add(name, f"Payment Method of this account is {vault[name]}.")
+
+
+def _check_change(call: Call, row: Row, values: Row, problems: Problems) -> None:
+    if any(values.get(name) not in {None, row.get(name)} for name in _VAULT_FIELDS):
+        vault = _find_vault(call, values, problems)
+        if vault and vault["payment_method"] != row["payment_method"]:
+            name = "account_vault_api_id" if values.get("account_vault_api_id") else "account_vault_id"
+            problems.add(name, f"{label(name)} must be of a {row['payment_method']} account.")
+    elif "account_vault_id" in values and values["account_vault_id"] is None:
+        problems.add("account_vault_id", "Account Vault Id cannot be blank.")
+    check_product(call.gateway, "product_transaction_id", values, row["payment_method"], problems)
+    day = values.get("next_run_date", row["next_run_date"])
+    if day != row["next_run_date"] and row["status"] != State.ACTIVE:
+        problems.add("next_run_date", f"Next Run Date cannot be set when status is {row['status']}.")
+    elif day != row["next_run_date"] and day == NO_DATE:
+        problems.add("next_run_date", "Next Run Date cannot be blank.")
+
+
+def _complete(call: Call, values: Row, vault: Row) -> Row:
+    """Return a new recurring's fields, with those that are computed."""
+    given = {name: value for name, value in values.items() if value is not None}
+    row = given | {"payment_method": vault["payment_method"], "status": State.ACTIVE}
+    row.setdefault("product_transaction_id", default_product(call.gateway, call.user, vault["payment_method"]))
+    count = row.get("installment_total_count")
+    row["recurring_type_id"] = _INSTALMENTS if count else _ONGOING
+    if count:
+        row["installment_amount_total"] = count * row["transaction_amount"]
+        row["end_date"] = schedule.end_of_plan(row)
+    row.setdefault("end_date", NO_DATE)
+    row["next_run_date"] = schedule.first_date_from(row, row["start_date"], _today(call.gateway))
+    return row
+
+
+def _today(gateway: Gateway) -> str:
+    return gateway.clock.date().date().isoformat()
+
+
+def _make_action(trigger: Trigger, title: str, change: Callable[[Call, Row], Row]) -> Handler:
+    """Create the handler of a POST that changes a recurring."""
+
+    async def act(call: Call) -> Response:
+        row = find_record(call, RECURRING)
+        if MACHINE.next_state(State(row["status"]), trigger) is None:
+            raise ValidationError({"status": [f"{title} is not allowed when status is {row['status']}."]})
+        changed = _save(call, row, change(call, row), trigger)
+        mark_vaults(call.gateway, changed["account_vault_id"])
+        return json_response({"recurring": show(call, RECURRING, changed)})
+
+    return act
+
+
+def _save(call: Call, row: Row, values: Row, trigger: Trigger) -> Row:
+    state = MACHINE.next_state(State(row["status"]), trigger)
+    changed = with_end(call.gateway, row | values | {"status": state})
+    names = {*values, "status", "next_run_date"}
+    return update_record(call, RECURRING, row, {name: changed[name] for name in names if name in changed})
+
+
+def _skip(call: Call, row: Row) -> Row:
+    count = _read_count(call, "skip_count")
+    return {"next_run_date": schedule.advance(row, row["next_run_date"], count)}
+
+
+def _defer(call: Call, row: Row) -> Row:
+    count = _read_count(call, "defer_count")
+    if row["recurring_type_id"] == _ONGOING:
+        raise ValidationError({"recurring_type_id": ["Defer Payment is not allowed for an ongoing recurring."]})
+    next_run_date = schedule.advance(row, row["next_run_date"], count)
+    return {"next_run_date": next_run_date, "end_date": schedule.move_end(row, count)}
+
+
+def _hold(_call: Call, row: Row) -> Row:
+    return {"held_run_date": row["next_run_date"], "next_run_date": NO_DATE}
+
+
+def _activate(call: Call, row: Row) -> Row:
+    next_run_date = schedule.first_date_from(row, row["held_run_date"], _today(call.gateway))
+    return {"held_run_date": NO_DATE, "next_run_date": next_run_date}
+
+
+def _read_count(call: Call, name: str) -> int:
+    text = call.query.get(name, "")
+    if text.isascii() and text.isdigit() and 0 < int(text[:4]) <= _LARGEST_COUNT:
+        return int(text)
+    said = "cannot be blank." if not text else f"must be an integer from 1 to {_LARGEST_COUNT}."
+    raise ValidationError({name: [f"{label(name)} {said}"]})
+
+
+skip = _make_action(Trigger.SKIP, "Skip Payment", _skip)
+defer = _make_action(Trigger.DEFER, "Defer Payment", _defer)
+hold = _make_action(Trigger.HOLD, "Place On Hold", _hold)
+activate = _make_action(Trigger.ACTIVATE, "Activate", _activate)
+get = make_get(RECURRING)
+get_list = make_list(RECURRING)
