@@ -9,14 +9,11 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command.
 
-    It ends the process with exit status 0 for success, 1 for a failure, 2 for wrong usage or a missing extra, or 130
-    after Ctrl-C.
+    It ends the process with one of the statuses of `gateway_async.cli.exit_status`.
     """
     _replace_unprintable()
     try:
-        from gateway_async.cli.app import app
-
-        app(prog_name="gateway-async")
+        sys.exit(_run())
     except KeyboardInterrupt:
         sys.exit(130)
     except ModuleNotFoundError as missing:
@@ -25,6 +22,23 @@ def main() -> None:
             raise
         sys.stderr.write(f"gateway-async: {package} is not installed: pip install 'gateway-async[cli]'\n")
         sys.exit(2)
+
+
+def _run() -> int:
+    """Run the command that the arguments name, and return its exit status."""
+    from typer import Abort
+    from typer.exceptions import TyperException
+
+    from gateway_async.cli.app import app
+    from gateway_async.cli.usage_message import print_usage_error
+
+    try:
+        return app(prog_name="gateway-async", standalone_mode=False) or 0
+    except TyperException as error:
+        print_usage_error(error)
+        return error.exit_code
+    except Abort:
+        return 1
 
 
 def _replace_unprintable() -> None:

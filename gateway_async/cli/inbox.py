@@ -6,19 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
-from gateway_async.cli.errors import fail
-from gateway_async.cli.rows import Row, print_json, print_table
+from gateway_async.cli.errors import fail, fail_with
+from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.rows import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
     from gateway_async.postbacks import Inbox, PostbackState, StoredPostback
 
-__all__ = ["inbox"]
-
-DEAD = 3
-"""The exit status when a listed postback is dead; scripts can distinguish it from a failure."""
+__all__ = ["inbox", "read_dead"]
 
 WHAT_TO_DO = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
 _HEADINGS = ("number", "received at (UTC)", "change", "record", "state", "attempts", "error")
@@ -65,9 +62,27 @@ def inbox(
     has_dead = any(row["state"] == "dead" for row in rows)
     print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, "No such postbacks in the inbox.")
     if has_dead and not as_json:
-        Console().print(Text(f"\n{WHAT_TO_DO}", style="dim"), soft_wrap=True)
+        print_advice(f"\n{WHAT_TO_DO}")
     if has_dead:
-        raise typer.Exit(DEAD)
+        raise typer.Exit(ExitStatus.ATTENTION)
+
+
+def read_dead(address: str, table: str) -> list[Row]:
+    """Return the dead postbacks of an inbox.
+
+    Raises:
+        GatewayError: the inbox cannot be used.
+        BadParameter: the file does not exist.
+    """
+    import anyio
+
+    from gateway_async.postbacks import PostbackState
+
+    async def read() -> list[Row]:
+        async with aclosing(_open(address, table)) as opened:
+            return await _list(opened, [PostbackState.DEAD])
+
+    return anyio.run(read)
 
 
 def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[Row]]]") -> Any:
@@ -82,7 +97,9 @@ def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[
 
     try:
         return anyio.run(run)
-    except (GatewayError, ModuleNotFoundError) as error:
+    except GatewayError as error:
+        fail_with(error)
+    except ModuleNotFoundError as error:
         fail(str(error))
 
 
@@ -162,9 +179,9 @@ def _cells(row: Row) -> list[Text]:
     return [
         Text(str(row["number"])),
         Text(f"{row['received_at']:%Y-%m-%d %H:%M:%S}"),
-        Text(f"{row['resource']} {row['type']}", overflow="fold"),
-        Text(row["record_id"] or "–", overflow="fold"),
+        Text(f"{row['resource']} {row['type']}"),
+        Text(row["record_id"] or NONE),
         Text(row["state"], style=COLOURS.get(row["state"], "")),
         Text(str(row["attempts"])),
-        Text(row["error"] or "–", overflow="fold"),
+        Text(row["error"] or NONE),
     ]

@@ -1,5 +1,6 @@
 """`gateway-async ledger`: list the open calls of a ledger file, and look up or record their outcomes."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -8,20 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
-from gateway_async.cli.errors import fail
-from gateway_async.cli.rows import Row, print_json, print_table
+from gateway_async.cli.command_name import command_name
+from gateway_async.cli.errors import fail, fail_with
+from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.rows import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
     from gateway_async import Recovered
     from gateway_async.ledger._sqlite_store import StoredIntent
 
 __all__ = ["ledger"]
-
-OPEN = 3
-"""The exit status when a listed call is open; scripts can distinguish it from a failure."""
 
 
 class Resolution(StrEnum):
@@ -87,12 +86,12 @@ def ledger(
         else:
             rows = list(_recover(file, wait) if recover else _list(file, open_only=not show_all))
     except GatewayError as error:
-        fail(str(error))
+        fail_with(error)
     print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, f"No open calls in {file}.")
     if not as_json:
         _print_advice(file, rows)
     if any(row["outcome"] in ("open", "unknown") for row in rows):
-        raise typer.Exit(OPEN)
+        raise typer.Exit(ExitStatus.ATTENTION)
 
 
 def _resolve(file: Path, name: str, resolution: Resolution) -> Row:
@@ -152,18 +151,14 @@ def _row_of(entry: "StoredIntent") -> Row:
 
 
 def _print_advice(file: Path, rows: list[Row]) -> None:
-    console = Console()
+    command = f"{command_name()} ledger {shlex.quote(str(file))}"
     for error in sorted({str(row["error"]) for row in rows if row.get("error")}):
-        console.print(Text(error, style="yellow"), soft_wrap=True)
+        print_advice(error, "yellow")
     if any(row["outcome"] == "open" for row in rows):
-        command = f"gateway-async ledger {file} --recover"
-        console.print(Text(f"\nTo look up the open calls: {command}", style="dim"), soft_wrap=True)
+        print_advice(f"\nTo look up the open calls: {command} --recover")
     if any(row["outcome"] == "unknown" for row in rows):
-        command = f"gateway-async ledger {file} --resolve API_ID --as {'|'.join(Resolution)}"
-        console.print(
-            Text(f"\nIf no lookup finds a call, ask the processor and record the answer: {command}", style="dim"),
-            soft_wrap=True,
-        )
+        advice = "\nIf no lookup finds a call, ask the processor and record the answer: "
+        print_advice(f"{advice}{command} --resolve API_ID --as {'|'.join(Resolution)}")
 
 
 def _cells(row: Row) -> list[Text]:
@@ -176,7 +171,7 @@ def _cells(row: Row) -> list[Text]:
         row.get("terminal_id") or sent.get("terminal_id"),
     )
     return [
-        *(Text(text or "–", overflow="fold") for text in texts),
+        *(Text(text or NONE) for text in texts),
         Text(outcome, style=COLOURS.get(outcome, "")),
-        Text(row["record_id"] or "–", overflow="fold"),
+        Text(row["record_id"] or NONE),
     ]

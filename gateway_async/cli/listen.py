@@ -5,8 +5,8 @@ import json
 import logging
 import secrets
 import signal
-from collections.abc import AsyncIterable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager, suppress
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +15,16 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from gateway_async.cli.errors import fail
-from gateway_async.cli.postback_format import object_of, refusal_line, refusal_object, text_of
+from gateway_async.cli.errors import fail, fail_with, warn
+from gateway_async.cli.forward import Forward, Forwarder, Target
+from gateway_async.cli.postback_format import (
+    forward_line,
+    forward_object,
+    object_of,
+    refusal_line,
+    refusal_object,
+    text_of,
+)
 from gateway_async.cli.sandbox import REASONS
 from gateway_async.cli.temporary_configs import TemporaryConfigs
 from gateway_async.models.codes import PostbackResource
@@ -29,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["listen"]
 
 _REFUSED = 400
+
+Forwards = Callable[["Postback[Any]", Mapping[str, str], bytes], None]
+"""Function that starts to forward a postback, with its headers and its body."""
 
 
 @attrs.frozen
@@ -58,6 +69,10 @@ class PostbackDisplay:
         at, reason = datetime.now(UTC), response.body.decode(errors="replace").strip()
         self._show(refusal_line(response.status, reason, at), refusal_object(response.status, reason, at))
 
+    def forwarded(self, forward: Forward) -> None:
+        """Print the result of an attempt to forward a postback."""
+        self._show(forward_line(forward), forward_object(forward, datetime.now(UTC)))
+
     def _show(self, text: Text, content: Mapping[str, Any]) -> None:
         if self.as_json:
             typer.echo(json.dumps(content))
@@ -83,7 +98,10 @@ def listen(
     ] = False,
     resource: Annotated[
         list[PostbackResource] | None,
-        typer.Option(help="With --create-configs: resource to send postbacks for. Repeatable. Default: all."),
+        typer.Option(
+            help="With --create-configs: resource to send postbacks for. Repeatable. Default: all, "
+            "which needs --product-transaction-id."
+        ),
     ] = None,
     product_transaction_id: Annotated[
         list[str] | None,
@@ -93,12 +111,25 @@ def listen(
         str | None,
         typer.Option(help="With --create-configs: address by which the gateway reaches this command."),
     ] = None,
+    forward_to: Annotated[
+        str | None,
+        typer.Option(
+            "--forward-to",
+            metavar="URL",
+            help="Forward each postback unchanged, with its credentials or those of the URL.",
+        ),
+    ] = None,
+    forward_attempts: Annotated[
+        int, typer.Option("--forward-attempts", min=1, help="Attempts for a postback that gets no 2xx.")
+    ] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each event.")] = False,
 ) -> None:
     """Print the postbacks that a gateway sends, until Ctrl-C or SIGTERM.
 
     Each postback is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and
-    printed too. Card numbers and bank data are masked.
+    printed too. Card numbers and bank data are masked in the output. With --forward-to, each is sent on to your
+    program: the status of each attempt is printed, and what gets no 2xx is sent again. Configs of --create-configs
+    that a killed run left are deleted at the start of the next one.
     """
     from gateway_async import GatewayError
 
@@ -108,17 +139,20 @@ def listen(
         raise typer.BadParameter("--username and --password: use both or neither")
     if create_configs and username is None:
         username, password = "listen", secrets.token_urlsafe(24)
+    target = _target(forward_to)
     configs = None
     if create_configs:
         resources = resource or list(PostbackResource)
         configs = TemporaryConfigs(resources, product_transaction_id or [], url, username, password)
     try:
-        asyncio.run(_listen(host, port, _receiver(username, password), configs, PostbackDisplay(as_json)))
+        display = PostbackDisplay(as_json)
+        forwarder = Forwarder(target, forward_attempts, display.forwarded) if target else None
+        asyncio.run(_listen(host, port, _receiver(username, password), configs, display, forwarder))
     except OSError as error:
         reason = REASONS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")
     except GatewayError as error:
-        fail(str(error))
+        fail_with(error)
 
 
 def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
@@ -131,14 +165,27 @@ def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
         raise typer.BadParameter(str(error)) from None
 
 
+def _target(forward_to: str | None) -> Target | None:
+    try:
+        return None if forward_to is None else Target.parse(forward_to)
+    except ValueError as error:
+        raise typer.BadParameter(f"--forward-to: {error}") from None
+
+
 async def _listen(
-    host: str, port: int, receiver: "PostbackReceiver", configs: TemporaryConfigs | None, display: PostbackDisplay
+    host: str,
+    port: int,
+    receiver: "PostbackReceiver",
+    configs: TemporaryConfigs | None,
+    display: PostbackDisplay,
+    forwarder: Forwarder | None,
 ) -> None:
     from gateway_async.sandbox.http.server import Listener
 
-    listener = Listener(_print_requests(receiver, display), host, port)
     with _stop_on_signals():
         async with AsyncExitStack() as stack:
+            forwards = await stack.enter_async_context(_forwards(forwarder)) if forwarder else None
+            listener = Listener(_print_requests(receiver, display, forwards), host, port)
             await listener.bind()
             stack.push_async_callback(listener.close)
             await listener.open()
@@ -147,7 +194,27 @@ async def _listen(
             await asyncio.Event().wait()
 
 
-def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay) -> Any:
+@asynccontextmanager
+async def _forwards(forwarder: Forwarder) -> AsyncIterator[Forwards]:
+    """Yield a function that forwards a postback in the background. The end of the block cancels what is left."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    def start(postback: "Postback[Any]", headers: Mapping[str, str], body: bytes) -> None:
+        task = asyncio.create_task(forwarder.forward(postback, headers, body))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    try:
+        yield start
+    finally:
+        if forwarder.waiting:
+            warn(f"{forwarder.waiting} postbacks were not forwarded")
+        for task in list(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay, forward: Forwards | None) -> Any:
     """Make an ASGI application that prints postbacks and rejected requests."""
     from gateway_async.postbacks.http.asgi import AsgiApp
 
@@ -155,13 +222,23 @@ def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay) -> A
         display.postback(postback)
 
     async def receive(method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> "ReceiverResponse":
-        response = await receiver.receive(method, headers, chunks)
+        body = bytearray()
+        response = await receiver.receive(method, headers, _copy(chunks, body))
         if response.status >= _REFUSED:
             display.refused(response)
+        elif forward:
+            forward(receiver.parse(headers, bytes(body)), headers, bytes(body))
         return response
 
     receiver.on()(show)
     return AsgiApp(receive, receiver)
+
+
+async def _copy(chunks: AsyncIterable[bytes], body: bytearray) -> AsyncIterator[bytes]:
+    """Yield chunks, and append them to `body`."""
+    async for chunk in chunks:
+        body += chunk
+        yield chunk
 
 
 @contextmanager

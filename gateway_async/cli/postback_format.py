@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from gateway_async._secrets import mask_text
+from gateway_async.cli.forward import Forward
+from gateway_async.cli.masking import mask_shown
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import OpenInt
 from gateway_async.models.contacts import Contact
@@ -17,7 +18,7 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
 
-__all__ = ["object_of", "refusal_line", "refusal_object", "text_of"]
+__all__ = ["forward_line", "forward_object", "object_of", "refusal_line", "refusal_object", "text_of"]
 
 _COLOURS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
 _HIDDEN: Final = AccountVault.hidden | Transaction.hidden | {"account_number", "cvv", "track_data"}
@@ -50,9 +51,9 @@ def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:
     return {
         "event": "postback",
         "at": _iso(at),
-        "type": mask_text(postback.type),
-        "resource": mask_text(postback.resource),
-        "id": mask_text(postback.record_id),
+        "type": mask_shown(postback.type),
+        "resource": mask_shown(postback.resource),
+        "id": mask_shown(postback.record_id),
         "number_of_attempts": postback.number_of_attempts,
         "data": _masked(postback.raw, hidden),
     }
@@ -60,7 +61,37 @@ def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:
 
 def refusal_object(status: int, reason: str, at: datetime) -> dict[str, Any]:
     """Convert a rejected request to a JSON object."""
-    return {"event": "refused", "at": _iso(at), "status": status, "reason": mask_text(reason)}
+    return {"event": "refused", "at": _iso(at), "status": status, "reason": mask_shown(reason)}
+
+
+def forward_line(forward: Forward) -> Text:
+    """Format an attempt to forward a postback as a line: status, address and duration."""
+    result = forward.result
+    outcome = str(result.status) if result.error is None else result.error
+    again = "" if forward.pause is None else f", again in {forward.pause:g} s"
+    last = "" if result.is_acknowledged or forward.pause is not None else ", given up"
+    return Text.assemble(
+        ("          → ", "dim"),
+        (outcome, "green" if result.is_acknowledged else "bold red"),
+        f"  {_printable(forward.postback.type)} {_printable(forward.postback.record_id)}  {forward.target.shown}  ",
+        (f"attempt {forward.attempt}, {forward.seconds * 1000:.0f} ms{again}{last}", "dim"),
+    )
+
+
+def forward_object(forward: Forward, at: datetime) -> dict[str, Any]:
+    """Convert an attempt to forward a postback to a JSON object; `again_in` is the pause before the next attempt."""
+    return {
+        "event": "forwarded" if forward.result.is_acknowledged else "not_forwarded",
+        "at": _iso(at),
+        "resource": mask_shown(forward.postback.resource),
+        "id": mask_shown(forward.postback.record_id),
+        "url": forward.target.shown,
+        "attempt": forward.attempt,
+        "status": forward.result.status,
+        "error": forward.result.error,
+        "seconds": round(forward.seconds, 3),
+        "again_in": forward.pause,
+    }
 
 
 def _state(record: Any) -> str:
@@ -97,7 +128,7 @@ def _iso(at: datetime) -> str:
 
 def _printable(text: str) -> str:
     """Mask a text and replace control characters, which a terminal would interpret."""
-    return "".join(character if character.isprintable() else "?" for character in mask_text(text))
+    return "".join(character if character.isprintable() else "?" for character in mask_shown(text))
 
 
 def _masked(value: Any, hidden: frozenset[str] | set[str]) -> Any:
@@ -105,14 +136,14 @@ def _masked(value: Any, hidden: frozenset[str] | set[str]) -> Any:
     match value:
         case Mapping():
             return {
-                mask_text(name): "***" if name in hidden and each is not None else _masked(each, hidden)
+                mask_shown(name): "***" if name in hidden and each is not None else _masked(each, hidden)
                 for name, each in value.items()
             }
         case list():
             return [_masked(each, hidden) for each in value]
         case bool() | None:
             return value
-        case int() if mask_text(str(value)) == str(value):
+        case int() if mask_shown(str(value)) == str(value):
             return value
         case _:
-            return mask_text(str(value))
+            return mask_shown(str(value))

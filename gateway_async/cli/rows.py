@@ -1,21 +1,35 @@
-"""Print rows: as JSON lines for programs, or as a table for people."""
+"""Print rows: as JSON lines for programs, as a table on a terminal, as tab-separated values in a pipe."""
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-__all__ = ["Row", "print_json", "print_table"]
+if TYPE_CHECKING:
+    from rich.text import Text
+
+__all__ = ["NONE", "Row", "is_terminal", "print_advice", "print_json", "print_table"]
 
 Row = dict[str, Any]
 
+NONE = "–"
+"""The text of a cell without a value; in a pipe it is empty."""
+
 _MAX_ROWS = 500
-"""The most rows that a table shows; JSON output has no limit."""
+"""The most rows that a table on a terminal shows; other output has no limit."""
+
+_GAP = "  "
+
+
+def is_terminal() -> bool:
+    """Return whether a person reads the standard output."""
+    from rich.console import Console
+
+    return Console().is_terminal
 
 
 def print_json(rows: Iterable[Row]) -> None:
@@ -25,16 +39,62 @@ def print_json(rows: Iterable[Row]) -> None:
 
 
 def print_table(
-    rows: Sequence[Row], headings: Sequence[str], cells: Callable[[Row], Iterable[Text]], nothing: str
+    rows: Sequence[Row],
+    headings: Sequence[str],
+    cells: "Callable[[Row], Iterable[Text]]",
+    nothing: str,
+    *,
+    total: int | None = None,
 ) -> None:
-    """Print the first 500 rows as a table, or `nothing` without rows."""
+    """Print rows as a table on a terminal, or `nothing` without rows.
+
+    Ids are whole at any width: a terminal wraps long lines itself. In a pipe there are tab-separated values without
+    headings.
+
+    Args:
+        rows: the rows.
+        headings: the headings of the columns.
+        cells: returns the texts of a row.
+        nothing: the line without rows.
+        total: the number of rows, if `rows` has only the first of them.
+    """
+    if not is_terminal():
+        for row in rows:
+            sys.stdout.write("\t".join(_value(cell.plain) for cell in cells(row)) + "\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
     console = Console()
     if not rows:
         console.print(Text(nothing, style="green"), soft_wrap=True)
         return
-    table = Table(*headings, box=None)
-    for row in rows[:_MAX_ROWS]:
-        table.add_row(*cells(row))
-    console.print(table)
-    if len(rows) > _MAX_ROWS:
-        console.print(f"… and {len(rows) - _MAX_ROWS} more (--json lists all)")
+    head = [Text(heading, style="bold") for heading in headings]
+    _print_aligned(console, [head, *([*cells(row)] for row in islice(rows, _MAX_ROWS))])
+    more = (total or len(rows)) - min(len(rows), _MAX_ROWS)
+    if more > 0:
+        console.print(f"… and {more:,} more (--json lists all)")
+
+
+def print_advice(advice: str, style: str = "dim") -> None:
+    """Print a remark for a person; nothing in a pipe."""
+    if is_terminal():
+        from rich.console import Console
+        from rich.text import Text
+
+        Console().print(Text(advice, style=style), soft_wrap=True)
+
+
+def _print_aligned(console: Any, lines: "list[list[Text]]") -> None:
+    from rich.text import Text
+
+    widths = [max(cell.cell_len for cell in column) for column in zip(*lines, strict=True)]
+    for line in lines:
+        for cell, width in zip(line[:-1], widths, strict=False):
+            cell.pad_right(width - cell.cell_len)
+        console.print(Text(_GAP).join(line), soft_wrap=True)
+
+
+def _value(text: str) -> str:
+    """Return a cell for a pipe: a tab or a line break in it would make it two."""
+    return "" if text == NONE else " ".join(text.split())

@@ -2,9 +2,12 @@
 
 import errno
 import json
+import logging
 import sqlite3
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from enum import StrEnum
+from ipaddress import ip_address
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
@@ -15,11 +18,13 @@ from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
+from gateway_async._secrets import mask_text
 from gateway_async._storage.sqlite import describe_error
-from gateway_async.cli.errors import fail
+from gateway_async.cli.errors import fail, warn
 
 if TYPE_CHECKING:
     from gateway_async.sandbox import SandboxInfo
+    from gateway_async.sandbox.http.request_log import LoggedRequest
 
 __all__ = ["sandbox"]
 
@@ -33,6 +38,8 @@ REASONS = {
 EXPORTED = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
 """The fields of `SandboxInfo` that `AsyncGateway.from_env()` reads from variables such as `GATEWAY_BASE_URL`."""
 
+_REFUSED = 400
+
 FIRST_CALL = """\
 curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
      -H "user-id: $GATEWAY_USER_ID" \\
@@ -40,7 +47,7 @@ curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
      "$GATEWAY_BASE_URL/v2/contacts\""""
 
 
-class Terminals(StrEnum):
+class TerminalMode(StrEnum):
     """How a card is presented at a simulated terminal."""
 
     AUTO = "auto"
@@ -60,11 +67,11 @@ def sandbox(
         ),
     ] = None,
     terminals: Annotated[
-        Terminals,
+        TerminalMode,
         typer.Option(
             help="auto: a test card is presented automatically. manual: you present it through /_sandbox/terminals."
         ),
-    ] = Terminals.AUTO,
+    ] = TerminalMode.AUTO,
     terminal_delay: Annotated[
         float, typer.Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal gets its card.")
     ] = 2.0,
@@ -76,16 +83,25 @@ def sandbox(
             help="Host, besides this machine, to which postbacks may be sent. Repeatable.",
         ),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Answer an unknown field with 422. By default it is ignored and logged.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no request log.")] = False,
 ) -> None:
     """Serve a local gateway until Ctrl-C or SIGTERM.
 
-    At the start it prints its address, throw-away credentials and ids, ready to paste.
+    At the start it prints its address, throw-away credentials and ids, ready to paste. Then it prints a line for each
+    request: time, method, path, status and duration, without query strings, bodies and credentials.
     """
     from gateway_async.sandbox import serve
 
+    if not _is_loopback(host):
+        warn(f"--host: every machine that reaches {host} can use this sandbox and its /_sandbox/ calls")
+    if not as_json:
+        _show_ignored_fields(quiet=quiet)
     ready = _print_json if as_json else _print_banner(data, terminals, terminal_delay)
     try:
         serve(
@@ -95,7 +111,9 @@ def sandbox(
             terminals=terminals.value,
             terminal_delay=terminal_delay,
             postback_hosts=postback_hosts or (),
+            strict=strict,
             on_ready=ready,
+            on_request=None if quiet or as_json else _print_request,
         )
     except ValueError as error:
         fail(str(error).replace("postback_hosts", "--allow-postback-host"))
@@ -106,13 +124,53 @@ def sandbox(
         fail(f"cannot use the data file {data}: {describe_error(error, 'a database')}")
 
 
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _LogPrinter(logging.Handler):
+    """Prints log messages as lines of the request log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        _print_line(Text(mask_text(record.getMessage()), style="yellow"))
+
+
+def _show_ignored_fields(*, quiet: bool) -> None:
+    """Print the fields that the sandbox ignores in the request log."""
+    logger = logging.getLogger("gateway_async.sandbox.ignored_fields")
+    logger.addHandler(logging.NullHandler() if quiet else _LogPrinter())
+    logger.propagate = False
+
+
+def _print_request(request: "LoggedRequest") -> None:
+    status = "no response" if request.status is None else str(request.status)
+    line = Text.assemble(
+        f"{request.method:6} {mask_text(request.path)}  ",
+        (status, "green" if request.status and request.status < _REFUSED else "red"),
+        (f"  {request.seconds * 1000:.0f} ms", "dim"),
+        f"  {mask_text(request.problem)}" if request.problem else "",
+    )
+    _print_line(line)
+
+
+def _print_line(line: Text) -> None:
+    time = Text(f"{datetime.now().astimezone():%H:%M:%S}  ", style="dim")
+    Console(highlight=False).print(time + line, soft_wrap=True)
+
+
 def _print_json(info: "SandboxInfo") -> None:
     typer.echo(json.dumps(attrs.asdict(info)))
 
 
-def _print_banner(data: Path | None, terminals: Terminals, delay: float) -> Callable[["SandboxInfo"], None]:
+def _print_banner(data: Path | None, terminals: TerminalMode, delay: float) -> Callable[["SandboxInfo"], None]:
     kept = "in memory, deleted at the end" if data is None else f"kept in {data}"
-    card = f"a test card is presented after {delay:g} s" if terminals is Terminals.AUTO else "you present the card"
+    card = f"a test card is presented after {delay:g} s" if terminals is TerminalMode.AUTO else "you present the card"
     return lambda info: Console().print(_banner(info, {"Records": kept, "Terminals": card}), soft_wrap=True)
 
 

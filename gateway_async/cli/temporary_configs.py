@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ import attrs
 import typer
 
 from gateway_async._secrets import Secret
+from gateway_async.cli.created_configs import CreatedConfigs, abandoned_configs, state_folder
 from gateway_async.cli.errors import warn
 from gateway_async.models.codes import PostbackResource
 
@@ -52,7 +54,7 @@ class TemporaryConfigs:
 
     @asynccontextmanager
     async def create(self, address: str) -> AsyncIterator[int]:
-        """Create the configs for a block, and yield their number.
+        """Create the configs for a block, and yield their number. Configs that a killed run left are deleted first.
 
         Args:
             address: the address that is listened on.
@@ -66,14 +68,20 @@ class TemporaryConfigs:
         if self.url is None and _is_remote(os.environ.get("GATEWAY_BASE_URL", "")):
             raise typer.BadParameter(f"--url: required, because the gateway cannot reach {address}")
         async with AsyncGateway.from_env() as gateway:
-            config_ids: list[str] = []
+            owner = (state_folder(), gateway.base_url, os.environ.get("GATEWAY_USER_ID", ""))
+            await _remove_abandoned(gateway, *owner)
+            created, config_ids, remaining = CreatedConfigs(*owner), list[str](), list[str]()
             try:
                 for new in self._requests(self.url or address):
                     config = await gateway.postback_configs.create(new)
+                    created.add(config.id)
                     config_ids.append(config.id)
                 yield len(config_ids)
             finally:
-                await _remove(gateway, config_ids)
+                try:
+                    remaining = await _remove(gateway, config_ids)
+                finally:
+                    created.close(remaining)
 
     def _requests(self, url: str) -> Iterator["PostbackConfigCreate"]:
         from gateway_async import PostbackConfigCreate
@@ -97,9 +105,20 @@ def _is_remote(base_url: str) -> bool:
     return urlsplit(base_url).hostname not in (*_LOCAL_HOSTS, None)
 
 
-async def _remove(gateway: "AsyncGateway", config_ids: Sequence[str]) -> None:
+async def _remove_abandoned(gateway: "AsyncGateway", folder: Path, address: str, user_id: str) -> None:
+    """Delete the configs of runs that were killed."""
+    with abandoned_configs(folder, address, user_id) as found:
+        for each in found:
+            warn(f"deleting {len(each.config_ids)} postback configs that a killed run left")
+            if not await _remove(gateway, each.config_ids):
+                each.forget()
+
+
+async def _remove(gateway: "AsyncGateway", config_ids: Sequence[str]) -> list[str]:
+    """Delete configs, and return those that are still there."""
     from gateway_async import GatewayError, NotFoundError, RecordDeletedError
 
+    remaining: list[str] = []
     for config_id in config_ids:
         try:
             await gateway.postback_configs.delete(config_id)
@@ -107,3 +126,5 @@ async def _remove(gateway: "AsyncGateway", config_ids: Sequence[str]) -> None:
             pass
         except GatewayError as error:
             warn(f"cannot delete the postback config {config_id}: {error}")
+            remaining.append(config_id)
+    return remaining

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import attrs
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
+
+from gateway_async.cli.rows import NONE, Row, print_advice, print_table
 
 if TYPE_CHECKING:
     from gateway_async.migration.rows.field_list import FieldFacts
 
 __all__ = ["fields"]
 
+_HEADINGS = ("field", "required for", "length", "content")
 _KEY = (
     "The key identifies a row, also in the journal. It is the column key or the one given by --key, never the card "
     "number; without it account_vault_api_id is the key."
@@ -34,16 +35,16 @@ def fields(
         for facts in field_list():
             typer.echo(json.dumps(attrs.asdict(facts)))
         return
-    table = Table("field", "required for", "length", "content", box=None, padding=(0, 2, 0, 0))
-    for facts in field_list():
-        cells = (facts.name, facts.required or "–", _length(facts), facts.meaning)
-        table.add_row(*(Text(cell, overflow="fold") for cell in cells))
-    console = Console()
-    console.print(table)
-    console.print(Text(f"\n{_KEY}", style="dim"))
+    print_table([{"facts": facts} for facts in field_list()], _HEADINGS, _cells, "")
+    print_advice(f"\n{_KEY}")
+
+
+def _cells(row: Row) -> list[Text]:
+    facts: FieldFacts = row["facts"]
+    return [Text(cell) for cell in (facts.name, facts.required or NONE, _length(facts), facts.meaning)]
 
 
 def _length(facts: "FieldFacts") -> str:
     if facts.maximum is None:
-        return "–"
+        return NONE
     return str(facts.maximum) if facts.minimum == facts.maximum else f"{facts.minimum} to {facts.maximum}"

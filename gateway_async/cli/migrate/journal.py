@@ -3,15 +3,14 @@
 import json
 from contextlib import aclosing
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gateway_async.cli.migrate.journal_location import open_existing_journal
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
+from gateway_async.cli.rows import NONE, Row, is_terminal, print_advice, print_table
 from gateway_async.migration.journal.protocol import RowState, iterate_entries
 
 if TYPE_CHECKING:
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["journal"]
 
 MAX_SHOWN = 500
-"""Maximum rows of a table; JSON has no limit."""
+"""Maximum rows of a table on a terminal; other output has no limit."""
+
+_HEADINGS: Final = ("key", "line", "changed at (UTC)", "account", "reasons")
 
 COLOURS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
 
@@ -63,37 +64,37 @@ async def _show(store: "Journal", state: RowState | None, as_json: bool) -> None
 
 async def _print_counts(store: "Journal") -> None:
     counts = await store.counts()
-    table = Table("state", "rows", box=None)
-    table.columns[1].justify = "right"
-    for state in RowState:
-        table.add_row(Text(state, style=COLOURS[state]), f"{counts.get(state, 0):,}")
-    console = Console()
-    console.print(table)
-    console.print(Text("\n--state rejected lists the rejected rows.", style="dim"), soft_wrap=True)
+    rows = [
+        {"state": state, "rows": f"{counts.get(state, 0):,}" if is_terminal() else counts.get(state, 0)}
+        for state in RowState
+    ]
+    print_table(rows, ("state", "rows"), _count_cells, "")
+    print_advice("\n--state rejected lists the rejected rows.")
+
+
+def _count_cells(row: Row) -> list[Text]:
+    return [Text(row["state"], style=COLOURS[row["state"]]), Text(str(row["rows"]))]
 
 
 async def _print_rows(store: "Journal", state: RowState) -> None:
-    table, console = Table("key", "line", "changed at (UTC)", "account", "reasons", box=None), Console()
-    rows = await store.entries(state, limit=MAX_SHOWN)
-    for entry in rows:
-        table.add_row(*_cells(entry))
-    if not rows:
-        console.print(Text(f"No rows in state {state}.", style="green"))
+    if not is_terminal():
+        async for entry in iterate_entries(store, state):
+            print_table([{"entry": entry}], _HEADINGS, _cells, "")
         return
-    console.print(table)
-    more = (await store.counts()).get(state, 0) - len(rows)
-    if more > 0:
-        console.print(f"… {more:,} more rows; --json lists all.")
+    rows = await store.entries(state, limit=MAX_SHOWN)
+    total = (await store.counts()).get(state, 0)
+    print_table([{"entry": entry} for entry in rows], _HEADINGS, _cells, f"No rows in state {state}.", total=total)
 
 
-def _cells(entry: "JournalEntry") -> list[Text]:
-    account = f"{entry.vault_id} {entry.brand or ''} …{entry.last_four}" if entry.vault_id else "–"
+def _cells(row: Row) -> list[Text]:
+    entry: JournalEntry = row["entry"]
+    account = f"{entry.vault_id} {entry.brand or ''} …{entry.last_four}" if entry.vault_id else NONE
     return [
-        Text(entry.key, overflow="fold"),
-        Text("–" if entry.line is None else str(entry.line)),
+        Text(entry.key),
+        Text(NONE if entry.line is None else str(entry.line)),
         Text(f"{entry.changed_at:%Y-%m-%d %H:%M:%S}"),
-        Text(account, overflow="fold"),
-        Text("; ".join(entry.reasons) or "–", overflow="fold"),
+        Text(account),
+        Text("; ".join(entry.reasons) or NONE),
     ]
 
 

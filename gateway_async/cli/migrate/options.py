@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import attrs
 import typer
 
+from gateway_async.cli.command_name import command_name
+
 if TYPE_CHECKING:
     from gateway_async.migration import Columns
 
@@ -167,4 +169,4 @@ def command_line() -> str:
     """Return the current command for a shell."""
     import shlex
 
-    return shlex.join(["gateway-async", *sys.argv[1:]])
+    return f"{command_name()} {shlex.join(sys.argv[1:])}"

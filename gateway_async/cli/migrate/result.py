@@ -1,13 +1,13 @@
 """The result of a migration's command: its exit status and its final output."""
 
 from collections.abc import Sequence
-from enum import IntEnum
 
 import attrs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.display import format_counts, print_event
 from gateway_async.migration.output.summary import (
     RunContext,
@@ -20,23 +20,12 @@ from gateway_async.migration.output.summary import (
 )
 from gateway_async.migration.report import Report
 
-__all__ = ["CommandResult", "Status", "exit_status"]
+__all__ = ["CommandResult", "exit_status"]
 
 _MAX_REASONS = 10
 
 
-class Status(IntEnum):
-    """The exit statuses; the first that applies is used. Ctrl-C exits with 130, SIGTERM with 143."""
-
-    COMPLETE = 0
-    FAILED = 1
-    WRONG_USAGE = 2
-    REJECTED = 3
-    UNKNOWN = 4
-    STOPPED = 5
-
-
-def exit_status(report: Report, *, stopped_by_limit: bool) -> Status:
+def exit_status(report: Report, *, stopped_by_limit: bool) -> ExitStatus:
     """Return the exit status.
 
     Args:
@@ -44,10 +33,10 @@ def exit_status(report: Report, *, stopped_by_limit: bool) -> Status:
         stopped_by_limit: whether a limit that the user set stopped it, and not a failure.
     """
     if report.stopped:
-        return Status.STOPPED if stopped_by_limit else Status.FAILED
+        return ExitStatus.STOPPED if stopped_by_limit else ExitStatus.FAILED
     if report.unknown:
-        return Status.UNKNOWN
-    return Status.REJECTED if report.rejected else Status.COMPLETE
+        return ExitStatus.UNKNOWN
+    return ExitStatus.ATTENTION if report.rejected else ExitStatus.DONE
 
 
 @attrs.frozen(kw_only=True)

@@ -9,10 +9,11 @@ from typing import Any, Final
 import anyio
 
 from gateway_async.cli.errors import warn
+from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.display import ProgressMeter, create_display
 from gateway_async.cli.migrate.journal_location import display_location
 from gateway_async.cli.migrate.options import command_line
-from gateway_async.cli.migrate.result import CommandResult, Status, exit_status
+from gateway_async.cli.migrate.result import CommandResult, exit_status
 from gateway_async.cli.migrate.settings import Settings
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.errors import GatewayError, InvalidRequestError
@@ -275,7 +276,7 @@ class _MigrationRun:
         interrupted = self._interruption.status if report.stopped == self._interruption.reason else 0
         status: int = interrupted or exit_status(report, stopped_by_limit=self._stopped_by_limit or report.at_cap)
         if self._failed and not interrupted:
-            status = Status.FAILED
+            status = ExitStatus.FAILED
         result = CommandResult(
             report=report, status=status, context=self._context(), files=self._files, notes=self._notes
         )

@@ -7,27 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import attrs
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gateway_async.cli.errors import warn
+from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.journal_location import default_journal, open_existing_journal
 from gateway_async.cli.migrate.options import CreateInput, add_input_options
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
+from gateway_async.cli.rows import NONE, Row, print_table
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 
 if TYPE_CHECKING:
-    from gateway_async.migration import Journal, Verification
+    from gateway_async.migration import Finding, Journal, Verification
 
 __all__ = ["verify"]
 
-WRONG: Final = 3
-"""Exit status if an account does not match."""
-
-FAILED: Final = 1
-"""Exit status if the accounts could not be read."""
-
 MAX_SHOWN = 100
+_HEADINGS: Final = ("key", "line", "account", "finding", "details")
 _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
 
 
@@ -70,10 +66,10 @@ def verify(
             result = anyio.run(_verify, store, source.rows() if source else None, sample, concurrency)
         except (AuthenticationError, PermissionDeniedError) as refusal:
             warn(str(refusal))
-            raise typer.Exit(FAILED) from None
+            raise typer.Exit(ExitStatus.FAILED) from None
     _print_json(result) if as_json else _print(result)
     if not result.good:
-        raise typer.Exit(FAILED if result.stopped else WRONG)
+        raise typer.Exit(ExitStatus.FAILED if result.stopped else ExitStatus.ATTENTION)
 
 
 async def _verify(journal: "Journal", rows: Any, sample: int | None, concurrency: int) -> "Verification":
@@ -110,15 +106,20 @@ def _print(result: "Verification") -> None:
     if result.stopped:
         console.print(Text(f"Stopped before the end: {result.stopped}", style="bold red"), soft_wrap=True)
     if result.findings:
-        console.print(_table(result))
+        print_table([_row_of(finding) for finding in result.findings[:MAX_SHOWN]], _HEADINGS, _cells, "")
     if len(result.findings) > MAX_SHOWN:
         console.print(f"… more findings; --json prints the first {len(result.findings):,}.")
 
 
-def _table(result: "Verification") -> Table:
-    table = Table("key", "line", "account", "finding", "details", box=None)
-    for finding in result.findings[:MAX_SHOWN]:
-        line = "–" if finding.line is None else str(finding.line)
-        cells = (finding.key, line, finding.vault_id or "–", finding.verdict, "; ".join(finding.details) or "–")
-        table.add_row(*(Text(cell, overflow="fold") for cell in cells))
-    return table
+def _cells(row: Row) -> list[Text]:
+    return [Text(row[name]) for name in _HEADINGS]
+
+
+def _row_of(finding: "Finding") -> Row:
+    return {
+        "key": finding.key,
+        "line": NONE if finding.line is None else str(finding.line),
+        "account": finding.vault_id or NONE,
+        "finding": finding.verdict,
+        "details": "; ".join(finding.details) or NONE,
+    }

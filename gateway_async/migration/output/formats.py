@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, Final, TextIO
 
 import attrs
 
+from gateway_async._extras import import_extra
 from gateway_async.migration.output.formulas import NOTE, csv_writer, escape_formula
 from gateway_async.migration.rows.columns import PROBLEMS, Columns
 
@@ -76,10 +76,11 @@ class _ParquetWriter(Writer):
     """Writes rows to a Parquet file with every value as text, some thousand at a time. It needs pyarrow."""
 
     def __init__(self, file: TextIO, input_format: InputFormat) -> None:
-        self._arrow = import_module("pyarrow")
+        self._arrow = import_extra("pyarrow", extra="parquet", user="a Parquet file")
         self._columns = _columns(input_format)
         self._schema = self._arrow.schema([(column, self._arrow.string()) for column in self._columns])
-        self._writer = import_module("pyarrow.parquet").ParquetWriter(file.buffer, self._schema)
+        parquet = import_extra("pyarrow.parquet", extra="parquet", user="a Parquet file")
+        self._writer = parquet.ParquetWriter(file.buffer, self._schema)
         self._pending: list[dict[str, str | None]] = []
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:

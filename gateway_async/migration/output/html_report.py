@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from gateway_async._extras import import_extra
 from gateway_async.migration.output.chart import create_chart
 from gateway_async.migration.output.summary import (
     RunContext,
@@ -22,11 +23,10 @@ _TEMPLATE: Final = Path(__file__).with_name("report.html.jinja")
 
 def render_page(report: Report, context: RunContext) -> str:
     """Return the report as a complete HTML page."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    jinja2 = import_extra("jinja2", extra="cli", user="the HTML report")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters["number"] = lambda value: f"{value:,.0f}"
-    return environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
+    page: str = environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
         report=report,
         title=report.name or "Migration",
         ended=format_local_time(report.ended_at),
@@ -46,3 +46,4 @@ def render_page(report: Report, context: RunContext) -> str:
         reasons=context.reasons,
         resume_command=context.resume_command,
     )
+    return page

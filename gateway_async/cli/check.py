@@ -1,0 +1,209 @@
+"""`gateway-async check`: find out whether calls to the gateway of the environment can work."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import attrs
+import typer
+
+from gateway_async.cli.errors import fail_with
+from gateway_async.cli.exit_status import ExitStatus
+
+if TYPE_CHECKING:
+    from gateway_async import AsyncGateway
+    from gateway_async.cli.probe import Probe
+
+__all__ = ["check"]
+
+State = Literal["ok", "skipped", "attention", "failed"]
+
+_COLOURS: Final = {"ok": "green", "skipped": "bright_black", "attention": "yellow", "failed": "red"}
+_CLOCK_SECONDS: Final = 60.0
+"""A greater difference is reported: signatures of requests are refused from five minutes on."""
+
+_CERTIFICATE_DAYS: Final = 14.0
+
+
+@attrs.frozen
+class _Finding:
+    """The result of one check."""
+
+    check: str
+    state: State
+    details: str
+
+
+def check(
+    *,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also check a ledger: calls whose outcome is unknown.")
+    ] = None,
+    inbox: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also check an inbox, a file or postgresql://…: dead postbacks.")
+    ] = None,
+    table: Annotated[str, typer.Option("--table", help="Table of the inbox in PostgreSQL.")] = "postback_inbox",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each check.")] = False,
+) -> None:
+    """Check whether calls to the gateway of the environment can work.
+
+    It prints one line for each check: whether it responds, TLS, the difference of the clocks, the credentials, the
+    location, its terminals, and a ledger and an inbox if they are named. Nothing is changed.
+
+    Exit status: 0 if all is well, 3 if something needs attention, 1 if a check fails, 2 if a variable is missing or
+    wrong. Reads the GATEWAY_* variables of the environment.
+    """
+    import anyio
+
+    from gateway_async import GatewayError
+
+    try:
+        findings = anyio.run(_check_gateway, as_json)
+    except GatewayError as error:
+        fail_with(error)
+    for finding in _check_files(ledger, inbox, table):
+        _print(finding, as_json)
+        findings.append(finding)
+    states = {finding.state for finding in findings}
+    if "failed" in states:
+        raise typer.Exit(ExitStatus.FAILED)
+    if "attention" in states:
+        raise typer.Exit(ExitStatus.ATTENTION)
+
+
+async def _check_gateway(as_json: bool) -> list[_Finding]:
+    from gateway_async import AsyncGateway
+
+    findings: list[_Finding] = []
+    async with AsyncGateway.from_env() as gateway:
+        async for finding in _gateway_findings(gateway):
+            _print(finding, as_json)
+            findings.append(finding)
+    return findings
+
+
+async def _gateway_findings(gateway: "AsyncGateway") -> AsyncIterator[_Finding]:
+    import anyio.to_thread
+
+    from gateway_async.cli.probe import ProbeError, probe
+
+    try:
+        found = await anyio.to_thread.run_sync(probe, gateway.base_url)
+    except ProbeError as error:
+        yield _Finding(error.check, "failed", str(error))
+        return
+    for finding in _connection_findings(found):
+        yield finding
+    credentials = await _check_credentials(gateway)
+    yield credentials
+    if credentials.state == "ok":
+        yield await _check_location(gateway)
+        yield await _check_terminals(gateway)
+
+
+def _connection_findings(found: "Probe") -> Iterator[_Finding]:
+    yield _Finding("gateway", "ok", f"{found.address} responds in {found.seconds * 1000:.0f} ms")
+    if found.tls is None:
+        yield _Finding("tls", "skipped", "plain http")
+    else:
+        soon = found.certificate_days < _CERTIFICATE_DAYS
+        days = f"the certificate is valid for {found.certificate_days:.0f} days"
+        yield _Finding("tls", "attention" if soon else "ok", f"{found.tls}, {days}")
+    yield _clock_finding(found.clock_difference)
+
+
+def _clock_finding(difference: float | None) -> _Finding:
+    if difference is None:
+        return _Finding("clock", "skipped", "the gateway sends no Date header")
+    if not difference:
+        return _Finding("clock", "ok", "no difference of more than 1 s")
+    ahead = "ahead of" if difference < 0 else "behind"
+    state: State = "attention" if abs(difference) > _CLOCK_SECONDS else "ok"
+    return _Finding("clock", state, f"this machine is {abs(difference):.0f} s {ahead} the gateway")
+
+
+async def _check_credentials(gateway: "AsyncGateway") -> _Finding:
+    from gateway_async import AuthenticationError, GatewayError, PermissionDeniedError
+
+    try:
+        await gateway.contacts.list().first()
+    except PermissionDeniedError:
+        return _Finding("credentials", "ok", "accepted, but this user may not list contacts")
+    except AuthenticationError as error:
+        return _Finding("credentials", "failed", str(error))
+    except GatewayError as error:
+        return _Finding("credentials", "failed", f"unknown: {error}")
+    return _Finding("credentials", "ok", "accepted")
+
+
+async def _check_location(gateway: "AsyncGateway") -> _Finding:
+    from gateway_async import GatewayError
+
+    if gateway.location_id is None:
+        return _Finding("location", "skipped", "GATEWAY_LOCATION_ID: is not set (expected for vaults and invoices)")
+    try:
+        location = await gateway.locations.get(gateway.location_id)
+    except GatewayError as error:
+        return _Finding("location", "failed", f"GATEWAY_LOCATION_ID: {error}")
+    return _Finding("location", "ok", location.name or gateway.location_id)
+
+
+async def _check_terminals(gateway: "AsyncGateway") -> _Finding:
+    from gateway_async import GatewayError
+
+    filters = {} if gateway.location_id is None else {"location_id": gateway.location_id}
+    try:
+        number = await gateway.terminals.list(filters).count()
+    except GatewayError as error:
+        return _Finding("terminals", "attention", f"cannot be listed: {error}")
+    return _Finding("terminals", "ok" if number else "skipped", f"{number} in the location")
+
+
+def _check_files(ledger: Path | None, inbox: str | None, table: str) -> Iterator[_Finding]:
+    if ledger is not None:
+        yield _check_ledger(ledger)
+    if inbox is not None:
+        yield _check_inbox(inbox, table)
+
+
+def _check_ledger(path: Path) -> _Finding:
+    from contextlib import closing
+
+    from gateway_async import GatewayError
+    from gateway_async.ledger._sqlite_store import LedgerFile
+
+    if not path.is_file() or not path.stat().st_size:  # a check must not create a ledger
+        return _Finding("ledger", "failed", f"{path} does not exist or is empty")
+    try:
+        with closing(LedgerFile(path)) as opened:
+            number = sum(1 for _ in opened.entries(open_only=True))
+    except GatewayError as error:
+        return _Finding("ledger", "failed", str(error))
+    return _Finding("ledger", "attention" if number else "ok", f"{path} has {number} open calls")
+
+
+def _check_inbox(address: str, table: str) -> _Finding:
+    from gateway_async import GatewayError
+    from gateway_async.cli.inbox import read_dead
+
+    try:
+        number = len(read_dead(address, table))
+    except (GatewayError, ModuleNotFoundError) as error:
+        return _Finding("inbox", "failed", str(error))
+    except typer.BadParameter as error:
+        return _Finding("inbox", "failed", error.message)
+    return _Finding("inbox", "attention" if number else "ok", f"{address} has {number} dead postbacks")
+
+
+def _print(finding: _Finding, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(attrs.asdict(finding)))
+        return
+    from gateway_async.cli.rows import is_terminal
+
+    if not is_terminal():
+        typer.echo(f"{finding.check}\t{finding.state}\t{finding.details}")
+        return
+    state = typer.style(f"{finding.state:9}", fg=_COLOURS[finding.state])
+    typer.echo(f"{finding.check:11}  {state}  {finding.details}")

@@ -1,0 +1,25 @@
+"""`gateway-async demo`: twelve chapters, each of which shows its code, runs it, and checks what it says.
+
+`snippets.py` has the code that is shown. Start at `chapters.py`.
+"""
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["demo"]
+
+
+def demo(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each chapter.")] = False,
+) -> None:
+    """Watch the package at work in under 15 seconds.
+
+    Chapters: a terminal, a decline, a lost response, a refund, an invoice, a settlement, postbacks, a killed process,
+    10,000 vaults and a migration. It starts a sandbox of its own, shows code, runs it, and checks each statement about
+    it. The exit status is 1 if a statement is wrong.
+    """
+    from gateway_async.cli.demo.chapters import run_demo
+
+    run_demo(as_json=as_json)

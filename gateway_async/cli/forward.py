@@ -1,0 +1,131 @@
+"""Forward postbacks to another address, and try again when it does not acknowledge them."""
+
+import asyncio
+import base64
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import attrs
+
+from gateway_async._backoff import exponential_backoff
+
+if TYPE_CHECKING:
+    from gateway_async.models.postbacks import Postback
+    from gateway_async.sandbox.http.webhook_client import DeliveryResult
+
+__all__ = ["Forward", "Forwarder", "Target"]
+
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 30.0
+_OWN_HEADERS: Final = frozenset(
+    {"connection", "content-length", "expect", "host", "keep-alive", "te", "transfer-encoding", "upgrade"}
+)
+"""Headers that belong to one connection; the others are forwarded."""
+
+
+@attrs.frozen
+class Target:
+    """The address to which postbacks are forwarded.
+
+    Attributes:
+        url: the address, without user name and password.
+        authorization: the `Authorization` header for the address; None keeps that of the request.
+    """
+
+    url: str
+    authorization: str | None = attrs.field(repr=False)
+
+    @classmethod
+    def parse(cls, url: str) -> "Target":
+        """Read an address, which may contain a user name and a password.
+
+        Raises:
+            ValueError: it is not an http or https address.
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("must be an http or https address (expected http://localhost:8000/postbacks/)")
+        netloc = parts.netloc.rpartition("@")[2]
+        pair = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        authorization = None if pair is None else f"Basic {base64.b64encode(pair.encode()).decode()}"
+        return cls(urlunsplit((parts.scheme, netloc, parts.path, parts.query, "")), authorization)
+
+    @property
+    def host(self) -> str:
+        """The host of the address."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def shown(self) -> str:
+        """The address without its query, which may hold a secret."""
+        return self.url.partition("?")[0]
+
+
+@attrs.frozen
+class Forward:
+    """One attempt to forward a postback.
+
+    Attributes:
+        pause: seconds until the next attempt; None after the last one.
+    """
+
+    postback: "Postback[Any]"
+    target: Target
+    attempt: int
+    result: "DeliveryResult"
+    seconds: float
+    pause: float | None
+
+
+class Forwarder:
+    """Forwards postbacks, those of one record one after the other.
+
+    A postback is sent with the body and the headers that it came with, so also with its credentials.
+
+    Args:
+        target: where to.
+        attempts: how often a postback is sent that is not acknowledged with a 2xx.
+        on_attempt: called after each attempt.
+    """
+
+    def __init__(self, target: Target, attempts: int, on_attempt: Callable[[Forward], object]) -> None:
+        from gateway_async.postbacks.keyed_lock import KeyedLock
+        from gateway_async.sandbox.http.webhook_client import WebhookClient, read_hosts
+
+        self._target = target
+        self._attempts = attempts
+        self._on_attempt = on_attempt
+        self._client = WebhookClient(read_hosts([target.host]))
+        self._locks = KeyedLock()
+        self.waiting = 0
+        """Postbacks that are not acknowledged yet."""
+
+    async def forward(self, postback: "Postback[Any]", headers: Mapping[str, str], body: bytes) -> None:
+        """Send a postback until it is acknowledged, or all attempts are used."""
+        self.waiting += 1
+        async with self._locks.of((postback.resource, postback.record_id or postback.key)):
+            for attempt in range(1, self._attempts + 1):
+                pause = await self._send(postback, headers, body, attempt)
+                if pause is None:
+                    break
+                await asyncio.sleep(pause)
+        self.waiting -= 1
+
+    async def _send(
+        self, postback: "Postback[Any]", headers: Mapping[str, str], body: bytes, attempt: int
+    ) -> float | None:
+        """Make one attempt, and return the pause before the next one."""
+        from gateway_async.sandbox.http.webhook_client import PostbackRequest
+
+        began = time.perf_counter()
+        result = await self._client.send(PostbackRequest(self._target.url, self._headers(headers), body))
+        is_last = result.is_acknowledged or attempt == self._attempts
+        pause = None if is_last else exponential_backoff(attempt, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
+        self._on_attempt(Forward(postback, self._target, attempt, result, time.perf_counter() - began, pause))
+        return pause
+
+    def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        kept = {name: value for name, value in headers.items() if name.lower() not in _OWN_HEADERS}
+        return kept if self._target.authorization is None else kept | {"authorization": self._target.authorization}

@@ -1,0 +1,78 @@
+"""Run one call of a command against the gateway of the environment."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import typer
+
+from gateway_async import ApiId, AsyncGateway, GatewayError, SqliteLedger
+from gateway_async.cli.errors import fail_with
+from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.records.output import print_record
+from gateway_async.models.record import Record
+
+__all__ = ["count", "execute", "print_list", "reference"]
+
+_PAGE_SIZE = 1000
+
+
+def reference(record_id: str, *, api_id: bool, location_id: str | None) -> str | ApiId:
+    """Return the id of a record as the client takes it."""
+    return ApiId(record_id, location_id) if api_id else record_id
+
+
+def execute(operation: Callable[[AsyncGateway], Awaitable[Record | None]], *, ledger: Path | None = None) -> None:
+    """Run a call, and print the record that it returns. A declined payment ends with its own exit status."""
+    record = _run(operation, ledger)
+    if record is None:
+        return
+    print_record(record)
+    if getattr(record, "declined", False):
+        raise typer.Exit(ExitStatus.ATTENTION)
+
+
+def print_list(
+    noun: str,
+    filters: Mapping[str, Any],
+    *,
+    sort: str | None,
+    limit: int | None,
+    page_size: int | None,
+    expand: Sequence[str],
+) -> None:
+    """Print the records of a list as they arrive, one a line."""
+    size = page_size or (min(limit, _PAGE_SIZE) if limit else None)
+
+    async def run(gateway: AsyncGateway) -> None:
+        printed = 0
+        pages: AsyncIterator[Record] = getattr(gateway, noun).list(filters, sort=sort, page_size=size, expand=expand)
+        async for record in pages:
+            print_record(record, compact=True)
+            printed += 1
+            if printed == limit:
+                return
+
+    _run(run)
+
+
+def count(noun: str, filters: Mapping[str, Any]) -> None:
+    """Print the number of the records of a list."""
+
+    async def run(gateway: AsyncGateway) -> int:
+        number: int = await getattr(gateway, noun).list(filters).count()
+        return number
+
+    typer.echo(_run(run))
+
+
+def _run(operation: Callable[[AsyncGateway], Awaitable[Any]], ledger: Path | None = None) -> Any:
+    async def run() -> Any:
+        async with AsyncGateway.from_env(ledger=SqliteLedger(ledger) if ledger else None) as gateway:
+            return await operation(gateway)
+
+    try:
+        return anyio.run(run)
+    except GatewayError as error:
+        fail_with(error)

@@ -1,0 +1,185 @@
+"""The command groups `get`, `list`, `create`, `update` and `delete`, with one command for each noun."""
+
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
+from typing import Any, Final
+
+import attrs
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from gateway_async.cli.errors import fail_with
+from gateway_async.cli.help_text import help_of
+from gateway_async.cli.records import options as parameters
+from gateway_async.cli.records.body import field_names
+from gateway_async.cli.records.nouns import Verb, class_of, method_of, nouns, spec_of
+from gateway_async.errors import GatewayError
+
+__all__ = ["COMMANDS"]
+
+Options = dict[str, Any]
+
+_OWN: Final = "me"
+"""The id of the user whose credentials are used, for a resource that has such a method."""
+
+
+def _get(noun: str, options: Options) -> None:
+    from gateway_async.cli.records.calls import execute
+
+    if options["id"] == _OWN and hasattr(class_of(noun), _OWN):
+        execute(lambda gateway: getattr(gateway, noun).me())
+        return
+    ref, expand = _reference(options), _words(options["expand"])
+    execute(lambda gateway: getattr(gateway, noun).get(ref, expand=expand))
+
+
+def _list(noun: str, options: Options) -> None:
+    from gateway_async.cli.records import calls
+    from gateway_async.cli.records.filters import filters_of
+
+    given = {
+        name.removeprefix(parameters.FILTER): text
+        for name, text in options.items()
+        if name.startswith(parameters.FILTER) and text is not None
+    }
+    filters = filters_of(spec_of(noun).record, given, options["others"] or ())
+    if options["count"]:
+        calls.count(noun, filters)
+        return
+    expand = _words(options["expand"])
+    names = ("sort", "limit", "page_size")
+    calls.print_list(noun, filters, expand=expand, **{name: options[name] for name in names})
+
+
+def _create(noun: str, options: Options) -> None:
+    from gateway_async.cli.records.calls import execute
+
+    new = _request(spec_of(noun).creates, noun, options)
+    execute(lambda gateway: getattr(gateway, noun).create(new), ledger=options["ledger"])
+
+
+def _update(noun: str, options: Options) -> None:
+    from gateway_async.cli.records.calls import execute
+
+    ref, changes = _reference(options), _request(spec_of(noun).updates, noun, options)
+    execute(lambda gateway: getattr(gateway, noun).update(ref, changes), ledger=options["ledger"])
+
+
+def _delete(noun: str, options: Options) -> None:
+    from gateway_async.cli.records.calls import execute
+
+    ref = _reference(options)
+    execute(lambda gateway: getattr(gateway, noun).delete(ref))
+
+
+@attrs.frozen
+class _Verb:
+    """A group of commands.
+
+    Attributes:
+        help: what the group does.
+        run: executes the command of a noun with its options.
+        parameters: returns the parameters of the command of a noun.
+    """
+
+    help: str
+    run: Callable[[str, Options], None]
+    parameters: Callable[[str], list[Parameter]]
+
+
+_BODY_HELP: Final = "Fields come from --field and --json. Card numbers are read from standard input by --field NAME=@-."
+_VERBS: Final[Mapping[Verb, _Verb]] = {
+    "get": _Verb("Print a record as JSON.", _get, lambda _: [*parameters.record_options(), parameters.expand_option()]),
+    "list": _Verb("Print the records that match the filters, one line of JSON each.", _list, parameters.list_options),
+    "create": _Verb(
+        f"Create a record, and print it as JSON. {_BODY_HELP}",
+        _create,
+        lambda noun: [*parameters.body_options(noun, spec_of(noun).creates), parameters.ledger_option()],
+    ),
+    "update": _Verb(
+        f"Change a record, and print it as JSON. {_BODY_HELP}",
+        _update,
+        lambda noun: [
+            *parameters.record_options(),
+            *parameters.body_options(noun, spec_of(noun).updates),
+            parameters.ledger_option(),
+        ],
+    ),
+    "delete": _Verb("Delete a record.", _delete, lambda _: parameters.record_options()),
+}
+
+
+class _VerbGroup(TyperGroup):
+    """The group of a verb, whose commands are the nouns that have it. Each is made when it is called."""
+
+    def __init__(self, verb: Verb) -> None:
+        super().__init__(name=verb, help=_VERBS[verb].help, no_args_is_help=True, subcommand_metavar="NOUN …")
+        self.verb: Verb = verb
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  Typer's signature
+        """Return the nouns that have the verb."""
+        return nouns(self.verb)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  Typer's signature
+        """Return the command of a noun, or None for another noun."""
+        noun = cmd_name.replace("-", "_")
+        if noun not in self.commands and noun in nouns(self.verb):
+            self.commands[noun] = _command(self.verb, noun)
+        return self.commands.get(noun)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of the arguments; a misspelt noun gets the nearest one as a hint."""
+        if args and self.get_command(ctx, args[0]) is None:
+            for noun in nouns(self.verb):
+                self.get_command(ctx, noun)
+        return super().resolve_command(ctx, args)
+
+
+def _command(verb: Verb, noun: str) -> Any:
+    """Return the command of a verb and a noun."""
+
+    def run(**options: Any) -> None:
+        try:
+            _VERBS[verb].run(noun, options)
+        except GatewayError as error:
+            fail_with(error)
+
+    made = _VERBS[verb].parameters(noun)
+    run.__signature__ = Signature(made)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in made}
+    single = typer.Typer(add_completion=False)
+    single.command(noun, help=_summary(verb, noun), short_help=_first_paragraph(class_of(noun)))(run)
+    return get_command(single)
+
+
+def _summary(verb: Verb, noun: str) -> str:
+    """Return the help of a command: its method's, and its verb's."""
+    kinds = {"create": spec_of(noun).creates, "update": spec_of(noun).updates}.get(verb, ())
+    fields = f"\n\nFields: {', '.join(field_names(kinds))}." if kinds else ""
+    return f"{_first_paragraph(method_of(noun, verb))}\n\n{_VERBS[verb].help}{fields}"
+
+
+def _first_paragraph(documented: Any) -> str:
+    return help_of(documented).partition("\n")[0]
+
+
+def _reference(options: Options) -> Any:
+    from gateway_async.cli.records.calls import reference
+
+    return reference(options["id"], api_id=options["api_id"], location_id=options["location_id"])
+
+
+def _request(kinds: Any, noun: str, options: Options) -> Any:
+    from gateway_async.cli.records.body import request_of
+
+    fields, extra = options["fields"] or (), options["extra"] or ()
+    return request_of(kinds, spec_of(noun).name, fields=fields, extra=extra, json=options["json"])
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, (text or "").split(",")))
+
+
+COMMANDS: Final = {verb: _VerbGroup(verb) for verb in _VERBS}
+"""Verb → its command group."""

@@ -1,0 +1,118 @@
+"""The options of the commands for one noun, as parameters for Typer."""
+
+from collections.abc import Callable, Iterable, Sequence
+from inspect import Parameter
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from gateway_async.cli.records.body import field_names
+from gateway_async.cli.records.filters import filter_names
+from gateway_async.cli.records.nouns import spec_of
+
+__all__ = ["FILTER", "body_options", "expand_option", "ledger_option", "list_options", "record_options"]
+
+FILTER: Final = "filter_"
+"""The prefix of the parameters for filters."""
+
+
+def record_options() -> list[Parameter]:
+    """Return the argument and the options that name a record."""
+    return [
+        _parameter("id", str, typer.Argument(metavar="ID", help="Id of the record."), Parameter.empty),
+        _parameter("api_id", bool, typer.Option("--api-id", help="ID is the integrator's own id."), default=False),
+        _parameter(
+            "location_id",
+            str | None,
+            typer.Option(
+                "--location-id",
+                metavar="ID",
+                help="With --api-id: location of the record. Default: GATEWAY_LOCATION_ID.",
+            ),
+        ),
+    ]
+
+
+def expand_option() -> Parameter:
+    """Return the option for related records."""
+    option = typer.Option("--expand", metavar="NAME,…", help="Related records to add, such as contact,location.")
+    return _parameter("expand", str | None, option)
+
+
+def ledger_option() -> Parameter:
+    """Return the option for a ledger file."""
+    option = typer.Option("--ledger", metavar="FILE", help="Record the call in this ledger before it is sent.")
+    return _parameter("ledger", Path | None, option)
+
+
+def list_options(noun: str) -> list[Parameter]:
+    """Return the options of a list: one for each field of the record, and those of the list itself."""
+    return [
+        _parameter("sort", str | None, typer.Option(help="Field to sort by; a minus before it reverses the order.")),
+        _parameter("limit", int | None, typer.Option(min=1, metavar="N", help="Print at most N records.")),
+        _parameter(
+            "page_size", int | None, typer.Option("--page-size", min=1, max=5000, help="Records in one response.")
+        ),
+        _parameter("count", bool, typer.Option("--count", help="Print the number of records only."), default=False),
+        expand_option(),
+        _parameter(
+            "others",
+            list[str] | None,
+            typer.Option(
+                "--filter", metavar="NAME=VALUE", help="Filter by a field that is not listed below. Repeatable."
+            ),
+        ),
+        *(_filter_option(name) for name in filter_names(spec_of(noun).record)),
+    ]
+
+
+def body_options(noun: str, kinds: Sequence[type[Any]]) -> list[Parameter]:
+    """Return the options for the fields of a request."""
+    return [
+        _parameter(
+            "fields",
+            list[str] | None,
+            typer.Option(
+                "--field",
+                "-f",
+                metavar="NAME=VALUE",
+                autocompletion=_completion(f"{name}=" for name in field_names(kinds)),
+                help="A field. VALUE @- is read from standard input and not shown, @FILE from a file. Repeatable.",
+            ),
+        ),
+        _parameter(
+            "json",
+            str | None,
+            typer.Option(
+                "--json", metavar="FILE", help=f"Read the fields of {noun} from a JSON object; - is standard input."
+            ),
+        ),
+        _parameter(
+            "extra",
+            list[str] | None,
+            typer.Option("--extra", metavar="NAME=VALUE", help="A field that this version does not know. Repeatable."),
+        ),
+    ]
+
+
+def _filter_option(name: str) -> Parameter:
+    option = typer.Option(f"--{name}", metavar="VALUE", rich_help_panel="Filters", help=_filter_help(name))
+    return _parameter(f"{FILTER}{name}", str | None, option)
+
+
+def _filter_help(name: str) -> str:
+    return "A range of times: TODAY, LAST_30_DAYS, 2026-01-01..2026-02-01." if name.endswith("_ts") else ""
+
+
+def _completion(words: Iterable[str]) -> Callable[[str], list[str]]:
+    known = [*words]
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in known if word.startswith(incomplete)]
+
+    return complete
+
+
+def _parameter(name: str, kind: Any, option: Any, default: Any = None) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
