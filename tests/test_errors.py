@@ -34,6 +34,7 @@ from gateway_async.errors import (
     PostbackRefusedError,
     RateLimitError,
     Reached,
+    ServerError,
     StatusError,
     TerminalBusyError,
     ValidationError,
@@ -335,3 +336,25 @@ def test_an_unknown_outcome_can_be_logged_printed_and_carried(caplog: pytest.Log
     future.set_exception(error)
     with pytest.raises(OutcomeUnknownError):
         future.result()
+
+
+RETRYABLE = {
+    NotSentError("no route"): True,
+    ClientClosedError(): False,
+    RateLimitError(429): True,
+    ServerError(500, call="GET /v2/contacts/1"): True,
+    ServerError(500, call="POST /v2/contacts"): False,
+    DeadlineExceededError(30): True,
+    ConnectionLostError("reset"): True,
+    TerminalBusyError("t"): True,
+    OutcomeUnknownError("reset"): False,
+    InvalidRequestError("amount: required"): False,
+    NotFoundError(404): False,
+    MismatchedReplyError(["id"]): False,
+}
+
+
+@pytest.mark.parametrize(("error", "retryable"), RETRYABLE.items(), ids=lambda each: type(each).__name__)
+def test_retryable(error: GatewayError, retryable: bool) -> None:
+    """Only errors after which nothing was executed, and which may pass, can be retried."""
+    assert error.retryable is retryable

@@ -1,6 +1,7 @@
 """Events: what observers are told and what the log says."""
 
 import asyncio
+import json
 import logging
 import subprocess
 import sys
@@ -19,11 +20,21 @@ from gateway_async.observe import (
     LeaseRenewalFailed,
     OutcomeLookedUp,
     RetryBudgetExhausted,
+    TerminalProgress,
+    TerminalState,
     log_event,
     notify,
 )
 
 CALL = "POST /v2/transactions"
+TEMPLATES = [
+    ("GET /v2/contacts", "GET /v2/contacts"),
+    ("GET /v2/contacts/11e8", "GET /v2/contacts/{id}"),
+    ("POST /v2/quickinvoices/11e8/resend", "POST /v2/quickinvoices/{id}/resend"),
+    ("DELETE /v2/quickinvoices/11e8/removefile/7", "DELETE /v2/quickinvoices/{id}/removefile/{id}"),
+    ("GET /v2/users/me", "GET /v2/users/me"),
+    ("", ""),
+]
 LOST = ConnectionLostError("reset", call=CALL)
 
 SENTENCES: list[tuple[Event, int, str]] = [
@@ -179,3 +190,18 @@ def test_an_observer_may_stop_the_program() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         notify([interrupts], CallStarted(call=CALL))
+
+
+@pytest.mark.parametrize(("call", "template"), TEMPLATES)
+def test_calls_without_ids(call: str, template: str) -> None:
+    """A template has the same text for all records of a resource."""
+    assert CallStarted(call=call).template == template.strip()
+
+
+def test_progress_encodes_to_json() -> None:
+    """Progress can be sent to a browser as it is."""
+    progress = TerminalProgress(
+        terminal_id="t", api_id=None, state=TerminalState.AT_TERMINAL, waited=1.5, left=298.5
+    ).to_dict()
+    assert json.loads(json.dumps(progress)) == progress
+    assert (progress["state"], progress["left"]) == ("at the terminal", 298.5)

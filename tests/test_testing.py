@@ -234,3 +234,30 @@ def test_a_scenario_that_loses_money_fails_its_test(pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(
         ["pay_elsewhere: * crashes, * broken rules; calls: *", "*was charged, and the ledger says nothing"]
     )
+
+
+def test_the_environment_is_set_for_one_test(pytester: pytest.Pytester) -> None:
+    """An application that reads the environment, and its child processes, reach the sandbox of the test."""
+    pytester.makepyfile(
+        """
+        import os
+        import subprocess
+        import sys
+
+        import pytest
+        from gateway_async import AsyncGateway
+
+        @pytest.mark.asyncio
+        async def test_from_env(gateway_environment, sandbox):
+            assert gateway_environment == sandbox.environment()
+            async with AsyncGateway.from_env() as gateway:
+                assert await gateway.contacts.list().count() == 1
+            program = "import os; print(os.environ['GATEWAY_BASE_URL'])"
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+            assert done.stdout.strip() == sandbox.base_url
+
+        def test_afterwards():
+            assert "GATEWAY_BASE_URL" not in os.environ
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=2)

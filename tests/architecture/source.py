@@ -33,6 +33,7 @@ LAYERS = (
     "leases",
     "ledger",
     "_wire",
+    "hosted_forms",
     "_http",
     "_execution",
     "resources",
@@ -44,6 +45,7 @@ LAYERS = (
     "crash_testing",
     "testing",
     "cli",
+    "__main__",
 )
 """The modules and folders of the package; each imports only from itself and from those before it."""
 

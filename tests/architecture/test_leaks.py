@@ -143,6 +143,8 @@ def credentials_of(sandbox: Sandbox, kind: str, token: str) -> Credentials:
         "hash key": lambda: ga.HashKey(sandbox.user_id, sandbox.user_hash_key),
         "bearer": lambda: ga.BearerToken(token),
         "asked bearer": lambda: ga.BearerToken(ask),
+        "asked key": lambda: ga.UserApiKey(sandbox.user_id, lambda: sandbox.user_api_key),
+        "asked password": lambda: ga.PasswordLogin(sandbox.username, lambda: sandbox.password, sandbox.domain),
     }
     return kinds[kind]()
 

@@ -16,7 +16,7 @@ from .source import NOUNS, TESTS, ids, modules, name_of, tree
 
 def is_library(path: Path) -> bool:
     """Return whether users import from a module; in the sandbox and the command, only packages count."""
-    return path.name == "__init__.py" or path.parts[0] not in ("sandbox", "cli")
+    return path.name == "__init__.py" or path.parts[0] not in ("sandbox", "cli", "__main__.py")
 
 
 def defined(path: Path) -> set[str]:
@@ -47,6 +47,8 @@ PUBLIC = [
     "RedisTerminalLease", "SqliteLedger", "Recovered", "QuickInvoice", "QuickInvoiceCreate", "QuickInvoiceUpdate",
     "Attachment", "Paylink", "PaylinkCreate", "PaylinkUpdate", "TransactionBatch", "PostbackConfig",
     "PostbackConfigCreate", "PostbackConfigUpdate", "ProductFile", "ProductFileCreate",
+    "Recurring", "RecurringCreate", "RecurringUpdate", "Tag", "TagCreate", "TagUpdate", "Note", "NoteCreate",
+    "NoteUpdate", "Location", "LocationInfo", "ProductTransaction", "User", "Terminal",
 ]  # fmt: skip
 
 
@@ -83,7 +85,7 @@ def imported_names(path: Path) -> Iterator[tuple[str, str]]:
 def test_type_checkers_see_the_same_index() -> None:
     """Type checkers see the names that can be imported, from the same modules."""
     indexed = dict(imported_names(Path("__init__.py")))
-    assert sorted(indexed) == sorted(importlib.import_module("gateway_async").__all__)
+    assert sorted(indexed) == sorted([*importlib.import_module("gateway_async").__all__, "__version__"])
     for name, module in indexed.items():
         assert getattr(gateway_async, name) is getattr(importlib.import_module(str(module)), name)
 
@@ -91,6 +93,8 @@ def test_type_checkers_see_the_same_index() -> None:
 VERBS = {
     "account_vaults": ["bin_info", "create", "delete", "get", "list", "update"],
     "contacts": ["create", "delete", "get", "list", "update"],
+    "locations": ["get", "infos", "list"],
+    "notes": ["create", "delete", "get", "list", "update"],
     "paylinks": ["create", "delete", "get", "list", "payment_url", "resend", "update"],
     "postback_configs": ["create", "delete", "update"],
     "product_files": ["create"],
@@ -98,11 +102,29 @@ VERBS = {
         *("add_transaction", "attach_file", "create", "delete", "get", "list", "payment_url"),
         *("remove_file", "remove_transaction", "reopen", "resend", "update"),
     ],
+    "recurrings": ["activate", "create", "defer", "delete", "get", "hold", "list", "skip", "update"],
     "router_account_vaults": ["create"],
     "router_transactions": ["create"],
+    "tags": ["create", "delete", "get", "list", "update"],
+    "terminals": ["get", "list"],
     "tokens": ["create", "delete"],
     "transaction_batches": ["get", "list", "settle"],
-    "transactions": ["complete", "create", "get", "increment", "list", "update", "void"],
+    "transactions": [
+        *(
+            "bin_info",
+            "complete",
+            "create",
+            "edit",
+            "get",
+            "increment",
+            "list",
+            "refund",
+            "tip_adjust",
+            "update",
+            "void",
+        ),
+    ],
+    "users": ["get", "list", "me"],
 }
 
 

@@ -26,19 +26,26 @@ PLANTED = {
     "cvv": "7391",
     "track_data": ";4012888888881881=30091010000012345678?",
     "routing": "072000326",
+    "e_track_data": "0f0e0d0c0b0a09",
     "ticket": "ticket-5e1d",
+    "cavv": "authenticated-3d1c",
+    "xid": "three-ds-77aa",
+    "image_front": "aW1hZ2UtZnJvbnQ=",
+    "image_back": "aW1hZ2UtYmFjaw==",
     "ssn4": "8264",
     "dob_year": "1971",
     "dl_number": "LICENCE-77",
     "basic_auth_password": "basic-5c0e",
 }
+IN_RECORDS = {"online_payment_cryptogram": "cryptogram-91f0", "digital_payment_cryptogram": "cryptogram-44b2"}
+"""The secrets that only records contain."""
 KEY = "planted-key-82c1"
 
 
 def shown_secrets(*texts: object) -> set[str]:
     """Return the planted values in any of the texts; four digits inside another number do not count."""
     text = " ".join(map(str, texts))
-    planted = (*PLANTED.values(), "4012888888881881", KEY)
+    planted = (*PLANTED.values(), *IN_RECORDS.values(), "4012888888881881", KEY)
     return {value for value in planted if value in text and (len(value) > 4 or re.search(rf"\b{value}\b", text))}
 
 
@@ -59,6 +66,8 @@ def filled(kind: Any) -> Any:
     for field in attrs.fields(kind):
         if field.name in PLANTED and not (field.name == "account_number" and kind.__name__.startswith("Contact")):
             values[field.name] = PLANTED[field.name]
+        elif field.name in IN_RECORDS:
+            values[field.name] = IN_RECORDS[field.name]
         elif field.name != "extra":
             values[field.name] = {"deep": [{"note": f"card {CARD}"}]} if "Mapping" in str(hints[field.name]) else CARD
     return kind(**values)
@@ -108,6 +117,15 @@ def planted(*names: str) -> dict[str, Any]:
 
 
 SALE: dict[str, Any] = {"action": "sale", "transaction_amount": Decimal("12.50"), "exp_date": "0930"}
+CHECK: dict[str, Any] = {
+    "action": "debit",
+    "payment_method": "ach",
+    "ach_sec_code": "C21",
+    "account_type": "checking",
+    "account_holder_name": "Jo",
+    "transaction_amount": 1,
+}
+CHECK_FIELDS = ("routing", "image_front", "image_back")
 INVOICE: dict[str, Any] = {"title": f"card {CARD}", "due_date": date(2026, 12, 1), "item_list": {"Tea": 1}}
 CONFIG: dict[str, Any] = {"url": "https://shop.test", "resource": "contact"}
 REQUESTS: list[tuple[str, Request]] = [
@@ -115,6 +133,8 @@ REQUESTS: list[tuple[str, Request]] = [
     ("account_vaults", ga.SwipedVaultCreate(**planted("track_data", "dob_year"))),
     ("transactions", ga.TransactionCreate(**SALE, **planted("account_number", "cvv", "routing", "ssn4", "dob_year"))),
     ("transactions", ga.TransactionCreate(action="avsonly", description=f"card {CARD}", **planted("ticket"))),
+    ("transactions", ga.TransactionCreate(**SALE, **planted("e_track_data", "cavv", "xid"))),
+    ("transactions", ga.TransactionCreate(**CHECK, **planted("account_number", "track_data", *CHECK_FIELDS))),
     ("quick_invoices", ga.QuickInvoiceCreate(**INVOICE, dl_state="FL", **planted("ssn4", "dl_number"))),
     ("postback_configs", ga.PostbackConfigCreate(**CONFIG, **planted("basic_auth_password"))),
 ]

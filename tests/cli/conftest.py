@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +12,13 @@ from tests.support.sandbox_environment import environment_of
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start(tmp_path: Path) -> Iterator[Start]:
     """Start `gateway-async`; what still runs when the test is over is killed."""
     started: list[Process] = []
+    state = {"XDG_STATE_HOME": str(tmp_path / "state")}
 
     def start(*arguments: str, **environment: str) -> Process:
-        started.append(start_python(*COMMAND, *arguments, **environment))
+        started.append(start_python(*COMMAND, *arguments, **state, **environment))
         return started[-1]
 
     yield start

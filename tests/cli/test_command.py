@@ -1,10 +1,15 @@
 """The command as such: help, version, wrong usage, missing extras."""
 
 import importlib.metadata
+import platform
 import socket
+import ssl
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from gateway_async.cli.app import COMMANDS, app
 from tests.support.processes import run, run_python
 
 WITHOUT = """
@@ -16,13 +21,28 @@ main()
 """
 
 
-def test_version() -> None:
-    """`--version` is the version of the installed package."""
-    ended = run("--version")
-    assert (ended.returncode, ended.stdout) == (0, f"gateway-async {importlib.metadata.version('gateway-async')}\n")
+@pytest.mark.parametrize("option", ["--version", "-v"])
+def test_version(option: str) -> None:
+    """The version of the package comes first; those of Python, TLS and the libraries follow, each once."""
+    ended = run(option)
+    first, *others = ended.stdout.splitlines()
+    assert (ended.returncode, first) == (0, f"gateway-async {importlib.metadata.version('gateway-async')}")
+    assert {f"Python {platform.python_version()} ({platform.python_implementation()})", ssl.OPENSSL_VERSION} <= {
+        *others
+    }
+    assert [line for line in others if line.startswith("httpx ")] == [f"httpx {importlib.metadata.version('httpx')}"]
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("demo", "--help"), ("sandbox", "--help")], ids=" ".join)
+HELP = [
+    ("--help",),
+    ("-h",),
+    *((command, "-h") for command in COMMANDS),
+    ("get", "contacts", "-h"),
+    ("migrate", "verify", "-h"),
+]
+
+
+@pytest.mark.parametrize("arguments", HELP, ids=" ".join)
 def test_help(arguments: tuple[str, ...]) -> None:
     """Every command explains itself."""
     ended = run(*arguments)
@@ -46,6 +66,53 @@ def test_wrong_usage(arguments: tuple[str, ...], named: str) -> None:
     assert (ended.returncode, ended.stdout) == (2, "")
     assert named in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+MESSAGES = {
+    ("nonsense",): "nonsense: no such command",
+    ("lsten",): "lsten: no such command (expected 'listen', 'list')",
+    ("sandbox", "--prt", "1"): "--prt: no such option (expected --port)",
+    ("sandbox", "--port"): "--port: requires an argument",
+    ("sandbox", "extra"): "extra: unexpected",
+    ("ledger",): "FILE: required",
+    ("inbox", "none.db"): "FILE: none.db does not exist",
+    ("listen", "--username", "shop"): "--username and --password: use both or neither",
+    ("get", "contact", "1"): "contact: no such command (expected 'contacts')",
+    ("check",): "GATEWAY_BASE_URL: is not set in the environment",
+    ("list", "contacts", "--sort", "-"): "GATEWAY_BASE_URL: is not set in the environment",
+    ("ledger", "--json", "none.db"): "FILE: file 'none.db' does not exist",
+}
+
+
+@pytest.mark.parametrize("arguments", MESSAGES, ids=" ".join)
+def test_one_voice(arguments: tuple[str, ...]) -> None:
+    """Each error of usage is one line: what is wrong, the problem, and what is expected."""
+    ended = run(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.splitlines()[0] == f"gateway-async: {MESSAGES[arguments]}"
+
+
+@pytest.mark.parametrize("module", ["gateway_async", "gateway_async.cli"])
+def test_python_m(module: str) -> None:
+    """`python -m gateway_async` is the command."""
+    ended = run_python("-m", module, "-v")
+    assert (ended.returncode, ended.stdout.split()[0]) == (0, "gateway-async")
+
+
+def test_a_command_loads_no_other() -> None:
+    """The import of the command does not load its subcommands, so that completion is fast."""
+    done = run_python("-c", "import sys, gateway_async.cli.app; print(*sys.modules)")
+    loaded = {name for name in done.stdout.split() if name.startswith("gateway_async.cli.")}
+    assert loaded == {"gateway_async.cli.app", "gateway_async.cli.help_text"}
+    assert "rich" not in done.stdout.split()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_summaries_are_those_of_the_commands(command: str) -> None:
+    """The list of commands says of each what its own help says."""
+    listed: Any = get_command(app)
+    said = " ".join(listed.get_command(None, command).help.split("\n\n")[0].split())
+    assert said.startswith(COMMANDS[command].summary)
 
 
 @pytest.mark.parametrize("package", ["typer", "rich", "uvicorn"])

@@ -1,6 +1,7 @@
 """`gateway-async demo`: it runs to its end, or names the chapter that failed."""
 
 import io
+import json
 import re
 import signal
 from inspect import getsource
@@ -8,8 +9,9 @@ from inspect import getsource
 import pytest
 from rich.console import Console
 
-from gateway_async.cli import demo
-from gateway_async.cli.demo import Demo, DemoError, sparkline
+from gateway_async.cli.demo import snippets
+from gateway_async.cli.demo.chapters import Demo, DemoError
+from gateway_async.cli.demo.display import TextDisplay, sparkline
 from tests.support.processes import Ended, Process, Start, run, run_python
 
 CHAPTERS = [
@@ -18,9 +20,13 @@ CHAPTERS = [
     "A sale waits, other calls go on",
     "A decline is a result",
     "A lost response is looked up",
+    "A part of a sale is refunded",
     "An invoice is paid in part",
     "The batch settles",
+    "Postbacks are received",
+    "A killed process loses nothing",
     "10,000 vaults are listed",
+    "1,000 cards are migrated",
 ]
 LISTENING_FORBIDDEN = """
 import errno, sys
@@ -55,9 +61,26 @@ def test_demo_ends_well(ended: Ended) -> None:
     assert [title for title in CHAPTERS if title in summary] == CHAPTERS
 
 
+def test_demo_as_json() -> None:
+    """With `--json` each chapter is an object with its statements, and the last one has the number of chapters."""
+    ended = run("demo", "--json")
+    *chapters, end = map(json.loads, ended.stdout.splitlines())
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert [chapter["title"] for chapter in chapters] == CHAPTERS
+    assert all(chapter["statements"] and chapter["result"] for chapter in chapters)
+    assert (end["event"], end["chapters"]) == ("end", len(CHAPTERS))
+
+
+def test_demo_names_the_command_as_it_was_called(ended: Ended) -> None:
+    """The next commands to try can be copied, also without the command on the path."""
+    _, _, summary = ended.stdout.partition("Summary")
+    assert "python -m gateway_async sandbox" in summary
+
+
 def test_demo_without_a_terminal(ended: Ended) -> None:
     """Without a terminal, the output is plain lines of at most 80 columns, without control characters or a spinner."""
-    lines = ended.stdout.splitlines()
+    story, _, _ = ended.stdout.partition("  README.md")
+    lines = [line for line in story.splitlines() if " -m gateway_async " not in line]  # commands to copy are not broken
     assert [line for line in lines if not line.isprintable() or len(line) > 80] == []
     assert "other calls are done" not in ended.stdout
 
@@ -66,7 +89,7 @@ def test_demo_shows_what_it_runs(ended: Ended) -> None:
     """Every line of code that is shown is in the module that was run."""
     story, _, _ = ended.stdout.partition("Summary")
     shown = [line.strip() for line in story.splitlines() if line.startswith("    ")]
-    source = getsource(demo)
+    source = getsource(snippets)
     assert "visas += 1" in shown
     assert [line for line in shown if line not in source] == []
 
@@ -103,7 +126,7 @@ def test_demo_in_ascii(start: Start) -> None:
 def test_statement_that_is_not_true() -> None:
     """The demo does not say what the run has not shown."""
     shown = io.StringIO()
-    shown_demo = Demo(Console(file=shown))
+    shown_demo = Demo(TextDisplay(Console(file=shown)))
     with pytest.raises(DemoError, match="not true: the sale is approved"):
         shown_demo.check("the sale is approved", holds=False)
     assert shown.getvalue() == ""
@@ -112,7 +135,7 @@ def test_statement_that_is_not_true() -> None:
 def test_waiting_on_a_terminal() -> None:
     """On a terminal there is a live line, which is gone when the waiting is over."""
     shown = io.StringIO()
-    shown_demo = Demo(Console(file=shown, force_terminal=True, width=80))
+    shown_demo = Demo(TextDisplay(Console(file=shown, force_terminal=True, width=80)))
     with shown_demo.waiting(lambda: "the customer looks for the card"):
         pass
     assert "the customer looks for the card" in shown.getvalue()
@@ -126,5 +149,5 @@ def test_sparkline() -> None:
 
 def test_excerpt() -> None:
     """An excerpt is the body of a snippet without docstring and `return`."""
-    lines = demo.excerpt(demo.charge).splitlines()
+    lines = snippets.excerpt(snippets.charge).splitlines()
     assert (lines[0], lines[-1]) == ("sale = await gateway.transactions.create(", ")")

@@ -12,7 +12,7 @@ import pytest
 from gateway_async import Intent, SqliteLedger, TransactionCreate
 from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Ended, run
+from tests.support.processes import Ended, run, run_on_terminal
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OPEN = Intent(
@@ -51,11 +51,26 @@ def rows(ended: Ended) -> list[tuple[str | None, ...]]:
 
 def test_what_is_open_is_listed_for_people(path: Path) -> None:
     """With its time, call, id, amount and terminal, and what to do; status 3 tells a script."""
-    ended = run("ledger", str(path))
-    assert (ended.returncode, ended.stderr) == (3, "")
+    ended = run_on_terminal("ledger", str(path))
+    assert ended.returncode == 3
     for shown in ("2026-11-21", "12:00:00", "order-17", "12.50", "till-1", "open", "--recover"):
         assert shown in ended.stdout
     assert "order-18" not in ended.stdout
+
+
+@pytest.mark.parametrize("columns", ["20", "200"])
+def test_ids_are_whole_at_any_width(path: Path, columns: str) -> None:
+    """On a terminal no id is cut or broken, however narrow it is."""
+    long = "11e92008f72039289e394e29" * 2
+    write(path, [attrs.evolve(OPEN, id="3", api_id=long, terminal_id=long)], [])
+    assert run_on_terminal("ledger", str(path), COLUMNS=columns).stdout.count(long) == 2
+
+
+def test_a_pipe_gets_tabs(path: Path) -> None:
+    """Without headings, advice and padding: one call on each line, and an empty cell where there is no value."""
+    ended = run("ledger", str(path))
+    line = "2026-11-21 12:00:00\tPOST /v2/transactions\torder-17\t12.50\ttill-1\topen\t\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (3, line, "")
 
 
 def test_lines_of_json(path: Path) -> None:
@@ -69,9 +84,10 @@ def test_lines_of_json(path: Path) -> None:
 def test_nothing_open(path: Path) -> None:
     """Status 0."""
     write(path, [], [Outcome("1", "not_made", None, datetime.now(UTC))])
-    ended = run("ledger", str(path))
-    assert (ended.returncode, ended.stderr) == (0, "")
+    ended = run_on_terminal("ledger", str(path))
+    assert ended.returncode == 0
     assert "No open calls" in ended.stdout
+    assert run("ledger", str(path)).stdout == ""
 
 
 @pytest.mark.parametrize(("content", "reason"), [("Dear diary, " * 100, "it is not a ledger"), ("", "it is empty")])
@@ -88,10 +104,11 @@ def test_a_file_that_is_no_ledger(tmp_path: Path, content: str, reason: str) -> 
 
 
 def test_a_long_list_is_cut_for_people(path: Path) -> None:
-    """Five hundred rows, the oldest, and how many more there are; JSON has all."""
+    """Five hundred rows, the oldest, and how many more there are; a pipe and JSON have all."""
     write(path, [attrs.evolve(OPEN, id=f"more-{number}") for number in range(502)], [])
-    ended = run("ledger", str(path))
+    ended = run_on_terminal("ledger", str(path))
     assert (ended.stdout.count("2026-11-21"), "… and 3 more" in ended.stdout) == (500, True)
+    assert len(run("ledger", str(path)).stdout.splitlines()) == 503
     assert len(run("ledger", str(path), "--json").stdout.splitlines()) == 503
 
 
@@ -134,8 +151,8 @@ def test_two_calls_of_one_name_are_not_settled(path: Path) -> None:
 def test_recovering_without_an_environment(path: Path) -> None:
     """The error names what is missing."""
     ended = run("ledger", str(path), "--recover")
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert "GATEWAY_BASE_URL: is not set in the environment" in ended.stderr
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "gateway-async: GATEWAY_BASE_URL: is not set in the environment" in ended.stderr
 
 
 async def lose(sandbox: Sandbox, path: Path) -> None:

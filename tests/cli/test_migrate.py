@@ -19,7 +19,7 @@ from gateway_async._secrets import luhn_valid
 from gateway_async.cli.app import app
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Ended, Start, run
+from tests.support.processes import Ended, Start, run, run_on_terminal
 
 MAPPED = ("--map", "Card No=account_number", "--map", "Expiry=exp_date", "--key", "Customer")
 
@@ -279,7 +279,7 @@ def test_ctrl_c_finishes_and_says_how_to_go_on(
     output, errors = process.communicate(timeout=30)
     assert process.returncode == status
     assert "Finishing the calls in progress" in errors
-    assert f"gateway-async migrate {file}" in output
+    assert f"python -m gateway_async migrate {file}" in output
     assert 0 < len(out.read_text().splitlines()) - 1 == len(stored(sandbox)) < 150
     assert migrate(environment, *arguments).returncode == 0
     assert (len(stored(sandbox)), set(stored(sandbox).values())) == (150, {1})
@@ -366,10 +366,10 @@ def test_the_fields_are_listed() -> None:
     listed = migrate({"COLUMNS": "200"}, "fields")
     assert listed.returncode == 0
     (line,) = [line for line in listed.stdout.splitlines() if line.startswith("account_number")]
-    assert line.split("  ")[0] == "account_number"
+    assert line.split("\t")[0] == "account_number"
     assert "a card; a bank account" in line
     assert "4 to 19" in line
-    assert "--key" in listed.stdout
+    assert "--key" in run_on_terminal("migrate", "fields").stdout
     facts = {each["name"]: each for each in events(migrate({}, "fields", "--json"))}
     assert tuple(facts) == FIELDS
     assert facts["exp_date"]["required"] == "a card"

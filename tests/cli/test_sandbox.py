@@ -87,7 +87,9 @@ def test_welcome(start: Start, tmp_path: Path) -> None:
     assert [line for line in lines if line != line.rstrip() or not line.isprintable()] == []
     (address,) = [line.strip() for line in lines if "/_sandbox/" in line]
     assert "POST /_sandbox/reset" in httpx.get(address, trust_env=False).json()["calls"]
-    assert stop(process, signal.SIGINT) == (0, "", "")
+    status, log, errors = stop(process, signal.SIGINT)
+    assert (status, errors) == (0, "")
+    assert log.split()[1:4] == ["GET", "/_sandbox/", "200"]
 
 
 @pytest.mark.skipif((sh := shutil.which("sh")) is None, reason="pastes into sh")
@@ -142,3 +144,78 @@ def test_postback_hosts(serve: Serve) -> None:
     process, facts = serve("--allow-postback-host", "shop.test", "--allow-postback-host", "::1")
     assert facts["base_url"]
     assert stop(process) == (0, "", "")
+
+
+def test_request_log(start: Start) -> None:
+    """Each request is a line with its status and what was wrong; keys, tokens and card numbers are not shown."""
+    process = start("sandbox", "--port", "0")
+    url = next(line.split()[-1] for line in welcome_of(process) if "_sandbox" in line).removesuffix("/_sandbox/")
+    with httpx.Client(base_url=url, trust_env=False) as http:
+        http.get("/v2/contacts", params={"user-api-key": "planted-key", "account_number": "4111111111111111"})
+        http.delete("/v2/token/planted-token")
+        http.get("/v2/contacts/4111111111111111")
+        http.post("/_sandbox/clock", json={"then": 1})
+    status, log, errors = stop(process)
+    lines = [line.split()[1:4] for line in log.splitlines()]
+    assert (status, errors) == (0, "")
+    assert lines == [
+        ["GET", "/v2/contacts", "401"],
+        ["DELETE", "/v2/token/***", "401"],
+        ["GET", "/v2/contacts/***", "401"],
+        ["POST", "/_sandbox/clock", "400"],
+    ]
+    assert "developer-id" in log
+    assert not any(secret in log for secret in ("planted", "4111"))
+
+
+def test_request_without_a_response_is_logged(start: Start) -> None:
+    """A fault that closes the connection is shown as such."""
+    process = start("sandbox", "--port", "0")
+    url = next(line.split()[-1] for line in welcome_of(process) if "_sandbox" in line).removesuffix("/_sandbox/")
+    plan = {"operation": "GET /v2/contacts", "fault": "reset_before_commit"}
+    with httpx.Client(base_url=url, trust_env=False) as http:
+        assert http.post("/_sandbox/faults", json=plan).status_code == 201
+        with pytest.raises(httpx.NetworkError):
+            http.get("/v2/contacts")
+    assert "GET    /v2/contacts  no response" in stop(process)[1]
+
+
+@pytest.mark.parametrize("options", [(), ("--quiet",)], ids=["", "quiet"])
+def test_ignored_fields_are_logged(start: Start, options: tuple[str, ...]) -> None:
+    """A field that the gateway does not know is a line of the log, which `--quiet` silences."""
+    process = start("sandbox", "--port", "0", *options)
+    lines = [line.strip().removeprefix("export ") for line in welcome_of(process)]
+    facts = dict(line.removeprefix("GATEWAY_").split("=") for line in lines if line.startswith("GATEWAY_"))
+    headers = {name.lower().replace("_", "-"): facts[name] for name in ("DEVELOPER_ID", "USER_ID", "USER_API_KEY")}
+    contact = {"last_name": "Ada", "location_id": facts["LOCATION_ID"], "colour": "red"}
+    with httpx.Client(base_url=facts["BASE_URL"], headers=headers, trust_env=False) as http:
+        assert http.post("/v2/contacts", json={"contact": contact}).status_code == 201
+    status, log, errors = stop(process)
+    assert (status, errors) == (0, "")
+    assert ("ignored unknown fields" in log, "colour" in log) == (not options, not options)
+
+
+def test_quiet(start: Start) -> None:
+    """With `--quiet` requests are not printed."""
+    process = start("sandbox", "--port", "0", "--quiet")
+    (address,) = [line.strip() for line in welcome_of(process) if "/_sandbox/" in line]
+    assert httpx.get(address, trust_env=False).status_code == 200
+    assert stop(process) == (0, "", "")
+
+
+@pytest.mark.parametrize(("host", "warned"), [("0.0.0.0", True), ("127.0.0.1", False)])  # noqa: S104  what is warned of
+def test_listening_beyond_this_machine(start: Start, host: str, warned: bool) -> None:
+    """A sandbox that other machines can reach says so."""
+    process = start("sandbox", "--json", "--port", "0", "--host", host)
+    assert process.stdout
+    assert process.stdout.readline()
+    line = "gateway-async: --host: every machine that reaches 0.0.0.0 can use this sandbox and its /_sandbox/ calls\n"
+    assert stop(process) == (0, "", line if warned else "")
+
+
+def test_date_header(serve: Serve) -> None:
+    """Responses have the date of the sandbox's clock, refused ones too."""
+    _, facts = serve()
+    with httpx.Client(base_url=facts["base_url"], trust_env=False) as http:
+        http.post("/_sandbox/clock", json={"now": 1_000_000_000})
+        assert http.get("/v2/contacts").headers["date"] == "Sun, 09 Sep 2001 01:46:40 GMT"

@@ -11,6 +11,8 @@ from gateway_async import (
     CardVaultCreate,
     ContactCreate,
     ContactUpdate,
+    NoteCreate,
+    NoteUpdate,
     PaylinkCreate,
     PaylinkUpdate,
     PostbackConfigCreate,
@@ -18,8 +20,12 @@ from gateway_async import (
     ProductFileCreate,
     QuickInvoiceCreate,
     QuickInvoiceUpdate,
+    RecurringCreate,
+    RecurringUpdate,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
+    TagCreate,
+    TagUpdate,
     TransactionCreate,
     TransactionUpdate,
 )
@@ -74,6 +80,31 @@ def open_batch(raw_client: RawClient) -> str:
 def config(raw_client: RawClient) -> str:
     """Return the id of a postback config."""
     return str(raw_client.made("/v2/postbackconfigs", "postbackconfig", resource="contact", url=RECEIVER)["id"])
+
+
+def recurring(raw_client: RawClient, **fields: Any) -> str:
+    """Return the id of a monthly instalment plan."""
+    said: dict[str, Any] = {"account_vault_id": raw_client.vault()["id"], "transaction_amount": "10.00"}
+    said |= {"interval": 1, "interval_type": "m", "start_date": "2030-01-31", "installment_total_count": 20}
+    return str(raw_client.made("/v2/recurrings", "recurring", **said | fields)["id"])
+
+
+def held_recurring(raw_client: RawClient) -> str:
+    """Return the id of a recurring that is on hold."""
+    recurring_id = recurring(raw_client)
+    assert raw_client.http.post(f"/v2/recurrings/{recurring_id}/placeOnHold").is_success
+    return recurring_id
+
+
+def tag(raw_client: RawClient) -> str:
+    """Return the id of a tag."""
+    return str(raw_client.made("/v2/tags", "tag", title="Tea")["id"])
+
+
+def note(raw_client: RawClient) -> str:
+    """Return the id of a note about the first contact."""
+    about = {"resource": "Contact", "resource_id": raw_client.info.contact_id, "note": "Tea"}
+    return str(raw_client.post("/v2/notes", "note", about).json()["note"]["id"])
 
 
 def token(raw_client: RawClient) -> str:
@@ -132,6 +163,7 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
     "transactions.get": lambda to, at: to.transactions.get(at.sale()["id"]),
     "transactions.list": lambda to, _: to.transactions.list().first(),
     "transactions.update": lambda to, at: to.transactions.update(at.sale()["id"], TransactionUpdate(action="void")),
+    "transactions.bin_info": lambda to, at: to.transactions.bin_info(at.sale()["id"]),
     "router_transactions.create": lambda to, at: to.router_transactions.create(
         RouterTransactionCreate(action="sale", terminal_id=at.info.terminal_id, transaction_amount="12.50")
     ),
@@ -140,5 +172,40 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
     "contacts.get": lambda to, at: to.contacts.get(at.contact()["id"]),
     "contacts.list": lambda to, _: to.contacts.list().first(),
     "contacts.delete": lambda to, at: to.contacts.delete(at.contact()["id"]),
+    "recurrings.create": lambda to, at: to.recurrings.create(
+        RecurringCreate(
+            account_vault_id=at.vault()["id"],
+            interval=1,
+            interval_type="m",
+            start_date=date(2030, 1, 31),
+            transaction_amount="10.00",
+        )
+    ),
+    "recurrings.update": lambda to, at: to.recurrings.update(recurring(at), RecurringUpdate(description="Tea")),
+    "recurrings.get": lambda to, at: to.recurrings.get(recurring(at)),
+    "recurrings.list": lambda to, _: to.recurrings.list().first(),
+    "recurrings.delete": lambda to, at: to.recurrings.delete(recurring(at)),
+    "recurrings.skip": lambda to, at: to.recurrings.skip(recurring(at), 1),
+    "recurrings.defer": lambda to, at: to.recurrings.defer(recurring(at), 1),
+    "recurrings.hold": lambda to, at: to.recurrings.hold(recurring(at)),
+    "recurrings.activate": lambda to, at: to.recurrings.activate(held_recurring(at)),
+    "tags.create": lambda to, _: to.tags.create(TagCreate(title="Tea")),
+    "tags.update": lambda to, at: to.tags.update(tag(at), TagUpdate(title="Coffee")),
+    "tags.get": lambda to, at: to.tags.get(tag(at)),
+    "tags.list": lambda to, _: to.tags.list().first(),
+    "tags.delete": lambda to, at: to.tags.delete(tag(at)),
+    "notes.create": lambda to, at: to.notes.create(NoteCreate(resource="Contact", resource_id=at.info.contact_id)),
+    "notes.update": lambda to, at: to.notes.update(note(at), NoteUpdate(note="Coffee")),
+    "notes.get": lambda to, at: to.notes.get(note(at)),
+    "notes.list": lambda to, _: to.notes.list().first(),
+    "notes.delete": lambda to, at: to.notes.delete(note(at)),
+    "locations.list": lambda to, _: to.locations.list().first(),
+    "locations.get": lambda to, at: to.locations.get(at.info.location_id),
+    "locations.infos": lambda to, _: to.locations.infos().first(),
+    "terminals.list": lambda to, _: to.terminals.list().first(),
+    "terminals.get": lambda to, at: to.terminals.get(at.info.terminal_id),
+    "users.list": lambda to, _: to.users.list().first(),
+    "users.me": lambda to, _: to.users.me(),
+    "users.get": lambda to, at: to.users.get(at.info.user_id),
 }
 """The calls by name: from an SDK client and a raw client to the method's result."""

@@ -8,12 +8,13 @@ import pytest
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import RawClient
+from .two_sides import Side, open_sides
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """A gateway whose terminals present cards without delay."""
-    with Sandbox(terminal_delay=0.0) as sandbox:
+    """A strict gateway whose terminals present cards without delay."""
+    with Sandbox(terminal_delay=0.0, strict=True) as sandbox:
         yield sandbox
 
 
@@ -22,3 +23,16 @@ def raw_client(sandbox: Sandbox) -> Iterator[RawClient]:
     """A client for the first location of the sandbox."""
     with closing(RawClient(sandbox)) as raw_client:
         yield raw_client
+
+
+@pytest.fixture(scope="module")
+def sides(sandbox: Sandbox, raw_client: RawClient) -> Iterator[dict[str, Side]]:
+    """Both sides of the sandbox, by name."""
+    with open_sides(sandbox, raw_client) as sides:
+        yield sides
+
+
+@pytest.fixture(params=["HTTP", "SDK"])
+def side(request: pytest.FixtureRequest, sides: dict[str, Side]) -> Side:
+    """One side of the sandbox."""
+    return sides[request.param]

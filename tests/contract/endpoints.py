@@ -50,21 +50,48 @@ _ENDPOINTS = """
     GET     /v2/transactions/{id}                      transactions.get                  yes
     GET     /v2/transactions                           transactions.list                 yes
     PUT     /v2/transactions/{id}                      transactions.update               yes
+    GET     /v2/transactions/{id}/bininfo              transactions.bin_info             yes
     POST    /v2/routertransactions                     router_transactions.create        no
     POST    /v2/contacts                               contacts.create                   no
     PUT     /v2/contacts/{id}                          contacts.update                   no
     GET     /v2/contacts/{id}                          contacts.get                      no
     GET     /v2/contacts                               contacts.list                     no
     DELETE  /v2/contacts/{id}                          contacts.delete                   no
+    POST    /v2/recurrings                             recurrings.create                 no
+    PUT     /v2/recurrings/{id}                        recurrings.update                 no
+    GET     /v2/recurrings/{id}                        recurrings.get                    no
+    GET     /v2/recurrings                             recurrings.list                   no
+    DELETE  /v2/recurrings/{id}                        recurrings.delete                 no
+    POST    /v2/recurrings/{id}/skipPayment            recurrings.skip                   no
+    POST    /v2/recurrings/{id}/deferPayment           recurrings.defer                  no
+    POST    /v2/recurrings/{id}/placeOnHold            recurrings.hold                   no
+    POST    /v2/recurrings/{id}/activate               recurrings.activate               no
+    POST    /v2/tags                                   tags.create                       no
+    PUT     /v2/tags/{id}                              tags.update                       no
+    GET     /v2/tags/{id}                              tags.get                          no
+    GET     /v2/tags                                   tags.list                         no
+    DELETE  /v2/tags/{id}                              tags.delete                       no
+    POST    /v2/notes                                  notes.create                      no
+    PUT     /v2/notes/{id}                             notes.update                      no
+    GET     /v2/notes/{id}                             notes.get                         no
+    GET     /v2/notes                                  notes.list                        no
+    DELETE  /v2/notes/{id}                             notes.delete                      no
+    GET     /v2/locations                              locations.list                    no
+    GET     /v2/locations/{id}                         locations.get                     no
+    GET     /v2/locationinfos                          locations.infos                   no
+    GET     /v2/terminals                              terminals.list                    no
+    GET     /v2/terminals/{id}                         terminals.get                     no
+    GET     /v2/users                                  users.list                        no
+    GET     /v2/users/me                               users.me                          no
+    GET     /v2/users/{id}                             users.get                         no
 """
 
 OUT_OF_SCOPE = {
     "contactsso": "single sign-on: the contract does not show how its URL is made",
     "hosted payment pages": "made and configured in the hosted interface",
-    "accountform, payform": "browser widgets; not shown",
+    "accountform, payform": "pages for a browser; `gateway_async.hosted_forms` signs their URLs",
     "ticketing": "deprecated; a ticket can be spent (`TicketVaultCreate`, `TransactionCreate(ticket=…)`), not made",
     "salestax": "not shown",
-    "recurrings, locations, users": "not shown",
     "OAuth authorization": "not shown; its token is a `BearerToken`",
 }
 """Endpoints that the contract names and does not show, and why they have no row."""

@@ -88,9 +88,20 @@ class RawClient:
         return self.made("/v2/transactions", "transaction", **sale | fields)
 
     def vault(self, **fields: Any) -> dict[str, Any]:
-        """A stored card."""
+        """A stored card, or an account of other fields; `...` leaves one out."""
         card = {"payment_method": "cc", "account_number": VISA, "exp_date": "1230"}
-        return self.made("/v2/accountvaults", "accountvault", **card, **fields)
+        kept = {name: value for name, value in (card | fields).items() if value is not ...}
+        return self.made("/v2/accountvaults", "accountvault", **kept)
+
+    def invoice(self, **fields: Any) -> dict[str, Any]:
+        """An open invoice over 12.50."""
+        due = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 12.5}}
+        return self.made("/v2/quickinvoices", "quickinvoice", **due | fields)
+
+    def location_api_id(self) -> str:
+        """The integrator id of the location."""
+        contact = self.http.get(f"/v2/contacts/{self.info.contact_id}?expand=location").json()["contact"]
+        return str(contact["location"]["location_api_id"])
 
     def contact(self, **fields: Any) -> dict[str, Any]:
         """A contact."""
@@ -126,3 +137,11 @@ class FakeClient:
     def contact(self, **fields: Any) -> dict[str, Any]:
         """A contact."""
         return {"id": "e" * 24, **fields}
+
+    def invoice(self, **fields: Any) -> dict[str, Any]:
+        """An invoice."""
+        return {"id": "f" * 24, **fields}
+
+    def location_api_id(self) -> str:
+        """The integrator id of the location."""
+        return "location"

@@ -16,8 +16,11 @@ from gateway_async._wire.token_calls import log_in
 from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.resources import _resource_class, _Resources
 from gateway_async.resources.account_vaults import BIN_INFO
+from gateway_async.resources.locations import LOCATION_INFO
 
-BY_PATH = {spec.path: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec)}
+BY_PATH = {LOCATION_INFO.path: LOCATION_INFO} | {
+    spec.path: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec)
+}
 """The specs of all resources by path."""
 
 ERRORS = {400: "BadRequest", 401: "Authentication", 403: "PermissionDenied", 404: "NotFound", 405: "MethodNotAllowed"}

@@ -37,7 +37,7 @@ class Recipe:
         value: function from the raw client and a length to a value of that length; None for the type's own value.
         lengths: the bounds of the row that the gateway accepts; None for both.
         values: the known values of the row that the gateway accepts; None for all.
-        beside: other fields it needs; `...` leaves one out.
+        beside: other fields it needs; `...` leaves one out, and a function gets the raw client.
         becomes: values that come back as others.
         put: whether to try it in a PUT too.
         put_beside, put_values: the same for a PUT.
@@ -55,6 +55,11 @@ class Recipe:
 
 
 Recipes = Recipe | tuple[Recipe, ...]
+
+
+def resolved(beside: Mapping[str, Any], raw_client: Any) -> dict[str, Any]:
+    """Return the fields that a recipe needs beside its own, with the results of functions."""
+    return {name: said(raw_client) if callable(said) else said for name, said in beside.items()}
 
 
 @attrs.frozen

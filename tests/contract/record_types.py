@@ -12,6 +12,7 @@ from .raw_client import BANK_ACCOUNT, VISA
 from .record_type import Body, Recipe, RecordType, Way
 from .sample_values import (
     ACCOUNT_FIELDS,
+    MOVED,
     NO_METHOD,
     SHARED,
     TRACK,
@@ -20,7 +21,9 @@ from .sample_values import (
     fact,
     instead,
     items,
+    locations_id,
     made,
+    picture,
     sales_id,
     starting,
     vaults_id,
@@ -28,6 +31,8 @@ from .sample_values import (
 
 CARD = {"account_number": VISA, "exp_date": "1230"}
 ACH = BANK_ACCOUNT | {"payment_method": "ach"}
+CHECK = {"check_number": "1001", "image_front": "aGk=", "image_back": "aGk=", "track_data": TRACK}
+"""The further fields of a payment by check image."""
 
 
 def _at_location(**fields: Any) -> Body:
@@ -40,6 +45,10 @@ def _stored(source: str, value: Callable[[Any], str]) -> Body:
 
 def _sale(**source: str) -> dict[str, Any]:
     return {"action": "sale", "transaction_amount": "12.50"} | source
+
+
+def _bank_vault(raw_client: Any) -> str:
+    return str(raw_client.vault(**ACH, is_company=0, exp_date=...)["id"])
 
 
 def _terminal(raw_client: Any) -> dict[str, Any]:
@@ -136,7 +145,12 @@ CONTACTS = RecordType(
     "Contact",
     ways=(Way("contact", "ContactCreate", _at_location(last_name="Smith")),),
     update="ContactUpdate",
-    recipes={**SHARED, "contact_api_id": Recipe(), "cell_phone": Recipe()},
+    recipes={
+        **SHARED,
+        "contact_api_id": Recipe(),
+        "cell_phone": Recipe(),
+        "update_if_exists": Recipe(beside={"contact_api_id": lambda raw_client: raw_client.own_id(12)}),
+    },
 )
 
 TRANSACTIONS = RecordType(
@@ -147,7 +161,14 @@ TRANSACTIONS = RecordType(
         Way("card", "TransactionCreate", lambda _: _sale() | CARD),
         Way("authorisation", "TransactionCreate", lambda _: _sale() | CARD | {"action": "authonly"}),
         Way("bank account", "TransactionCreate", lambda _: _sale() | ACH | {"ach_sec_code": "WEB"}, NO_METHOD),
+        Way(
+            "forced",
+            "TransactionCreate",
+            lambda _: _sale() | CARD | {"action": "force", "auth_code": "123456"},
+            {"action": {"action"}},
+        ),
         Way("stripe", "TransactionCreate", lambda _: _sale(track_data=TRACK), instead("track_data")),
+        Way("encrypted", "TransactionCreate", lambda _: _sale(e_track_data="0a"), instead("e_track_data")),
         Way("ticket", "TransactionCreate", lambda raw_client: _sale(ticket=raw_client.ticket()), instead("ticket")),
         Way(
             "vault",
@@ -168,14 +189,29 @@ TRANSACTIONS = RecordType(
     update="TransactionUpdate",
     recipes={
         **ACCOUNT_FIELDS,
+        "ach_sec_code": (
+            Recipe(way="bank account", values=("WEB", "PPD", "CCD", "POP")),
+            Recipe(way="bank account", values=("TEL",), beside={"check_number": "1001"}),
+            Recipe(way="bank account", values=("C21",), beside=CHECK),
+        ),
         "action": (
-            Recipe(put_values=("void", "edit")),
+            Recipe(put_values=("void", "edit"), beside={"auth_code": "123456"}),
             Recipe(way="bank account", values=("debit", "credit"), put=False),
         ),
         "transaction_amount": Recipe(
             way="authorisation", put_beside={"action": "authincrement"}, put_values=("12.51", "20", "9999999.99")
         ),
-        "auth_code": Recipe(lengths=(250,)),
+        "auth_code": Recipe(way="forced", lengths=(1, 250)),
+        "contact_id": Recipe(value=fact("contact_id"), becomes={"": None}),
+        "e_track_data": Recipe(way="encrypted", value=lambda _, length: "0a" * length if length else "x"),
+        "image_front": Recipe(value=picture),
+        "image_back": Recipe(value=picture),
+        "locale": Recipe(value=starting("en_CA")),
+        "location_api_id": Recipe(value=locations_id, beside={"location_id": ...}),
+        "move_account_vault": MOVED,
+        "move_account_vault_transactions": MOVED,
+        "quick_invoice_id": Recipe(value=made("invoice")),
+        "surcharge_amount": Recipe(put_beside={"action": "edit"}),
         "cvv": Recipe(value=starting("999")),
         "tip_amount": Recipe(put_beside={"action": "tipadjust"}),
         "notification_email_address": Recipe(value=address),
@@ -214,7 +250,12 @@ ROUTER_TRANSACTIONS = RecordType(
             lambda raw_client: _terminal(raw_client) | {"action": "sale", "transaction_amount": "12.50"},
         ),
     ),
-    recipes=SHARED,
+    recipes={
+        **SHARED,
+        "auth_code": Recipe(beside={"action": "force"}),
+        "batch": Recipe(beside={"action": "authonly"}),
+        "notification_email_address": Recipe(value=address),
+    },
 )
 
 POSTBACK_CONFIGS = RecordType(
@@ -265,9 +306,65 @@ TOKEN_REQUESTS = RecordType(
     recipes={name: Recipe(value=fact(name)) for name in ("username", "password", "domain")},
 )
 
+_MONTHLY = {"interval": 1, "interval_type": "m", "start_date": "2030-01-31", "transaction_amount": "10.00"}
+
+RECURRINGS = RecordType(
+    rows.RECURRING,
+    "/v2/recurrings",
+    "Recurring",
+    ways=(
+        Way(
+            "card",
+            "RecurringCreate",
+            lambda raw_client: _at_location(**_MONTHLY, account_vault_id=raw_client.vault()["id"])(raw_client),
+        ),
+        Way(
+            "bank account",
+            "RecurringCreate",
+            lambda raw_client: _at_location(**_MONTHLY, account_vault_id=_bank_vault(raw_client))(raw_client),
+        ),
+    ),
+    update="RecurringUpdate",
+    recipes={
+        **SHARED,
+        "account_vault_id": Recipe(value=made("vault")),
+        "account_vault_api_id": Recipe(value=vaults_id, beside={"account_vault_id": ...}),
+        "payment_method": (Recipe(values=("cc",)), Recipe(way="bank account", values=("ach",))),
+    },
+)
+
+TAGS = RecordType(
+    rows.TAG,
+    "/v2/tags",
+    "Tag",
+    ways=(Way("tag", "TagCreate", _at_location(title="Tea")),),
+    update="TagUpdate",
+    recipes=SHARED,
+)
+
+NOTES = RecordType(
+    rows.NOTE,
+    "/v2/notes",
+    "Note",
+    ways=(
+        Way(
+            "of a contact",
+            "NoteCreate",
+            lambda raw_client: {"resource": "Contact", "resource_id": raw_client.info.contact_id},
+        ),
+    ),
+    update="NoteUpdate",
+    recipes={**SHARED, "resource_id": Recipe(value=fact("contact_id"))},
+)
+
 TOKENS = RecordType(rows.TOKEN, record="Token")
 BATCHES = RecordType(rows.TRANSACTION_BATCH, record="TransactionBatch")
 CHANGELOGS = RecordType(rows.CHANGELOG)
+LOCATIONS = RecordType(rows.LOCATION, record="Location")
+LOCATION_INFOS = RecordType(rows.LOCATION_INFO, record="LocationInfo")
+PRODUCT_TRANSACTIONS = RecordType(rows.PRODUCT_TRANSACTION, record="ProductTransaction")
+USERS = RecordType(rows.USER, record="User")
+TERMINALS = RecordType(rows.TERMINAL, record="Terminal")
 BIN_INFOS = RecordType(rows.BIN_INFO, record="BinInfo")
 
 RECORD_TYPES = (
@@ -285,5 +382,13 @@ RECORD_TYPES = (
     PRODUCT_FILES,
     CONTACTS,
     TRANSACTIONS,
+    RECURRINGS,
+    TAGS,
+    NOTES,
+    LOCATIONS,
+    LOCATION_INFOS,
+    PRODUCT_TRANSACTIONS,
+    USERS,
+    TERMINALS,
 )
 """One for each table, in the order of `rows.TABLES`."""

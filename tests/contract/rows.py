@@ -139,6 +139,10 @@ ACCOUNT_VAULT = Table(
     beyond="""
         contact_api_id                 alias                         -      1-64   yes?      yes?  no
         previous_transaction_api_id    alias                         -      1-64   yes?      no?   no
+        locale                         text                          -      5      yes?      no?   no
+        created_user_id                text                          -      -      no?       no?   yes
+        cau_summary_status_id          integer                       -      -      no?       no?   -
+        cau_last_updated_ts            moment                        -      -      no?       no?   -
     """,
 )
 
@@ -178,6 +182,7 @@ TRANSACTION_BATCH = Table(
     """,
     beyond="""
         changelogs              list                 -  -  no  no  -
+        status_message          text                 -  -  no  no  yes
     """,
 )
 """`changelogs` comes with postbacks, and when it is asked for."""
@@ -287,6 +292,15 @@ ROUTER_TRANSACTION = Table(
         billing_zip             text                       -  0-12   yes?      no  -
         po_number               text                       -  0-250  yes?      no  -
         clerk_number            text                       -  0-250  yes?      no  -
+        notification_email_address  text                   -  0-128  yes?      no  -
+        checkin_date            date                       -  -      yes?      no  -
+        checkout_date           date                       -  -      yes?      no  -
+        room_num                text                       -  0-12   yes?      no  -
+        room_rate               money                      -  10     yes?      no  -
+        advance_deposit         flag                       -  -      yes?      no  -
+        no_show                 flag                       -  -      yes?      no  -
+        auth_code               text                       -  0-6    yes?      no  -
+        batch                   text                       -  0-36   yes?      no  -
     """,
 )
 """The response is a transaction. A payment without a location is made in the user's primary one."""
@@ -318,7 +332,7 @@ CONTACT = Table(
         first_name              text     -      0-250  yes?       yes?  yes
         last_name               text     -      1-64   required?  yes?  yes
         email                   text     -      0-128  yes?       yes?  yes
-        address                 text     -      0-250  yes?       yes?  yes
+        address                 text     -      0-255  yes?       yes?  yes
         city                    text     -      0-250  yes?       yes?  yes
         state                   text     -      0-250  yes?       yes?  yes
         zip                     text     -      0-250  yes?       yes?  yes
@@ -335,10 +349,10 @@ CONTACT = Table(
         contact_c1              text     -      0-250  yes?       yes?  yes
         contact_c2              text     -      0-250  yes?       yes?  yes
         contact_c3              text     -      0-250  yes?       yes?  yes
-        contact_balance         money    -      -      yes?       yes?  yes
+        contact_balance         money    -      12     yes?       yes?  yes
     """,
     beyond="""
-        header_message_type     integer  -      -      yes?       yes?  -
+        header_message_type     integer  -      -      yes?       yes?  yes
         update_if_exists        flag     -      -      yes?       no?   no
     """,
 )
@@ -353,7 +367,7 @@ TRANSACTION = Table(
         recurring_id                   id                                       -      -      no?       no?   yes
         first_six                      text                                     -      -      no?       no?   yes
         last_four                      text                                     -      -      no?       no?   yes
-        account_holder_name            text                                     -      1-60   yes?      no?   yes
+        account_holder_name            text                                     -      1-60   yes?      yes?  yes
         transaction_amount             money                                    -      10     yes       yes?  yes
         description                    text                                     -      0-64   yes?      yes?  yes
         transaction_code               text                                     -      -      no?       no?   yes
@@ -378,7 +392,7 @@ TRANSACTION = Table(
         type_id                        integer                                  -      -      no?       no?   yes
         location_id                    id                                       -      1-36   yes       no?   yes
         reason_code_id                 integer                                  -      -      no?       no?   yes
-        contact_id                     id                                       -      1-36   yes       yes?  yes
+        contact_id                     id                                       -      0-36   yes       yes?  yes
         billing_zip                    text                                     -      0-12   yes?      yes?  yes
         billing_street                 text                                     -      0-64   yes?      yes?  yes
         product_transaction_id         id                                       -      1-36   yes?      no?   yes
@@ -395,7 +409,7 @@ TRANSACTION = Table(
         tip_amount                     money                                    -      -      yes?      yes?  yes
         created_user_id                text                                     -      -      no        no    yes
         modified_user_id               text                                     -      -      no        no    yes
-        ach_identifier                 text                                     -      -      no?       no?   yes
+        ach_identifier                 text                                     -      1      yes?      no?   yes
         check_number                   text                                     -      0-250  yes?      no?   yes
         settle_date                    date                                     -      -      no?       no?   yes
         charge_back_date               date                                     -      -      no?       no?   yes
@@ -406,11 +420,11 @@ TRANSACTION = Table(
         transaction_c1                 text                                     -      0-128  yes?      yes?  yes
         transaction_c2                 text                                     -      0-128  yes?      yes?  yes
         transaction_c3                 text                                     -      0-128  yes?      yes?  yes
-        additional_amounts             list                                     -      -      no?       no?   yes
-        terminal_serial_number         text                                     -      -      no?       no?   yes
+        additional_amounts             amounts                                  -      -      yes?      no?   yes
+        terminal_serial_number         text                                     -      0-24   yes?      yes?  yes
         entry_mode_id                  text                                     -      -      no?       no?   yes
         terminal_id                    id                                       -      -      no?       no?   yes
-        quick_invoice_id               id                                       -      -      no?       no?   yes
+        quick_invoice_id               id                                       -      1-36   no?       yes?  yes
         ach_sec_code                   text:WEB,PPD,CCD,TEL,POP,C21             -      3      yes?      no?   yes
         custom_data                    object                                   -      -      yes?      yes?  yes
         hosted_payment_page_id         id                                       -      -      no?       no?   yes
@@ -421,11 +435,11 @@ TRANSACTION = Table(
         action                         text:sale,authonly,avsonly,force,refund  -      -      required  yes?  no
         contact_api_id                 alias                                    -      1-64   yes       yes?  no
         account_number                 secret                                   -      4-19   yes       no?   no
-        exp_date                       digits                                   -      4      yes       no?   no
+        exp_date                       digits                                   -      4      yes       yes?  -
         cvv                            secret                                   -      3-4    yes?      no?   no
         track_data                     secret                                   -      1-256  yes?      no?   no
         ticket                         secret                                   -      1-36   yes?      no?   no
-        account_vault_api_id           alias                                    -      1-64   yes?      no?   no
+        account_vault_api_id           alias                                    -      1-64   yes?      yes?  no
         previous_transaction_id        id                                       -      1-36   yes?      no?   -
         previous_transaction_api_id    alias                                    -      1-64   yes?      no?   no
         save_account                   flag                                     -      -      yes?      no?   no
@@ -442,9 +456,340 @@ TRANSACTION = Table(
         room_rate                      money                                    -      -      yes?      yes?  yes
         advance_deposit                flag                                     -      -      yes?      yes?  yes
         no_show                        flag                                     -      -      yes?      yes?  yes
+        surcharge_amount               money                                    -      -      yes?      yes?  yes
+        tags                           tags                                     -      -      yes?      yes?  -
+        transaction_c4                 text                                     -      0-128  yes?      yes?  yes
+        save_account_title             text                                     -      0-16   yes?      no?   no
+        location_api_id                alias                                    -      1-36   yes?      yes?  no
+        locale                         text                                     -      5      yes?      no?   no
+        card_present                   flag                                     -      -      yes?      no?   no
+        image_front                    secret                                   -      1-65535  yes?    no?   no
+        image_back                     secret                                   -      1-65535  yes?    no?   no
+        e_format                       text:ksn,ksnpin,idtech,magnesafe         -      -      yes?      no?   no
+        e_track_data                   secret                                   -      -      yes?      no?   no
+        e_serial_number                digits                                   -      1-20   yes?      no?   no
+        cavv                           secret                                   -      0-40   yes?      no?   no
+        xid                            text                                     -      0-40   yes?      no?   no
+        wallet_id                      digits                                   -      0-3    yes?      no?   no
+        service_address                text                                     -      0-32   yes?      no?   yes
+        service_city                   text                                     -      0-36   yes?      no?   yes
+        service_state                  text                                     -      0-26   yes?      no?   yes
+        service_zip                    text                                     -      4-12   yes?      no?   yes
+        service_country                digits                                   -      3      yes?      no?   yes
+        move_account_vault             flag                                     -      -      no?       yes?  no
+        move_account_vault_transactions  flag                                   -      -      no?       yes?  no
+        allow_partial_authorization_override  flag                              -      -      yes?      no?   no
+        auto_decline_cvv_override      flag                                     -      -      yes?      no?   no
+        auto_decline_street_override   flag                                     -      -      yes?      no?   no
+        auto_decline_zip_override      flag                                     -      -      yes?      no?   no
+        bill_payment                   flag                                     -      -      no?       no?   yes
+        recurring_flag                 text                                     -      -      no?       no?   yes
+        recurring_number               text                                     -      -      no?       no?   yes
+        installment_number             text                                     -      -      no?       no?   yes
+        installment_total_count        text                                     -      -      no?       no?   yes
+        external_recurring_flag        text                                     -      -      no?       no?   yes
+        external_recurring_number      text                                     -      -      no?       no?   yes
+        external_installment_number    text                                     -      -      no?       no?   yes
+        external_installment_total_count  text                                  -      -      no?       no?   yes
+        is_surcharge                   flag                                     -      -      no?       no?   yes
+        auth_surcharge_rate            money                                    -      -      no?       no?   yes
+        auth_surcharge_fee             money                                    -      -      no?       no?   yes
+        recaptcha_score                money                                    -      -      no?       no?   yes
+        tlid                           text                                     -      -      no?       no?   yes
+        online_payment_cryptogram      text                                     -      -      no?       no?   yes
+        digital_payment_cryptogram     text                                     -      -      no?       no?   yes
+        ecommerce_indicator            text                                     -      -      no?       no?   yes
+        auth                           text                                     -      -      no?       no?   -
+        item                           text                                     -      -      no?       no?   -
+        timestamp                      moment                                   -      -      no?       no?   -
+        folio_num                      text                                     -      -      no?       no?   -
+        code                           text                                     -      -      no?       no?   -
     """,
 )
 """The contract lists the record that postbacks carry; further fields of requests are known from its other pages."""
+
+RECURRING = Table(
+    "recurring",
+    counted=18,
+    text="""
+        account_vault_id          id              24-36  1-36  required  yes  yes
+        account_vault_api_id      alias           24-36  1-64  yes       yes  no
+        location_id               id              24-36  1-36  required  no   yes
+        product_transaction_id    id              24-36  1-36  yes       yes  yes
+        interval                  integer         1-3    -     required  no   yes
+        interval_type             text:d,w,m      -      -     required  no   yes
+        start_date                date            -      -     required  no   yes
+        end_date                  date            -      -     yes       yes  yes
+        next_run_date             date            -      -     no        yes  yes
+        transaction_amount        money           12     -     required  no   yes
+        installment_total_count   integer         1-2    1-3   yes       no   yes
+        installment_amount_total  money           -      -     no        no   yes
+        description               text            0-36   -     yes       yes  yes
+        notification_days         integer         1-2    -     yes       yes  yes
+        payment_method            text:cc,ach     -      -     yes       no   yes
+        active                    flag            -      -     yes       yes  yes
+        status                    text            -      -     no        no   yes
+        recurring_type_id         text            -      -     no        no   yes
+    """,
+    beyond="""
+        recurring_c1              text            -      0-128 yes?      yes? yes?
+        recurring_c2              text            -      0-128 yes?      yes? yes?
+        recurring_c3              text            -      0-128 yes?      yes? yes?
+        recurring_api_id          own-id          -      1-64  yes?      yes? -
+        id                        id              24-36  -     no        no   yes
+        created_ts                moment          -      -     no        no   yes
+        modified_ts               moment          -      -     no        no   yes
+    """,
+)
+"""`account_vault_api_id` may replace `account_vault_id`. The fields beyond the table can be set in newer gateways."""
+
+TAG = Table(
+    "tag",
+    counted=2,
+    text="""
+        title        text    1-64   -     required  yes  yes
+        location_id  id      24-36  1-36  required  no   yes
+    """,
+    beyond="""
+        id           id      24-36  -     no        no   yes
+        created_ts   moment  -      -     no        no   yes
+        modified_ts  moment  -      -     no        no   yes
+    """,
+)
+
+NOTE = Table(
+    "note",
+    counted=4,
+    text="""
+        resource             text:Contact  -        -     required  no   yes
+        resource_id          id            24-36    1-36  required  no   yes
+        note                 text          0-16384  -     yes       yes  yes
+        visibility_group_id  text          -        0-36  yes       yes  yes
+    """,
+    beyond="""
+        id                   id            24-36    -     no        no   yes
+        created_ts           moment        -        -     no        no   yes
+        modified_ts          moment        -        -     no        no   yes
+    """,
+)
+
+LOCATION = Table(
+    "location",
+    counted=30,
+    text="""
+        name                                 text     1-64    -      no  no  yes
+        parent_id                            id       24-36   -      no  no  yes
+        location_api_id                      own-id   24-36   1-64   no  no  yes
+        account_number                       text     0-32    -      no  no  yes
+        address1                             text     0-32    -      no  no  yes
+        address2                             text     0-32    -      no  no  yes
+        city                                 text     0-100   -      no  no  yes
+        state                                text     0-100   -      no  no  yes
+        zip_code                             text     5-10    -      no  no  yes
+        tz                                   text     0-24    -      no  no  yes
+        office_phone                         text     10      -      no  no  yes
+        fax                                  text     10      -      no  no  yes
+        office_ext_phone                     text     0-10    -      no  no  yes
+        aba                                  text     9       -      no  no  yes
+        dda                                  text     3-32    -      no  no  yes
+        default_cc                           id       24-36   -      no  no  yes
+        default_ach                          id       24-36   -      no  no  yes
+        branding_domain_id                   id       24-36   -      no  no  yes
+        developer_company_id                 id       24-36   -      no  no  yes
+        location_api_key                     secret   36      -      no  no  yes
+        ticket_hash_key                      secret   36      -      no  no  yes
+        email_reply_to                       text     0-60    -      no  no  yes
+        receipt_logo                         text     0-256   -      no  no  yes
+        location_c1                          text     0-128   -      no  no  yes
+        location_c2                          text     0-128   -      no  no  yes
+        location_c3                          text     0-128   -      no  no  yes
+        contact_email_trx_receipt_default    flag     -       -      no  no  yes
+        show_contact_files                   flag     -       -      no  no  yes
+        show_contact_notes                   flag     -       -      no  no  yes
+        recurring_notification_days_default  integer  -       -      no  no  yes
+    """,
+    beyond="""
+        branding_domain_url                  text     -       -      no  no  yes
+        id                                   id       24-36   -      no  no  yes
+        created_ts                           moment   -       -      no  no  yes
+        modified_ts                          moment   -       -      no  no  yes
+    """,
+)
+"""Requests of the vendor's documents can create and change locations; this version reads them."""
+
+LOCATION_INFO = Table(
+    "locationinfo",
+    counted=24,
+    text="""
+        id                                 id      24-36  -  no  no  yes
+        name                               text    -      -  no  no  yes
+        address1                           text    -      -  no  no  yes
+        address2                           text    -      -  no  no  yes
+        city                               text    -      -  no  no  yes
+        state                              text    -      -  no  no  yes
+        zip                                text    -      -  no  no  yes
+        office_phone                       text    -      -  no  no  yes
+        office_ext_phone                   text    -      -  no  no  yes
+        fax                                text    -      -  no  no  yes
+        tz                                 text    -      -  no  no  yes
+        branding_domain_url                text    -      -  no  no  yes
+        branding_domain                    object  -      -  no  no  yes
+        default_cc                         id      -      -  no  no  yes
+        default_ach                        id      -      -  no  no  yes
+        contact_email_trx_receipt_default  flag    -      -  no  no  yes
+        show_contact_files                 flag    -      -  no  no  yes
+        show_contact_notes                 flag    -      -  no  no  yes
+        product_transactions               list    -      -  no  no  yes
+        product_file                       object  -      -  no  no  yes
+        product_accountvault               object  -      -  no  no  yes
+        product_recurring                  object  -      -  no  no  yes
+        terminals                          list    -      -  no  no  yes
+        tags                               list    -      -  no  no  yes
+    """,
+)
+
+PRODUCT_TRANSACTION = Table(
+    "product_transaction",
+    counted=19,
+    text="""
+        id                               id       24-36  -  no  no  yes
+        payment_method                   text     -      -  no  no  yes
+        processor                        text     -      -  no  no  yes
+        title                            text     -      -  no  no  yes
+        industry_type                    text     -      -  no  no  yes
+        default_transaction_type         text     -      -  no  no  yes
+        active                           flag     -      -  no  no  yes
+        current_batch                    text     -      -  no  no  yes
+        partner                          text     -      -  no  no  yes
+        display_avs                      flag     -      -  no  no  yes
+        velocity_settings                object   -      -  no  no  yes
+        surcharge                        object   -      -  no  no  yes
+        tax_surcharge_config             object   -      -  no  no  yes
+        quick_invoice_allow              flag     -      -  no  no  yes
+        hosted_payment_page_allow        flag     -      -  no  no  yes
+        hosted_payment_page_max_allowed  integer  -      -  no  no  yes
+        auto_decline_cvv                 flag     -      -  no  no  yes
+        level3_allow                     flag     -      -  no  no  yes
+        level3_default                   object   -      -  no  no  yes
+    """,
+    beyond="""
+        processor_data                   object   -      -  no  no  yes
+        location_id                      id       24-36  -  no  no  yes
+        created_ts                       moment   -      -  no  no  yes
+        allow_partial_authorization      flag     -      -  no  no  yes
+        auto_decline_street              flag     -      -  no  no  yes
+        auto_decline_zip                 flag     -      -  no  no  yes
+    """,
+)
+"""A merchant account in a location info. Its `receipt_*` and `vt_*` settings, mostly without names, are left out."""
+
+USER = Table(
+    "user",
+    counted=39,
+    text="""
+        username               text     0-64   -  no  no  yes
+        first_name             text     0-64   -  no  no  yes
+        last_name              text     0-64   -  no  no  yes
+        company_name           text     0-64   -  no  no  yes
+        address                text     0-64   -  no  no  yes
+        email                  text     0-128  -  no  no  yes
+        primary_location_id    id       36     -  no  no  yes
+        branding_domain_id     id       36     -  no  no  yes
+        user_type_id           integer  -      -  no  no  yes
+        user_api_key           secret   0-64   -  no  no  no
+        user_hash_key          secret   24-64  -  no  no  no
+        account_number         text     0-32   -  no  no  yes
+        city                   text     0-100  -  no  no  yes
+        state                  text     0-100  -  no  no  yes
+        zip                    text     0-10   -  no  no  yes
+        home_phone             text     10     -  no  no  yes
+        cell_phone             text     10     -  no  no  yes
+        office_phone           text     10     -  no  no  yes
+        office_ext_phone       text     0-10   -  no  no  yes
+        date_of_birth          date     -      -  no  no  yes
+        email_trx_receipt      flag     -      -  no  no  yes
+        locale                 text     0-8    -  no  no  yes
+        tz                     text     0-30   -  no  no  yes
+        requires_new_password  flag     -      -  no  no  yes
+        domain_id              id       -      -  no  no  yes
+        contact_id             id       -      -  no  no  yes
+        branding_domain_url    text     -      -  no  no  yes
+        status                 integer  -      -  no  no  yes
+        login_attempts         integer  -      -  no  no  yes
+        current_login          moment   -      -  no  no  yes
+        current_login_ip       text     -      -  no  no  yes
+        last_login_ts          moment   -      -  no  no  yes
+        current_date_time      moment   -      -  no  no  -
+        created_user_id        text     -      -  no  no  yes
+        terms_condition_id     id       -      -  no  no  yes
+        terms_accepted_ts      moment   -      -  no  no  yes
+        terms_agree_ip         text     -      -  no  no  yes
+        ui_prefs               object   -      -  no  no  yes
+        id                     id       24-36  -  no  no  yes
+    """,
+    beyond="""
+        created_ts             moment   -      -  no  no  yes
+        modified_ts            moment   -      -  no  no  yes
+    """,
+)
+"""Passwords are only ever sent."""
+
+TERMINAL = Table(
+    "terminal",
+    counted=45,
+    text="""
+        location_id                     id       24-36  -  no  no  yes
+        terminal_manufacturer_id        id       -      -  no  no  yes
+        terminal_application_id         id       -      -  no  no  yes
+        serial_number                   text     0-24   -  no  no  yes
+        title                           text     0-64   -  no  no  yes
+        terminal_cvm_id                 id       -      -  no  no  yes
+        payment_type_priority           text     -      -  no  no  yes
+        terminal_manufacturer_code      text     -      -  no  no  yes
+        default_product_transaction_id  id       -      -  no  no  yes
+        mac_address                     text     -      -  no  no  yes
+        local_ip_address                text     -      -  no  no  yes
+        port                            integer  -      -  no  no  yes
+        terminal_number                 text     0-15   -  no  no  yes
+        terminal_api_id                 own-id   0-64   -  no  no  yes
+        location_api_id                 alias    0-64   -  no  no  yes
+        communication_type              text     -      -  no  no  yes
+        debit                           flag     -      -  no  no  yes
+        emv                             flag     -      -  no  no  yes
+        cashback_enable                 flag     -      -  no  no  yes
+        print_enable                    flag     -      -  no  no  yes
+        sig_capture_enable              flag     -      -  no  no  yes
+        tip_enable                      flag     -      -  no  no  yes
+        is_provisioned                  flag     -      -  no  no  yes
+        validated_decryption            flag     -      -  no  no  yes
+        active                          flag     -      -  no  no  yes
+        header_line_1                   text     0-32   -  no  no  yes
+        header_line_2                   text     0-32   -  no  no  yes
+        header_line_3                   text     0-32   -  no  no  yes
+        header_line_4                   text     0-32   -  no  no  yes
+        header_line_5                   text     0-32   -  no  no  yes
+        trailer_line_1                  text     0-32   -  no  no  yes
+        trailer_line_2                  text     0-32   -  no  no  yes
+        trailer_line_3                  text     0-32   -  no  no  yes
+        trailer_line_4                  text     0-32   -  no  no  yes
+        trailer_line_5                  text     0-32   -  no  no  yes
+        default_checkin                 text     0-12   -  no  no  yes
+        default_checkout                text     0-12   -  no  no  yes
+        default_room_rate               text     0-12   -  no  no  yes
+        default_room_number             text     0-12   -  no  no  yes
+        tip_percents                    object   -      -  no  no  yes
+        last_registration_ts            moment   -      -  no  no  yes
+        created_user_id                 text     -      -  no  no  yes
+        modified_user_id                text     -      -  no  no  yes
+        terminal_timeouts               object   -      -  no  no  yes
+        id                              id       24-36  -  no  no  yes
+    """,
+    beyond="""
+        created_ts                      moment   -      -  no  no  yes
+        modified_ts                     moment   -      -  no  no  yes
+    """,
+)
+"""Known from clients and from the vendor's newer interface."""
 
 TABLES = (
     QUICK_INVOICE,
@@ -461,4 +806,12 @@ TABLES = (
     PRODUCT_FILE,
     CONTACT,
     TRANSACTION,
+    RECURRING,
+    TAG,
+    NOTE,
+    LOCATION,
+    LOCATION_INFO,
+    PRODUCT_TRANSACTION,
+    USER,
+    TERMINAL,
 )

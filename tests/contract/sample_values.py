@@ -60,6 +60,16 @@ def vaults_id(raw_client: Any, length: int) -> str:
     return str(raw_client.vault(account_vault_api_id=own)["account_vault_api_id"]) if 0 < length <= 64 else own
 
 
+def locations_id(raw_client: Any, length: int) -> str:
+    """Return the integrator id of the location, or a text that is too short or too long for one."""
+    return str(raw_client.location_api_id()) if 0 < length <= 36 else "l" * length
+
+
+def picture(_desk: Any, length: int) -> str:
+    """Return base64 text."""
+    return "aGk=" * (length // 4) + "a" * (length % 4)
+
+
 def fact(name: str) -> Callable[[Any, int], str]:
     """Return an id of the seed data."""
     return lambda raw_client, length: getattr(raw_client.info, name) if 0 < length <= 36 else "f" * length
@@ -72,6 +82,8 @@ def made(what: str) -> Callable[[Any, int], str]:
 
 WITH_PHONE = Recipe(beside={"cell_phone": "2125550123"}, put_beside={"cell_phone": "2125550123"})
 BANK = Recipe(way="bank account")
+MOVED = Recipe(put_beside={"action": "edit", "contact_id": lambda raw_client: raw_client.info.contact_id})
+"""The recipe for a flag that moves a vault to another contact."""
 
 SHARED: dict[str, Recipes] = {
     "location_id": Recipe(value=fact("location_id")),

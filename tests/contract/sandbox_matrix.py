@@ -8,7 +8,7 @@ import httpx
 
 from .field_table import Row
 from .raw_client import RawClient
-from .record_type import Recipe, RecordType, Way
+from .record_type import Recipe, RecordType, Way, resolved
 from .values import accepted_values, comes_back, is_valid_response, other, wrong
 
 LARGEST_FILE = 5 * 1024 * 1024
@@ -36,12 +36,12 @@ def changeable_problems(raw_client: RawClient, record_type: RecordType, row: Row
             continue
         for value in accepted_values(row, recipe, raw_client, recipe.put_values):
             record = _record(raw_client, record_type, recipe)
-            answer = _put(raw_client, record_type, record, {**recipe.put_beside, row.name: value})
+            answer = _put(raw_client, record_type, record, resolved(recipe.put_beside, raw_client) | {row.name: value})
             yield from _not_taken(record_type, row, f"PUT of {_short(value)}", _shown(recipe, value), answer)
     recipe = record_type.recipes_of(row.name)[0]
     record = _record(raw_client, record_type, recipe)
     for value in wrong(row, recipe, raw_client):
-        answer = _put(raw_client, record_type, record, {**recipe.put_beside, row.name: value})
+        answer = _put(raw_client, record_type, record, resolved(recipe.put_beside, raw_client) | {row.name: value})
         yield from _not_refused(row, "PUT", value, answer)
 
 
@@ -114,7 +114,7 @@ def _form(record_type: RecordType, raw_client: RawClient) -> dict[str, str]:
 
 
 def _body(raw_client: RawClient, record_type: RecordType, recipe: Recipe, row: Row, value: Any) -> dict[str, Any]:
-    body = record_type.way(recipe).body(raw_client) | dict(recipe.beside) | {row.name: value}
+    body = record_type.way(recipe).body(raw_client) | resolved(recipe.beside, raw_client) | {row.name: value}
     return {name: said for name, said in body.items() if said is not ...}
 
 

@@ -15,7 +15,7 @@ from gateway_async.models.request import Request
 
 from .field_table import Row
 from .raw_client import FakeClient
-from .record_type import Recipe, RecordType, Way
+from .record_type import Recipe, RecordType, Way, resolved
 from .values import accepted_values, out_of_bounds
 
 _FITS: dict[str, tuple[type, ...]] = {
@@ -27,7 +27,7 @@ _FITS: dict[str, tuple[type, ...]] = {
     "object": (Mapping,),
     "items": (Mapping,),
     "secret": (Secret, str),
-    **dict.fromkeys(("list", "texts", "files"), (Sequence,)),
+    **dict.fromkeys(("list", "texts", "files", "tags", "amounts"), (Sequence,)),
 }
 """The types of a record's field, by the row's; a text otherwise."""
 
@@ -71,13 +71,13 @@ def limit_problems(record_type: RecordType, row: Row) -> Iterator[str]:
     for recipe in record_type.recipes_of(row.name):
         way = record_type.way(recipe)
         if row.post != "no" and row.name in _fields(_class(way)):
-            beside = {name: ... for name, said in recipe.beside.items() if said is ...}
-            request = _request(_class(way), way.body(FakeClient()) | dict(recipe.beside) | beside)
+            request = _request(_class(way), way.body(FakeClient()) | resolved(recipe.beside, FakeClient()))
             yield from _limits(row, recipe, request, recipe.values)
         update = getattr(gateway_async, record_type.update) if record_type.update else Request
         if row.put != "no" and recipe.put and row.name in _fields(update):
             body = {"action": "edit"} if "action" in _fields(update) else {}
-            yield from _limits(row, recipe, _request(update, body | dict(recipe.put_beside)), recipe.put_values)
+            request = _request(update, body | resolved(recipe.put_beside, FakeClient()))
+            yield from _limits(row, recipe, request, recipe.put_values)
 
 
 def required_problems(record_type: RecordType, way: Way) -> Iterator[str]:

@@ -18,7 +18,7 @@ from gateway_async.sandbox.routes import ROUTES
 from . import calls
 from .field_table import Row
 from .raw_client import RawClient
-from .record_type import RecordType
+from .record_type import RecordType, resolved
 from .record_types import RECORD_TYPES
 from .values import accepted_values, wrong
 
@@ -159,7 +159,7 @@ def _new(draw: Draw, raw_client: RawClient, record_type: RecordType) -> dict[str
     body: dict[str, Any] = way.body(raw_client)
     if row:
         recipe = record_type.recipes_of(row.name)[0]
-        body = record_type.way(recipe).body(raw_client) | dict(recipe.beside)
+        body = record_type.way(recipe).body(raw_client) | resolved(recipe.beside, raw_client)
         body[row.name] = _one_of(draw, list(accepted_values(row, recipe, raw_client, recipe.values)))
     return {name: value for name, value in body.items() if value is not ...}
 
@@ -169,8 +169,10 @@ def _change(draw: Draw, raw_client: RawClient, operation: str, record_type: Reco
     row = draw(st.sampled_from(rows))
     recipe = record_type.recipes_of(row.name)[0]
     values = list(accepted_values(row, recipe, raw_client, recipe.put_values))
-    changes = dict(recipe.put_beside) | {row.name: _one_of(draw, values)}
-    made = raw_client.made(record_type.path, record_type.wrapper, **record_type.way(recipe).body(raw_client))
+    changes = resolved(recipe.put_beside, raw_client) | {row.name: _one_of(draw, values)}
+    answer = raw_client.post(record_type.path, record_type.wrapper, record_type.way(recipe).body(raw_client))
+    assert answer.is_success, answer.text
+    made = answer.json()[record_type.answer]
     return Draft(operation, (made["id"],), wrapper=record_type.wrapper, record=changes)
 
 
@@ -200,10 +202,18 @@ _MADE: dict[str, Callable[[RawClient], str]] = {
     "/v2/postbackconfigs": calls.config,
     "/v2/quickinvoices": calls.invoice,
     "/v2/paylinks": calls.paylink,
+    "/v2/recurrings": calls.recurring,
+    "/v2/tags": calls.tag,
+    "/v2/notes": calls.note,
+    "/v2/locations": lambda raw_client: raw_client.info.location_id,
+    "/v2/terminals": lambda raw_client: raw_client.info.terminal_id,
+    "/v2/users": lambda raw_client: raw_client.info.user_id,
 }
 _ADD, _REMOVE = "PUT /v2/quickinvoices/{id}/addTransaction", "PUT /v2/quickinvoices/{id}/removeTransaction"
 _REOPEN = "POST /v2/quickinvoices/{id}/reopen"
 _ATTACH, _DETACH = "POST /v2/quickinvoices/{id}/files", "DELETE /v2/quickinvoices/{id}/files/{file_id}"
+_SKIP, _DEFER = "POST /v2/recurrings/{id}/skipPayment", "POST /v2/recurrings/{id}/deferPayment"
+_ACTIVATE = "POST /v2/recurrings/{id}/activate"
 _LOGOUT = "DELETE /v2/token/{token}"
 _SPECIAL: dict[str, Callable[[RawClient], Draft]] = {
     _ADD: lambda raw_client: _transaction(raw_client, _ADD, (calls.invoice(raw_client), raw_client.sale()["id"])),
@@ -213,6 +223,9 @@ _SPECIAL: dict[str, Callable[[RawClient], Draft]] = {
         _ATTACH, (calls.invoice(raw_client),), files=(("file[file]", ("a.txt", b"tea")),)
     ),
     _DETACH: lambda raw_client: Draft(_DETACH, calls.attached(raw_client)),
+    _SKIP: lambda raw_client: Draft(_SKIP, (calls.recurring(raw_client),), query=(("skip_count", "1"),)),
+    _DEFER: lambda raw_client: Draft(_DEFER, (calls.recurring(raw_client),), query=(("defer_count", "1"),)),
+    _ACTIVATE: lambda raw_client: Draft(_ACTIVATE, (calls.held_recurring(raw_client),)),
     _LOGOUT: lambda raw_client: Draft(_LOGOUT, (calls.token(raw_client),)),
 }
 

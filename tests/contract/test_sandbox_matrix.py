@@ -11,7 +11,19 @@ from .calls import open_batch
 from .field_table import Row
 from .raw_client import RawClient
 from .record_type import RecordType, Way
-from .record_types import BATCHES, BIN_INFOS, CHANGELOGS, RECORD_TYPES, TOKEN_REQUESTS, TOKENS
+from .record_types import (
+    BATCHES,
+    BIN_INFOS,
+    CHANGELOGS,
+    LOCATION_INFOS,
+    LOCATIONS,
+    PRODUCT_TRANSACTIONS,
+    RECORD_TYPES,
+    TERMINALS,
+    TOKEN_REQUESTS,
+    TOKENS,
+    USERS,
+)
 from .sandbox_matrix import (
     changeable_problems,
     file_problems,
@@ -85,12 +97,33 @@ def test_a_record_that_was_read_can_be_sent_back(raw_client: RawClient, record_t
     assert answer.status_code == 200, answer.text
 
 
+def _get(raw_client: RawClient, path: str, *keys: str | int) -> Any:
+    found = raw_client.http.get(path).json()
+    for key in keys:
+        found = found[key]
+    return found
+
+
+READ: dict[str, Callable[[RawClient], dict[str, Any]]] = {
+    str(LOCATIONS): lambda at: _get(at, f"/v2/locations/{at.info.location_id}", "location"),
+    str(LOCATION_INFOS): lambda at: _get(at, "/v2/locationinfos", "locationinfos", 0),
+    str(PRODUCT_TRANSACTIONS): lambda at: _get(at, "/v2/locationinfos", "locationinfos", 0, "product_transactions", 0),
+    str(USERS): lambda at: _get(at, "/v2/users/me", "user"),
+    str(TERMINALS): lambda at: _get(at, f"/v2/terminals/{at.info.terminal_id}", "terminal"),
+}
+"""How the records are read that exist from the start, by the names of their types."""
+
+INITIAL = [record_type for record_type in RECORD_TYPES if str(record_type) in READ]
+
+
 def shown(raw_client: RawClient, record_type: RecordType) -> dict[str, Any]:
     """Return a record that no request of its own creates."""
     if record_type is TOKENS:
         body = raw_client.post("/v2/token", "", TOKEN_REQUESTS.ways[0].body(raw_client)).json()
     elif record_type is BIN_INFOS:
         body = raw_client.http.get(f"/v2/accountvaults/{raw_client.vault()['id']}/bininfo").json()
+    elif str(record_type) in READ:
+        return READ[str(record_type)](raw_client)
     else:
         body = raw_client.http.get(f"/v2/transactionbatches/{open_batch(raw_client)}?expand=changelogs").json()
     record: dict[str, Any] = body[BATCHES.answer if record_type is CHANGELOGS else record_type.answer]
@@ -98,7 +131,7 @@ def shown(raw_client: RawClient, record_type: RecordType) -> dict[str, Any]:
     return changelog
 
 
-@pytest.mark.parametrize("record_type", [BIN_INFOS, BATCHES, CHANGELOGS, TOKENS], ids=str)
+@pytest.mark.parametrize("record_type", [BIN_INFOS, BATCHES, CHANGELOGS, TOKENS, *INITIAL], ids=str)
 def test_a_read_only_record_has_the_fields_of_its_table(raw_client: RawClient, record_type: RecordType) -> None:
-    """Such records are BIN info, batches, their changelogs and tokens."""
+    """Such records are BIN info, batches, their changelogs, tokens, and what is there from the start."""
     assert list(response_problems(record_type.table.by_name, shown(raw_client, record_type))) == []

@@ -9,8 +9,8 @@ from .field_table import Row
 from .record_type import Recipe
 
 UNKNOWN_ID = "f" * 24
-LARGEST = {"10": "9999999.99", "10,2": "99999999.99", "-": "9999999.99"}
-"""The largest amounts: of ten characters, and of ten digits. Ten characters are the default."""
+LARGEST = {"10": "9999999.99", "12": "999999999.99", "10,2": "99999999.99", "-": "9999999.99"}
+"""The largest amounts: of ten or twelve characters, and of ten digits. Ten characters are the default."""
 
 _SAMPLES: dict[str, Any] = {
     "text": "x",
@@ -24,6 +24,8 @@ _SAMPLES: dict[str, Any] = {
     "list": [],
     "items": {"Tea": 1},
     "texts": ["a", "b"],
+    "tags": ["a", "b"],
+    "amounts": [{"type": "4S", "amount": "12.50"}, {"type": "4U", "amount": "999999999.99"}],
     "files": [],
     "secret": "x",
     "id": UNKNOWN_ID,
@@ -41,6 +43,17 @@ _WRONG: dict[str, tuple[Any, ...]] = {
     "object": ("x", 1, True, []),
     "items": ("x", 1, True, [], {}, {"Tea": "x"}, {"Tea": -1}, {"Tea": []}, {"Tea": "1.001"}),
     "texts": (1, True, {}, [1], [[]]),
+    "tags": (1, True, {}, [1], [[]]),
+    "amounts": (
+        1,
+        True,
+        {},
+        "x",
+        [1],
+        [{"type": "4S"}],
+        [{"type": "4", "amount": "1"}],
+        [{"type": "4S", "amount": "x"}],
+    ),
     "id": (*_NO_TEXT, UNKNOWN_ID),
     "alias": (*_NO_TEXT, "nobody's"),
     "url": (*_NO_TEXT, "x", "ftp://127.0.0.1/"),
@@ -55,6 +68,8 @@ def accepted_values(row: Row, recipe: Recipe, raw_client: Any, values: tuple[str
         yield from (int(value) if row.type == "integer" else value for value in known)
     elif row.type == "flag":
         yield from (0, 1, True, False, "0", "1")
+    elif row.type == "tags":
+        yield from ("a", ["a", "b"])
     elif row.type == "money":
         yield from ("0.01", 1, LARGEST[_length(row)])
     elif row.bounds:
@@ -120,6 +135,8 @@ def comes_back(row: Row, said: Any, answered: Any) -> bool:
         return answered is not None and str(answered).lower() in _SPELLINGS[str(said).lower()]
     if row.type == "money":
         return bool(answered == f"{Decimal(said):.2f}")
+    if row.type == "tags":
+        return [tag["title"] for tag in answered] == ([said] if isinstance(said, str) else said)
     if row.type == "items":
         return bool({name: Decimal(amount) for name, amount in answered.items()} == said)
     return bool(answered == said)
@@ -150,7 +167,7 @@ _ANSWERED: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "items": lambda value: isinstance(value, dict) and bool(value),
     "list": lambda value: isinstance(value, list),
-    "texts": lambda value: isinstance(value, list),
+    **dict.fromkeys(("texts", "tags", "amounts"), lambda value: isinstance(value, list)),
     "files": lambda value: isinstance(value, list),
 }
 

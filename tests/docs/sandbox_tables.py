@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.schema.kinds import show_money
+from gateway_async.sandbox.simulators.batch_errors import BATCH_ERRORS
 from gateway_async.sandbox.simulators.issuer_decisions import TRIGGERS, Outcome
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script
@@ -14,6 +15,7 @@ from gateway_async.sandbox.state_machines import (
     paylinks,
     postbacks,
     quick_invoices,
+    recurrings,
     terminal_requests,
     tokens,
     transaction_batches,
@@ -23,7 +25,16 @@ from gateway_async.sandbox.state_machines import (
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]
 
-_STATE_MACHINES = (quick_invoices, paylinks, transactions, transaction_batches, postbacks, terminal_requests, tokens)
+_STATE_MACHINES = (
+    quick_invoices,
+    paylinks,
+    transactions,
+    transaction_batches,
+    recurrings,
+    postbacks,
+    terminal_requests,
+    tokens,
+)
 _BY_CENTS = "after as many seconds as there are cents"
 
 
@@ -46,6 +57,11 @@ def _terminal_amounts() -> str:
     return _table(("amount", "what happens"), ((_range(run), _script(run)) for run in _runs(SCRIPTS, _kind_of_script)))
 
 
+def _batch_errors() -> str:
+    rows = ((show_money(cents), text) for cents, text in sorted(BATCH_ERRORS.items()))
+    return _table(("amount", "`status_message`"), rows)
+
+
 def _state_transitions() -> str:
     return "\n\n".join(module.MACHINE.to_markdown() for module in _STATE_MACHINES)
 
@@ -55,6 +71,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "scenarios": _scenarios,
     "card amounts": _card_amounts,
     "terminal amounts": _terminal_amounts,
+    "batch errors": _batch_errors,
     "state transitions": _state_transitions,
 }
 """The text of the README between `<!-- printed: … -->` and `<!-- end -->`, by part."""
@@ -91,24 +108,24 @@ def _kind_of_outcome(cents: int, outcome: Outcome) -> Hashable:
 
     Declines can share a row if their reason codes are consecutive, as their amounts are.
     """
-    return outcome.verbiage, outcome.approved or outcome.reason_code - cents
+    return outcome.verbiage, outcome.approved or outcome.wait or outcome.reason_code - cents
 
 
 def _codes(run: _Run[Outcome]) -> str:
-    return _span(*(str(outcome.reason_code) for _, outcome in (run[0], run[-1])))
+    return _span(*(str(int(outcome.reason_code)) for _, outcome in (run[0], run[-1])))
 
 
 def _outcome(run: _Run[Outcome]) -> str:
     _, outcome = run[-1]
     if outcome.wait:
-        return f"approved {_BY_CENTS}"
+        return f"approved {_BY_CENTS}" if outcome.approved else f"declined after {outcome.wait} seconds: TIMEOUT"
     if outcome.auth_amount is not None:
         return f"{show_money(outcome.auth_amount)} of it is approved"
     return f"declined: {outcome.verbiage}"
 
 
 def _kind_of_script(_cents: int, script: Script) -> Hashable:
-    return script.card, script.entry_mode, script.text, script.silent, script.wait is None
+    return script.card, script.entry_mode, script.text, script.silent, script.wait is None, script.any_brand
 
 
 def _script(run: _Run[Script]) -> str:
@@ -118,4 +135,5 @@ def _script(run: _Run[Script]) -> str:
     if script.silent:
         return "no card is presented; the overall timeout ends it"
     when = f" {_BY_CENTS}" if script.wait else ""
-    return f"card {script.card}, entry mode {script.entry_mode}{when}"
+    card = "a card of any brand" if script.any_brand else f"card {script.card}"
+    return f"{card}, entry mode {script.entry_mode}{when}"

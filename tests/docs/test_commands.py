@@ -1,14 +1,17 @@
 """The commands that the documents show exist, with their options."""
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
+from inspect import getsource
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from gateway_async.cli.app import app
+from gateway_async.cli.exit_status import ExitStatus
 
 from .documents import DOCUMENTS, blocks, read
 
@@ -24,17 +27,26 @@ def shown(document: str) -> Iterator[str]:
 
 
 def resolve(words: list[str]) -> Any:
-    """Return the command that the words call; a group with a command `run` has that one by default."""
+    """Return the command that the words call; a group has `run` by default, if it has one."""
     command = ROOT_COMMAND
-    while hasattr(command, "commands"):
-        command = command.commands[words.pop(0) if words and words[0] in command.commands else "run"]
+    while names := names_of(command):
+        name = words.pop(0) if words and words[0] in names else "run"
+        if name not in names:
+            return command
+        command = command.get_command(None, name)
     return command
+
+
+def names_of(command: Any) -> list[str]:
+    """Return the names of the commands in a group; of a command, none."""
+    names: list[str] = command.list_commands(None) if hasattr(command, "list_commands") else []
+    return names
 
 
 def options(command: Any) -> set[str]:
     """Return the names of a command's options, and of those of the commands in it."""
     names = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
-    return names.union(*(options(inner) for inner in getattr(command, "commands", {}).values()))
+    return names.union(*(options(command.get_command(None, inner)) for inner in names_of(command)))
 
 
 USES = [(document, use) for document in DOCUMENTS for use in shown(document)]
@@ -53,3 +65,12 @@ def test_an_option_belongs_to_a_command(document: str) -> None:
     """Each option that is named by itself is one of some command."""
     named = set(re.findall(r"`(--[a-z]+(?:-[a-z]+)*)(?=[ `])", read(document)))
     assert named - options(ROOT_COMMAND) == set()
+
+
+def test_the_exit_statuses_are_listed() -> None:
+    """The table of exit statuses has the numbers and the descriptions of the enum."""
+    members = ast.parse(getsource(ExitStatus)).body[0]
+    assert isinstance(members, ast.ClassDef)
+    lines = [ast.literal_eval(node.value) for node in members.body if isinstance(node, ast.Expr)]
+    rows = [f"| {status:d} | {meaning} |" for status, meaning in zip(ExitStatus, lines[1:], strict=True)]
+    assert [row for row in rows if row not in read("docs/command-line.md")] == []

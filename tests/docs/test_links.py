@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -77,7 +76,7 @@ def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
 def test_the_newest_version_in_the_changelog_is_the_packages() -> None:
     """The version of the package has an entry in the changelog."""
     versions = re.findall(r"^## \[(\d[^]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
-    assert versions[0] == tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    assert versions[0] == gateway_async.__version__
 
 
 def test_the_names_in_the_changelog_exist() -> None:

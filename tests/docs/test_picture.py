@@ -18,9 +18,9 @@ def picture_lines() -> list[str]:
     return [lines[number] for number in sorted(lines)]
 
 
-def texts_of_the_command() -> set[str]:
-    """Return the string literals of the command."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (PACKAGE / "cli").glob("*.py")]
+def texts_of_the_demo() -> set[str]:
+    """Return the string literals of the demo."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (PACKAGE / "cli" / "demo").glob("*.py")]
     values = (node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return {value for value in values if isinstance(value, str)}
 
@@ -35,7 +35,7 @@ def test_the_picture_is_current() -> None:
     """The summary in the picture lists the chapters of the demo; `nox -s demo` draws it again."""
     lines = picture_lines()
     summary = lines[next(number for number, line in enumerate(lines) if line.startswith("Summary")) :]
-    rows = [match for line in summary if (match := re.match(r" *(\d) +(\S.*?)  ", line))]
-    assert [int(row[1]) for row in rows] == list(range(1, 9))
+    rows = [match for line in summary if (match := re.match(r" *(\d+) +(\S.*?)  ", line))]
+    assert [int(row[1]) for row in rows] == list(range(1, 13))
     titles = [row[2].lstrip("0123456789,") for row in rows]  # a number comes from a constant
-    assert set(titles) - texts_of_the_command() == set()
+    assert set(titles) - texts_of_the_demo() == set()

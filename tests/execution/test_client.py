@@ -18,6 +18,7 @@ from gateway_async import (
     ClientClosedError,
     ContactCreate,
     DeadlineExceededError,
+    GatewayError,
     InsecureConnectionWarning,
     InvalidRequestError,
     NotFoundError,
@@ -26,6 +27,7 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
+from gateway_async._execution.http_client import _cached_url
 from gateway_async.client import Options
 from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event
 
@@ -78,7 +80,7 @@ async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> N
     script = Script(get=[NOT_THERE], post=[echo("accountvault")])
     async with script.gateway(credentials=UserApiKey("user", KEY, send_in="query")) as gateway:
         await error_of(gateway.contacts.get(card), NotFoundError)
-        await error_of(gateway.account_vaults.list({"account_number": card}), NotFoundError)
+        await error_of(gateway.account_vaults.list(extra_filters={"account_number": card}), NotFoundError)
         await gateway.account_vaults.create(CardVaultCreate(account_number=card, exp_date="0930"))
     assert script.asked[0].url.path.endswith(card)
     assert script.asked[1].url.params["account_number"] == card
@@ -97,7 +99,22 @@ async def test_events_tell_the_story_of_a_call() -> None:
     assert isinstance(failed, AttemptFailed)
     assert (failed.attempt, failed.verdict, type(failed.error)) == (1, "again", NotSentError)
     assert isinstance(ended, CallEnded)
-    assert (ended.attempts, ended.error) == (2, None)
+    assert (ended.attempts, ended.status, ended.error) == (2, 200, None)
+    assert started.call_id == failed.call_id == ended.call_id != ""
+    assert ended.template == "GET /v2/contacts/{id}"
+
+
+@ON_BOTH_LOOPS
+async def test_events_of_two_calls_have_different_ids() -> None:
+    """The id of a call tells its events from those of other calls."""
+    script = Script(get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        for _ in range(2):
+            await error_of(gateway.contacts.get("1"), NotFoundError)
+    ends = script.events_of(CallEnded)
+    assert len({event.call_id for event in ends}) == 2
+    assert [event.status for event in ends] == [404, 404]
+    assert [event.status for event in script.events_of(AttemptFailed)] == [404, 404]
 
 
 @ON_BOTH_LOOPS
@@ -363,3 +380,19 @@ async def test_an_async_observer_for_a_block_is_refused() -> None:
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="observer"):
             gateway.observing(watch)
+
+
+async def test_no_secret_url_is_cached() -> None:
+    """The cache of parsed URLs holds no card number, token or key."""
+    _cached_url.cache_clear()
+    not_there = httpx.MockTransport(lambda _: httpx.Response(404))
+    in_query, in_headers = UserApiKey("user", KEY, send_in="query"), UserApiKey("user", KEY)
+    for credentials, card in ((in_query, "1"), (in_headers, "4111111111111111")):
+        async with AsyncGateway(
+            "https://gateway.test", developer_id="dev", credentials=credentials, transport=not_there
+        ) as gateway:
+            with pytest.raises(NotFoundError):
+                await gateway.contacts.get(card)
+            with pytest.raises(GatewayError):
+                await gateway.tokens.delete("s3cret-token")
+    assert _cached_url.cache_info().currsize == 0

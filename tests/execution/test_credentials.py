@@ -1,6 +1,9 @@
 """Credentials on the wire: one login for many calls, a 401 in mid-run, and what is never sent."""
 
+import hashlib
+import hmac
 import json
+from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from itertools import count
 from types import SimpleNamespace
@@ -377,7 +380,7 @@ async def test_a_bearer_that_cannot_be_had_leaves_the_payment_unsent(given: Any)
         return token
 
     script = Script(post=[echo("transaction")])
-    await script.fail(sell, NotSentError, match="no bearer token", credentials=BearerToken(ask))
+    await script.fail(sell, NotSentError, match="no token", credentials=BearerToken(ask))
     assert script.asked == []
 
 
@@ -412,3 +415,105 @@ async def test_a_token_is_in_no_log_line(caplog: pytest.LogCaptureFixture) -> No
         error = await error_of(gateway.tokens.delete("planted-token-77"), NotFoundError)
     assert "planted-token-77" not in f"{error} {error!r} {error.call} {caplog.text}"
     assert "HTTP Request" not in caplog.text
+
+
+def replaced(values: list[str], *, is_async: bool) -> Callable[[], Any]:
+    """Return a function that returns the values one after the other."""
+    given = iter(values)
+
+    async def ask() -> str:
+        await anyio.lowlevel.checkpoint()
+        return next(given)
+
+    return ask if is_async else lambda: next(given)
+
+
+FIRST, SECOND = "first-planted-secret", "second-planted-secret"
+ASKED: dict[str, tuple[Callable[[Any], Any], Callable[[httpx.Request], str]]] = {
+    "key": (lambda ask: UserApiKey("user", ask), lambda request: request.headers["user-api-key"]),
+    "key-query": (
+        lambda ask: UserApiKey("user", ask, send_in="query"),
+        lambda request: request.url.params["user-api-key"],
+    ),
+    "key-basic": (
+        lambda ask: UserApiKey("user", ask, send_in="basic"),
+        lambda request: b64decode(request.headers["authorization"].split()[1]).decode().split(":")[1],
+    ),
+    "token": (AccessToken, lambda request: request.headers["access-token"]),
+    "bearer": (BearerToken, lambda request: request.headers["authorization"].split()[1]),
+}
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+@pytest.mark.parametrize("kind", ASKED)
+async def test_a_secret_can_be_replaced_while_the_client_runs(kind: str, is_async: bool) -> None:
+    """The function is called before each request, and the next request is made with the next secret."""
+    make, read = ASKED[kind]
+    script = Script(get=[record("contact")])
+    async with script.gateway(credentials=make(replaced([FIRST, SECOND], is_async=is_async))) as gateway:
+        await gateway.contacts.get("found")
+        await gateway.with_options(timeout=5).contacts.get("found")
+    assert [read(request) for request in script.asked] == [FIRST, SECOND]
+
+
+async def test_a_hash_key_can_be_replaced() -> None:
+    """Each request is signed with the key of its time."""
+    script = Script(get=[record("accountvault")])
+    async with script.gateway(credentials=HashKey("user", replaced([FIRST, SECOND], is_async=False))) as gateway:
+        await gateway.account_vaults.get("found")
+        await gateway.account_vaults.get("found")
+    for request, key in zip(script.asked, (FIRST, SECOND), strict=True):
+        message = f"user{request.headers['timestamp']}".encode()
+        assert request.headers["hash-key"] == hmac.new(key.encode(), message, hashlib.sha256).hexdigest()
+
+
+async def test_a_password_is_asked_for_before_each_login() -> None:
+    """After a 401 the client logs in with the password of that time."""
+    tokens: list[Answer] = [record("token", token="t-1", expire=15), record("token", token="t-2", expire=15)]
+    script = Script(
+        post=tokens,
+        get=[httpx.Response(401, json={"name": "Unauthorized", "message": "no", "status": 401}), record("contact")],
+        delete=[httpx.Response(204)],
+    )
+    login = PasswordLogin("ada", replaced([FIRST, SECOND], is_async=True), "example")
+    async with script.gateway(credentials=login) as gateway:
+        await gateway.contacts.get("found")
+    assert [body["password"] for body in script.bodies("POST")] == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("given", [ValueError("no luck"), "käse", "", None, 5])
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda ask: UserApiKey("user", ask), "user_api_key"),
+        (lambda ask: HashKey("user", ask), "user_hash_key"),
+        (AccessToken, "token"),
+    ],
+)
+async def test_a_secret_that_cannot_be_had_leaves_the_payment_unsent(make: Any, name: str, given: Any) -> None:
+    """The error names the secret, and shows no value."""
+
+    def ask() -> Any:
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    script = Script(post=[echo("transaction")])
+    error = await script.fail(sell, NotSentError, match=f"no {name}", credentials=make(ask))
+    assert "käse" not in str(error)
+    assert script.asked == []
+
+
+@pytest.mark.parametrize("given", [ValueError("no luck"), "", None])
+async def test_a_password_that_cannot_be_had_leaves_the_payment_unsent(given: Any) -> None:
+    """No login is sent."""
+
+    def ask() -> Any:
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    script = Script(post=[echo("transaction")])
+    login = PasswordLogin("ada", ask, "example")
+    await script.fail(sell, NotSentError, match="no login: no password", credentials=login)
+    assert script.asked == []

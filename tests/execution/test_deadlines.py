@@ -1,5 +1,7 @@
 """Deadlines and cancellation of writes: time runs out, but no payment gets lost."""
 
+import asyncio
+
 import httpx
 import pytest
 import trio
@@ -85,6 +87,25 @@ async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on(
     await script.cancel(sell_at_terminal, 5)
     lookups = script.events_of(OutcomeLookedUp)
     assert [(event.api_id, event.outcome, event.cancelled) for event in lookups] == [("mine", "found", True)]
+
+
+FOUND = "POST /v2/transactions (api id mine) was cancelled after it may have been sent: it was executed (id found)"
+NOT_FOUND = "was cancelled after it may have been sent: it was not found, but may still be executed"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("answer", "says"), [(APPROVED, FOUND), (NOT_THERE, NOT_FOUND), (httpx.Response(403), "its outcome is unknown")]
+)
+async def test_a_timeout_does_not_hide_a_charge(answer: httpx.Response, says: str) -> None:
+    """The `TimeoutError` of `asyncio.timeout` shows what the lookup found."""
+    async with Script(post=[silent], get=[answer]).gateway() as gateway:
+        with pytest.raises(TimeoutError) as caught:
+            async with asyncio.timeout(0.1):
+                await sell_named(gateway)
+    notes = getattr(caught.value.__cause__, "__notes__", [])
+    assert len(notes) == 1
+    assert says in notes[0]
 
 
 async def test_a_cancellation_is_held_back_for_ten_seconds_at_most() -> None:

@@ -26,7 +26,9 @@ from gateway_async import (
     LedgerError,
     NotSentError,
     OutcomeUnknownError,
+    RecurringUpdate,
     RouterAccountVaultCreate,
+    TagCreate,
     TransactionUpdate,
     UserApiKey,
     ValidationError,
@@ -202,6 +204,7 @@ DONE: dict[str, Verb] = {
     "transactions, without a evidence": lambda g: g.transactions.update("t1", REVERSAL),
     "transaction_batches": lambda g: g.transaction_batches.settle("b1"),
     "router_account_vaults": lambda g: g.router_account_vaults.create(SWIPE),
+    "recurrings": lambda g: g.recurrings.hold("r1"),
 }
 NOT_KEPT: dict[str, Verb] = {
     "read": lambda g: g.transactions.get("t1"),
@@ -209,6 +212,8 @@ NOT_KEPT: dict[str, Verb] = {
     "title": lambda g: g.account_vaults.update("v1", AccountVaultUpdate(title="x")),
     "contact": lambda g: g.contacts.create(ContactCreate(last_name="Smith")),
     "delete": lambda g: g.account_vaults.delete("v1"),
+    "recurring": lambda g: g.recurrings.update("r1", RecurringUpdate(description="x")),
+    "tag": lambda g: g.tags.create(TagCreate(title="x")),
 }
 
 
@@ -245,6 +250,16 @@ async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
     (kept,) = script.ledger.intents
     assert (kept.api_id, kept.outcome_query) == ("************1111", None)
     assert CARD not in repr(kept)
+
+
+async def test_an_id_within_a_list_is_checked_by_itself() -> None:
+    """The ids of a skip's charges are nested in its outcome query, and may look like card numbers too."""
+    plan = {"id": "r", "interval": 1, "interval_type": "m", "next_run_date": "2030-01-31"}
+    for ids, is_stored in (((f"11eb{CARD}beef",), True), ((CARD,), False)):
+        shown = {**plan, "transactions": [{"id": each} for each in ids]}
+        script = LedgerScript(get=[record("recurring", **shown)], post=[record("recurring", **shown)])
+        await script.run(lambda g: g.recurrings.skip("r", 1))
+        assert (script.ledger.intents[0].outcome_query is not None) is is_stored
 
 
 async def test_a_gateways_id_is_none_whatever_its_digits() -> None:

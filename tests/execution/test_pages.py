@@ -12,7 +12,7 @@ from gateway_async._execution.page_stream import read_in_slices
 from gateway_async._wire.convert.write import encode
 from gateway_async._wire.pagination import decode_page, read_raw_page
 
-from .scripted_transport import Answer, Script, error_of
+from .scripted_transport import Answer, Script, error_of, listed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
@@ -244,10 +244,10 @@ async def test_a_row_that_cannot_be_read_is_an_error_with_its_position(use: Call
 
 async def test_a_list_asks_as_it_was_told() -> None:
     """Filters, sort, expand and page size are in the query; a page size of 1000 by default."""
-    script = Script(get=[paged([["a"]])])
+    script = Script(get=[listed("transactions", {"id": "a"})])
     async with script.gateway() as gateway:
         filters = {"contact_id": "c 1", "created_ts": TimeRange.LAST_30_DAYS, "status_id": [101, 102]}
-        async for _ in gateway.contacts.list(filters, sort="-created_ts", expand=("location", "tags")):
+        async for _ in gateway.transactions.list(filters, sort="-created_ts", expand=("location", "tags")):
             pass
     assert dict(script.asked[0].url.params) == {
         "contact_id": "c 1",
@@ -282,3 +282,58 @@ async def test_two_iterations_of_one_list_are_independent() -> None:
     async with Script(get=[paged([["a"], ["b"]])]).gateway() as gateway:
         contacts = gateway.contacts.list()
         assert [c.id async for c in contacts] == [c.id async for c in contacts] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "ids", "pages"),
+    [(None, "abcde", ["1", "2", "3"]), (2, "ab", ["1"]), (4, "abcd", ["1", "2"]), (99, "abcde", ["1", "2", "3"])],
+)
+async def test_a_list_of_the_first_records(limit: int | None, ids: str, pages: list[str]) -> None:
+    """No more than the limit is returned, and no more is fetched than a page ahead."""
+    script = Script(get=[paged([["a", "b"], ["c", "d"], ["e"]])])
+    async with script.gateway() as gateway:
+        records = await gateway.contacts.list(page_size=2).to_list(limit)
+    assert "".join(record.id for record in records) == ids
+    assert [request.url.params["page"] for request in script.asked][: len(pages)] == pages
+    if limit == 2:
+        assert script.asked[0].url.params["page_size"] == "2"
+        assert len(script.asked) == 1
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "5"])
+async def test_a_limit_is_a_whole_number(limit: Any) -> None:
+    """Nothing is fetched otherwise."""
+    script = Script()
+    await script.fail(lambda gateway: gateway.contacts.list().to_list(limit), InvalidRequestError, match="limit: must")
+    assert script.asked == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"filters": {"last_nme": "x"}}, "last_nme: is not a field of contacts .did you mean last_name"),
+        ({"filters": {"zzz": "x"}}, "zzz: is not a field of contacts .extra_filters sends it"),
+        ({"sort": "-created_tz"}, "sort: created_tz is not a field of contacts .did you mean created_ts"),
+        ({"filters": {"city": "x"}, "extra_filters": {"city": "y"}}, "city: is in both"),
+        ({"extra_filters": {"page": 2}}, "page: cannot be used as a filter"),
+        ({"extra_filters": "x"}, "extra_filters: must be a mapping"),
+    ],
+)
+async def test_a_misspelt_name_is_reported_before_anything_is_sent(arguments: dict[str, Any], problem: str) -> None:
+    """With the name of a similar field, if there is one."""
+    async with Script().gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match=problem):
+            gateway.contacts.list(**arguments)
+
+
+async def test_names_that_the_package_does_not_know_can_be_sent() -> None:
+    """In `extra_filters`, or by a client that leaves checks to the gateway."""
+    script = Script(get=[paged([["a"]])])
+    async with script.gateway() as gateway:
+        await gateway.contacts.list({"city": "x"}, extra_filters={"shoe_size": [42, 43]}, sort="shoe_size")
+        await gateway.with_options(check_limits=False).contacts.list({"hat_size": 7}, sort="-hat_size")
+        await gateway.contacts.list({"created_ts": "custom", "created_ts_from": 1, "created_ts_to": 2})
+    first, second, third = (dict(request.url.params) for request in script.asked)
+    assert first == {"city": "x", "shoe_size": "42,43", "sort": "shoe_size", "page": "1"}
+    assert second == {"hat_size": "7", "sort": "-hat_size", "page": "1"}
+    assert third["created_ts_to"] == "2"

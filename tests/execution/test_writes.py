@@ -622,7 +622,7 @@ async def test_a_clear_no_is_final(status: int) -> None:
 @pytest.mark.parametrize(
     ("sent", "shown"),
     [
-        ({"transaction_amount": "102.00", "extra": {"surcharge_amount": "2.00"}}, "100.00"),
+        ({"transaction_amount": "102.00", "surcharge_amount": "2.00"}, "100.00"),
         ({"transaction_amount": "105.00", "tax": "5.00"}, "100.00"),
     ],
 )

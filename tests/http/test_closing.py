@@ -1,5 +1,6 @@
 """Effects of closing the transport on connections and calls."""
 
+import asyncio
 import functools
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import pytest
 
 from gateway_async._http import pool as module
 from gateway_async._http.connection import Connection
+from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL, PooledTransport
@@ -131,3 +133,30 @@ async def post_and_fail(
     extensions = {PROGRESS: progress or Progress(), POOL: pool}
     with pytest.raises((httpx.TransportError, RuntimeError)):
         await http.post(url, content=b"a sale", extensions=extensions, timeout=60)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("steps", range(4))
+async def test_a_cancelled_close_is_repeated(steps: int) -> None:
+    """A close that `Task.cancel` interrupts can be repeated, and leaves no connection open."""
+    async with serving(together(2)) as peer:
+        transport = PooledTransport()
+        http = DirectClient(transport)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2):
+                tasks.start_soon(read_whole, http, peer.url)
+        assert peer.open == 2
+        closing = asyncio.create_task(http.aclose())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait([closing])
+        await http.aclose()
+        await peer.deserted()
+
+
+async def read_whole(http: httpx.AsyncClient, url: str) -> None:
+    """Make a call and read its response, so that its connection is kept."""
+    response = await http.send(httpx.Request("GET", url))
+    await response.aread()
+    await response.aclose()

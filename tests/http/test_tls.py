@@ -1,17 +1,20 @@
 """TLS: trust, its failures, and what only a secured connection can get wrong."""
 
+import asyncio
+import functools
 import ssl
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 import trustme
 from anyio.streams.tls import TLSStream
 
 from gateway_async._http.progress import PROGRESS, Progress, Stage
-from gateway_async._http.transport import PooledTransport
+from gateway_async._http.transport import POOL, PooledTransport
 
-from .scripted_server import Wire, client, idle, places, serving
+from .scripted_server import Wire, client, dials, idle, places, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -163,3 +166,30 @@ async def test_no_tls_older_than_1_2(verify: bool) -> None:
 async def test_a_context_is_used_as_it_is(client_tls: ssl.SSLContext) -> None:
     """Use a given context unchanged."""
     assert PooledTransport(verify=client_tls)._ssl_context is client_tls
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio", pytest.param(("asyncio", {"use_uvloop": True}), id="uvloop")])
+@pytest.mark.parametrize("pool", ["ordinary", "terminal"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_cancelled_at_each_step(
+    method: str, pool: str, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    """Cancel a call at each step of the event loop: handshake, sending and reading lose no slot and no connection."""
+    ended = 0
+    async with serving(tls=server_tls) as peer:
+        for steps in range(60):
+            async with client(peer, verify=client_tls, max_connections=1, max_terminals=1) as http:
+                request = functools.partial(
+                    http.request, method, "/", content=bytes(300_000 * (method == "POST")), extensions={POOL: pool}
+                )
+                task = asyncio.create_task(request())
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                ended += task.done()
+                task.cancel()
+                await asyncio.wait([task])
+                assert places(http, pool).borrowed_tokens == dials(http, pool).borrowed_tokens == 0
+                with anyio.fail_after(10):
+                    assert (await request()).status_code == 200
+            await peer.deserted()
+    assert 0 < ended < 60

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, cast
 
 import anyio
 import httpx
@@ -468,3 +468,18 @@ async def test_a_lost_attachment_is_unknown() -> None:
             await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF"))
     assert caught.value.sent == {"filename": "a.pdf"}
     assert len(inbox.heads) == 1
+
+
+async def test_closing_the_files_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure to close the files after sending loses neither the connection nor its slot."""
+
+    def fail(*_: object) -> NoReturn:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(upload, "_close", fail)
+    async with receiving(answer(200)) as (_, gateway):
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF"))
+        pool = cast("Any", gateway)._executor._attempts._http._client._direct_transport._pools["ordinary"]
+        assert pool.limiter.borrowed_tokens == 0
+        assert not pool.busy

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gateway_async.models import codes
 from gateway_async.models.codes import AccountType, EntryMode, OpenInt, OpenStr, PaymentMethod, TransactionStatus
+from tests.contract.documented_codes import REASONS, SOURCES
 
 KINDS = [
     kind
@@ -31,8 +32,9 @@ VALUES = {
     },
     "TransactionStatus": {101, 102, 111, 121, 131, 132, 133, 134, 135, 136, 191, 201, 301, 331},
     "TransactionType": {20, 21, 22, 30, 40, 50},
-    "TransactionSource": {8, 12, 13, 16},
-    "ReasonCode": {1000, 1001, 1200, 1201, 1500, 1510, 1520, 1530, 1531, 1601, 1616, 1622, 1801},
+    "TransactionSource": {*SOURCES},
+    "ReasonCode": {*REASONS},
+    "EncryptedFormat": {"ksn", "ksnpin", "idtech", "magnesafe"},
     "EntryMode": {"S", "K", "C", "P", "F", "B"},
     "QuickInvoiceStatus": {0, 1, 2},
     "PaymentStatus": {1, 2, 3},
@@ -42,6 +44,10 @@ VALUES = {
     "BatchStatus": {1, 2, 3, 4, 5, 6},
     "PostbackResource": {"contact", "transaction", "transactionbatch", "accountvault"},
     "PostbackType": {"CREATE", "UPDATE", "DELETE"},
+    "IntervalType": {"d", "w", "m"},
+    "RecurringStatus": {"active", "on hold", "ended"},
+    "RecurringType": {"o", "i"},
+    "NoteResource": {"Contact"},
 }
 
 

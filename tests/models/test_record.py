@@ -1,13 +1,17 @@
 """`Record`: frozen, copyable, and discreet."""
 
 import copy
+import json
 import pickle
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import attrs
 import pytest
 
+from gateway_async._secrets import Secret
 from gateway_async.models.account_vaults import AccountVault
+from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.contacts import Contact
 from gateway_async.models.transactions import Transaction
 
@@ -54,3 +58,42 @@ def test_records_can_stand_in_sets() -> None:
     """A record with objects and lists in it is hashable too."""
     one = Transaction(id="t", custom_data={"a": 1}, additional_amounts=([],), extra={"b": {}})
     assert len({one, attrs.evolve(one), Transaction(id="t2")}) == 2
+
+
+def test_a_record_as_json() -> None:
+    """Amounts, times and codes are plain values; unknown fields stand beside the known ones."""
+    record = Transaction(
+        id="4111111111111111",
+        status_id=TransactionStatus.APPROVED,
+        transaction_amount=Decimal("12.50"),
+        created_ts=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        extra={"contact": {"birthday": date(2000, 1, 2)}, "checkin_date": "soon", "tags": ["a"]},
+    )
+    shown = record.to_dict()
+    assert json.loads(json.dumps(shown)) == shown
+    expected = {
+        "id": "4111111111111111",
+        "status_id": 101,
+        "transaction_amount": "12.50",
+        "created_ts": "2026-01-02T03:04:05+00:00",
+        "contact": {"birthday": "2000-01-02"},
+        "checkin_date": "soon",
+        "tags": ["a"],
+        "description": None,
+    }
+    assert {name: shown[name] for name in expected} == expected
+
+
+def test_a_record_as_json_is_masked() -> None:
+    """Bank data, secrets, and card numbers in texts and names are masked at every depth."""
+    record = AccountVault(
+        id="v1",
+        routing="072000326",
+        account_vault_api_id="4111111111111111",
+        title="card 4111111111111111",
+        extra={"user": {"user_api_key": "s3cret", "4111111111111111": "cvv", "token": Secret("s3cret")}},
+    )
+    shown = json.dumps(record.to_dict())
+    assert "4111111111111111" not in shown
+    assert "s3cret" not in shown
+    assert "072000326" not in shown

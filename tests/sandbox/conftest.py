@@ -150,6 +150,13 @@ def shop(sandbox: Sandbox, open_shop: OpenShop) -> Shop:
 
 
 @pytest.fixture
+def strict_shop(open_shop: OpenShop) -> Iterator[Shop]:
+    """A client of a gateway that refuses unknown fields."""
+    with Sandbox(terminal_delay=0.0, strict=True) as sandbox:
+        yield open_shop(sandbox.info)
+
+
+@pytest.fixture
 def manual() -> Iterator[Sandbox]:
     """A gateway whose terminals do nothing automatically."""
     with Sandbox(terminals="manual") as sandbox:

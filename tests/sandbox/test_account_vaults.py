@@ -195,4 +195,4 @@ def test_expands_show_the_creator_and_the_merchant_account(shop: Shop) -> None:
     for vault, product in zip((card, bank), products, strict=True):
         shown = shop.get(f"/v2/accountvaults/{vault['id']}", expand=",".join(names)).json()["accountvault"]
         assert [shown[name]["id"] for name in names] == [shop.info.user_id, product]
-        assert "created_user_id" not in vault
+        assert vault["created_user_id"] == shop.info.user_id

@@ -30,7 +30,7 @@ NOUNS = {
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     """One sandbox for all tests, which none of them may break."""
-    with Sandbox(terminal_delay=0.0) as sandbox:
+    with Sandbox(terminal_delay=0.0, strict=True) as sandbox:
         yield sandbox
 
 

@@ -94,7 +94,6 @@ def test_files_come_with_a_form(shop: Shop, sandbox: Sandbox) -> None:
         ({"item_list][a][b": "1"}, "quickinvoice[item_list][a][b]"),
         ({"item_list": "Tea"}, "item_list"),
         ({"title][x": "1"}, "title"),
-        ({"colour": "red"}, "colour"),
         ({"tags][x": "red"}, "tags"),
         ({"tags": "red"}, "tags"),
         ({"files][0": "no file"}, "files"),
@@ -114,6 +113,12 @@ def test_a_part_that_does_not_fit_is_named(shop: Shop, errors: Errors, fields: R
 def test_a_part_of_something_else_is_named(shop: Shop, errors: Errors, name: str, named: str) -> None:
     """A part without the wrapper, with another one, or repeated, is refused by name."""
     assert list(errors(send(shop, (name, (None, "Lunch"))))) == [named]
+
+
+def test_an_unknown_part_in_the_wrapper_is_ignored(shop: Shop, strict_shop: Shop, errors: Errors) -> None:
+    """A form is read as JSON is."""
+    assert send(shop, colour="red").status_code == 201
+    assert list(errors(send(strict_shop, colour="red"))) == ["colour"]
 
 
 def test_a_text_is_no_file(shop: Shop, errors: Errors) -> None:
@@ -328,7 +333,7 @@ def test_large_files_leave_nothing_behind(open_shop: OpenShop) -> None:
     with Sandbox() as sandbox:
         shop = open_shop(sandbox.info)
         large = upload(0, b"x" * LARGEST_FILE)
-        answers = [send(shop, large), send(shop, large, colour="red"), send(shop, upload(0, b"x" * FORM_LIMIT))]
+        answers = [send(shop, large), send(shop, large, title=...), send(shop, upload(0, b"x" * FORM_LIMIT))]
     gc.collect()
     assert [answer.status_code for answer in answers] == [201, 422, 413]
     assert threading.active_count() == before

@@ -178,7 +178,7 @@ def test_a_partial_approval_pays_a_part_where_it_may(shop: Shop, bill: Make) -> 
 @pytest.mark.parametrize("page", ["quickinvoices", "paylinks"])
 def test_a_slow_issuer_charges_once(shop: Shop, sandbox: Sandbox, eventually: Eventually, page: str) -> None:
     """Of two equal payments at the same time, the second finds the invoice or paylink closed."""
-    made = shop.paylink("8.6") if page == "paylinks" else shop.invoice(item_list={"Tea": 8.6})
+    made = shop.paylink("8.06") if page == "paylinks" else shop.invoice(item_list={"Tea": 8.06})
     (record,) = made.json().values()
     answers = []
 
@@ -294,7 +294,7 @@ def test_a_transaction_is_of_the_same_location(shop: Shop, neighbour: Shop, bill
         for transaction_id, reason in ((foreign_id, invalid), ("unknown", invalid), (None, blank), ("", blank)):
             assert errors(move(shop, bill(), transaction_id)) == {"transaction_id": [reason]}
         more = shop.put("quickinvoice", f"{PATH}/{bill()}/{move.__name__}Transaction", {"title": "x"})
-        assert set(errors(more)) == {"transaction_id", "title"}
+        assert set(errors(more)) == {"transaction_id"}
 
 
 def test_a_void_takes_a_payment_back_and_a_refund_does_not(shop: Shop, sandbox: Sandbox, bill: Make) -> None:

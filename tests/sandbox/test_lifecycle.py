@@ -176,7 +176,12 @@ def fill(sandbox: Sandbox, shop: Shop) -> None:
     shop.post("productfile", "/v2/productfiles", storage)
     sandbox.ticket()
     shop.contact()
-    shop.vault()
+    vault = shop.vault().json()["accountvault"]
+    plan: Record = {"account_vault_id": vault["id"], "interval": 1, "interval_type": "m", "start_date": "2040-01-31"}
+    plan |= {"location_id": sandbox.location_id, "transaction_amount": "10.00"}
+    shop.post("recurring", "/v2/recurrings", plan)
+    shop.post("tag", "/v2/tags", {"location_id": sandbox.location_id, "title": "Tea"})
+    shop.post("note", "/v2/notes", {"resource": "Contact", "resource_id": sandbox.contact_id, "note": "Tea"})
     shop.paylink(email="ada@example.test")
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files={"file[file]": ("a.txt", b"hello")})
@@ -229,6 +234,20 @@ def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path: Path, ope
     with Sandbox(data=path) as sandbox:
         found = open_shop(sandbox.info).get(f"/v2/contacts/{contact['id']}").json()["contact"]
     assert found | {"_links": {}} == contact | {"_links": {}}
+
+
+def test_a_user_of_an_older_file_has_a_primary_location(tmp_path: Path, open_shop: OpenShop) -> None:
+    """Columns of users that older files lack are filled in when the file is opened."""
+    path = tmp_path / "sandbox.db"
+    with Sandbox(data=path):
+        pass
+    with closing(sqlite3.connect(path)) as records:
+        for column in ("primary_location_id", "user_type_id", "tz"):
+            records.execute(f"ALTER TABLE users DROP COLUMN {column}")
+        records.commit()
+    with Sandbox(data=path) as sandbox:
+        user = open_shop(sandbox.info).get("/v2/users/me").json()["user"]
+        assert (user["primary_location_id"], user["user_type_id"]) == (sandbox.info.location_id, 200)
 
 
 def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path: Path) -> None:

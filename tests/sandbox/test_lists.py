@@ -1,5 +1,7 @@
 """Lists: pages, order and filters, and the invalid queries that they refuse."""
 
+import csv
+from io import StringIO
 from itertools import chain
 from typing import Any
 
@@ -91,7 +93,7 @@ def test_a_page_holds_5000_at_most(shop: Shop) -> None:
         ({"transaction_amount": "2.00|4.00"}, ["t4", "t3", "t2"]),
         ({"transaction_amount": "2"}, ["t2"]),
         ({"transaction_amount": "2.00,3.00"}, ["t3", "t2"]),
-        ({"verbiage": "decl"}, ["t5"]),
+        ({"verbiage": "den"}, ["t5"]),
         ({"verbiage": "appr", "transaction_amount": "1.00"}, ["t1"]),
         ({"is_recurring": "true"}, []),
         ({"is_recurring": "0", "status_id": "301"}, ["t5"]),
@@ -214,3 +216,20 @@ def test_a_wrong_expand_is_noticed_before_anything_is_done(shop: Shop, sandbox: 
     refused = shop.post("transaction", "/v2/transactions", sale, expand="nothing")
     assert list(errors(refused)) == ["expand"]
     assert sandbox.ledger()["transactions"] == []
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_a_list_comes_as_a_file(shop: Shop, name: str, delimiter: str) -> None:
+    """Its first line has the names of the fields, and filters apply."""
+    shop.pay("1.00", description='Tea, "hot"', custom_data={"a": [1]}, transaction_api_id="t1")
+    shop.pay("2.00", transaction_api_id="t2")
+    response = shop.get("/v2/transactions", transaction_amount="1.00", _format=name)
+    assert response.headers["content-type"].startswith("text/")
+    (row,) = csv.DictReader(StringIO(response.text), delimiter=delimiter)
+    assert (row["transaction_api_id"], row["transaction_amount"], row["description"]) == ("t1", "1.00", 'Tea, "hot"')
+    assert row["custom_data"] == '{"a":[1]}'
+
+
+def test_an_unknown_file_format_is_refused(shop: Shop, errors: Errors) -> None:
+    """The formats are csv and tsv."""
+    assert list(errors(shop.get("/v2/transactions", _format="xlsx"))) == ["_format"]

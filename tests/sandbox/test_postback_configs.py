@@ -102,7 +102,6 @@ def test_four_resources_can_be_watched(shop: Shop, configure: Create, errors: Er
         ("basic_auth_username", "a:b"),
         ("basic_auth_password", 7),
         ("created_ts", 1),
-        ("postback", 1),
     ],
 )
 def test_invalid_values_are_named(configure: Create, errors: Errors, field: str, value: object) -> None:

@@ -66,9 +66,9 @@ def test_its_link_is_of_its_own_form(shop: Shop, invoice: Record) -> None:
 
 
 def test_what_is_left_out_has_its_default(shop: Shop, invoice: Record) -> None:
-    """Reminders are 3 days before, on and 7 days after the due date; cards use the location's account."""
+    """Reminders are 3 days before, on and 7 days after the due date; one payment is at most the amount due."""
     assert [invoice[f"notification_{when}_due_date"] for when in ("days_before", "on", "days_after")] == [3, 1, 7]
-    assert (invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]) == ("0.00", "9999999.99")
+    assert (invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]) == ("0.00", "21.00")
     products = invoice["cc_product_transaction_id"], invoice["ach_product_transaction_id"]
     assert products == (shop.info.cc_product_transaction_id, None)
 
@@ -223,9 +223,10 @@ def test_a_list_can_be_filtered(shop: Shop) -> None:
 
 
 def test_a_change_recomputes_the_sum(shop: Shop, invoice: Record) -> None:
-    """All other fields stay."""
+    """All other fields stay, except the largest single payment, which follows the sum."""
     changed = change(shop, invoice, item_list={"Tea": "3.5"}, title="Tea").json()["quickinvoice"]
     expected = {"item_list": {"Tea": "3.5"}, "title": "Tea", "amount_due": "3.50", "remaining_balance": "3.50"}
+    expected["single_payment_max_amount"] = "3.50"
     assert changed == invoice | expected | {"modified_ts": changed["modified_ts"]}
 
 

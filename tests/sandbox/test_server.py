@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 
 from gateway_async.sandbox.http.server import Listener
 
@@ -27,3 +28,26 @@ async def test_a_connection_just_accepted_is_closed_properly(way: str) -> None:
         except ConnectionResetError:
             said = b""
     assert said == b""
+
+
+@pytest.mark.asyncio
+async def test_a_cancelled_wait_closes_its_connection() -> None:
+    """`wait_until_idle` leaves no open connection when its timeout cancels it before the response."""
+    requested, disconnected = asyncio.Event(), asyncio.Event()
+
+    async def wait_for_disconnect(scope: Scope, receive: Receive, send: Send) -> None:
+        requested.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        disconnected.set()
+
+    listener = Listener(wait_for_disconnect, "127.0.0.1", 0)
+    await listener.bind()
+    await listener.open()
+    waiting = asyncio.create_task(listener.wait_until_idle())
+    try:
+        await asyncio.wait_for(requested.wait(), 10)
+        waiting.cancel()
+        await asyncio.wait_for(disconnected.wait(), 10)
+    finally:
+        await listener.close()

@@ -1,6 +1,7 @@
 """Simulated terminals: automatic actions, actions of people, and waiting calls."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -79,17 +80,20 @@ def test_trigger_amounts_end_with_their_text(shop: Shop, amount: str, text: str)
     assert (made["auth_amount"], made["last_four"]) == ("0.00", None)
 
 
-ENTRIES = {"7.10": "K visa", "7.12": "S visa", "7.14": "C visa", "7.21": "P visa"}
+NEVER_ZERO = "sale, authonly, authcomplete, authincrement, debit, credit, refund, tipadjust"
+ENTRIES = {"7.10": "K", "7.12": "S", "7.14": "C", "7.21": "P"}
 ENTRIES |= {"7.50": "K visa", "7.51": "K mc", "7.52": "K amex", "7.53": "K disc"}
 ENTRIES |= {"7.54": "S visa", "7.55": "S mc", "7.56": "S amex", "7.57": "S disc"}
 
 
 @pytest.mark.parametrize(("amount", "entry"), ENTRIES.items())
 def test_trigger_amounts_choose_card_and_entry(shop: Shop, amount: str, entry: str) -> None:
-    """Amounts choose keyed, swiped, chip or contactless, and the brand."""
+    """Amounts choose keyed, swiped, chip or contactless, and some of them the brand."""
     made = shop.at_terminal(amount).json()["routertransaction"]
-    assert (made["status_id"], f"{made['entry_mode_id']} {made['account_type']}") == (101, entry)
-    assert (made["emv_receipt_data"] is not None) == entry.startswith("C")
+    mode, _, brand = entry.partition(" ")
+    assert (made["status_id"], made["entry_mode_id"]) == (101, mode)
+    assert made["account_type"] in ([brand] if brand else ["visa", "mc", "amex", "disc"])
+    assert (made["emv_receipt_data"] is not None) == (mode in "CP")
 
 
 @pytest.mark.parametrize(("amount", "reason"), [("5.00", 1500), ("6.16", 1616), ("2.01", 1201)])
@@ -105,9 +109,7 @@ def test_the_issuers_triggers_work_at_terminals(shop: Shop, amount: str, reason:
         ({"terminal_id": "nowhere"}, {"terminal_id": ["Terminal not found"]}),
         ({"terminal_id": ...}, {"terminal_id": ["Terminal Id cannot be blank."]}),
         ({"payment_method": "ach"}, {"payment_method": ["Payment Method must be cc."]}),
-        ({"transaction_amount": "0.00"}, {"transaction_amount": ["Transaction Amount must be greater than 0.00."]}),
-        ({"account_number": "1"}, {"account_number": ["Account Number is not a known field."]}),
-        ({"tip_amount": "1.00"}, {"tip_amount": ["Tip Amount is not a known field."]}),
+        ({"transaction_amount": "0.00"}, {"transaction_amount": [f"Transaction Amount cannot be 0 for {NEVER_ZERO}."]}),
     ],
 )
 def test_a_terminal_call_is_checked_before_it_waits(
@@ -141,9 +143,9 @@ def test_a_terminal_call_has_optional_fields(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("field", ["title", "account_vault_api_id", "billing_address", "billing_zip", "contact_api_id"])
-def test_a_store_takes_five_fields(counter: Shop, errors: Errors, field: str) -> None:
-    """Any other field is refused before the terminal waits."""
-    assert list(errors(counter.store_at_terminal(**{field: "12345"}))) == [field]
+def test_a_store_takes_five_fields(strict_shop: Shop, errors: Errors, field: str) -> None:
+    """A strict gateway refuses any other field before the terminal waits."""
+    assert list(errors(strict_shop.store_at_terminal(**{field: "12345"}))) == [field]
 
 
 def test_a_terminal_of_another_location_is_not_found(shop: Shop, neighbour: Shop, errors: Errors) -> None:
@@ -332,20 +334,14 @@ def test_a_silent_terminal_waits_for_the_overall_time(
     assert sandbox.terminals()[0]["silent"] is silent
 
 
-def test_8_xx_waits_as_long_as_it_says(
-    shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor, eventually: Eventually
-) -> None:
-    """8.45 is approved after 45 seconds of the sandbox clock, with and without a terminal."""
+def test_8_xx_waits_as_long_as_it_says(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
+    """A terminal approves 8.45 after 45 seconds of the sandbox clock."""
     at_terminal = pool.submit(shop.at_terminal, "8.45")
     sandbox.wait_for_call()
-    keyed = pool.submit(shop.pay, "8.45")
-    eventually(lambda: len(sandbox._current.gateway.clock.timers) >= 4)  # midnight is one of them
     sandbox.advance(44)
     assert not at_terminal.done()
-    assert not keyed.done()
     sandbox.advance(1)
     assert at_terminal.result().json()["routertransaction"]["status_id"] == 101
-    assert keyed.result().json()["transaction"]["status_id"] == 101
 
 
 def test_an_action_needs_a_waiting_call(manual: Sandbox) -> None:
@@ -377,11 +373,15 @@ def test_many_calls_wait_at_once(manual: Sandbox, counter: Shop, eventually: Eve
 
     async def sell(terminal_id: str) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(manual.base_url).port)
-        writer.write(
-            counter.raw_post("/v2/routertransactions", {"routertransaction": sale | {"terminal_id": terminal_id}})
-        )
-        status = await reader.readline()
-        writer.close()
+        try:
+            writer.write(
+                counter.raw_post("/v2/routertransactions", {"routertransaction": sale | {"terminal_id": terminal_id}})
+            )
+            status = await reader.readline()
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
         return status
 
     def everywhere_waiting() -> bool:

@@ -70,7 +70,7 @@ def test_a_batch_carries_the_fields_of_the_contract(shop: Shop) -> None:
     sample = recorded("transactionbatch-list-response")[0]
     paid(shop)
     [batch] = batches(shop)
-    assert set(batch) == {*sample, "settlement_file_name", "_links"}
+    assert set(batch) == {*sample, "settlement_file_name", "status_message", "_links"}
     assert {name: type(batch[name]) for name in sample} == {name: type(value) for name, value in sample.items()}
     assert shop.get(f"/v2/transactionbatches/{batch['id']}").json() == {"transactionbatch": batch}
     assert batch["_links"]["self"]["href"].endswith(f"/v2/transactionbatches/{batch['id']}")
@@ -79,7 +79,7 @@ def test_a_batch_carries_the_fields_of_the_contract(shop: Shop) -> None:
 @pytest.mark.parametrize("action", ["sale", "force", "refund"])
 def test_what_has_money_to_settle_is_in_a_batch(shop: Shop, action: str) -> None:
     """Such payments are sales, forces and refunds, partial approvals, and sales at terminals."""
-    first, part = paid(shop, action=action), paid(shop, "2.01", action=action)
+    first, part = (paid(shop, amount, action=action, auth_code="123456") for amount in ("12.50", "2.01"))
     at_terminal = shop.at_terminal().json()["routertransaction"]
     assert {one["transaction_batch_id"] for one in (first, part, at_terminal)} == {batches(shop)[0]["id"]}
 

@@ -1,6 +1,8 @@
 """The real command, in a process of its own."""
 
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +49,33 @@ def run_python(*arguments: str, **environment: str) -> Ended:
 def run(*arguments: str, **environment: str) -> Ended:
     """Run `gateway-async` to its end."""
     return run_python(*COMMAND, *arguments, **environment)
+
+
+def run_on_terminal(*arguments: str, **environment: str) -> Ended:
+    """Run `gateway-async` to its end on a terminal; standard error goes there too. Colours are removed."""
+    leader, follower = pty.openpty()
+    options = {"TERM": "xterm", **environment}
+    with subprocess.Popen(  # noqa: S603  what runs is this project
+        [sys.executable, *COMMAND, *arguments],
+        env=_ENVIRONMENT | options,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        start_new_session=True,
+    ) as process:
+        os.close(follower)
+        shown = b"".join(iter(lambda: _read(leader), b""))
+        os.close(leader)
+    text = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")
+    return subprocess.CompletedProcess(process.args, process.wait(20), text, "")
+
+
+def _read(descriptor: int) -> bytes:
+    """Read from a terminal; its end is an error on Linux."""
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:
+        return b""
 
 
 def stop(process: Process, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:

@@ -28,12 +28,15 @@ async def clients() -> None:
         assert_type(gateway.base_url, str)
         assert_type(gateway.location_id, str | None)
     assert_type(AsyncGateway.from_env(timeout=5.0), AsyncGateway)
+    view = gateway.with_options(timeout=5, max_attempts=1, location_id="loc", check_limits=False)
+    assert_type(view, AsyncGateway)
+    gateway.with_options(timeout="5")  # type: ignore[arg-type]
+    gateway.with_options(max_connections=5)  # type: ignore[call-arg]
     assert_type(await gateway.aclose(), None)
     AsyncGateway("https://api.example.test", "dev", KEY)  # type: ignore[call-arg]
     AsyncGateway("https://api.example.test", developer_id="dev")  # type: ignore[call-arg]
     AsyncGateway("https://api.example.test", developer_id="dev", credentials="key")  # type: ignore[arg-type]
     ga.UserApiKey("user", "key", "cookies")  # type: ignore[arg-type]
-    assert_type(KEY.user_api_key, Secret)
 
 
 async def credentials() -> None:
@@ -47,6 +50,11 @@ async def credentials() -> None:
     AsyncGateway("https://a.test", developer_id="dev", credentials=ga.HashKey("user", "key"))
     AsyncGateway("https://a.test", developer_id="dev", credentials=ga.BearerToken("token"))
     AsyncGateway("https://a.test", developer_id="dev", credentials=ga.BearerToken(ask))
+    AsyncGateway("https://a.test", developer_id="dev", credentials=ga.UserApiKey("user", ask))
+    AsyncGateway("https://a.test", developer_id="dev", credentials=ga.HashKey("user", lambda: Secret("key")))
+    AsyncGateway("https://a.test", developer_id="dev", credentials=ga.PasswordLogin("ada", ask, "example"))
+    AsyncGateway("https://a.test", developer_id="dev", credentials=ga.AccessToken(lambda: "token"))
+    ga.UserApiKey("user", lambda: 5)  # type: ignore[arg-type, return-value]
     ga.PasswordLogin("ada", "word")  # type: ignore[call-arg]
     ga.AccessToken("token", "basic")  # type: ignore[arg-type]
     ga.HashKey("user", "key", "basic")  # type: ignore[arg-type]
@@ -84,6 +92,9 @@ async def account_vaults(gateway: AsyncGateway) -> None:
     assert_type(
         gateway.account_vaults.list({"title": "x"}, sort="-created_ts", page_size=10), ga.Pages[ga.AccountVault]
     )
+    pages = gateway.account_vaults.list(extra_filters={"new_field": 1})
+    assert_type(await pages.to_list(), list[ga.AccountVault])
+    assert_type(await pages.to_list(limit=5), list[ga.AccountVault])
     assert_type(await gateway.account_vaults.update("id", ga.AccountVaultUpdate(title=None)), ga.AccountVault)
     assert_type(await gateway.account_vaults.delete(ga.ApiId("mine")), None)
     assert_type(await gateway.account_vaults.bin_info("id"), ga.BinInfo)
@@ -110,6 +121,24 @@ async def contacts(gateway: AsyncGateway) -> None:
     ga.ContactCreate(last_name="Smith", nickname="Jo")  # type: ignore[call-arg]
 
 
+async def untyped(gateway: AsyncGateway) -> None:
+    """Resources without models, and single requests."""
+    plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
+    assert_type(plans, ga.UntypedResource)
+    assert_type(await plans.create({"title": "Tea"}), ga.UntypedRecord)
+    assert_type(await plans.get(ga.ApiId("mine")), ga.UntypedRecord)
+    assert_type(plans.list({"title": "Tea"}), ga.Pages[ga.UntypedRecord])
+    assert_type(await plans.update("id", {"title": None}), ga.UntypedRecord)
+    assert_type(await plans.delete("id"), None)
+    assert_type(await plans.action("id", "activate"), ga.UntypedRecord | None)
+    assert_type((await plans.get("id"))["title"], Any)
+    assert_type(await gateway.request("GET", "/v2/plans"), ga.Reply)
+    assert_type((await gateway.request("POST", "/v2/search", body={"q": "Tea"}, kind="read")).json(), Any)
+    await gateway.request("get", "/v2/plans")  # type: ignore[arg-type]
+    await gateway.request("GET", "/v2/plans", kind="maybe")  # type: ignore[arg-type]
+    gateway.resource("plans")  # type: ignore[call-arg]
+
+
 async def transactions(gateway: AsyncGateway) -> None:
     """Every verb of transactions."""
     sale = ga.TransactionCreate(action="sale", transaction_amount=Decimal("12.50"), account_vault_id="v1")
@@ -121,6 +150,13 @@ async def transactions(gateway: AsyncGateway) -> None:
     assert_type(await gateway.transactions.increment("id", Decimal("15.00")), ga.Transaction)
     assert_type(await gateway.transactions.complete("id"), ga.Transaction)
     assert_type(await gateway.transactions.complete("id", "12.50"), ga.Transaction)
+    assert_type(await gateway.transactions.refund("id"), ga.Transaction)
+    assert_type(await gateway.transactions.refund(ga.ApiId("mine"), 5, transaction_api_id="back"), ga.Transaction)
+    assert_type(await gateway.transactions.tip_adjust("id", Decimal("2.00"), "14.50"), ga.Transaction)
+    assert_type(await gateway.transactions.edit("id", description="Tea", contact_id=None), ga.Transaction)
+    await gateway.transactions.refund("id", 5.0)  # type: ignore[arg-type]
+    await gateway.transactions.tip_adjust("id")  # type: ignore[call-arg]
+    assert_type(await gateway.transactions.bin_info("id"), ga.BinInfo)
     ga.TransactionCreate(
         action=ga.TransactionAction("charge"), payment_method=ga.PaymentMethod("cash"), account_vault_id="v1"
     )
@@ -188,6 +224,48 @@ async def paylinks(gateway: AsyncGateway) -> None:
     assert_type(gateway.paylinks.payment_url("id"), str)
     ga.PaylinkCreate()  # type: ignore[call-arg]
     ga.PaylinkCreate(amount_due=12.5)  # type: ignore[arg-type]
+
+
+async def recurrings(gateway: AsyncGateway) -> None:
+    """Every verb of recurrings."""
+    new = ga.RecurringCreate(
+        transaction_amount="10.00", interval=1, interval_type="m", start_date=date(2030, 1, 31), account_vault_id="v"
+    )
+    plan = await gateway.recurrings.create(new)
+    assert_type(plan, ga.Recurring)
+    assert_type(plan.next_run_date, date | None)
+    assert_type(plan.status, ga.RecurringStatus | None)
+    assert_type(plan.recurring_type_id, ga.RecurringType | None)
+    assert_type(plan.interval_type, ga.IntervalType | None)
+    assert_type(plan.transaction_amount, Decimal | None)
+    assert_type(await gateway.recurrings.get("id"), ga.Recurring)
+    assert_type(gateway.recurrings.list(), ga.Pages[ga.Recurring])
+    assert_type(await gateway.recurrings.update("id", ga.RecurringUpdate(end_date=None)), ga.Recurring)
+    assert_type(await gateway.recurrings.skip("id", 2), ga.Recurring)
+    assert_type(await gateway.recurrings.defer("id", 2), ga.Recurring)
+    assert_type(await gateway.recurrings.hold("id"), ga.Recurring)
+    assert_type(await gateway.recurrings.activate("id"), ga.Recurring)
+    assert_type(await gateway.recurrings.delete("id"), None)
+    ga.RecurringCreate(transaction_amount="10.00", interval=1, interval_type="m")  # type: ignore[call-arg]
+    ga.RecurringUpdate(transaction_amount="10.00")  # type: ignore[call-arg]
+
+
+async def tags_and_notes(gateway: AsyncGateway) -> None:
+    """Every verb of tags and of notes."""
+    assert_type(await gateway.tags.create(ga.TagCreate(title="Rent")), ga.Tag)
+    assert_type(await gateway.tags.get("id"), ga.Tag)
+    assert_type(gateway.tags.list(), ga.Pages[ga.Tag])
+    assert_type(await gateway.tags.update("id", ga.TagUpdate(title="Lease")), ga.Tag)
+    assert_type(await gateway.tags.delete("id"), None)
+    note = await gateway.notes.create(ga.NoteCreate(resource="Contact", resource_id="c"))
+    assert_type(note, ga.Note)
+    assert_type(note.resource, ga.NoteResource | None)
+    assert_type(await gateway.notes.get("id"), ga.Note)
+    assert_type(gateway.notes.list(), ga.Pages[ga.Note])
+    assert_type(await gateway.notes.update("id", ga.NoteUpdate(note=None)), ga.Note)
+    assert_type(await gateway.notes.delete("id"), None)
+    ga.NoteCreate(resource="Contact")  # type: ignore[call-arg]
+    ga.TagCreate()  # type: ignore[call-arg]
 
 
 async def transaction_batches(gateway: AsyncGateway) -> None:

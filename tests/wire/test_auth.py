@@ -6,7 +6,7 @@ import hmac
 
 import pytest
 
-from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, sign_without_credentials
+from gateway_async._wire.auth import Signature, check_supported, sign, sign_without_credentials
 from gateway_async._wire.call import Call, HttpRequest
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, PasswordLogin, UserApiKey
 from gateway_async.errors import InvalidRequestError
@@ -19,7 +19,7 @@ HASHED = (("user-id", "user-1"), ("timestamp", "1700000000"), ("hash-key", DIGES
 Pairs = tuple[tuple[str, str], ...]
 KEY = (DEVELOPER, ("user-id", "user-1"), ("user-api-key", "key-1"))
 BASIC = f"Basic {base64.b64encode(b'user-1:key:1').decode()}"
-SIGNED: list[tuple[SigningCredentials, Pairs, Pairs]] = [
+SIGNED: list[tuple[Credentials, Pairs, Pairs]] = [
     #                                              headers, parameters
     (UserApiKey("user-1", "key-1"), KEY, ()),
     (UserApiKey("user-1", "key:1", "basic"), (DEVELOPER, ("authorization", BASIC)), ()),
@@ -34,7 +34,7 @@ NAMES = [f"{type(proof).__name__}-{getattr(proof, 'send_in', 'headers')}" for pr
 
 
 @pytest.mark.parametrize(("proof", "headers", "params"), SIGNED, ids=NAMES)
-def test_a_signature(proof: SigningCredentials, headers: Pairs, params: Pairs) -> None:
+def test_a_signature(proof: Credentials, headers: Pairs, params: Pairs) -> None:
     """All of it are headers, or all of it parameters; it names its secrets, and shows none in its repr."""
     signature = sign(proof, "dev-1", NOW)
     assert (signature.headers, signature.params) == (headers, params)

@@ -217,3 +217,13 @@ def test_of_two_equal_rows_none_is_chosen() -> None:
     both = transactions(a_row(), a_row(location_id="other"))
     with pytest.raises(FieldError, match="2 rows"):
         find_row(both, "transactions", {"transaction_api_id": "mine"})
+
+
+def test_a_list_under_the_singular_name() -> None:
+    """Some lists have the name of one record; an object of that name is refused."""
+    body = b'{"contact": [{"id": "c"}], "meta": {"pagination": {"pageCount": 1}}}'
+    page = read_raw_page(decode_page(body, "contacts", "contact"), "contacts", 1, Contact)
+    assert ([record.id for part in page.slices() for record in part], page.page_count) == (["c"], 1)
+    for wrong in (body, b'{"contact": {"id": "c"}}'):
+        with pytest.raises(FieldError):
+            read_raw_page(decode_page(wrong, "contacts", "contact" * (wrong != body)), "contacts", 1, Contact)

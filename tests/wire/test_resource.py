@@ -677,3 +677,30 @@ def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
     done = {"id": "t1", "status_id": 101, "tip_amount": "2.00", "transaction_amount": "12.50"}
     for record in (done, {"id": "t1", "status_id": 102}):
         assert isinstance(again.read({wrapper: record}), type(lookup.read({wrapper: record})))
+
+
+ELSEWHERE = TransactionCreate(
+    action="sale", transaction_amount="12.50", account_vault_id="v1", location_api_id="shop-2"
+)
+
+
+def test_a_location_by_its_integrator_id_replaces_the_clients() -> None:
+    """The client's own location is neither sent nor searched: the payment may be in another one."""
+    call = SALE.create(ELSEWHERE, SCOPE)
+    sent = body(call)["transaction"]
+    assert (sent["location_api_id"], "location_id" in sent) == ("shop-2", False)
+    lookup = lookup_of_lost(call)
+    assert lookup.request.path == "/v2/transactions"
+    assert "location_id" not in dict(lookup.request.params)
+    assert call.read({"transaction": {"id": "t1", "location_id": "other"}}).location_id == "other"
+
+
+def test_a_capture_may_lose_its_surcharge() -> None:
+    """The gateway drops the surcharge of a debit card, so that less is captured than was sent."""
+    capture = TransactionUpdate(action="authcomplete", transaction_amount="66.80", surcharge_amount="1.80")
+    call = SALE.update_with_action("t1", capture, SCOPE)
+    captured = {"id": "t1", "status_id": 101, "transaction_amount": "65.00"}
+    assert call.read({"transaction": captured}).transaction_amount == 65
+    assert mismatch(call, {"transaction": captured | {"transaction_amount": "60.00"}})
+    raised = TransactionUpdate(action="authincrement", transaction_amount="66.80", surcharge_amount="1.80")
+    assert mismatch(SALE.update_with_action("t1", raised, SCOPE), {"transaction": captured})

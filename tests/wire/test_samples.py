@@ -70,12 +70,12 @@ MONEY = {
     *("transaction_amount", "auth_amount", "subtotal_amount", "tax", "tip_amount", "room_rate", "contact_balance"),
     *("amount_due", "remaining_balance", "single_payment_min_amount", "single_payment_max_amount"),
 }
-TIMES = {"created_ts", "modified_ts", "batch_close_ts"}
+TIMES = {"created_ts", "modified_ts", "batch_close_ts", "timestamp"}
 FLAGS = {
     *("has_recurring", "active", "email_trx_receipt", "notification_email_sent"),
     *("is_recurring", "is_accountvault", "terms_agree", "is_company", "advance_deposit", "no_show"),
     *("allow_partial_pay", "allow_overpayment", "notification_on_due_date", "attach_files_to_email", "is_active"),
-    *("is_open", "on_create", "on_update", "on_delete"),
+    *("is_open", "on_create", "on_update", "on_delete", "bill_payment", "is_surcharge"),
 }
 NUMBERS = {
     *("status_id", "type_id", "reason_code_id", "trx_source_id", "expiring_in_months", "header_message_type"),
@@ -106,7 +106,7 @@ def expected(name: str, value: Any) -> Any:
         (value is False and name not in FLAGS, lambda: None),
         (name == "void_date", lambda: datetime.strptime(f"{value}Z", "%Y-%m-%d %H:%M:%S%z")),
         (name.endswith("_date") and name not in FLAGS | NUMBERS | {"exp_date"}, lambda: date.fromisoformat(value)),
-        (name in TIMES, lambda: datetime(1970, 1, 1, tzinfo=UTC).fromtimestamp(value, UTC)),
+        (name in TIMES, lambda: datetime(1970, 1, 1, tzinfo=UTC).fromtimestamp(int(value), UTC)),
         (name in MONEY, lambda: Decimal(str(value))),
         (name in FLAGS, lambda: {"1": True, "0": False, "True": True, "False": False}[str(value)]),
         (name in NUMBERS, lambda: int(value)),
@@ -116,6 +116,10 @@ def expected(name: str, value: Any) -> Any:
         (isinstance(value, str), lambda: value),
     ]
     return next(reading() for applies, reading in readings if applies)
+
+
+ALIASES = {"active": "is_active", "auth": "auth_code"}
+"""The other name of a field, which is read where the field itself is missing."""
 
 
 def check(record: Record, data: dict[str, Any]) -> None:
@@ -129,7 +133,7 @@ def check(record: Record, data: dict[str, Any]) -> None:
             continue
         assert (name, value) == (name, expected(name, data[name]))
         assert isinstance(value, bool) == (name in FLAGS and value is not None)
-    missing = fields - set(data) - ({"is_active"} if "active" in data else set())
+    missing = fields - set(data) - {ALIASES[name] for name in ALIASES.keys() & data.keys()}
     assert {name: getattr(record, name) for name in missing} == dict.fromkeys(missing)
     assert dict(record.extra) == {name: value for name, value in data.items() if name not in fields}
 
@@ -173,11 +177,12 @@ def test_what_the_recorded_answers_mean() -> None:
     assert (void.voided, void.approved, void.transaction_amount, void.auth_amount) == (True, False, 0, 1)
     assert void.void_date == datetime(2025, 11, 18, 14, 11, 36, tzinfo=UTC)
     assert (void.custom_data, void.additional_amounts) == ({"test": "sdk_test"}, ())
-    assert void.extra["recurring_flag"] == "no"
+    assert (void.recurring_flag, void.external_recurring_flag, void.bill_payment) == ("no", "no", False)
     routed = answered(ROUTER_TRANSACTION.get("222222222222222222222222", SCOPE), "routertransaction-create-response")
     assert (routed.approved, routed.transaction_amount, routed.entry_mode_id) == (True, 1, "C")
     assert routed.emv_receipt_data["APPLAB"] == "US Maestro"
-    assert routed.extra["auth"] == "812823"
+    assert (routed.auth, routed.auth_code, routed.item, routed.folio_num) == ("812823", "812823", "10", "433659378839")
+    assert routed.timestamp == datetime(2015, 1, 22, 18, 24, 56, tzinfo=UTC)
     vault = answered(ROUTER_ACCOUNT_VAULT.get("{accountvault_id}", SCOPE), "routeraccountvault-create-response")
     assert (vault.active, vault.title, vault.account_type) == (True, "", "visa")
     old = answered(TRANSACTION.page(1, ()), "transaction-list-response").records[0]

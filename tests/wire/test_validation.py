@@ -63,7 +63,7 @@ VALID: dict[type[Request], dict[str, Any]] = {
         "account_number": CARD,
         "exp_date": "0930",
     },
-    TransactionUpdate: {"action": "edit"},
+    TransactionUpdate: {"action": "authcomplete"},
     RouterTransactionCreate: {
         "location_id": "loc",
         "action": "sale",
@@ -326,10 +326,11 @@ def test_what_is_no_amount(amount: Any, problem: str) -> None:
     assert found(TransactionCreate, transaction_amount=amount) == [f"transaction_amount: {problem}"]
 
 
+AMOUNTS = ("transaction_amount", "tax", "tip_amount", "subtotal_amount", "surcharge_amount")
 MONEY = [
-    *[(TransactionCreate, name) for name in ("transaction_amount", "tax", "tip_amount", "subtotal_amount")],
-    *[(TransactionUpdate, name) for name in ("transaction_amount", "tax", "tip_amount", "subtotal_amount")],
-    *[(RouterTransactionCreate, name) for name in ("transaction_amount", "tax")],
+    *[(TransactionCreate, name) for name in AMOUNTS],
+    *[(TransactionUpdate, name) for name in AMOUNTS],
+    *[(RouterTransactionCreate, name) for name in ("transaction_amount", "tax", "room_rate")],
     (TransactionCreate, "room_rate"),
     (TransactionUpdate, "room_rate"),
     (ContactCreate, "contact_balance"),
@@ -428,13 +429,13 @@ def test_none_clears_a_field_of_an_update() -> None:
 
 
 SOURCES = "account_number, account_vault_id, account_vault_api_id, previous_transaction_id, "
-SOURCES += "previous_transaction_api_id, track_data, ticket"
+SOURCES += "previous_transaction_api_id, track_data, e_track_data, ticket"
 
 
 def test_a_transaction_has_one_source() -> None:
     """Exactly one field says whose account it is."""
     for source in SOURCES.split(", ")[1:]:
-        assert found_with(TransactionCreate, source, "x", without=("account_number", "exp_date")) == []
+        assert found_with(TransactionCreate, source, "0a", without=("account_number", "exp_date")) == []
     assert found(TransactionCreate, account_vault_id="v") == [
         f"account_number, account_vault_id: exactly one of {SOURCES} is needed"
     ]
@@ -519,6 +520,7 @@ SOURCES_OF_VAULTS: list[tuple[type[Request], str, str]] = [
 LICENSED = (CardVaultCreate, AccountVaultUpdate, TransactionCreate)
 WITH_CONTACT = (*LICENSED, RouterTransactionCreate, QuickInvoiceCreate)
 MOVING = ("sale", "authonly", "force", "debit", "credit")
+MOVES = ("move_account_vault", "move_account_vault_transactions")
 CHANGED_AMOUNTS = {
     "authincrement": "transaction_amount",
     "partialreversal": "transaction_amount",
@@ -537,13 +539,26 @@ RULES: list[tuple[type[Request], dict[str, Any], str]] = [
     *[(kind, {"dl_number": "D1"}, "dl_state: must be given together with dl_number") for kind in LICENSED],
     *[(kind, {"dl_state": "MI"}, "dl_number: must be given together with dl_state") for kind in LICENSED],
     *[
-        (TransactionCreate, {"action": action, "without": ("transaction_amount",)},
+        (TransactionCreate, {"action": action, "auth_code": "123456", "without": ("transaction_amount",)},
          f"transaction_amount: is required when action is {action}")
         for action in MOVING
     ],
     *[
         (TransactionUpdate, {"action": action}, f"{field}: is required when action is {action}")
         for action, field in CHANGED_AMOUNTS.items()
+    ],
+    (TransactionCreate, {"action": "force"}, "auth_code: is required when action is force"),
+    (TransactionCreate, {"location_api_id": "mine"}, "location_id, location_api_id: only one of them may be given"),
+    (TransactionUpdate, {"action": "edit", "transaction_amount": "1.00"},
+     "transaction_amount: must not be given when action is edit"),
+    *[
+        (TransactionUpdate, {"action": "edit", name: True}, f"contact_id: is required when {name} is True")
+        for name in MOVES
+    ],
+    *[
+        (TransactionUpdate, {"action": "void", "contact_id": "c", name: True},
+         f"{name}: must not be given when action is void")
+        for name in MOVES
     ],
     (TransactionCreate, {"without": ("exp_date",)}, "exp_date: is required when payment_method is cc"),
     (QuickInvoiceCreate, {"send_text_to_pay": True}, "cell_phone: is required when send_text_to_pay is True"),
@@ -664,4 +679,46 @@ def test_every_problem_at_once() -> None:
         "contact_id, contact_api_id: only one of them may be given",
         "dl_state: must be given together with dl_number",
         "extra.rate: must not be a float; use a Decimal or a str",
+    ]
+
+
+# --- amounts with types, tags, encrypted swipes
+
+AMOUNTS_FOUND: list[tuple[Any, list[str]]] = [
+    ([{"type": "4S", "amount": "12.50"}, {"type": "4U", "amount": Decimal("999999999.99")}], []),
+    ([{"type": "4S", "amount": 12.5}], ["[0].amount: must be a Decimal, an int or a str, not float"]),
+    ([{"type": "4S"}], ["[0].amount: is not an amount"]),
+    ([{"type": "healthcare", "amount": 1}], ["[0].type: must have 2 characters"]),
+    (
+        [{"type": "4S", "amount": "1000000000.00"}],
+        ["[0].amount: must have at most 12 characters with its two decimals, has 13"],
+    ),
+    (["4S"], ["[0]: must be a mapping of type and amount, not str"]),
+    ("4S", [": must be a sequence of texts, not str"]),
+]
+
+
+@pytest.mark.parametrize(("amounts", "said"), AMOUNTS_FOUND)
+def test_additional_amounts(amounts: Any, said: list[str]) -> None:
+    """Each amount is money of at most twelve characters, with a type of two; its position is named."""
+    problems = found(TransactionCreate, additional_amounts=amounts)
+    assert list(problems) == [f"additional_amounts{line}" for line in said]
+
+
+@pytest.mark.parametrize("tags", ["vip", ["vip", "new"], ("vip",)])
+def test_tags_are_one_title_or_several(tags: Any) -> None:
+    """Both are sent as they are."""
+    assert found(TransactionCreate, tags=tags) == []
+    assert found(TransactionUpdate, tags=tags) == []
+    assert found(TransactionCreate, tags=b"vip") == ["tags: must be a sequence of texts or text, not bytes"]
+    assert found(TransactionCreate, tags=[5]) == ["tags[0]: must be text"]
+
+
+def test_a_check_names_its_account_twice() -> None:
+    """The number on a check comes with the line that a reader read; no other two sources go together."""
+    check: dict[str, Any] = {"payment_method": "ach", "ach_sec_code": "C21", "account_type": "checking"}
+    check |= {"account_holder_name": "Jo", "routing": "072000326", "track_data": "line"}
+    assert found(TransactionCreate, without=("exp_date",), **check) == []
+    assert found(TransactionCreate, without=("exp_date",), ticket="t", **check) == [
+        f"account_number, track_data, ticket: exactly one of {SOURCES} is needed"
     ]

@@ -1,0 +1,160 @@
+"""`gateway-async check`: what it finds out about a gateway, and how it ends."""
+
+import json
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import trustme
+
+from gateway_async import Intent
+from gateway_async._wire.postback import postback_of
+from gateway_async.cli import probe as probing
+from gateway_async.ledger._sqlite_store import LedgerFile
+from gateway_async.postbacks import SqliteInbox
+from gateway_async.sandbox import Sandbox
+from tests.support.processes import Ended, run, run_on_terminal
+
+FACTS: dict[str, Any] = {
+    "call": "POST /v2/transactions",
+    "resource": "transactions",
+    "api_id": "order-17",
+    "location_id": None,
+    "terminal_id": None,
+    "sent": {},
+    "outcome_query": None,
+}
+
+
+def states(ended: Ended) -> dict[str, str]:
+    """Return the state of each check that `--json` printed."""
+    return {found["check"]: found["state"] for found in map(json.loads, ended.stdout.splitlines())}
+
+
+@contextmanager
+def serve_http(certificate: trustme.LeafCert | None = None) -> Iterator[str]:
+    """Serve a gateway that refuses everything, without a `Date` header, and yield its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response_only(401)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            certificate.configure_cert(context)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_all_is_well(environment: dict[str, str]) -> None:
+    """Each check is a line: for programs JSON, in a pipe tabs; status 0."""
+    ended = run("check", "--json", **environment)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert {name: states(ended)[name] for name in ("gateway", "tls", "clock", "credentials")} == {
+        "gateway": "ok",
+        "tls": "skipped",
+        "clock": "ok",
+        "credentials": "ok",
+    }
+    piped = [line.split("\t")[:2] for line in run("check", **environment).stdout.splitlines()]
+    assert piped == [list(pair) for pair in states(ended).items()]
+    shown = run_on_terminal("check", **environment)
+    assert [line.split()[:2] for line in shown.stdout.splitlines()] == piped
+
+
+def test_clock_difference(sandbox: Sandbox, environment: dict[str, str]) -> None:
+    """A clock that is wrong by minutes needs attention: status 3."""
+    sandbox.set_clock(time.time() + 600)
+    ended = run("check", "--json", **environment)
+    assert (ended.returncode, states(ended)["clock"]) == (3, "attention")
+    assert "behind the gateway" in ended.stdout
+
+
+WRONG = {
+    "GATEWAY_USER_API_KEY": ("nonsense", "credentials", "the credentials were not accepted (401)"),
+    "GATEWAY_BASE_URL": ("http://127.0.0.1:1", "gateway", "Connection refused"),
+}
+
+
+@pytest.mark.parametrize("variable", WRONG)
+def test_what_fails_is_named(environment: dict[str, str], variable: str) -> None:
+    """The check that fails says why, and the status is 1."""
+    value, check, reason = WRONG[variable]
+    ended = run("check", "--json", **{**environment, variable: value})
+    assert (ended.returncode, states(ended)[check]) == (1, "failed")
+    assert reason in ended.stdout
+    assert "nonsense" not in ended.stdout
+
+
+def test_location_and_terminals(environment: dict[str, str]) -> None:
+    """The location is read and its terminals are counted; an unknown location fails."""
+    found = states(run("check", "--json", **environment))
+    assert (found["location"], found["terminals"]) == ("ok", "ok")
+    ended = run("check", "--json", **{**environment, "GATEWAY_LOCATION_ID": "11e92008f72039289e394e29"})
+    assert (ended.returncode, states(ended)["location"]) == (1, "failed")
+
+
+def test_missing_variables() -> None:
+    """Every missing variable is a line, and the status is 2."""
+    ended = run("check", "--json")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.count("is not set in the environment") == 4
+
+
+def test_certificate_that_is_not_trusted(environment: dict[str, str]) -> None:
+    """A certificate of an unknown authority is reported as a failure of TLS."""
+    with serve_http(trustme.CA().issue_cert("127.0.0.1")) as url:
+        ended = run("check", "--json", **{**environment, "GATEWAY_BASE_URL": url})
+    assert (ended.returncode, states(ended)) == (1, {"tls": "failed"})
+    assert "the certificate is not trusted" in ended.stdout
+
+
+def test_certificate_that_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The version of TLS and the days until the certificate expires are found."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setattr("certifi.where", lambda: str(tmp_path / "authority.pem"))
+    certificate = authority.issue_cert("127.0.0.1", not_after=datetime.now(UTC) + timedelta(days=10, hours=1))
+    with serve_http(certificate) as url:
+        found = probing.probe(url)
+    assert (found.tls, int(found.certificate_days), found.clock_difference) == ("TLSv1.3", 10, None)
+
+
+def test_ledger_and_inbox(environment: dict[str, str], tmp_path: Path) -> None:
+    """Open calls and dead postbacks need attention; a file that does not exist fails, and is not made."""
+    now = datetime.now(UTC)
+    with closing(LedgerFile(tmp_path / "payments.db")) as ledger:
+        ledger.write([Intent(id="1", sent_at=now, conclusive_at=now, **FACTS)], [])
+    anyio.run(_fill, SqliteInbox(tmp_path / "inbox.db"))
+    files = ("--ledger", str(tmp_path / "payments.db"), "--inbox", str(tmp_path / "inbox.db"))
+    ended = run("check", "--json", *files, **environment)
+    assert (ended.returncode, states(ended)["ledger"], states(ended)["inbox"]) == (3, "attention", "attention")
+    none = str(tmp_path / "none.db")
+    ended = run("check", "--json", "--ledger", none, "--inbox", none, **environment)
+    assert (ended.returncode, states(ended)["ledger"], states(ended)["inbox"]) == (1, "failed", "failed")
+    assert not Path(none).exists()
+
+
+async def _fill(inbox: SqliteInbox) -> None:
+    await inbox.store(postback_of("UPDATE", "transaction", {"id": "t1", "modified_ts": 1}))
+    (claimed,) = await inbox.claim(1, 60)
+    await inbox.fail(claimed, "ValueError", None)
+    await inbox.aclose()

@@ -1,0 +1,251 @@
+"""`gateway-async listen --forward-to` and `gateway-async trigger`, on real sockets."""
+
+import base64
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+from urllib.parse import urlencode
+
+import attrs
+import httpx
+import pytest
+
+from gateway_async import AsyncGateway, ContactCreate
+from gateway_async.cli.forward import Target
+from gateway_async.cli.sandbox_events import EVENTS
+from gateway_async.sandbox import Sandbox
+from tests.support.processes import Process, Start, run, stop
+
+POSTBACK = {
+    "type": "UPDATE",
+    "resource": "contact",
+    "number_of_attempts": "1",
+    "data": '{"id": "c1", "last_name": "Ada"}',
+}
+
+
+@attrs.frozen
+class Received:
+    """A request that arrived at a program."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@attrs.frozen
+class Program:
+    """A user's program, which answers with the given statuses, one after the other, and then with 204."""
+
+    url: str
+    received: "SimpleQueue[Received]"
+
+
+@contextmanager
+def serve_program(*statuses: int) -> Iterator[Program]:
+    """Serve a program on a free port."""
+    received: SimpleQueue[Received] = SimpleQueue()
+    answers = iter(statuses)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            received.put(Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            self.send_response(next(answers, 204))
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield Program(f"http://127.0.0.1:{server.server_address[1]}/hooks?key=planted", received)
+        server.shutdown()
+        thread.join()
+
+
+Listen = Callable[..., tuple[Process, str]]
+
+
+def events(process: Process) -> Iterator[dict[str, Any]]:
+    """The objects that `--json` prints."""
+    assert process.stdout
+    return (json.loads(line) for line in process.stdout)
+
+
+@pytest.fixture
+def listen(start: Start) -> Listen:
+    """Start `gateway-async listen --json`, and read where it listens."""
+
+    def listen(*options: str, **environment: str) -> tuple[Process, str]:
+        process = start("listen", "--json", "--port", "0", *options, **environment)
+        return process, next(events(process))["url"]
+
+    return listen
+
+
+def test_postbacks_are_forwarded_unchanged(listen: Listen) -> None:
+    """Body, content type and credentials arrive as they came; the status of the program is shown."""
+    with serve_program() as program:
+        process, url = listen("--forward-to", program.url, "--username", "shop", "--password", "secret")
+        body = urlencode(POSTBACK).encode()
+        headers = {"content-type": "application/x-www-form-urlencoded", "x-trace": "7"}
+        assert (
+            httpx.post(url, content=body, headers=headers, auth=("shop", "secret"), trust_env=False).status_code == 204
+        )
+        received = program.received.get(timeout=20)
+        assert (received.path, received.body) == ("/hooks?key=planted", body)
+        expected = {**headers, "authorization": f"Basic {base64.b64encode(b'shop:secret').decode()}"}
+        assert {name: received.headers[name] for name in expected} == expected
+        assert received.headers["host"] in program.url
+        _, forwarded = (next(events(process)) for _ in range(2))
+        shown = {name: forwarded[name] for name in ("event", "resource", "id", "status", "attempt", "error", "url")}
+        url = program.url.partition("?")[0]
+        assert shown == {
+            "event": "forwarded",
+            "resource": "contact",
+            "id": "c1",
+            "status": 204,
+            "attempt": 1,
+            "error": None,
+            "url": url,
+        }
+        assert stop(process) == (0, "", "")
+
+
+def test_failures_are_retried(listen: Listen) -> None:
+    """Another status than 2xx is shown, and the postback is sent again."""
+    with serve_program(500, 404) as program:
+        process, url = listen("--forward-to", program.url)
+        assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 204
+        printed = events(process)
+        results = [next(printed) for _ in range(4)][1:]
+        assert [(each["event"], each["status"], each["attempt"]) for each in results] == [
+            ("not_forwarded", 500, 1),
+            ("not_forwarded", 404, 2),
+            ("forwarded", 204, 3),
+        ]
+        assert len({program.received.get(timeout=20).body for _ in range(3)}) == 1
+        assert stop(process) == (0, "", "")
+
+
+def test_a_program_that_is_not_there(listen: Listen) -> None:
+    """The sender gets its acknowledgement; the attempts end, and the last one is followed by none."""
+    process, url = listen("--forward-to", "http://127.0.0.1:1/", "--forward-attempts", "2")
+    assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 204
+    printed = events(process)
+    first, last = [next(printed) for _ in range(3)][1:]
+    assert (first["error"], first["again_in"] is None) == ("cannot connect", False)
+    assert (last["attempt"], last["again_in"]) == (2, None)
+    assert stop(process) == (0, "", "")
+
+
+def test_what_is_not_forwarded_at_the_end(listen: Listen) -> None:
+    """The number is on standard error."""
+    process, url = listen("--forward-to", "http://127.0.0.1:1/", "--forward-attempts", "9")
+    assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 204
+    printed = events(process)
+    assert [next(printed)["event"] for _ in range(2)] == ["postback", "not_forwarded"]
+    status, _, errors = stop(process, signal.SIGINT)
+    assert (status, errors) == (0, "gateway-async: 1 postbacks were not forwarded\n")
+
+
+def test_rejected_requests_are_not_forwarded(listen: Listen) -> None:
+    """Only what has the right credentials and is a postback goes on."""
+    with serve_program() as program:
+        process, url = listen("--forward-to", program.url, "--username", "shop", "--password", "secret")
+        assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 401
+        assert httpx.post(url, data=POSTBACK, auth=("shop", "secret"), trust_env=False).status_code == 204
+        printed = events(process)
+        assert [next(printed)["event"] for _ in range(3)] == ["refused", "postback", "forwarded"]
+        program.received.get(timeout=20)
+        assert program.received.empty()
+        assert stop(process) == (0, "", "")
+
+
+def test_credentials_of_the_target() -> None:
+    """User name and password of the address replace those of the request, and are not shown."""
+    target = Target.parse("https://shop:s%40cret@app.test:8000/hooks?key=planted#part")
+    assert (target.url, target.shown) == ("https://app.test:8000/hooks?key=planted", "https://app.test:8000/hooks")
+    assert target.authorization == f"Basic {base64.b64encode(b'shop:s@cret').decode()}"
+    assert "s@cret" not in repr(target)
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://app.test/", "http://"])
+def test_target_that_is_no_address(url: str) -> None:
+    """Another text is wrong usage."""
+    ended = run("listen", "--port", "0", "--forward-to", url)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "gateway-async: --forward-to: must be an http or https address" in ended.stderr
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_trigger(listen: Listen, sandbox: Sandbox, environment: dict[str, str], event: str) -> None:
+    """Each event reaches a listening program, through the sandbox and the command that forwards it."""
+    resource, _, change = event.partition(".")
+    with serve_program() as program:
+        products = ("--product-transaction-id", sandbox.cc_product_transaction_id)
+        options = ("--create-configs", "--resource", resource, *products, "--forward-to", program.url)
+        process, _ = listen(*options, **environment)
+        ended = run("trigger", event, "--json", **environment)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        triggered = json.loads(ended.stdout)
+        assert [(each["state"], each["status"]) for each in triggered["deliveries"]] == [("delivered", 204)]
+        printed = events(process)
+        forwarded = next(each for each in printed if _is_delivery(each, triggered["id"], change.upper()))
+        assert forwarded["resource"] == resource
+        assert stop(process)[0] == 0
+
+
+def _is_delivery(event: dict[str, Any], record_id: str, change: str) -> bool:
+    return event["event"] == "postback" and (event["id"], event["type"]) == (record_id, change)
+
+
+def test_trigger_without_a_receiver(environment: dict[str, str]) -> None:
+    """Without a config the record is changed, and status 3 says that nothing was sent."""
+    ended = run("trigger", "contact.create", **environment)
+    assert (ended.returncode, ended.stderr) == (3, "")
+    assert "no postback config asks for it" in ended.stdout
+
+
+def test_trigger_calls_a_sandbox_only(environment: dict[str, str]) -> None:
+    """Another gateway gets no call that changes something."""
+    with serve_program() as program:
+        url = program.url.partition("/hooks")[0]
+        ended = run("trigger", "transaction.update", **{**environment, "GATEWAY_BASE_URL": url})
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert "is not a sandbox" in ended.stderr
+        assert program.received.empty()
+
+
+def test_trigger_of_an_unknown_event() -> None:
+    """The events are listed."""
+    ended = run("trigger", "transaction.delete")
+    assert ended.returncode == 2
+    assert "gateway-async: EVENT: unknown (expected transaction.create, " in ended.stderr
+
+
+@pytest.mark.asyncio
+async def test_configs_of_a_killed_run_are_removed(
+    listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The next run deletes them, those of a running command stay, and no file is left at the end."""
+    options = ("--create-configs", "--resource", "contact")
+    killed, _ = listen(*options, **environment)
+    killed.kill()
+    killed.wait(20)
+    running, _ = listen(*options, **environment)
+    last, _ = listen(*options, **environment)
+    contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
+    assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
+    assert [next(events(each))["id"] for each in (running, last)] == [contact.id] * 2
+    said = "gateway-async: deleting 1 postback configs that a killed run left\n"
+    assert (stop(running)[2], stop(last)[2]) == (said, "")
+    assert [*tmp_path.rglob("*.jsonl")] == []  # noqa: ASYNC240  a small folder

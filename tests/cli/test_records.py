@@ -1,0 +1,173 @@
+"""`gateway-async get`, `list`, `create`, `update` and `delete`: calls from a shell."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_async.cli.records.nouns import nouns
+from gateway_async.resources import _Resources
+from gateway_async.sandbox import Sandbox
+from tests.support.processes import COMMAND, Ended, run
+
+CARD = "4111111111111111"
+
+
+def parsed(ended: Ended) -> dict[str, Any]:
+    """The record that a command printed."""
+    assert (ended.returncode, ended.stderr) == (0, "")
+    record: dict[str, Any] = json.loads(ended.stdout)
+    return record
+
+
+def run_with_input(text: str, environment: dict[str, str], *arguments: str) -> Ended:
+    """Run a command that reads its standard input."""
+    command = [sys.executable, *COMMAND, *arguments]
+    return subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=50, check=False)  # noqa: S603  our own
+
+
+@pytest.fixture
+def contact(environment: dict[str, str]) -> dict[str, Any]:
+    """A contact that the command created."""
+    new = (
+        "create",
+        "contacts",
+        "-f",
+        "last_name=Ada",
+        "-f",
+        "email_trx_receipt=true",
+        "-f",
+        "date_of_birth=2000-01-02",
+    )
+    return parsed(run(*new, "--field", "contact_api_id=ada", **environment))
+
+
+def test_create_and_get(contact: dict[str, Any], environment: dict[str, str]) -> None:
+    """A text becomes the type of its field, and the record is read by its id or by the integrator's."""
+    assert (contact["email_trx_receipt"], contact["date_of_birth"]) == (True, "2000-01-02")
+    by_id = parsed(run("get", "contacts", contact["id"], **environment))
+    by_api_id = parsed(run("get", "contacts", "ada", "--api-id", "--expand", "location", **environment))
+    assert (by_id["id"], by_api_id["id"]) == (contact["id"], contact["id"])
+    assert by_api_id["location"]["id"] == environment["GATEWAY_LOCATION_ID"]
+
+
+def test_update_and_delete(contact: dict[str, Any], environment: dict[str, str]) -> None:
+    """A change is printed; what is deleted cannot be read, with status 1."""
+    assert parsed(run("update", "contacts", contact["id"], "-f", "city=Rome", **environment))["city"] == "Rome"
+    deleted = run("delete", "contacts", contact["id"], **environment)
+    assert (deleted.returncode, deleted.stdout, deleted.stderr) == (0, "", "")
+    missing = run("get", "contacts", contact["id"], **environment)
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr.startswith("gateway-async: GET /v2/contacts/")
+    assert "(409)" in missing.stderr
+
+
+def test_list(sandbox: Sandbox, environment: dict[str, str]) -> None:
+    """A list prints a record on each line, and filters by fields and times."""
+    sandbox.add_vaults(25)
+    listed = run("list", "account_vaults", "--account_type", "visa", "--sort", "-id", "--limit", "3", **environment)
+    ids = [json.loads(line)["id"] for line in listed.stdout.splitlines()]
+    assert (listed.returncode, len(ids), ids) == (0, 3, sorted(ids, reverse=True))
+    counts = {
+        ("--created_ts", "last 30 days"): "25\n",
+        ("--created_ts", "2001-01-01..2002-01-01T12:00"): "0\n",
+        ("--filter", "account_type=mc"): "0\n",
+        ("--account_type", "visa,mc"): "25\n",
+    }
+    assert {given: run("list", "account-vaults", "--count", *given, **environment).stdout for given in counts} == counts
+
+
+def test_card_number_from_standard_input(sandbox: Sandbox, environment: dict[str, str]) -> None:
+    """With `@-` a secret is in no argument, and it is in no output."""
+    fields = ("-f", "account_number=@-", "-f", "exp_date=1230", "-f", f"contact_id={sandbox.contact_id}")
+    created = run_with_input(f"{CARD}\n", environment, "create", "account_vaults", *fields)
+    vault = parsed(created)
+    assert (vault["last_four"], vault["payment_method"]) == ("1111", "cc")
+    assert CARD not in created.stdout
+
+
+def test_card_number_on_the_command_line(sandbox: Sandbox, environment: dict[str, str]) -> None:
+    """A card number in an argument is taken with a warning, and not shown."""
+    fields = ("-f", f"account_number={CARD}", "-f", "exp_date=1330", "-f", f"contact_id={sandbox.contact_id}")
+    created = run("create", "account_vaults", *fields, **environment)
+    assert (created.returncode, created.stdout) == (2, "")
+    assert "account_number: other users see it" in created.stderr
+    assert "exp_date: must be MMYY" in created.stderr
+    assert CARD not in created.stderr
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_json_body(environment: dict[str, str], tmp_path: Path, wrapped: bool) -> None:
+    """A body comes from a file or standard input, with or without the noun around it; a decline is status 3."""
+    sale = {"action": "sale", "transaction_amount": 6.16, "account_number": CARD, "exp_date": "1230"}
+    body = json.dumps({"transaction": sale} if wrapped else sale)
+    (tmp_path / "sale.json").write_text(body)
+    ledger = str(tmp_path / "payments.db")
+    declined = run("create", "transactions", "--json", str(tmp_path / "sale.json"), "--ledger", ledger, **environment)
+    record = json.loads(declined.stdout)
+    assert (declined.returncode, declined.stderr, record["reason_code_id"]) == (3, "", 1616)
+    assert len(run("ledger", ledger, "--all").stdout.splitlines()) == 1
+    approved = ("--json", "-", "-f", "transaction_amount=1.00")
+    assert (
+        parsed(run_with_input(body, environment, "create", "transactions", *approved))["transaction_amount"] == "1.00"
+    )
+
+
+def test_a_sale_at_a_terminal(sandbox: Sandbox, environment: dict[str, str]) -> None:
+    """The command waits until the customer has paid."""
+    fields = ("-f", "action=sale", "-f", "transaction_amount=1.00", "-f", f"terminal_id={sandbox.terminal_id}")
+    assert parsed(run("create", "router_transactions", *fields, **environment))["status_id"] == 101
+
+
+def test_unknown_outcome(sandbox: Sandbox, environment: dict[str, str]) -> None:
+    """A write whose outcome is unknown has a status of its own."""
+    sandbox.fault("POST /v2/transactions", "close_after_commit")
+    sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
+    fields = ("-f", "action=sale", "-f", "transaction_amount=1.00", "-f", "exp_date=1230", "-f", "account_number=@-")
+    ended = run_with_input(CARD, environment, "create", "transactions", *fields)
+    assert (ended.returncode, ended.stdout) == (4, "")
+
+
+WRONG = {
+    ("create", "transactions", "-f", "actoin=sale"): "actoin: unknown field, did you mean action?",
+    ("create", "transactions", "-f", "sale"): "--field: must have the form NAME=VALUE",
+    ("create", "contacts", "-f", "city=Rome"): "last_name: is required",
+    ("create", "contacts", "-f", "last_name=@none"): "last_name: cannot read the file: No such file or directory",
+    ("create", "contacts", "--json", "none.json"): "--json: cannot read none.json: No such file or directory",
+    ("list", "contacts", "--created_ts", "1..2"): "created_ts: not a range of times (expected TODAY",
+    ("list", "contacts", "--filter", "x"): "--filter: must have the form NAME=VALUE",
+    ("list", "contacts", "--colour", "red"): "--colour: no such option",
+    ("get", "contacts", ""): "id: must not be empty",
+    ("update", "postback_configs"): "ID: required",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_wrong_usage(environment: dict[str, str], arguments: tuple[str, ...]) -> None:
+    """Each mistake is named, and status 2 says that nothing was sent."""
+    ended = run(*arguments, **environment)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert WRONG[arguments] in ended.stderr
+
+
+def test_own_user(sandbox: Sandbox, environment: dict[str, str]) -> None:
+    """The id `me` is the user of the credentials."""
+    assert parsed(run("get", "users", "me", **environment))["id"] == sandbox.user_id
+
+
+def test_help_lists_the_fields() -> None:
+    """The help of a create has the fields of all classes that it may send."""
+    shown = run("create", "account_vaults", "-h", COLUMNS="400").stdout
+    assert [name for name in ("account_number", "routing", "ticket", "exp_date") if name not in shown] == []
+
+
+@pytest.mark.parametrize("verb", ["get", "list", "create", "update", "delete"])
+def test_the_nouns_are_those_of_the_client(verb: Any) -> None:
+    """A verb has the resources of the client that have this method, and the help lists them."""
+    shown = run(verb, "--help").stdout
+    assert [noun for noun in nouns(verb) if noun not in shown] == []
+    assert {*nouns(verb)} <= _Resources.__annotations__.keys()
+    assert ("tokens" in nouns(verb), "contacts" in nouns(verb)) == (False, True)

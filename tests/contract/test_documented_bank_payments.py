@@ -1,0 +1,231 @@
+"""The documented rules of bank payments (ACH), row by row, through raw HTTP and through the SDK."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from gateway_async.sandbox import Sandbox
+
+from .raw_client import BANK_ACCOUNT, RawClient
+from .two_sides import Side, Values, refusal
+
+DAY = 24 * 60 * 60
+ACH: dict[str, Any] = BANK_ACCOUNT | {"payment_method": "ach", "ach_sec_code": "WEB", "exp_date": ...}
+STORED: dict[str, Any] = {"account_number": ..., "exp_date": ..., "payment_method": "ach"}
+
+
+@pytest.mark.parametrize(("action", "type_id"), [("debit", 50), ("credit", 40), ("refund", 30)])
+def test_a_new_bank_payment(side: Side, sandbox: Sandbox, action: str, type_id: int) -> None:
+    """Each starts at 131 with reason 1000 and the fixed approval code; nothing about cards is set."""
+    made = _refund(side, sandbox) if action == "refund" else side.pay(action=action, **ACH)
+    assert (made["type_id"], made["status_id"], made["reason_code_id"]) == (type_id, 131, 1000)
+    assert made["auth_code"] == "AUTH NUM 272-172"
+    assert (made["avs"], made["cvv_response"], made["batch"], made["entry_mode_id"]) == (None, None, None, "K")
+
+
+def _refund(side: Side, sandbox: Sandbox, **fields: Any) -> Values:
+    """Return a refund of a settled debit."""
+    debit = side.pay(action="debit", **ACH)
+    sandbox.advance(3 * DAY)
+    source = {"previous_transaction_id": debit["id"], "ach_sec_code": "WEB"}
+    return side.pay(**({"action": "refund"} | STORED | source | {"transaction_amount": "12.50"} | fields))
+
+
+@pytest.mark.parametrize("source", ["account", "vault", "transaction"])
+def test_the_routing_number_is_shown(side: Side, raw_client: RawClient, sandbox: Sandbox, source: str) -> None:
+    """Each source of the account gives it, and the answer of a vault does not show it."""
+    if source == "vault":
+        vault = raw_client.made("/v2/accountvaults", "accountvault", **BANK_ACCOUNT, payment_method="ach", is_company=0)
+        assert vault["routing"] is None
+        made = side.pay(action="debit", account_vault_id=vault["id"], **STORED)
+    elif source == "transaction":
+        made = _refund(side, sandbox)
+    else:
+        made = side.pay(action="debit", **ACH)
+    assert str(getattr(made["routing"], "reveal", lambda: made["routing"])()) == BANK_ACCOUNT["routing"]
+
+
+def test_a_void_has_reason_1000(side: Side) -> None:
+    """A void of the same day sets 201, an amount of zero, and the time."""
+    debit = side.pay(action="debit", **ACH)
+    voided = side.change(debit, action="void")
+    assert (voided["status_id"], voided["reason_code_id"], voided["transaction_amount"]) == (201, 1000, "0.00")
+    assert ":" in voided["void_date"]
+
+
+def test_a_void_is_of_the_same_day(side: Side, sandbox: Sandbox) -> None:
+    """After midnight the bank has the payment."""
+    debit = side.pay(action="debit", **ACH)
+    sandbox.advance(DAY)
+    assert list(refusal(lambda: side.change(debit, action="void"))) == ["action"]
+
+
+def test_the_effective_date_is_today_by_default(side: Side) -> None:
+    """A later day can be given."""
+    assert side.pay(action="debit", **ACH)["effective_date"] is not None
+    assert side.pay(action="debit", effective_date="2099-01-31", **ACH)["effective_date"] == "2099-01-31"
+
+
+def test_a_refund_must_be_of_a_settled_debit(side: Side, sandbox: Sandbox) -> None:
+    """A refund of a debit that is not settled is refused, and a credit cannot be refunded."""
+    for payment in (side.pay(action="debit", **ACH), side.pay(action="credit", **ACH)):
+        refund = STORED | {"previous_transaction_id": payment["id"], "ach_sec_code": "WEB", "action": "refund"}
+        assert list(refusal(partial(side.pay, **refund))) == ["previous_transaction_id"]
+
+
+def test_a_partial_refund_is_approved_and_rejected_later(side: Side, sandbox: Sandbox) -> None:
+    """The bank accepts the full amount only."""
+    part = _refund(side, sandbox, transaction_amount="5.00")
+    whole = _refund(side, sandbox)
+    assert (part["status_id"], part["reason_code_id"]) == (131, 1000)
+    sandbox.advance(4 * DAY)
+    part, whole = side.read(part), side.read(whole)
+    assert (part["status_id"], part["reason_code_id"], part["verbiage"]) == (331, 2119, "Rejected-R19")
+    assert (whole["status_id"], whole["reason_code_id"]) == (134, 1000)
+
+
+def test_a_part_is_given_back_by_a_credit(side: Side, sandbox: Sandbox) -> None:
+    """A credit of a part settles."""
+    part = _refund(side, sandbox, action="credit", transaction_amount="5.00", ach_sec_code="CCD")
+    sandbox.advance(4 * DAY)
+    assert (part["type_id"], side.read(part)["status_id"]) == (40, 134)
+
+
+NUMBERS = {
+    "R": (2100, [*range(1, 48), *range(50, 54), *range(61, 75), *range(80, 84)]),
+    "C": (2200, [*range(1, 14), *range(61, 70)]),
+    "X": (2300, [1, *range(4, 11), 21, 22, 23, 29, 45, 71, 72, 73]),
+}
+CODES = [(f"{kind}{number:02}", first + number) for kind, (first, numbers) in NUMBERS.items() for number in numbers]
+
+
+@pytest.mark.parametrize(("code", "reason"), CODES)
+def test_a_bank_returns_a_payment_later(side: Side, sandbox: Sandbox, code: str, reason: int) -> None:
+    """The status, the reason and the verbiage change; a notice of change keeps the status."""
+    debit = side.pay(action="debit", **ACH)
+    sandbox.advance(DAY)
+    sandbox.return_payment(debit["id"], code)
+    returned = side.read(debit)
+    status = 132 if code.startswith("C") else 331
+    assert (returned["status_id"], returned["reason_code_id"], returned["verbiage"]) == (
+        status,
+        reason,
+        f"Rejected-{code}",
+    )
+    assert (returned["return_date"] is None) == code.startswith("C")
+
+
+def test_only_what_a_bank_has_is_returned(sandbox: Sandbox, raw_client: RawClient) -> None:
+    """A card payment, a payment of today and an unknown code are refused by name."""
+    debit = raw_client.made("/v2/transactions", "transaction", **_plain_debit())
+    sale = raw_client.sale()
+    for payment in (debit, sale):
+        with pytest.raises(ValueError, match="it is not with a bank"):
+            sandbox.return_payment(payment["id"])
+    with pytest.raises(ValueError, match=r"^code: 'R99'"):
+        sandbox.return_payment(debit["id"], "R99")
+
+
+def test_an_sec_code_is_needed(side: Side) -> None:
+    """The message is the gateway's own."""
+    assert refusal(lambda: side.pay(action="debit", **ACH | {"ach_sec_code": ...})) == {
+        "ach_sec_code": ["ach_sec_code cannot be blank"]
+    }
+
+
+CHECK = {"check_number": "1001", "image_front": "aGk=", "image_back": "aGk=", "track_data": "d072000326d100020003000c"}
+
+
+@pytest.mark.parametrize(
+    ("sec_code", "names"), [("TEL", ["check_number"]), ("C21", list(CHECK)), ("WEB", []), ("PPD", []), ("CCD", [])]
+)
+def test_an_sec_code_needs_its_fields(side: Side, sec_code: str, names: list[str]) -> None:
+    """A payment by telephone needs a check number, a check image everything about the check."""
+    fields = {name: CHECK[name] for name in names}
+    account = ACH | {"ach_sec_code": sec_code}
+    assert side.pay(action="debit", **account, **fields)["status_id"] == 131
+    for name in names:
+        rest = {other: value for other, value in fields.items() if other != name}
+        assert list(refusal(partial(side.pay, action="debit", **account, **rest))) == [name]
+
+
+ADDRESS = {"billing_street": "1 Main St", "billing_city": "Ada", "billing_state": "MI", "billing_zip": "49301"}
+PHONE = {"billing_phone": "6165550100"}
+LICENCE = {"dl_number": "D100", "dl_state": "MI"}
+TERMINALS = """
+    10 PPD full no
+    17 CCD full no
+    12 TEL full no
+    20 PPD identity no
+    27 CCD identity no
+    23 WEB identity no
+    22 TEL identity no
+    11 POP identity no
+    16 C21 identity no
+    18 PPD full yes
+    19 CCD full yes
+    28 PPD identity yes
+    29 CCD identity yes
+"""
+"""The first two digits, the SEC code, when an address is needed, and whether credits are allowed."""
+
+ROWS = [
+    (f"{kind}1{proofs}", sec_code, address, credit == "yes")
+    for kind, sec_code, address, credit in (line.split() for line in TERMINALS.strip().splitlines())
+    for proofs in range(8)
+]
+
+
+@pytest.mark.parametrize(("number", "sec_code", "address", "allows_credit"), ROWS)
+def test_a_test_terminal_needs_its_fields(
+    side: Side, raw_client: RawClient, bank_terminal: Any, number: str, sec_code: str, address: str, allows_credit: bool
+) -> None:
+    """Each needed field is named when missing; a credit is refused where it is not allowed."""
+    bank_terminal(number)
+    proofs = int(number[-1])
+    needed: dict[str, Any] = LICENCE if proofs & 1 else {}
+    needed = needed | ({"ssn4": "1234"} if proofs & 2 else {})
+    needed = needed | (ADDRESS if address == "full" or proofs & 2 else {})
+    needed = needed | (PHONE if address == "full" else {})
+    needed = needed | ({"check_number": "1001"} if sec_code == "TEL" else CHECK if sec_code == "C21" else {})
+    account = ACH | {"ach_sec_code": sec_code}
+    assert side.pay(action="debit", **account, **needed)["status_id"] == 131
+    missing = {} if sec_code != "C21" else CHECK
+    assert set(refusal(lambda: side.pay(action="debit", **account, **missing)) if needed != missing else ()) == {
+        name for name in needed if name not in missing
+    }
+    if allows_credit:
+        assert side.pay(action="credit", **account, **needed)["status_id"] == 131
+    else:
+        assert list(refusal(lambda: side.pay(action="credit", **account, **needed))) == ["action"]
+
+
+def test_a_test_terminal_has_its_sec_code(side: Side, bank_terminal: Any) -> None:
+    """Another code is refused."""
+    bank_terminal("2310")
+    assert side.pay(action="debit", **ACH)["status_id"] == 131
+    assert list(refusal(lambda: side.pay(action="debit", **ACH | {"ach_sec_code": "PPD"}))) == ["ach_sec_code"]
+
+
+@pytest.mark.parametrize("number", ["9910", "1018", "10", "x"])
+def test_an_unknown_test_terminal_is_refused(sandbox: Sandbox, number: str) -> None:
+    """The numbers are SS1D."""
+    with pytest.raises(ValueError, match=r"^ach_terminal: "):
+        sandbox.change_product(sandbox.ach_product_transaction_id, ach_terminal=number)
+
+
+def _plain_debit() -> dict[str, Any]:
+    return {name: value for name, value in ACH.items() if value is not ...} | {
+        "action": "debit",
+        "transaction_amount": "12.50",
+    }
+
+
+@pytest.fixture
+def bank_terminal(sandbox: Sandbox) -> Iterator[Any]:
+    """Choose the test terminal of the merchant account until the test ends."""
+    product = sandbox.ach_product_transaction_id
+    yield lambda number: sandbox.change_product(product, ach_terminal=number)
+    sandbox.change_product(product, ach_terminal="")

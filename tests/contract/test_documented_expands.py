@@ -1,0 +1,159 @@
+"""The documented expands, default orders and codes, row by row, through raw HTTP and through the SDK."""
+
+from typing import Any
+
+import pytest
+
+from gateway_async import ReasonCode, TransactionSource
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.schema.code_titles import REASONS as TITLES
+
+from .documented_codes import REASONS, SOURCES
+from .raw_client import RawClient
+from .two_sides import SdkSide, Side
+
+OF_TRANSACTIONS = [
+    "account_vault",
+    "changelogs",
+    "contact",
+    "created_user",
+    "entrymode",
+    "is_completable",
+    "is_refundable",
+    "is_reversible",
+    "is_settled",
+    "is_voidable",
+    "location",
+    "product_transaction",
+    "quick_invoice",
+    "reason_code",
+    "recurring",
+    "signature",
+    "status",
+    "surcharge",
+    "surcharge_transaction",
+    "tags",
+    "transaction_histories",
+    "type",
+    "transaction_level3",
+]
+LISTS = {"changelogs", "tags", "transaction_histories"}
+RECORDS = {"contact", "created_user", "location", "product_transaction"}
+CODES = {
+    "entrymode": {"id": "K", "title": "Keyed"},
+    "reason_code": {"id": 1000, "title": TITLES[1000]},
+    "status": {"id": 101, "title": "Approved"},
+    "type": {"id": 20, "title": "Sale"},
+}
+FLAGS = {
+    "is_completable": False,
+    "is_refundable": True,
+    "is_reversible": True,
+    "is_settled": False,
+    "is_voidable": True,
+}
+
+
+@pytest.mark.parametrize("name", OF_TRANSACTIONS)
+def test_a_transaction_has_its_expand(side: Side, raw_client: RawClient, name: str) -> None:
+    """The record, the code in words, the flag or the list is under the expand's name; null without one."""
+    sale = side.pay(contact_id=raw_client.info.contact_id)
+    related = side.read(sale, name)[name]
+    if name in LISTS:
+        assert list(related) == []
+    elif name in RECORDS:
+        assert related["id"] == sale[f"{name}_id"]
+    else:
+        assert related == CODES.get(name, FLAGS.get(name))
+
+
+def test_all_expands_at_once(side: Side) -> None:
+    """Names are separated by commas."""
+    assert set(OF_TRANSACTIONS) <= set(side.read(side.pay(), *OF_TRANSACTIONS))
+
+
+def test_a_surcharge_is_shown(side: Side, sandbox: Sandbox) -> None:
+    """The merchant account's surcharge has a percentage of at most three."""
+    sandbox.change_product(surcharge=True)
+    sale = side.pay(subtotal_amount="12.50")
+    surcharge = side.read(sale, "surcharge")["surcharge"]
+    sandbox.change_product(surcharge=False)
+    assert (surcharge["surcharge_rate"], surcharge["run_as_separate_transaction"]) == ("3.0", False)
+
+
+PATHS = {
+    "contact": ("created_user", "notes", "location", "user"),
+    "accountvault": (
+        *("location", "contact", "signature", "created_user", "product_transaction"),
+        *("account_vault_cau_product_transaction", "account_vault_cau_logs"),
+    ),
+    "quickinvoice": (
+        *("contact", "email_blacklist", "files", "location", "tags", "created_user"),
+        *("quick_invoice_settings", "quick_invoice_views", "payment_url"),
+    ),
+    "paylink": ("contact", "email_blacklist", "sms_blacklist", "location", "tags", "created_user", "payment_url"),
+}
+ROWS = [(wrapper, name) for wrapper, names in PATHS.items() for name in names]
+
+
+@pytest.mark.parametrize("way", ["HTTP", "SDK"])
+@pytest.mark.parametrize(("wrapper", "name"), ROWS)
+def test_a_record_has_its_expand(
+    sides: dict[str, Any], raw_client: RawClient, way: str, wrapper: str, name: str
+) -> None:
+    """Each name is known, and is a key of the answer."""
+    record_id = MAKERS[wrapper](raw_client)["id"]
+    if way == "HTTP":
+        answer = raw_client.http.get(f"/v2/{wrapper}s/{record_id}", params={"expand": name})
+        assert name in answer.json()[wrapper]
+        return
+    sdk: SdkSide = sides["SDK"]
+    resource = getattr(sdk.gateway, RESOURCES[wrapper])
+    record = sdk.portal.call(lambda: resource.get(record_id, expand=(name,)))
+    assert name in record.extra or getattr(record, name, ...) is not ...
+
+
+RESOURCES = {
+    "contact": "contacts",
+    "accountvault": "account_vaults",
+    "quickinvoice": "quick_invoices",
+    "paylink": "paylinks",
+}
+MAKERS = {
+    "contact": lambda raw_client: raw_client.contact(),
+    "accountvault": lambda raw_client: raw_client.vault(),
+    "quickinvoice": lambda raw_client: raw_client.made(
+        "/v2/quickinvoices", "quickinvoice", title="Tea", due_date="2030-01-31", item_list={"Tea": 1}
+    ),
+    "paylink": lambda raw_client: raw_client.made("/v2/paylinks", "paylink", amount_due=12),
+}
+
+
+@pytest.mark.parametrize("path", ["transactions", "accountvaults"])
+def test_the_newest_record_is_first_by_default(raw_client: RawClient, path: str) -> None:
+    """The default order is by descending id."""
+    make = raw_client.sale if path == "transactions" else raw_client.vault
+    made = [make()["id"] for _ in range(2)]
+    body = raw_client.http.get(f"/v2/{path}", params={"page_size": 2}).json()
+    assert [record["id"] for record in body[path]] == made[::-1]
+    assert body["meta"]["sort"]["attributes"] == {"id": "desc"}
+
+
+@pytest.mark.parametrize("code", REASONS)
+def test_a_reason_code_is_documented_on_both_sides(code: int) -> None:
+    """The SDK knows its name and text, and the sandbox has the same text."""
+    reason = ReasonCode(code)
+    assert reason.known
+    assert reason.description == TITLES[code]
+
+
+def test_no_other_reason_code_is_known() -> None:
+    """An undocumented code has no text."""
+    assert {*TITLES} == {*REASONS}
+    assert (ReasonCode(1999).known, ReasonCode(1999).description) == (False, "")
+
+
+@pytest.mark.parametrize("code", SOURCES)
+def test_a_source_is_documented(code: int) -> None:
+    """The SDK has a name for each channel."""
+    assert TransactionSource(code).known

@@ -1,0 +1,240 @@
+"""The documented rules of amounts, defaults and changes, row by row, through raw HTTP and through the SDK."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gateway_async.sandbox import Sandbox
+
+from .raw_client import BANK_ACCOUNT, RawClient
+from .two_sides import Side, refusal
+
+ACH = BANK_ACCOUNT | {"payment_method": "ach", "ach_sec_code": "WEB", "exp_date": ...}
+NEVER_ZERO = "sale, authonly, authcomplete, authincrement, debit, credit, refund, tipadjust"
+ZERO = {"transaction_amount": [f"Transaction Amount cannot be 0 for {NEVER_ZERO}."]}
+
+
+@pytest.mark.parametrize("action", ["sale", "authonly", "refund", "debit", "credit"])
+def test_a_payment_of_zero_names_the_actions(side: Side, action: str) -> None:
+    """The problem lists the actions that need an amount."""
+    account = ACH if action in ("debit", "credit") else {}
+    assert refusal(lambda: side.pay(action=action, transaction_amount="0.00", **account)) == ZERO
+
+
+@pytest.mark.parametrize("action", ["authcomplete", "authincrement", "tipadjust"])
+def test_a_change_to_zero_names_the_actions(side: Side, action: str) -> None:
+    """The same problem is reported for actions on a payment."""
+    payment = side.pay(action="sale" if action == "tipadjust" else "authonly")
+    tip = {"tip_amount": "0.00"} if action == "tipadjust" else {}
+    assert refusal(lambda: side.change(payment, action=action, transaction_amount="0.00", **tip)) == ZERO
+
+
+def test_an_address_check_may_be_of_zero(side: Side) -> None:
+    """No money is charged for it."""
+    assert side.pay(action="avsonly", transaction_amount="0.00")["status_id"] == 121
+
+
+@pytest.mark.parametrize(("method", "account"), [("cc", {}), ("ach", ACH)])
+def test_a_payment_has_default_location_and_merchant_account(
+    side: Side, raw_client: RawClient, method: str, account: dict[str, Any]
+) -> None:
+    """The location is the user's primary one, the account is the location's default for the payment method."""
+    made = side.pay(**account)
+    product = getattr(raw_client.info, f"{method}_product_transaction_id")
+    assert (made["location_id"], made["product_transaction_id"]) == (raw_client.info.location_id, product)
+
+
+def test_other_records_must_name_their_location(raw_client: RawClient) -> None:
+    """Vaults, contacts and invoices have no default location."""
+    bodies = {
+        "accountvault": {"payment_method": "cc", "account_number": "4111111111111111", "exp_date": "1230"},
+        "contact": {"last_name": "Smith"},
+        "quickinvoice": {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 1}},
+    }
+    for wrapper, body in bodies.items():
+        answer = raw_client.post(f"/v2/{wrapper}s", wrapper, body)
+        assert (answer.status_code, list(answer.json()["errors"])) == (422, ["location_id"])
+
+
+def test_a_refunded_sale_is_not_voided(side: Side) -> None:
+    """The customer would get more back than was charged; the void is possible once the refund is voided."""
+    sale = side.pay(transaction_amount="12.50")
+    back = side.pay(
+        action="refund", transaction_amount="5.00", previous_transaction_id=sale["id"], account_number=..., exp_date=...
+    )
+    assert refusal(lambda: side.change(sale, action="void")) == {
+        "action": ["Action void is not allowed when 5.00 has been refunded."]
+    }
+    assert side.read(sale, "is_voidable")["is_voidable"] is False
+    side.change(back, action="void")
+    assert side.read(sale, "is_voidable")["is_voidable"] is True
+    assert side.change(sale, action="void")["status_id"] == 201
+
+
+@pytest.mark.parametrize(("amount", "accepted"), [("5.00", True), ("4.99", False)])
+def test_a_refunded_sale_is_reversed_down_to_its_refunds(side: Side, amount: str, accepted: bool) -> None:
+    """A partial reversal leaves at least what was refunded."""
+    sale = side.pay(transaction_amount="12.50")
+    side.pay(
+        action="refund", transaction_amount="5.00", previous_transaction_id=sale["id"], account_number=..., exp_date=...
+    )
+    if accepted:
+        assert side.change(sale, action="partialreversal", transaction_amount=amount)["transaction_amount"] == amount
+    else:
+        problems = refusal(lambda: side.change(sale, action="partialreversal", transaction_amount=amount))
+        assert list(problems) == ["transaction_amount"]
+
+
+@pytest.mark.parametrize(("action", "status"), [("void", 201), ("authcomplete", 101)])
+def test_a_change_may_be_sent_as_post(raw_client: RawClient, action: str, status: int) -> None:
+    """A POST to a transaction is taken as the PUT, with its 200."""
+    payment = raw_client.sale(action="authonly")
+    answer = raw_client.post(f"/v2/transactions/{payment['id']}", "transaction", {"action": action})
+    assert (answer.status_code, answer.json()["transaction"]["status_id"]) == (200, status)
+
+
+def test_a_bank_refund_is_of_a_settled_debit(side: Side, sandbox: Sandbox) -> None:
+    """Before the debit is settled, a refund is refused."""
+    debit = side.pay(action="debit", **ACH)
+    refund = {"action": "refund", "previous_transaction_id": debit["id"], "account_number": ..., "exp_date": ...}
+    refund |= {"payment_method": "ach", "ach_sec_code": "WEB"}
+    for _ in range(3):
+        assert list(refusal(lambda: side.pay(**refund))) == ["previous_transaction_id"]
+        sandbox.advance(24 * 60 * 60)
+    made = side.pay(**refund)
+    assert (made["status_id"], made["type_id"], made["transaction_amount"]) == (131, 30, "12.50")
+
+
+DEBIT_CARDS = {"visa": "4556773060150333", "mc": "5435815271011988"}
+PARTS = {"subtotal_amount": "60.00", "tax": "5.00", "surcharge_amount": "1.80"}
+
+
+@pytest.mark.parametrize("action", ["sale", "authonly"])
+def test_the_parts_of_an_amount_are_kept_for_a_credit_card(side: Side, action: str) -> None:
+    """The amount is subtotal, tax and surcharge in one transaction."""
+    made = side.pay(action=action, transaction_amount="66.80", **PARTS)
+    assert (made["transaction_amount"], made["auth_amount"]) == ("66.80", "66.80")
+    assert {name: made[name] for name in PARTS} == PARTS
+
+
+@pytest.mark.parametrize("brand", DEBIT_CARDS)
+@pytest.mark.parametrize("source", ["card", "vault"])
+def test_a_debit_card_pays_no_surcharge(side: Side, raw_client: RawClient, brand: str, source: str) -> None:
+    """The gateway removes the surcharge, and lowers the amount by it."""
+    account: dict[str, Any] = {"account_number": DEBIT_CARDS[brand]}
+    if source == "vault":
+        body = account | {"payment_method": "cc", "exp_date": "1230"}
+        vault = raw_client.made("/v2/accountvaults", "accountvault", **body)
+        account = {"account_number": ..., "exp_date": ..., "account_vault_id": vault["id"]}
+    made = side.pay(transaction_amount="66.80", **PARTS, **account)
+    assert (made["status_id"], made["transaction_amount"], made["auth_amount"]) == (101, "65.00", "65.00")
+    assert made["surcharge_amount"] == "0.00"
+
+
+@pytest.mark.parametrize(
+    ("brand", "source", "prepaid"), [("visa", "D", ""), ("mc", "P", "Y")], ids=["visa", "prepaid mc"]
+)
+def test_bin_info_shows_a_debit_card(raw_client: RawClient, brand: str, source: str, prepaid: str) -> None:
+    """The source of its money, and its indicator, are those of a debit card."""
+    body = {"payment_method": "cc", "account_number": DEBIT_CARDS[brand], "exp_date": "1230"}
+    vault = raw_client.made("/v2/accountvaults", "accountvault", **body)
+    sale = raw_client.sale(account_vault_id=vault["id"], account_number=None, exp_date=None)
+    for path in (f"accountvaults/{vault['id']}", f"transactions/{sale['id']}"):
+        info = raw_client.http.get(f"/v2/{path}/bininfo").json()["bininfo"]
+        assert (info["account_fund_source"], info["prepaid_indicator"]) == (source, prepaid)
+        assert info["detail_card_indicator"] == "E"
+
+
+def test_a_completion_of_the_same_total_needs_no_parts(side: Side) -> None:
+    """The parts of the authorization still apply."""
+    payment = side.pay(action="authonly", transaction_amount="66.80", **PARTS)
+    assert side.change(payment, action="authcomplete", transaction_amount="66.80")["reason_code_id"] == 1001
+
+
+def test_a_completion_of_another_total_needs_its_parts(side: Side) -> None:
+    """Subtotal, surcharge and tax are named when missing."""
+    payment = side.pay(action="authonly", transaction_amount="66.80", **PARTS)
+    change = {"action": "authcomplete", "transaction_amount": "33.40"}
+    assert set(refusal(lambda: side.change(payment, **change))) == set(PARTS)
+    parts = {"subtotal_amount": "30.00", "tax": "2.50", "surcharge_amount": "0.90"}
+    completed = side.change(payment, **change, **parts)
+    assert (completed["transaction_amount"], completed["surcharge_amount"]) == ("33.40", "0.90")
+
+
+@pytest.fixture
+def with_surcharge(sandbox: Sandbox) -> Iterator[None]:
+    """Give the merchant account a surcharge until the test ends."""
+    sandbox.change_product(surcharge=True)
+    yield
+    sandbox.change_product(surcharge=False)
+
+
+@pytest.mark.usefixtures("with_surcharge")
+@pytest.mark.parametrize("subtotal", [..., "0.00"])
+def test_a_merchant_account_with_a_surcharge_needs_a_subtotal(side: Side, subtotal: Any) -> None:
+    """The message is the gateway's own."""
+    assert refusal(lambda: side.pay(transaction_amount="66.80", subtotal_amount=subtotal)) == {
+        "subtotal_amount": ["Subtotal amount cannot be empty or 0"]
+    }
+
+
+@pytest.mark.usefixtures("with_surcharge")
+def test_the_parts_make_up_the_amount(side: Side) -> None:
+    """Another amount than their sum is refused."""
+    assert list(refusal(lambda: side.pay(transaction_amount="66.81", **PARTS))) == ["transaction_amount"]
+
+
+def test_the_sdk_reads_the_bin_info_of_a_transaction(sides: dict[str, Any], raw_client: RawClient) -> None:
+    """The source of the money shows whether the card was a debit card."""
+    sdk = sides["SDK"]
+    for number, source in {DEBIT_CARDS["visa"]: "D", "4111111111111111": "C"}.items():
+        sale = raw_client.sale(account_number=number)
+        assert sdk.portal.call(sdk.gateway.transactions.bin_info, sale["id"]).account_fund_source == source
+
+
+TEXTS = [
+    ({"location_id": "f" * 24}, "location_id", "location_id provided is not valid"),
+    ({"product_transaction_id": ""}, "product_transaction_id", "Product Transaction Id cannot be blank."),
+    ({"contact_id": "f" * 24}, "contact_id", "contact_id provided is not valid"),
+    ({"account_number": ..., "exp_date": ..., "account_vault_id": "f" * 24}, "account_vault_id", None),
+]
+
+
+@pytest.mark.parametrize(("fields", "name", "text"), TEXTS, ids=[name for _, name, _ in TEXTS])
+def test_a_problem_has_the_text_that_clients_look_for(
+    side: Side, fields: dict[str, Any], name: str, text: str | None
+) -> None:
+    """The texts are those of the gateway."""
+    assert refusal(lambda: side.pay(**fields)) == {name: [text or f"{name} provided is not valid"]}
+
+
+def test_a_used_integrator_id_has_the_text_that_clients_look_for(side: Side, raw_client: RawClient) -> None:
+    """The repeated id is refused, whatever the amount."""
+    name = raw_client.own_id(36)
+    side.pay(transaction_api_id=name)
+    assert refusal(lambda: side.pay(transaction_api_id=name, transaction_amount="1.00")) == {
+        "transaction_api_id": ["transaction_api_id already exists in this location"]
+    }
+
+
+def test_an_unknown_terminal_has_the_text_that_clients_look_for(raw_client: RawClient) -> None:
+    """The problem is that of `terminal_id`."""
+    sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "1.00", "terminal_id": "f" * 24}
+    answer = raw_client.post("/v2/routertransactions", "routertransaction", sale)
+    assert (answer.status_code, answer.json()["errors"]) == (422, {"terminal_id": ["Terminal not found"]})
+
+
+@pytest.mark.parametrize(("field", "text"), [("username", "invalid user"), ("password", "invalid password")])
+def test_a_failed_login_has_the_text_that_clients_look_for(raw_client: RawClient, field: str, text: str) -> None:
+    """The message says which of the two is wrong."""
+    login = {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")} | {field: "x"}
+    answer = raw_client.post("/v2/token", "", login)
+    assert (answer.status_code, answer.json()["message"]) == (401, text)
+
+
+def test_a_wrong_digest_has_the_text_that_clients_look_for(raw_client: RawClient) -> None:
+    """The message is the gateway's own."""
+    keys = {"developer-id": raw_client.info.developer_id, "user-id": raw_client.info.user_id}
+    answer = raw_client.anonymous.get("/v2/transactions", headers=keys | {"timestamp": "1", "hash-key": "0" * 64})
+    assert (answer.status_code, answer.json()["message"]) == (401, "Hash key is invalid")

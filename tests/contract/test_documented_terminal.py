@@ -1,0 +1,83 @@
+"""The documented test amounts of the mock terminal, row by row, through raw HTTP and through the SDK."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gateway_async import RouterTransactionCreate
+
+from .raw_client import RawClient
+from .two_sides import SdkSide, plain
+
+BRANDS = {"visa", "mc", "amex", "disc"}
+READ = """
+    7.10 K any
+    7.11 S any
+    7.12 S any
+    7.13 S any
+    7.14 C any
+    7.15 C any
+    7.16 C any
+    7.17 C any
+    7.18 P any
+    7.19 P any
+    7.20 P any
+    7.21 P any
+    7.50 K visa
+    7.51 K mc
+    7.52 K amex
+    7.53 K disc
+    7.54 S visa
+    7.55 S mc
+    7.56 S amex
+    7.57 S disc
+"""
+"""Amount, `entry_mode_id` and brand of each amount that reads a card."""
+
+ENDED = {
+    "5.01": "CONNECT ERROR",
+    "5.31": "TIMEOUT",
+    "5.99": "ABORTED",
+    "7.70": "Transaction Timeout",
+    "7.72": "Card Entry Timeout",
+    "7.73": "Pin Entry Timeout",
+    "7.75": "Signature Input Timeout",
+    "7.76": "Signature Storage Timeout",
+}
+"""The text of each amount that ends without a card."""
+
+
+@pytest.fixture(params=["HTTP", "SDK"])
+def pay(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, Any]) -> Any:
+    """Run a sale of an amount at the mock terminal, and return its values."""
+    sale = {"action": "sale", "payment_method": "cc", "terminal_id": raw_client.info.terminal_id}
+
+    def by_http(amount: str) -> Mapping[str, Any]:
+        made: Mapping[str, Any] = raw_client.made(
+            "/v2/routertransactions", "routertransaction", **sale, transaction_amount=amount
+        )
+        return made
+
+    def by_sdk(amount: str) -> Mapping[str, Any]:
+        sdk: SdkSide = sides["SDK"]
+        new = RouterTransactionCreate(action="sale", terminal_id=sale["terminal_id"], transaction_amount=amount)
+        return plain(sdk.portal.call(sdk.gateway.router_transactions.create, new))
+
+    return by_http if request.param == "HTTP" else by_sdk
+
+
+@pytest.mark.parametrize(("amount", "mode", "brand"), [line.split() for line in READ.strip().splitlines()])
+def test_an_amount_reads_a_card(pay: Any, amount: str, mode: str, brand: str) -> None:
+    """A chip, inserted or contactless, fills `emv_receipt_data`."""
+    made = pay(amount)
+    assert (made["status_id"], made["entry_mode_id"]) == (101, mode)
+    assert made["account_type"] in (BRANDS if brand == "any" else {brand})
+    assert (made["emv_receipt_data"] is not None) == (mode in "CP")
+
+
+@pytest.mark.parametrize(("amount", "text"), ENDED.items())
+def test_an_amount_ends_without_a_card(pay: Any, amount: str, text: str) -> None:
+    """The decline has the text of the terminal."""
+    made = pay(amount)
+    assert (made["status_id"], made["verbiage"], made["last_four"]) == (301, text, None)

@@ -1,0 +1,208 @@
+"""Recurrings, tags and notes: the SDK against the sandbox, also with lost responses and after a crash."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    CardVaultCreate,
+    IntervalType,
+    NoteCreate,
+    NoteUpdate,
+    OutcomeUnknownError,
+    RecordDeletedError,
+    Recurring,
+    RecurringCreate,
+    RecurringStatus,
+    RecurringUpdate,
+    SqliteLedger,
+    TagCreate,
+    TagUpdate,
+    UserApiKey,
+    ValidationError,
+)
+from gateway_async.sandbox import Sandbox
+from tests.support.outcomes import resolved
+
+pytestmark = pytest.mark.anyio
+
+CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1240", account_vault_api_id="card")
+LOST: list[Any] = ["close_after_commit", "error_after_commit", "reset_after_commit", "garbage", "cut_body", "empty"]
+UNSENT: list[Any] = ["reset_before_commit", "error_before_commit"]
+
+
+def noon(day: date) -> float:
+    """Return the middle of a day, in Unix seconds."""
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()
+
+
+def monthly(**fields: Any) -> RecurringCreate:
+    """A plan of twelve charges of the stored card, from 23 February 2031 on."""
+    said: dict[str, Any] = {"account_vault_api_id": "card", "interval": 1, "interval_type": IntervalType.MONTH}
+    said |= {"start_date": date(2031, 2, 23), "transaction_amount": Decimal("10.00"), "installment_total_count": 12}
+    return RecurringCreate(**said | fields)
+
+
+@pytest.fixture
+async def plan(gateway: AsyncGateway) -> Recurring:
+    """A plan in the sandbox."""
+    await gateway.account_vaults.create(CARD)
+    return await gateway.recurrings.create(monthly())
+
+
+async def test_a_plan_lives_and_ends(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring) -> None:
+    """Create, read, list, change, hold, activate, skip, defer, charge, delete."""
+    plans = gateway.recurrings
+    assert (plan.next_run_date, plan.end_date) == (date(2031, 2, 23), date(2032, 2, 22))
+    assert (plan.installment_amount_total, plan.status, plan.active) == (Decimal(120), RecurringStatus.ACTIVE, True)
+    assert (await plans.get(plan.id)).id == plan.id
+    assert [each.id async for each in plans.list({"account_vault_id": plan.account_vault_id})] == [plan.id]
+    assert (await plans.update(plan.id, RecurringUpdate(description="Rent", notification_days=3))).description == "Rent"
+    held = await plans.hold(plan.id)
+    assert (held.status, held.next_run_date) == ("on hold", None)
+    assert (await plans.activate(plan.id)).next_run_date == date(2031, 2, 23)
+    assert (await plans.skip(plan.id)).next_run_date == date(2031, 3, 23)
+    deferred = await plans.defer(plan.id, 2)
+    assert (deferred.next_run_date, deferred.end_date) == (date(2031, 5, 23), date(2032, 4, 22))
+    sandbox.set_clock(noon(date(2031, 7, 1)))
+    charges = await gateway.transactions.list({"recurring_id": plan.id})
+    assert [(each.transaction_amount, each.is_recurring, each.trx_source_id) for each in charges.records] == [
+        (Decimal(10), True, 13),
+        (Decimal(10), True, 13),
+    ]
+    with pytest.raises(ValidationError):
+        await gateway.account_vaults.delete(str(plan.account_vault_id))
+    await plans.delete(plan.id)
+    with pytest.raises(RecordDeletedError):
+        await plans.skip(plan.id)
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_a_lost_response_makes_one_plan(
+    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any
+) -> None:
+    """Beside an equal one that was there before, the new one is found."""
+    sandbox.fault("POST /v2/recurrings", fault)
+    made = await gateway.recurrings.create(monthly())
+    assert made.id != plan.id
+    assert {each.id async for each in gateway.recurrings.list()} == {plan.id, made.id}
+
+
+@pytest.mark.parametrize("fault", UNSENT)
+async def test_a_request_that_was_not_executed_is_unknown(
+    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any
+) -> None:
+    """The request is not sent again, because it might still arrive."""
+    sandbox.fault("POST /v2/recurrings", fault)
+    with pytest.raises(OutcomeUnknownError):
+        await gateway.recurrings.create(monthly())
+    assert [each.id async for each in gateway.recurrings.list()] == [plan.id]
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_a_lost_response_moves_charges_once(
+    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any
+) -> None:
+    """A skip and a deferral are found by their dates."""
+    sandbox.fault("POST /v2/recurrings/{id}/skipPayment", fault)
+    assert (await gateway.recurrings.skip(plan.id, 2)).next_run_date == date(2031, 4, 23)
+    sandbox.fault("POST /v2/recurrings/{id}/deferPayment", fault)
+    deferred = await gateway.recurrings.defer(plan.id, 3)
+    assert (deferred.next_run_date, deferred.end_date) == (date(2031, 7, 23), date(2032, 5, 22))
+
+
+@pytest.mark.parametrize("fault", UNSENT)
+async def test_a_skip_that_was_not_executed_is_unknown(
+    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any
+) -> None:
+    """The request is not sent again, and the plan is as before."""
+    sandbox.fault("POST /v2/recurrings/{id}/skipPayment", fault)
+    with pytest.raises(OutcomeUnknownError):
+        await gateway.recurrings.skip(plan.id)
+    assert (await gateway.recurrings.get(plan.id)).next_run_date == plan.next_run_date
+
+
+@pytest.mark.parametrize("fault", [*LOST, *UNSENT])
+async def test_a_lost_hold_is_settled(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
+    """Hold and activate are looked up, and repeated if nothing has changed."""
+    sandbox.fault("POST /v2/recurrings/{id}/placeOnHold", fault)
+    assert (await gateway.recurrings.hold(plan.id)).status == "on hold"
+    sandbox.fault("POST /v2/recurrings/{id}/activate", fault)
+    assert (await gateway.recurrings.activate(plan.id)).status == "active"
+
+
+async def test_resolve_finds_a_skip_later(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring) -> None:
+    """While the gateway fails, the outcome is unknown; then it is read."""
+    sandbox.fault("POST /v2/recurrings/{id}/skipPayment", "close_after_commit")
+    sandbox.fault("GET /v2/recurrings/{id}", "error_before_commit", nth=2, times=50)
+    with pytest.raises(OutcomeUnknownError) as caught:
+        await gateway.recurrings.skip(plan.id)
+    sandbox.clear_faults()
+    assert (await resolved(caught.value, Recurring)).next_run_date == date(2031, 3, 23)
+
+
+async def test_after_a_crash_the_ledger_finds_both(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A create and a skip without an outcome are looked up by the next program."""
+    options: dict[str, Any] = {
+        "developer_id": sandbox.info.developer_id,
+        "credentials": UserApiKey(sandbox.info.user_id, sandbox.info.user_api_key),
+        "location_id": sandbox.info.location_id,
+        "max_attempts": 1,
+        "timeout": 5,
+    }
+    file = tmp_path / "ledger.db"
+    async with AsyncGateway(sandbox.info.base_url, ledger=SqliteLedger(file), **options) as gateway:
+        vault = await gateway.account_vaults.create(CARD)
+        skipped = await gateway.recurrings.create(monthly())
+        for operation in ("POST /v2/recurrings/{id}/skipPayment", "POST /v2/recurrings"):
+            sandbox.fault(operation, "close_after_commit")
+        sandbox.fault("GET /v2/recurrings/{id}", "error_before_commit", nth=2, times=50)
+        sandbox.fault("GET /v2/recurrings", "error_before_commit", nth=2, times=50)
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.recurrings.skip(skipped.id)
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.recurrings.create(monthly(account_vault_api_id=None, account_vault_id=vault.id))
+    sandbox.clear_faults()
+    async with AsyncGateway(sandbox.info.base_url, ledger=SqliteLedger(file), **options) as gateway:
+        found = await gateway.recover(wait=5.0)
+        assert [(each.resource, each.outcome) for each in found] == [("recurrings", "found")] * 2
+        first, second = (each.record for each in found)
+        assert first.next_run_date == date(2031, 3, 23)
+        assert second.id != skipped.id
+        assert await gateway.recover(wait=0.0) == []
+
+
+async def test_a_tag_and_a_note(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Create, read, list, change, delete."""
+    tag = await gateway.tags.create(TagCreate(title="Rent"))
+    assert (await gateway.tags.update(tag.id, TagUpdate(title="Lease"))).title == "Lease"
+    assert [each.title async for each in gateway.tags.list({"title": "Lease"})] == ["Lease"]
+    await gateway.tags.delete(tag.id)
+    contact_id = sandbox.info.contact_id
+    note = await gateway.notes.create(NoteCreate(resource="Contact", resource_id=contact_id, note="Call"))
+    assert (note.resource, note.resource_id) == ("Contact", contact_id)
+    changed = await gateway.notes.update(note.id, NoteUpdate(note="Called", visibility_group_id=""))
+    assert (changed.note, changed.visibility_group_id) == ("Called", "")
+    shown = await gateway.contacts.get(contact_id, expand=("notes",))
+    assert [each["id"] for each in shown.extra["notes"]] == [note.id]
+    await gateway.notes.delete(note.id)
+    with pytest.raises(RecordDeletedError):
+        await gateway.notes.get(note.id)
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_a_lost_tag_is_unknown_and_a_lost_change_is_read(
+    gateway: AsyncGateway, sandbox: Sandbox, fault: Any
+) -> None:
+    """Neither is sent twice without need."""
+    tag = await gateway.tags.create(TagCreate(title="Rent"))
+    sandbox.fault("PUT /v2/tags/{id}", fault)
+    assert (await gateway.tags.update(tag.id, TagUpdate(title="Lease"))).title == "Lease"
+    sandbox.fault("POST /v2/tags", fault)
+    with pytest.raises(OutcomeUnknownError):
+        await gateway.tags.create(TagCreate(title="Rent"))
+    assert len([each async for each in gateway.tags.list()]) == 2

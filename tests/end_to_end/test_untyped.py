@@ -1,0 +1,104 @@
+"""Resources without models at the sandbox: charged and stored once, found again, and masked."""
+
+import re
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_async import AsyncGateway, OutcomeUnknownError, SqliteLedger, Transaction, ValidationError
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+CARD = "4111111111111111"
+SALE: dict[str, Any] = {
+    "action": "sale",
+    "payment_method": "cc",
+    "transaction_amount": "12.50",
+    "account_number": CARD,
+    "exp_date": "1230",
+}
+LOST = ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body", "garbage", "reset_before_commit"]
+
+
+def transactions(gateway: AsyncGateway) -> Any:
+    """Return transactions as if this package had no model for them."""
+    return gateway.resource("transactions", name="transaction", api_id="transaction_api_id")
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_a_sale_is_charged_once(sandbox: Sandbox, fault: Any) -> None:
+    """A lost response is looked up by the generated id."""
+    sandbox.fault("POST /v2/transactions", fault)
+    async with sandbox.gateway() as gateway:
+        sale = await transactions(gateway).create(SALE)
+    assert sandbox.ledger()["charged"] == {sale["transaction_api_id"]: 1}
+    assert (sale["transaction_amount"], sale["last_four"]) == ("12.50", "1111")
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_a_single_request_charges_once(sandbox: Sandbox, fault: Any) -> None:
+    """The request is sent once, and its outcome is unknown."""
+    sandbox.fault("POST /v2/transactions", fault)
+    async with sandbox.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.request("POST", "/v2/transactions", body={"transaction": SALE})
+    assert sum(sandbox.ledger()["charged"].values()) <= 1
+
+
+async def test_a_ledger_recovers_a_sale(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The intent is looked up after the call as that of a typed sale."""
+    async with sandbox.gateway(ledger=SqliteLedger(str(tmp_path / "payments.db"))) as gateway:
+        sandbox.fault("POST /v2/transactions", "close_after_commit")
+        sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=1000)
+        with pytest.raises(OutcomeUnknownError):
+            await transactions(gateway.with_options(timeout=1)).create(SALE)
+        sandbox.clear_faults()
+        (recovered,) = await gateway.recover(wait=0)
+    assert recovered.outcome == "found"
+    assert isinstance(recovered.record, Transaction)
+    assert CARD.encode() not in (tmp_path / "payments.db").read_bytes()
+
+
+async def test_a_resource_without_a_model_has_every_verb(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Create, get, list, update, delete and an action in the path."""
+    contacts = gateway.resource("contacts", name="contact", api_id="contact_api_id")
+    made = await contacts.create({"last_name": "Lovelace-Tea", "location_id": sandbox.location_id})
+    changed = await contacts.update(made["id"], {"first_name": "Ada"})
+    assert (changed["first_name"], (await contacts.get(made["id"]))["last_name"]) == ("Ada", "Lovelace-Tea")
+    assert [each.id async for each in contacts.list({"last_name": "Lovelace-Tea"})] == [made.id]
+    assert await contacts.list({"last_name": "Lovelace-Tea"}).count() == 1
+    await contacts.delete(made["id"])
+    paylinks = gateway.resource("paylinks", name="paylink", api_id="paylink_api_id")
+    link = await paylinks.create({"amount_due": "5.00", "contact_id": sandbox.contact_id, "email": "ada@example.test"})
+    await paylinks.action(link["id"], "resend", params={"email": 1})
+
+
+async def test_no_traceback_shows_a_card(gateway: AsyncGateway) -> None:
+    """Frames of the package hold secrets only, whether the call is refused here or by the gateway."""
+    wrong = {**SALE, "transaction_amount": "0.00", "cvv": "987"}
+    for call in (
+        lambda content: transactions(gateway).create(content),
+        lambda content: gateway.request("POST", "/v2/transactions", body={"transaction": content}),
+        lambda content: transactions(gateway).create({**content, "tax": 1.5}),
+    ):
+        with pytest.raises(Exception, match=r"amount|tax") as refused:
+            await call(wrong)
+        told = traceback.TracebackException.from_exception(refused.value, capture_locals=True)
+        frames = [frame for frame in told.stack if "/gateway_async/" in frame.filename]
+        assert frames
+        # Not a part of an id, an address or a time.
+        secret = re.compile(rf"{CARD}|(?<![\w.])987(?!\w)")
+        assert not any(secret.search(text) for frame in frames for text in (frame.locals or {}).values())
+
+
+async def test_errors_of_single_requests_are_those_of_all_calls(gateway: AsyncGateway) -> None:
+    """A refusal names its fields."""
+    with pytest.raises(ValidationError) as refused:
+        await gateway.request("POST", "/v2/contacts", body={"contact": {}})
+    assert "last_name" in refused.value.fields
+    reply = await gateway.request("GET", "/v2/contacts", params={"page_size": 1})
+    assert reply.status == 200
+    assert "contacts" in reply.json()

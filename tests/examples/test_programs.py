@@ -1,0 +1,137 @@
+"""The shorter programs in `examples/`: each runs as a process, as a user would run it, against a real sandbox."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async import AsyncGateway, CardVaultCreate
+from gateway_async.sandbox import Sandbox
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RUNNING = re.compile(rb"Running on (http://127\.0\.0\.1:\d+)")
+CARD = "4111111111111111"
+
+pytestmark = pytest.mark.asyncio
+
+
+@contextlib.asynccontextmanager
+async def running(
+    program: str, sandbox: Sandbox, *arguments: str, folder: Path | None = None, **environment: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run an example until the end of the block."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-u", str(EXAMPLES / program), *arguments),
+        cwd=folder,
+        env=os.environ | sandbox.environment() | environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()
+
+
+async def url_of(process: asyncio.subprocess.Process) -> str:
+    """Read the output until the server names its address."""
+    assert process.stdout
+    with anyio.fail_after(30):
+        async for line in process.stdout:
+            if found := RUNNING.search(line):
+                return found[1].decode()
+    pytest.fail("it did not start")
+
+
+async def sell(client: httpx.AsyncClient, terminal_id: str, amount: str) -> list[dict[str, Any]]:
+    """Sell at a terminal, and return all events of the sale."""
+    started = await client.post("/sales", json={"terminal_id": terminal_id, "amount": amount})
+    assert started.status_code == 202
+    async with client.stream("GET", f"/sales/{started.json()['sale']}/events") as response:
+        return [json.loads(line.removeprefix("data: ")) async for line in response.aiter_lines() if line]
+
+
+async def test_two_hundred_terminals(sandbox: Sandbox, tmp_path: Path) -> None:
+    """All sales wait at the same time, show their progress, and are charged once."""
+    terminals = [sandbox.add_terminal(f"Till {number}") for number in range(200)]
+    results: list[list[dict[str, Any]]] = []
+    async with running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(tmp_path / "payments.db")) as process:
+        limits = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(
+            base_url=await url_of(process), limits=limits, timeout=50, trust_env=False
+        ) as tills:
+
+            async def sell_one(terminal_id: str, amount: str) -> None:
+                results.append(await sell(tills, terminal_id, amount))
+
+            async with anyio.create_task_group() as tasks:
+                for number, terminal_id in enumerate(terminals):
+                    tasks.start_soon(sell_one, terminal_id, "6.16" if number % 10 == 0 else "12.50")
+            assert (await tills.post("/sales", json={})).status_code == 422
+            assert (await tills.get("/sales/none/events")).status_code == 404
+    assert sorted(events[-1]["result"] for events in results) == ["approved"] * 180 + ["declined"] * 20
+    assert "at the terminal" in {event.get("state") for events in results for event in events}
+    assert set(sandbox.ledger()["charged"].values()) <= {0, 1}
+    assert sum(sandbox.ledger()["charged"].values()) == 180
+
+
+async def test_a_sale_survives_the_end_of_the_backend(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
+    """A backend that is told to stop waits for the customer at its terminal."""
+    async with running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(tmp_path / "payments.db")) as process:
+        async with httpx.AsyncClient(base_url=await url_of(process), trust_env=False) as till:
+            await till.post("/sales", json={"terminal_id": sandbox.terminal_id, "amount": "12.50"})
+            await sandbox.await_call()
+        process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(30):
+            await process.wait()
+    payment = await gateway.transactions.list().first()
+    assert payment is not None
+    assert payment.approved
+
+
+async def test_cards_are_moved_once(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
+    """A script that was killed continues where it stopped; no card is stored twice."""
+    cards, journal = tmp_path / "cards.csv", tmp_path / "moved.journal"
+    rows = [f"c{number},{CARD},1230" for number in range(1500)]
+    cards.write_text("\n".join(["key,account_number,exp_date", *rows]), encoding="utf-8")
+    async with running("move_cards.py", sandbox, str(cards), str(journal)):
+        with anyio.fail_after(30):
+            while await gateway.account_vaults.list().count() < 100:
+                await anyio.sleep(0.05)
+    async with running("move_cards.py", sandbox, str(cards), str(journal)) as process:
+        said = (await process.communicate())[0].decode()
+    assert process.returncode == 0, said
+    assert await gateway.account_vaults.list().count() == 1500
+    assert re.search(r"\d+ stored, \d+ stored before, 0 rejected, 0 unknown", said)
+    assert CARD not in said
+
+
+async def test_members_are_billed_every_month(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
+    """Each member is charged once a month, also if the script runs twice; a paused one is not."""
+
+    async def run(*arguments: str) -> str:
+        async with running("recurring_billing.py", sandbox, *arguments, folder=tmp_path) as process:
+            return (await process.communicate())[0].decode()
+
+    vault = await gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="1230"))
+    members = tmp_path / "members.csv"
+    members.write_text(f"member,account_vault_id,amount\nann,{vault.id},12.50\nbob,{vault.id},8.00\n")
+    assert (await run("start", str(members))).count("first charge on") == 2
+    assert await run("start", str(members)) == ""
+    assert await run("pause", "bob") == "bob: on hold\n"
+    sandbox.advance(40 * 86_400)
+    assert (await run("charges")).splitlines() == ["ann: 12.50 approved"] * 2
+    assert await run("resume", "bob") == "bob: active\n"
+    assert "no such member" in await run("pause", "eve")

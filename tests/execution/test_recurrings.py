@@ -1,0 +1,435 @@
+"""Recurrings have no integrator id: lost responses are looked up by what is new, or by what has moved."""
+
+import json
+from datetime import date
+from typing import Any
+
+import anyio
+import attrs
+import httpx
+import pytest
+
+from gateway_async import (
+    ApiId,
+    AuthenticationError,
+    InvalidRequestError,
+    MismatchedWriteError,
+    NotFoundError,
+    NotSentError,
+    OutcomeUnknownError,
+    PermissionDeniedError,
+    RateLimitError,
+    Recurring,
+    RecurringCreate,
+    RecurringUpdate,
+    ValidationError,
+)
+from gateway_async.resources._ledger_lookups import lookup_of
+
+from .scripted_transport import (
+    LOST,
+    NEVER_LEFT,
+    NOT_THERE,
+    Answer,
+    Script,
+    echo,
+    error_of,
+    listed,
+    record,
+    refused,
+    silent,
+)
+from .test_ledger import LedgerScript
+
+pytestmark = pytest.mark.anyio
+
+NEW = RecurringCreate(
+    account_vault_id="v", interval=1, interval_type="m", start_date=date(2030, 1, 31), transaction_amount="10.00"
+)
+PLAN = {"id": "r", "interval": 1, "interval_type": "m", "next_run_date": "2019-02-23", "end_date": "2020-10-22"}
+
+
+def row(id: str, created_ts: int = 100, **fields: Any) -> dict[str, Any]:  # noqa: A002
+    """A recurring like the new one, as a list shows it."""
+    shown = {"account_vault_id": "v", "location_id": "loc", "interval": "1", "interval_type": "m"}
+    shown |= {"start_date": "2030-01-31", "transaction_amount": "10.00"}
+    return {"id": id, "created_ts": created_ts, **shown, **fields}
+
+
+def plan(*transactions: str, **fields: Any) -> httpx.Response:
+    """The recurring `r` with its transactions."""
+    return record("recurring", **{**PLAN, "transactions": [{"id": each} for each in transactions], **fields})
+
+
+async def create(gateway: Any) -> Recurring:
+    """Create the new recurring."""
+    made: Recurring = await gateway.recurrings.create(NEW)
+    return made
+
+
+async def skip(gateway: Any) -> Recurring:
+    """Skip one charge."""
+    skipped: Recurring = await gateway.recurrings.skip("r", 1)
+    return skipped
+
+
+async def defer(gateway: Any) -> Recurring:
+    """Defer one charge."""
+    deferred: Recurring = await gateway.recurrings.defer("r", 1)
+    return deferred
+
+
+# --- create
+
+
+async def test_a_create_reads_the_vaults_recurrings_first() -> None:
+    """Ask for the newest ones of the vault, then send the request."""
+    script = Script(get=[listed("recurrings")], post=[echo("recurring")])
+    assert (await script.run(create)).id == "made"
+    first, second = script.asked
+    assert dict(first.url.params) == {
+        "account_vault_id": "v",
+        "sort": "-created_ts",
+        "page": "1",
+        "page_size": "100",
+    }
+    assert (second.method, second.url.path) == ("POST", "/v2/recurrings")
+    assert script.bodies("POST") == [
+        {
+            "recurring": {
+                "transaction_amount": "10.00",
+                "interval": 1,
+                "interval_type": "m",
+                "start_date": "2030-01-31",
+                "account_vault_id": "v",
+                "location_id": "loc",
+            }
+        }
+    ]
+
+
+async def test_a_vaults_own_id_is_translated_first() -> None:
+    """Records show the system id of the vault only, so the list is filtered by that."""
+    vault = record("accountvault", id="v", account_vault_api_id="mine", location_id="loc")
+    script = Script(get=[vault, listed("recurrings"), listed("recurrings", row("new"))], post=[LOST])
+    new = attrs.evolve(NEW, account_vault_id=None, account_vault_api_id="mine")
+    assert (await script.run(lambda g: g.recurrings.create(new))).id == "new"
+    assert [request.url.path for request in script.asked] == [
+        "/v2/accountvaults/mine",
+        "/v2/recurrings",
+        "/v2/recurrings",
+        "/v2/recurrings",
+    ]
+    assert script.asked[1].url.params["account_vault_id"] == "v"
+    assert script.bodies("POST")[0]["recurring"]["account_vault_api_id"] == "mine"
+
+
+async def test_an_unknown_vault_is_not_found() -> None:
+    """Raise the gateway's own answer, and send nothing more."""
+    script = Script(get=[NOT_THERE])
+    new = attrs.evolve(NEW, account_vault_id=None, account_vault_api_id="mine")
+    await script.fail(lambda g: g.recurrings.create(new), NotFoundError)
+    assert script.methods == ["GET"]
+
+
+@pytest.mark.parametrize("answer", [LOST, httpx.Response(500), httpx.Response(503), httpx.Response(200, json={})])
+async def test_a_lost_create_is_the_only_new_one(answer: Answer) -> None:
+    """Return it; nothing is sent twice."""
+    script = Script(get=[listed("recurrings", row("old")), listed("recurrings", row("new"), row("old"))], post=[answer])
+    assert (await script.run(create)).id == "new"
+    assert script.methods == ["GET", "POST", "GET"]
+
+
+NOT_ONE: dict[str, tuple[httpx.Response, str]] = {
+    "none": (listed("recurrings", row("old")), "connection reset"),
+    "two": (listed("recurrings", row("a"), row("b"), row("old")), "several records are new: a, b"),
+    "another amount": (listed("recurrings", row("a", transaction_amount="11.00"), row("old")), "not as sent: a"),
+    "another interval": (listed("recurrings", row("a", interval=2), row("old")), "not as sent: a"),
+    "another date": (listed("recurrings", row("a", start_date="2030-02-01"), row("old")), "not as sent: a"),
+    "no list": (httpx.Response(200, json={}), "its lookup failed"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), NOT_ONE.values(), ids=NOT_ONE)
+async def test_a_lost_create_is_never_sent_again(answer: httpx.Response, reason: str) -> None:
+    """Without exactly one new recurring with the sent values, the outcome is unknown."""
+    script = Script(get=[listed("recurrings", row("old")), answer], post=[LOST])
+    await script.fail(create, OutcomeUnknownError, match=reason)
+    assert script.methods.count("POST") == 1
+
+
+async def test_a_new_one_with_other_values_hides_nothing() -> None:
+    """Another client created it; ours is the one with the sent values."""
+    other = row("other", transaction_amount="11.00")
+    script = Script(get=[listed("recurrings"), listed("recurrings", other, row("new"))], post=[LOST])
+    assert (await script.run(create)).id == "new"
+
+
+async def test_a_value_that_is_not_shown_proves_nothing() -> None:
+    """A gateway may omit fields, so the new one is accepted without them."""
+    shown = {"id": "new", "created_ts": 100, "account_vault_id": "v"}
+    script = Script(get=[listed("recurrings"), listed("recurrings", shown)], post=[LOST])
+    assert (await script.run(create)).id == "new"
+
+
+async def test_a_request_that_never_left_is_sent_again() -> None:
+    """Nothing can have been created, and the list is not read again."""
+    script = Script(get=[listed("recurrings")], post=[NEVER_LEFT, echo("recurring")])
+    assert (await script.run(create)).id == "made"
+    assert script.methods == ["GET", "POST", "POST"]
+
+
+async def test_a_throttled_create_is_not_repeated() -> None:
+    """A 429 is a refusal, and nothing tells whether a repetition is safe."""
+    script = Script(get=[listed("recurrings")], post=[httpx.Response(429, json={"message": "slow down"})])
+    await script.fail(create, RateLimitError)
+    assert script.methods == ["GET", "POST"]
+
+
+async def test_a_response_of_an_older_recurring_is_not_the_result() -> None:
+    """Its id was there before; the lookup finds the right one."""
+    script = Script(
+        get=[listed("recurrings", row("old")), listed("recurrings", row("new"), row("old"))],
+        post=[record("recurring", **row("old"))],
+    )
+    assert (await script.run(create)).id == "new"
+
+
+async def test_a_response_for_another_vault_is_a_mismatch() -> None:
+    """Reject it, and look up."""
+    script = Script(get=[listed("recurrings")], post=[echo("recurring", account_vault_id="another")])
+    await script.fail(create, MismatchedWriteError, match="account_vault_id is 'another', not 'v'")
+
+
+async def test_the_proof_that_nothing_was_created_needs_time() -> None:
+    """`resolve()` returns None after the time in doubt, with a list without a new one."""
+    script = Script(get=[listed("recurrings", row("old"))], post=[LOST])
+    async with script.gateway(in_doubt_seconds=60.0) as gateway:
+        error = await error_of(create(gateway), OutcomeUnknownError)
+        await error_of(error.resolve(wait=1.0), OutcomeUnknownError)
+        assert await error.resolve(wait=100.0) is None
+
+
+# --- the read before
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(401, AuthenticationError), (403, PermissionDeniedError), (404, NotFoundError)]
+)
+async def test_a_refused_read_before_is_raised_as_it_is(status: int, kind: type[Exception]) -> None:
+    """The refusal says more than "not sent", and nothing was sent."""
+    script = Script(get=[httpx.Response(status, json={"message": "no", "status": status, "name": "no", "code": 0})])
+    await script.fail(create, kind)
+    await script.fail(skip, kind)
+    assert "POST" not in script.methods
+
+
+@pytest.mark.parametrize("answer", [NEVER_LEFT, LOST, httpx.Response(503), httpx.Response(404, text="<html>")])
+async def test_without_the_read_before_nothing_is_sent(answer: Answer) -> None:
+    """The request could not be looked up."""
+    script = Script(get=[answer])
+    await script.fail(create, NotSentError, match="its prerequisite read failed")
+    await script.fail(defer, NotSentError, match="its prerequisite read failed")
+    assert "POST" not in script.methods
+
+
+async def test_the_read_before_leaves_time_for_the_request() -> None:
+    """Half of the total time at most is spent on it."""
+    script = Script(get=[silent], post=[echo("recurring")])
+    await script.fail(create, NotSentError, match=r"within 5 s", timeout=10)
+
+
+async def test_read_and_request_share_one_deadline() -> None:
+    """A request without a response ends with the total time, not with twice as much."""
+
+    async def read_slowly(_: httpx.Request) -> Answer:
+        await anyio.sleep(4)
+        return listed("recurrings")
+
+    script = Script(get=[read_slowly, listed("recurrings")], post=[silent])
+    async with script.gateway(timeout=10) as gateway:
+        started = anyio.current_time()
+        await error_of(create(gateway), OutcomeUnknownError)
+        assert anyio.current_time() - started <= 10
+
+
+# --- skip and defer
+
+MOVED = {
+    "skip": (skip, {"next_run_date": "2019-03-23"}),
+    "defer": (defer, {"next_run_date": "2019-04-23", "end_date": "2020-11-22"}),
+}
+
+
+@pytest.mark.parametrize(("verb", "parameter"), [("skip", "skip_count"), ("defer", "defer_count")])
+async def test_the_number_of_charges_is_a_parameter(verb: str, parameter: str) -> None:
+    """The request has no body."""
+    path = {"skip": "/v2/recurrings/r/skipPayment", "defer": "/v2/recurrings/r/deferPayment"}[verb]
+    script = Script(get=[plan()], post=[plan(next_run_date="2019-05-23")])
+    moved = await script.run(lambda g: getattr(g.recurrings, verb)("r", 3))
+    assert moved.next_run_date == date(2019, 5, 23)
+    before, asked = script.asked
+    assert (before.url.path, dict(before.url.params)) == ("/v2/recurrings/r", {"expand": "transactions"})
+    assert (asked.url.path, dict(asked.url.params), asked.content) == (path, {parameter: "3"}, b"")
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "1", None])
+async def test_a_number_of_charges_is_a_whole_number_above_0(count: Any) -> None:
+    """Nothing is sent otherwise."""
+    script = Script()
+    await script.fail(lambda g: g.recurrings.skip("r", count), InvalidRequestError, match="count: must be")
+    await script.fail(lambda g: g.recurrings.defer("r", count), InvalidRequestError, match="count: must be")
+    await script.fail(lambda g: g.recurrings.skip("", 1), InvalidRequestError, match="id: must not be empty")
+    assert script.asked == []
+
+
+async def test_a_lost_skip_is_found_by_the_next_date() -> None:
+    """Return the recurring as it is read afterwards."""
+    script = Script(get=[plan("t"), plan("t", next_run_date="2019-03-23")], post=[LOST])
+    assert (await script.run(skip)).next_run_date == date(2019, 3, 23)
+    assert script.methods == ["GET", "POST", "GET"]
+
+
+async def test_a_lost_deferral_is_found_by_both_dates() -> None:
+    """The next charge and the end have moved."""
+    script = Script(get=[plan(), plan(next_run_date="2019-03-23", end_date="2020-11-22")], post=[LOST])
+    assert (await script.run(defer)).end_date == date(2020, 11, 22)
+
+
+async def test_a_charge_that_ran_meanwhile_is_counted() -> None:
+    """The charge has moved the next date too: by one interval it was no skip, and by two it was."""
+    script = Script(get=[plan("t"), plan("t", "u", next_run_date="2019-04-23")], post=[LOST])
+    assert (await script.run(skip)).next_run_date == date(2019, 4, 23)
+    script = Script(get=[plan("t"), plan("t", "u", next_run_date="2019-03-23")], post=[LOST])
+    await script.fail(skip, OutcomeUnknownError, match="connection reset$")
+
+
+UNPROVEN: dict[str, tuple[dict[str, Any], str]] = {
+    "not moved": ({}, "connection reset$"),
+    "moved too far": ({"next_run_date": "2019-05-23"}, "another number of intervals"),
+    "moved back": ({"next_run_date": "2019-01-23"}, "another number of intervals"),
+    "the end moved": ({"next_run_date": "2019-03-23", "end_date": "2020-11-22"}, "another number of intervals"),
+    "between two dates": ({"next_run_date": "2019-03-10"}, "not a number of intervals apart"),
+    "no next charge": ({"next_run_date": "0000-00-00", "status": "ended"}, "it shows no next charge"),
+    "no transactions": ({"next_run_date": "2019-03-23", "transactions": None}, "a charge may have run"),
+}
+
+
+@pytest.mark.parametrize(("after", "reason"), UNPROVEN.values(), ids=UNPROVEN)
+async def test_a_lost_skip_is_never_sent_again(after: dict[str, Any], reason: str) -> None:
+    """Without proof of this skip, the outcome is unknown."""
+    script = Script(get=[plan("t"), plan("t", **after)], post=[LOST])
+    await script.fail(skip, OutcomeUnknownError, match=reason)
+    assert script.methods.count("POST") == 1
+
+
+@pytest.mark.parametrize("before", [{"next_run_date": "0000-00-00"}, {"interval": None}, {"transactions": None}])
+async def test_a_skip_without_facts_before_is_sent_and_unknown_when_lost(before: dict[str, Any]) -> None:
+    """The gateway decides whether it can be skipped; only the lookup needs the dates."""
+    script = Script(get=[plan(**before), plan(next_run_date="2019-03-23")], post=[LOST])
+    await script.fail(skip, OutcomeUnknownError)
+    script = Script(get=[plan(**before)], post=[plan(next_run_date="2019-03-23")])
+    assert (await script.run(skip)).next_run_date == date(2019, 3, 23)
+
+
+async def test_the_dates_of_another_recurring_are_not_compared() -> None:
+    """A response with another id is rejected, before and after."""
+    script = Script(get=[plan(id="another")], post=[LOST])
+    await script.fail(skip, NotSentError, match="id is 'another'")
+    assert script.methods.count("POST") == 0
+
+
+async def test_a_refused_skip_is_a_refusal() -> None:
+    """Nothing is looked up."""
+    script = Script(get=[plan()], post=[refused(status="Skip Payment is not allowed when status is ended.")])
+    await script.fail(skip, ValidationError)
+    assert script.methods == ["GET", "POST"]
+
+
+# --- hold and activate
+
+STATES = {"hold": ("placeOnHold", "on hold", "active"), "activate": ("activate", "active", "on hold")}
+
+
+@pytest.mark.parametrize(("verb", "path", "done", "not_done"), [(name, *facts) for name, facts in STATES.items()])
+async def test_a_lost_change_of_the_status_is_looked_up_and_repeated(
+    verb: str, path: str, done: str, not_done: str
+) -> None:
+    """Setting a status twice has the same effect as setting it once."""
+    script = Script(post=[LOST], get=[plan(status=done)])
+    assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
+    assert [request.url.path for request in script.asked] == [f"/v2/recurrings/r/{path}", "/v2/recurrings/r"]
+    assert script.asked[0].content == b""
+    script = Script(post=[LOST, plan(status=done)], get=[plan(status=not_done)])
+    assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
+    assert script.methods.count("POST") == 2
+
+
+@pytest.mark.parametrize(("verb", "done"), [("hold", "on hold"), ("activate", "active")])
+async def test_a_refused_repetition_is_looked_up(verb: str, done: str) -> None:
+    """A second "not allowed" may be the effect of the first attempt."""
+    script = Script(post=[httpx.Response(500), refused(status="not allowed")])
+    script.answers["get"] = [lambda _: plan(status=done if script.methods.count("POST") == 2 else "ended")]
+    assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
+
+
+# --- update and delete
+
+
+async def test_a_lost_update_is_read() -> None:
+    """A date that is set to null may come back as zeros."""
+    changes = RecurringUpdate(end_date=None, description="Rent", active=True)
+    done = plan(end_date="0000-00-00", description="Rent", active="1")
+    script = Script(put=[LOST], get=[done])
+    assert (await script.run(lambda g: g.recurrings.update("r", changes))).end_date is None
+    assert script.methods == ["PUT", "GET"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [RecurringUpdate(account_vault_api_id="mine"), RecurringUpdate(recurring_api_id="mine", description="Rent")],
+)
+async def test_a_lost_update_of_an_own_id_is_unknown(changes: RecurringUpdate) -> None:
+    """Records may not show that id, so a read proves nothing either way."""
+    script = Script(put=[LOST], get=[plan()])
+    async with script.gateway() as gateway:
+        error = await error_of(gateway.recurrings.update("r", changes), OutcomeUnknownError)
+        await error_of(error.resolve(wait=1000.0), OutcomeUnknownError)
+    assert script.methods == ["PUT"]
+
+
+async def test_recurrings_have_no_integrators_id() -> None:
+    """An `ApiId` is refused before anything is sent."""
+    script = Script()
+    async with script.gateway() as gateway:
+        for family in (gateway.recurrings, gateway.tags, gateway.notes):
+            await error_of(family.get(ApiId("mine")), InvalidRequestError, match="by an ApiId")
+    assert script.asked == []
+
+
+# --- what a ledger keeps
+
+
+async def test_an_outcome_query_of_a_skip_outlives_the_process() -> None:
+    """Written as JSON and read again, it finds the same."""
+    script = LedgerScript(get=[plan("t"), plan("t")], post=[LOST])
+    await script.fail(skip, OutcomeUnknownError)
+    (intent,) = script.ledger.intents
+    assert (intent.resource, intent.sent) == ("recurrings", {"skip_count": "1"})
+    lookup = lookup_of(json.loads(json.dumps(intent.outcome_query)))
+    assert lookup is not None
+    after = json.loads(plan("t", next_run_date="2019-03-23").content)
+    assert getattr(lookup.read(after).record, "next_run_date", None) == date(2019, 3, 23)
+
+
+async def test_a_create_is_kept_with_its_lookup_before_it_is_sent() -> None:
+    """The list is read first, so that the intent contains the ids from before."""
+    script = LedgerScript(get=[listed("recurrings", row("old"))], post=[LOST])
+    await script.fail(create, OutcomeUnknownError)
+    assert script.ledger.notes[0] == ("record_intent", 1)
+    (intent,) = script.ledger.intents
+    assert intent.sent["transaction_amount"] == "10.00"
+    lookup = lookup_of(json.loads(json.dumps(intent.outcome_query)))
+    assert lookup is not None
+    after = json.loads(listed("recurrings", row("new"), row("old")).content)
+    assert getattr(lookup.read(after).record, "id", None) == "new"

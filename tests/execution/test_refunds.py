@@ -1,0 +1,145 @@
+"""Refunds, tips and edits: what is read before, what is sent, and what happens when a response is lost."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway_async import ApiId, InvalidRequestError, NotFoundError, NotSentError, OutcomeUnknownError
+
+from .scripted_transport import LOST, NOT_THERE, Script, absent, echo, record
+
+pytestmark = pytest.mark.anyio
+
+
+def payment(**fields: Any) -> httpx.Response:
+    """Return a settled sale."""
+    known = {"transaction_amount": "12.50", "payment_method": "cc", "location_id": "its", "status_id": 134}
+    return record("transaction", **{**known, "product_transaction_id": "product", **fields})
+
+
+DEBIT = payment(payment_method="ach", type_id=50)
+
+
+async def test_a_refund_returns_the_full_amount_of_what_was_read() -> None:
+    """The payment is read, and the refund names it, its location and its product, under an id of its own."""
+    script = Script(get=[payment()], post=[echo("transaction")])
+    refund = await script.run(lambda gateway: gateway.transactions.refund(ApiId("order-1", "its")))
+    (sent,) = script.bodies("POST")
+    content = sent["transaction"]
+    assert script.asked[0].url.path == "/v2/transactions/order-1"
+    assert content.pop("transaction_api_id") == refund.transaction_api_id
+    assert content == {
+        "action": "refund",
+        "payment_method": "cc",
+        "transaction_amount": "12.50",
+        "previous_transaction_id": "found",
+        "location_id": "its",
+        "product_transaction_id": "product",
+    }
+
+
+async def test_a_part_is_refunded_under_the_callers_id() -> None:
+    """An amount and an id that are given are sent as they are."""
+    script = Script(get=[payment()], post=[echo("transaction")])
+    await script.run(lambda gateway: gateway.transactions.refund("found", "5.00", transaction_api_id="back-1"))
+    content = script.bodies("POST")[0]["transaction"]
+    assert (content["transaction_amount"], content["transaction_api_id"]) == ("5.00", "back-1")
+
+
+async def test_a_partial_approval_is_refunded_with_what_was_charged() -> None:
+    """The approved part is returned, not the requested amount."""
+    partial = payment(reason_code_id=1201, status_id=101, auth_amount="7.00")
+    script = Script(get=[partial], post=[echo("transaction")])
+    await script.run(lambda gateway: gateway.transactions.refund("found"))
+    assert script.bodies("POST")[0]["transaction"]["transaction_amount"] == "7.00"
+
+
+async def test_an_ach_debit_is_refunded_in_full_by_web() -> None:
+    """The SEC code is WEB, and the payment method that of the payment."""
+    script = Script(get=[DEBIT], post=[echo("transaction")])
+    await script.run(lambda gateway: gateway.transactions.refund("found", "12.50"))
+    content = script.bodies("POST")[0]["transaction"]
+    assert (content["payment_method"], content["ach_sec_code"]) == ("ach", "WEB")
+
+
+async def test_a_part_of_an_ach_debit_is_not_refunded() -> None:
+    """The bank would reject it days later; the error names the action that returns a part."""
+    script = Script(get=[DEBIT], post=[echo("transaction")])
+    await script.fail(lambda gateway: gateway.transactions.refund("found", "5.00"), InvalidRequestError, match="credit")
+    assert script.methods == ["GET"]
+
+
+@pytest.mark.parametrize("amount", [5.0, "abc", -1])
+@pytest.mark.parametrize("verb", ["refund", "tip_adjust"])
+async def test_a_wrong_amount_is_reported_before_anything_is_read(verb: str, amount: Any) -> None:
+    """Nothing is sent, not even the read."""
+    script = Script()
+    await script.fail(lambda gateway: getattr(gateway.transactions, verb)("found", amount), InvalidRequestError)
+    assert script.methods == []
+
+
+async def test_a_payment_that_shows_no_amount_needs_one() -> None:
+    """The refund is not sent without an amount."""
+    script = Script(get=[payment(transaction_amount=None)], post=[echo("transaction")])
+    await script.fail(lambda gateway: gateway.transactions.refund("found"), InvalidRequestError, match="amount")
+    assert script.methods == ["GET"]
+
+
+async def test_a_payment_that_does_not_exist_is_not_refunded() -> None:
+    """The gateway's own refusal of the read is the error."""
+    script = Script(get=[NOT_THERE])
+    await script.fail(lambda gateway: gateway.transactions.refund("found"), NotFoundError)
+    assert script.methods == ["GET"]
+
+
+@pytest.mark.parametrize("verb", ["refund", "tip_adjust"])
+async def test_an_unreadable_payment_is_certainly_not_changed(verb: str) -> None:
+    """A read without a response becomes NotSentError, so that the caller may try again."""
+    script = Script(get=[LOST])
+    await script.fail(
+        lambda gateway: getattr(gateway.transactions, verb)("found", 2), NotSentError, match="could not be"
+    )
+    assert set(script.methods) == {"GET"}
+
+
+async def test_a_refund_whose_response_is_lost_is_looked_up_and_sent_under_one_id() -> None:
+    """A second attempt follows a lookup and has the same id."""
+    script = Script(get=[payment(), absent], post=[LOST, echo("transaction")])
+    await script.run(lambda gateway: gateway.transactions.refund("found"))
+    first, second = (body["transaction"]["transaction_api_id"] for body in script.bodies("POST"))
+    assert first == second
+    assert "GET" in script.methods[2:-1]
+
+
+async def test_a_tip_is_added_to_the_amount_without_the_earlier_tip() -> None:
+    """The total is sent too, because the gateway documents it as required."""
+    script = Script(get=[payment(tip_amount="2.50")], put=[payment(transaction_amount="13.00", tip_amount="3.00")])
+    await script.run(lambda gateway: gateway.transactions.tip_adjust("found", 3))
+    content = script.bodies("PUT")[0]["transaction"]
+    assert content == {"action": "tipadjust", "tip_amount": "3.00", "transaction_amount": "13.00"}
+
+
+async def test_a_given_total_needs_no_read() -> None:
+    """The tip and the total are sent as they are."""
+    script = Script(put=[payment()])
+    await script.run(lambda gateway: gateway.transactions.tip_adjust("found", "3.00", "15.50"))
+    assert script.bodies("PUT")[0]["transaction"]["transaction_amount"] == "15.50"
+    assert script.methods == ["PUT"]
+
+
+async def test_an_edit_changes_only_what_is_named() -> None:
+    """An omitted field is not sent, and None is sent as null."""
+    script = Script(put=[payment()])
+    await script.run(lambda gateway: gateway.transactions.edit("found", description="Tea", contact_id=None))
+    assert script.bodies("PUT") == [{"transaction": {"action": "edit", "contact_id": None, "description": "Tea"}}]
+
+
+async def test_a_lost_tip_is_known_by_its_record() -> None:
+    """The record with the tip is the result; one that cannot be read leaves the outcome unknown."""
+    tipped = payment(transaction_amount="15.50", tip_amount="3.00")
+    script = Script(put=[LOST], get=[tipped])
+    result = await script.run(lambda gateway: gateway.transactions.tip_adjust("found", "3.00", "15.50"))
+    assert str(result.tip_amount) == "3.00"
+    lost = Script(put=[LOST], get=[LOST])
+    await lost.fail(lambda gateway: gateway.transactions.tip_adjust("found", 3, "15.50"), OutcomeUnknownError)

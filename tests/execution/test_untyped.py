@@ -1,0 +1,366 @@
+"""Resources without models and single requests: what is sent, and when it is sent again."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway_async import (
+    ApiId,
+    AsyncGateway,
+    DuplicateError,
+    InvalidRequestError,
+    MalformedReplyError,
+    NotFoundError,
+    OutcomeUnknownError,
+    UntypedRecord,
+    UntypedResource,
+    ValidationError,
+)
+
+from .scripted_transport import (
+    LOST,
+    NEVER_LEFT,
+    NOT_THERE,
+    Answer,
+    Script,
+    absent,
+    echo,
+    error_of,
+    listed,
+    record,
+    refused,
+)
+
+pytestmark = pytest.mark.anyio
+
+CARD = "4111111111111111"
+
+
+def plans(gateway: AsyncGateway) -> UntypedResource:
+    """Return a resource with an integrator id."""
+    return gateway.resource("plans", name="plan", api_id="plan_api_id")
+
+
+def notes(gateway: AsyncGateway) -> UntypedResource:
+    """Return a resource without an integrator id."""
+    return gateway.resource("notes", name="note")
+
+
+async def test_a_create_gets_an_integrator_id_and_the_clients_location() -> None:
+    """Values are written as by typed requests, and the record is read by its fields."""
+    script = Script(post=[echo("plan")])
+    new = {
+        "title": "Tea",
+        "transaction_amount": Decimal("12.5"),
+        "active": True,
+        "rate": Decimal("0.125"),
+        "start_date": date(2030, 1, 2),
+        "at": datetime(2030, 1, 2, tzinfo=UTC),
+        "none": None,
+        "tags": ["a", 1],
+    }
+    made = await script.run(lambda gateway: plans(gateway).create(new))
+    (body,) = script.bodies("POST")
+    assert len(body["plan"].pop("plan_api_id")) == 32
+    assert body["plan"] == {
+        "title": "Tea",
+        "transaction_amount": "12.50",
+        "active": 1,
+        "rate": "0.125",
+        "location_id": "loc",
+        "start_date": "2030-01-02",
+        "at": 1893542400,
+        "none": None,
+        "tags": ["a", 1],
+    }
+    assert isinstance(made, UntypedRecord)
+    assert (made.id, made["id"], made["title"], made.get("nothing", 5)) == ("made", "made", "Tea", 5)
+    assert ("title" in made, "nothing" in made) == (True, False)
+    with pytest.raises(KeyError):
+        made["nothing"]
+
+
+async def test_a_resource_without_an_integrator_id_is_sent_as_it_is() -> None:
+    """No id and no location are added."""
+    script = Script(post=[echo("note")])
+    await script.run(lambda gateway: notes(gateway).create({"note": "Tea"}))
+    assert script.bodies("POST") == [{"note": {"note": "Tea"}}]
+
+
+async def test_a_lost_create_is_looked_up_before_it_is_sent_again() -> None:
+    """All attempts have one id."""
+    script = Script(post=[LOST, echo("contact")], get=[absent])
+    contacts: Any = {"plural": "contacts", "name": "contact", "api_id": "contact_api_id"}
+    await script.run(lambda gateway: gateway.resource(**contacts).create({"last_name": "Smith"}))
+    first, second = script.bodies("POST")
+    assert first == second
+    assert "GET" in script.methods[1:-1]
+
+
+async def test_a_create_under_an_id_that_the_gateway_may_ignore_is_sent_once() -> None:
+    """A record that is not found under the id may exist without it."""
+    script = Script(post=[LOST], get=[absent])
+    await script.fail(lambda gateway: plans(gateway).create({"title": "Tea"}), OutcomeUnknownError)
+    assert script.methods.count("POST") == 1
+
+
+async def test_a_list_whose_records_show_no_id_proves_nothing() -> None:
+    """The doubt stays, however long it is looked up."""
+
+    def ignored(request: httpx.Request) -> httpx.Response:
+        return listed("plans", {"id": "1", "title": "Tea"}) if "page" in request.url.params else NOT_THERE
+
+    script = Script(post=[LOST], get=[ignored])
+    async with script.gateway(in_doubt_seconds=1) as gateway:
+        unknown = await error_of(plans(gateway).create({"title": "Tea"}), OutcomeUnknownError)
+        await error_of(unknown.resolve(wait=5), OutcomeUnknownError, match="plan_api_id")
+    found_none = Script(post=[LOST], get=[absent])
+    async with found_none.gateway(in_doubt_seconds=1) as gateway:
+        unknown = await error_of(plans(gateway).create({"title": "Tea"}), OutcomeUnknownError)
+        assert await unknown.resolve(wait=5) is None
+
+
+async def test_a_lost_create_that_is_found_is_the_result() -> None:
+    """The record under the generated id."""
+    script = Script(post=[LOST], get=[lambda request: record("plan", plan_api_id=request.url.path.rsplit("/", 1)[1])])
+    found = await script.run(lambda gateway: plans(gateway).create({"title": "Tea"}))
+    assert found.id == "found"
+    assert script.methods.count("POST") == 1
+
+
+@pytest.mark.parametrize("answer", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
+async def test_a_create_without_an_integrator_id_is_sent_once(answer: Answer) -> None:
+    """Its outcome cannot be looked up, so it stays unknown."""
+    script = Script(post=[answer])
+    await script.fail(lambda gateway: notes(gateway).create({"note": "Tea"}), OutcomeUnknownError)
+    assert script.methods == ["POST"]
+
+
+async def test_a_create_that_was_certainly_not_sent_is_sent_again() -> None:
+    """A refused connection changes nothing."""
+    script = Script(post=[NEVER_LEFT, echo("note")])
+    await script.run(lambda gateway: notes(gateway).create({"note": "Tea"}))
+    assert script.methods == ["POST", "POST"]
+
+
+async def test_a_create_with_a_terminal_is_sent_once() -> None:
+    """The call waits at the terminal and is looked up, but never sent again."""
+    script = Script(post=[LOST], get=[absent])
+    new = {"terminal_id": "t", "terms_conditions": "Tea"}
+    await script.fail(lambda gateway: plans(gateway).create(new), OutcomeUnknownError, in_doubt_seconds=1)
+    assert script.methods.count("POST") == 1
+
+
+async def test_a_taken_integrator_id_is_a_duplicate() -> None:
+    """As for typed resources; the existing record can be read."""
+    script = Script(post=[refused(plan_api_id="already exists")], get=[record("plan")])
+    async with script.gateway() as gateway:
+        taken = await error_of(plans(gateway).create({"plan_api_id": "mine"}), DuplicateError)
+        existing = await taken.fetch()
+    assert isinstance(existing, UntypedRecord)
+    assert existing.id == "found"
+
+
+async def test_a_refusal_may_name_any_field() -> None:
+    """The fields of the resource are not known, so that no refusal counts as another request's."""
+    script = Script(post=[refused(last_name="cannot be blank")])
+    error = await script.fail(lambda gateway: plans(gateway).create({"title": "Tea"}), ValidationError)
+    assert dict(error.fields) == {"last_name": ("cannot be blank",)}
+
+
+async def test_reads_lists_and_deletes() -> None:
+    """By the gateway's id and by an integrator id."""
+    script = Script(
+        get=[record("plan", plan_api_id="mine"), listed("plans", {"id": "1", "n": 1}, {"id": "2"})],
+        delete=[httpx.Response(204)],
+    )
+    async with script.gateway() as gateway:
+        resource = plans(gateway)
+        assert (await resource.get(ApiId("mine"), expand=("contact",)))["plan_api_id"] == "mine"
+        rows = [row async for row in resource.list({"active": True}, sort="-id")]
+        await resource.delete("found")
+    assert [(row.id, row.get("n")) for row in rows] == [("1", 1), ("2", None)]
+    assert dict(script.asked[0].url.params) == {"api_id": "1", "location_id": "loc", "expand": "contact"}
+    assert dict(script.asked[1].url.params) == {"active": "1", "sort": "-id", "page_size": "1000", "page": "1"}
+
+
+async def test_a_lost_change_is_read_and_sent_again() -> None:
+    """A change is set to the same value twice; it counts as made when the record shows it."""
+    script = Script(put=[LOST], get=[record("plan", title="Tea")])
+    changed = await script.run(lambda gateway: plans(gateway).update("found", {"title": "Tea"}))
+    assert changed["title"] == "Tea"
+    assert script.methods.count("PUT") == 1
+
+
+async def test_a_lost_change_with_an_action_is_not_sent_again() -> None:
+    """Two of them may do twice as much."""
+    script = Script(put=[LOST], get=[record("plan")])
+    changes = {"action": "partialreversal", "transaction_amount": 5}
+    await script.fail(lambda gateway: plans(gateway).update("found", changes), OutcomeUnknownError)
+    await script.fail(
+        lambda gateway: gateway.resource("transactions", name="transaction").update("found", changes),
+        OutcomeUnknownError,
+    )
+    assert script.methods.count("PUT") == 2
+
+
+async def test_an_action_is_sent_once() -> None:
+    """With its parameters and without a body; a response may be empty."""
+    script = Script(post=[record("plan"), httpx.Response(204), LOST])
+    async with script.gateway() as gateway:
+        done = await plans(gateway).action("found", "skipPayment", params={"skip_count": 2})
+        assert done is not None
+        assert done.id == "found"
+        assert await plans(gateway).action("found", "placeOnHold", {"why": "Tea"}) is None
+        await error_of(plans(gateway).action("found", "activate"), OutcomeUnknownError)
+    assert [request.url.path for request in script.asked] == [
+        "/v2/plans/found/skipPayment",
+        "/v2/plans/found/placeOnHold",
+        "/v2/plans/found/activate",
+    ]
+    assert [request.content for request in script.asked] == [b"", b'{"plan":{"why":"Tea"}}', b""]
+    assert script.asked[0].url.params["skip_count"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ({"transaction_amount": 12.5}, "transaction_amount: must be a Decimal"),
+        ({"lines": [{"unit_cost": 1.5}]}, r"lines\[0\].unit_cost: must be a Decimal"),
+        ({"transaction_amount": "12.505"}, "transaction_amount: has more than two decimals"),
+        ({"tax": Decimal("NaN")}, "tax: is not an amount"),
+        ({"title": b"Tea"}, "title: a bytes cannot be sent"),
+        ({"title": "\ud800"}, "title: has an invalid character"),
+        ({"at": datetime(2030, 1, 2)}, "at: must be an aware datetime"),  # noqa: DTZ001
+        ({5: "x"}, "request: the name of a field must be text"),
+        ({"account_number": 4.5}, "account_number: must be text"),
+        ({"plan_api_id": 5}, "plan_api_id: must be text"),
+        ({"location_id": 5}, "location_id: must be text"),
+        ([], "request: must be a mapping"),
+    ],
+)
+async def test_content_that_cannot_be_sent_is_refused(content: Any, problem: str) -> None:
+    """Nothing is sent, and the problem has the path of its field."""
+    script = Script()
+    await script.fail(lambda gateway: plans(gateway).create(content), InvalidRequestError, match=problem)
+    if "plan_api_id" not in content:
+        await script.fail(lambda gateway: plans(gateway).update("x", content), InvalidRequestError, match=problem)
+    assert script.methods == []
+
+
+async def test_sensitive_fields_are_masked_in_errors() -> None:
+    """A gateway that echoes them leaks nothing, at any depth of the content."""
+    echoed = refused(account_number=f"{CARD} is bad", other="no 99887766 and 987")
+    script = Script(post=[echoed])
+    new = {"account_number": CARD, "deep": [{"cvv": 987, "password": "99887766"}]}
+    error = await script.fail(lambda gateway: plans(gateway).create(new), ValidationError)
+    assert not any(secret in f"{error} {error.fields}" for secret in (CARD, "99887766", "987"))
+    assert script.bodies("POST")[0]["plan"]["deep"] == [{"cvv": "987", "password": "99887766"}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"plural": "../plans"}, "plural: must be"),
+        ({"plural": "routertransactions"}, "gateway.router_transactions"),
+        ({"name": ""}, "name: must be"),
+        ({"api_id": "plan api id"}, "api_id: must be"),
+    ],
+)
+async def test_a_resource_has_plain_names(arguments: dict[str, Any], problem: str) -> None:
+    """Nothing but a word becomes a part of a path."""
+    async with Script().gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match=problem):
+            gateway.resource(**{"plural": "plans", "name": "plan", **arguments})
+
+
+async def test_a_request_returns_the_response() -> None:
+    """Its status, its headers and its JSON, with exact fractions."""
+    script = Script(get=[httpx.Response(200, headers={"x-y": "z"}, json={"n": 1.25})])
+    reply = await script.run(lambda gateway: gateway.request("GET", "/v2/info", params={"a": [1, 2], "_format": "x"}))
+    assert (reply.status, reply.headers["X-Y"], reply.json()) == (200, "z", {"n": Decimal("1.25")})
+    assert dict(script.asked[0].url.params) == {"a": "1,2", "_format": "x"}
+    assert reply.secrets == ()
+
+
+async def test_a_get_is_repeated_and_may_be_any_text() -> None:
+    """A read can be sent again; a file of another type is returned as it is."""
+    script = Script(get=[LOST, httpx.Response(200, content=b"a,b\n")])
+    reply = await script.run(lambda gateway: gateway.request("GET", "/v2/transactions"))
+    assert reply.body == b"a,b\n"
+    with pytest.raises(MalformedReplyError, match="not JSON"):
+        reply.json()
+
+
+@pytest.mark.parametrize("answer", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+async def test_another_method_is_a_write_that_is_sent_once(method: Any, answer: Answer) -> None:
+    """Without a definite response its outcome is unknown."""
+    script = Script(**{method.lower(): [answer]})
+    await script.fail(lambda gateway: gateway.request(method, "/v2/plans", body={"plan": {}}), OutcomeUnknownError)
+    assert script.methods == [method]
+
+
+async def test_a_kind_says_what_the_method_does_not() -> None:
+    """A POST that reads is repeated, and a GET that writes is not."""
+    script = Script(post=[LOST, httpx.Response(200, json={})], get=[LOST])
+    async with script.gateway() as gateway:
+        assert (await gateway.request("POST", "/v2/search", body={"q": "Tea"}, kind="read")).json() == {}
+        await error_of(gateway.request("GET", "/v2/plans/1/start", kind="write"), OutcomeUnknownError)
+    assert script.methods == ["POST", "POST", "GET"]
+
+
+async def test_a_refused_request_is_the_error_of_its_status() -> None:
+    """Errors are those of all calls."""
+    script = Script(get=[NOT_THERE], post=[refused(title="bad")])
+    async with script.gateway() as gateway:
+        await error_of(gateway.request("GET", "/v2/plans/1"), NotFoundError)
+        error = await error_of(gateway.request("POST", "/v2/plans", body={"plan": {}}), ValidationError)
+    assert dict(error.fields) == {"title": ("bad",)}
+
+
+async def test_an_empty_response_has_no_json() -> None:
+    """A 204 of a write is a success."""
+    script = Script(delete=[httpx.Response(204)])
+    reply = await script.run(lambda gateway: gateway.request("DELETE", "/v2/plans/1"))
+    assert (reply.status, reply.json()) == (204, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        *(
+            ({"path": path}, "path: must")
+            for path in (
+                *("/v1/plans", "v2/plans", "/v2/", "https://other.test/v2/plans", "//other.test/v2/plans", 5),
+                *("/v2/plans?x=1", "/v2/plans#x", "/v2/a b", "/v2/../x", "/v2/%2e%2e/x", "/v2/x%2F..%2Fy", "/v2//x"),
+            )
+        ),
+        ({"path": "/v2/token/abc"}, "gateway.tokens"),
+        ({"method": "get"}, "method: must be one of"),
+        ({"kind": "maybe"}, "kind: must be"),
+        ({"params": {"user-id": "x"}}, "params: 'user-id' cannot be a parameter"),
+        ({"params": {"x": 1.5}}, "x: cannot filter by a float"),
+        ({"params": "x"}, "params: must be a mapping"),
+        ({"method": "POST", "body": {"plan": {"tax": 1.5}}}, "plan.tax: must be a Decimal"),
+        ({"method": "POST", "body": "x"}, "request: must be a mapping"),
+    ],
+)
+async def test_a_request_that_cannot_be_sent_is_refused(arguments: dict[str, Any], problem: str) -> None:
+    """Nothing is sent to another host, path or user."""
+    script = Script()
+    call: dict[str, Any] = {"method": "GET", "path": "/v2/plans", **arguments}
+    await script.fail(lambda gateway: gateway.request(**call), InvalidRequestError, match=problem)
+    assert script.methods == []
+
+
+async def test_a_request_to_a_terminal_waits_and_is_sent_once() -> None:
+    """Such a request is never repeated."""
+    script = Script(post=[LOST])
+    body = {"routertransaction": {"terminal_id": "t", "transaction_amount": 5, "action": "sale"}}
+    async with script.gateway() as gateway:
+        await error_of(gateway.request("POST", "/v2/routertransactions", body=body), OutcomeUnknownError)
+    assert script.methods == ["POST"]

@@ -1,0 +1,25 @@
+"""`ResponseParser`: bounds on what it keeps, and data after the end of a response."""
+
+import httpx
+import pytest
+
+from gateway_async._http.response_parser import ResponseParser
+
+LONGEST = 64 * 1024
+
+
+def test_a_response_without_a_valid_status_is_bounded() -> None:
+    """A parser that never sees the end of a head keeps at most 64 KiB."""
+    parser = ResponseParser()
+    parser.feed(b"HTTP/1.1 000 Odd\r\nContent-Length: 1000000\r\n\r\n")
+    with pytest.raises(httpx.RemoteProtocolError, match="longer than 65536 bytes"):
+        parser.feed(bytes(LONGEST))
+
+
+@pytest.mark.parametrize(("body", "reusable"), [(b"", True), (b"data", False)])
+def test_data_after_a_head_response(body: bytes, reusable: bool) -> None:
+    """A HEAD response has no body, so data after it makes the connection unusable."""
+    parser = ResponseParser()
+    parser.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + body)
+    parser.end_after_head()
+    assert (parser.complete, parser.reusable) == (True, reusable)

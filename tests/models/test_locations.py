@@ -1,0 +1,69 @@
+"""Locations, users and terminals: secrets are masked, and odd values make no record unreadable."""
+
+from typing import Any
+
+import attrs
+import pytest
+
+from gateway_async import Location, LocationInfo, ProductTransaction, Secret, Terminal, User
+from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert.records import structure
+from gateway_async.models.record import Record
+
+KINDS: list[type[Record]] = [Location, LocationInfo, ProductTransaction, Terminal, User]
+CELLS = [(kind, field.name) for kind in KINDS for field in attrs.fields(kind) if field.name not in ("id", "extra")]
+
+
+@pytest.mark.parametrize(("kind", "name"), CELLS, ids=lambda each: getattr(each, "__name__", each))
+def test_an_odd_value_is_kept_in_extra(kind: type[Record], name: str) -> None:
+    """A list or a word where something else is expected leaves the rest of the record readable."""
+    is_list = any(word in str(attrs.fields_dict(kind)[name].type) for word in ("tuple", "Sequence"))
+    odd: Any = "soon" if is_list else [{"a": [1]}]
+    record = structure(kind, {"id": "x", name: odd})
+    assert getattr(record, name) is None
+    assert record.extra == {name: odd}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_has_an_id(kind: type[Record]) -> None:
+    """A record without its id is unreadable."""
+    with pytest.raises(FieldError, match="id: missing"):
+        structure(kind, {"name": "Shop", "title": "Counter"})
+
+
+def test_secrets_of_a_location_are_masked() -> None:
+    """Neither keys nor the bank account are in the repr; `reveal()` returns a key."""
+    location = structure(
+        Location,
+        {"id": "x", "location_api_key": "key-1", "ticket_hash_key": "key-2", "aba": "072000326", "dda": "100020003000"},
+    )
+    shown = repr(location)
+    assert not [secret for secret in ("key-1", "key-2", "072000326", "100020003000") if secret in shown]
+    assert location.location_api_key == Secret("key-1")
+    assert location.ticket_hash_key is not None
+    assert location.ticket_hash_key.reveal() == "key-2"
+
+
+def test_secrets_of_a_user_are_masked() -> None:
+    """Keys are masked, and a password that a gateway returns is in `extra`, whose values are not shown."""
+    user = structure(User, {"id": "x", "user_api_key": "key-1", "user_hash_key": "key-2", "password": "word-3"})
+    assert not [secret for secret in ("key-1", "key-2", "word-3") if secret in repr(user)]
+    assert user.user_api_key == Secret("key-1")
+
+
+def test_an_info_has_merchant_accounts_and_terminals() -> None:
+    """Both are records, with unknown settings in their `extra`."""
+    info = structure(
+        LocationInfo,
+        {
+            "id": "x",
+            "product_transactions": [{"id": "p", "payment_method": "cc", "vt_require_zip": True}],
+            "terminals": [{"id": "t", "title": "Counter", "local_ip_address": "10.0.0.7", "port": "10009"}],
+            "product_recurring": {"require_full_payment": 1},
+        },
+    )
+    assert info.product_transactions == (
+        ProductTransaction(id="p", payment_method="cc", extra={"vt_require_zip": True}),
+    )
+    assert info.terminals == (Terminal(id="t", title="Counter", local_ip_address="10.0.0.7", port=10009),)
+    assert info.product_recurring == {"require_full_payment": 1}

@@ -1,0 +1,188 @@
+"""Locations, location infos, users and terminals: what is there from the start, and who sees it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from gateway_async import ApiId, AsyncGateway, InvalidRequestError, NotFoundError, UserApiKey, ValidationError
+from gateway_async.sandbox import Sandbox, SandboxInfo
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """A sandbox of this module's own, so that no other test adds locations."""
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def branch(sandbox: Sandbox) -> SandboxInfo:
+    """A location below the first one."""
+    return sandbox.add_location("Branch", parent_id=sandbox.info.location_id)
+
+
+@pytest.fixture(scope="module")
+def stranger(sandbox: Sandbox) -> SandboxInfo:
+    """A location that belongs to someone else."""
+    return sandbox.add_location("Stranger")
+
+
+def client(info: SandboxInfo) -> AsyncGateway:
+    """Return a client with the credentials of a location's user."""
+    credentials = UserApiKey(info.user_id, info.user_api_key)
+    return AsyncGateway(
+        info.base_url, developer_id=info.developer_id, credentials=credentials, location_id=info.location_id
+    )
+
+
+@pytest.mark.asyncio
+async def test_a_user_sees_its_location_and_those_below(
+    sandbox: Sandbox, branch: SandboxInfo, stranger: SandboxInfo
+) -> None:
+    """Other locations are unknown, also the one above."""
+    async with client(sandbox.info) as above, client(branch) as below:
+        assert {each.name async for each in above.locations.list()} == {"Sandbox", "Branch"}
+        assert [each.name async for each in below.locations.list()] == ["Branch"]
+        assert (await above.locations.get(branch.location_id)).parent_id == sandbox.info.location_id
+        for gateway, hidden in ((above, stranger), (below, sandbox.info)):
+            with pytest.raises(NotFoundError):
+                await gateway.locations.get(hidden.location_id)
+
+
+@pytest.mark.asyncio
+async def test_a_location_is_found_by_its_integrator_id(sandbox: Sandbox) -> None:
+    """`location_api_id` is the integrator's id of a location."""
+    async with sandbox.gateway() as gateway:
+        location = await gateway.locations.get(sandbox.info.location_id)
+        assert location.location_api_id
+        assert await gateway.locations.get(ApiId(location.location_api_id)) == location
+        with pytest.raises(NotFoundError):
+            await gateway.locations.get(ApiId("nobody's"))
+
+
+@pytest.mark.asyncio
+async def test_expands_of_a_location(sandbox: Sandbox, branch: SandboxInfo) -> None:
+    """Merchant accounts, terminals and the location above come under the names of their expands."""
+    async with sandbox.gateway() as gateway:
+        expand = ("parent", "product_transactions", "terminal", "branding_domain", "developer_company", "product_file")
+        location = await gateway.locations.get(branch.location_id, expand=expand)
+    assert location.extra["parent"]["id"] == sandbox.info.location_id
+    accounts = {each["id"] for each in location.extra["product_transactions"]}
+    assert accounts == {branch.cc_product_transaction_id, branch.ach_product_transaction_id}
+    assert accounts == {location.default_cc, location.default_ach}
+    assert [each["id"] for each in location.extra["terminal"]] == [branch.terminal_id]
+    assert [location.extra[name] for name in ("branding_domain", "developer_company", "product_file")] == [None] * 3
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("relationship", "names"),
+    [(None, ["Sandbox"]), ("direct", ["Sandbox"]), ("child", ["Branch"]), ("all", ["Branch", "Sandbox"])],
+)
+@pytest.mark.usefixtures("branch", "stranger")
+async def test_location_infos_by_relationship(sandbox: Sandbox, relationship: str | None, names: list[str]) -> None:
+    """The list has the user's own location unless more is asked for."""
+    async with sandbox.gateway() as gateway:
+        filters = {} if relationship is None else {"relationship": relationship}
+        assert sorted([each.name or "" async for each in gateway.locations.infos(filters)]) == names
+
+
+@pytest.mark.asyncio
+async def test_a_location_info_has_what_a_client_must_know(sandbox: Sandbox) -> None:
+    """The record has the merchant accounts, the terminals and the links."""
+    async with sandbox.gateway() as gateway:
+        (info,) = (await gateway.locations.infos()).records
+    assert info.product_transactions is not None
+    assert [account.payment_method for account in info.product_transactions] == ["cc", "ach"]
+    assert [terminal.id for terminal in info.terminals or ()] == [sandbox.info.terminal_id]
+    assert info.product_file is None
+    assert info.extra["_links"]["location"]["href"].endswith(f"/v2/locations/{info.id}")
+
+
+@pytest.mark.asyncio
+async def test_a_surcharge_in_a_location_info(sandbox: Sandbox) -> None:
+    """The merchant account shows the settings of its surcharge, if it has one."""
+    async with sandbox.gateway() as gateway:
+        sandbox.change_product(surcharge=True)
+        (info,) = (await gateway.locations.infos()).records
+        sandbox.change_product(surcharge=False)
+    shown = [account.surcharge and account.surcharge["surcharge_rate"] for account in info.product_transactions or ()]
+    assert shown == ["3.0", None]
+
+
+@pytest.mark.asyncio
+async def test_all_fields_of_the_terminals_of_an_info(sandbox: Sandbox) -> None:
+    """An expand shows more of them than their addresses."""
+    async with sandbox.gateway() as gateway:
+        (short,) = (await gateway.locations.infos()).records
+        (full,) = (await gateway.locations.infos(expand=("terminals",))).records
+    assert [each.serial_number for each in short.terminals or ()] == [None]
+    assert [each.serial_number for each in full.terminals or ()] != [None]
+
+
+@pytest.mark.asyncio
+async def test_filters_of_location_infos(sandbox: Sandbox) -> None:
+    """An inactive merchant account is shown only when asked for; unknown words are refused by name."""
+    async with sandbox.gateway() as gateway:
+        (info,) = (await gateway.locations.infos({"product_transaction_active": 0})).records
+        assert info.product_transactions == ()
+        location = await gateway.locations.get(info.id)
+        infos = gateway.locations.infos({"location_api_id": location.location_api_id})
+        assert [each.id async for each in infos] == [info.id]
+        assert [each.id async for each in gateway.locations.infos({"location_api_id": "nobody's"})] == []
+        for filters in ({"relationship": "cousin"}, {"product_transaction_active": "perhaps"}):
+            with pytest.raises(ValidationError) as caught:
+                await gateway.locations.infos(filters)
+            assert list(caught.value.fields) == list(filters)
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("branch")
+async def test_the_next_page_of_infos_keeps_the_filters(sandbox: Sandbox) -> None:
+    """The link of the next page has the filters, and the newest location is first."""
+    async with sandbox.gateway() as gateway:
+        infos = gateway.locations.infos({"relationship": "all"}, page_size=1)
+        page = await infos
+        assert page.page_count == 2
+        assert [each.name async for each in infos] == ["Branch", "Sandbox"]
+
+
+@pytest.mark.asyncio
+async def test_a_misspelt_filter_of_infos(sandbox: Sandbox) -> None:
+    """A name that no info has is an error before anything is sent, unless it is an extra filter."""
+    async with sandbox.gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="relationship"):
+            gateway.locations.infos({"relationships": "all"})
+        gateway.locations.infos({"name": "Sandbox"}, extra_filters={"relationships": "all"})
+
+
+@pytest.mark.asyncio
+async def test_the_own_user(sandbox: Sandbox, branch: SandboxInfo) -> None:
+    """`me` is the user of the credentials; other locations' users are unknown, and no key is shown."""
+    async with client(branch) as gateway:
+        user = await gateway.users.me()
+        assert user == await gateway.users.get(branch.user_id)
+        assert (user.id, user.username) == (branch.user_id, branch.username)
+        assert (user.primary_location_id, user.user_type_id) == (branch.location_id, 200)
+        assert (user.user_api_key, user.user_hash_key) == (None, None)
+        assert user.extra.keys() == {"_links"}
+        assert [each.id async for each in gateway.users.list()] == [branch.user_id]
+        with pytest.raises(NotFoundError):
+            await gateway.users.get(sandbox.info.user_id)
+
+
+@pytest.mark.asyncio
+async def test_terminals_of_a_location(sandbox: Sandbox, branch: SandboxInfo) -> None:
+    """A list by location has expands; terminals of other locations are unknown."""
+    second = sandbox.add_terminal("Second")
+    async with sandbox.gateway() as gateway:
+        terminals = gateway.terminals.list({"location_id": sandbox.info.location_id}, expand=("location",))
+        found = {each.id: each async for each in terminals}
+        assert found.keys() == {sandbox.info.terminal_id, second}
+        assert found[second].title == "Second"
+        assert found[second].active is True
+        assert found[second].extra["location"]["id"] == sandbox.info.location_id
+        assert (found[second].terminal_timeouts or {})["overall_timeout"] == 300
+        assert (await gateway.terminals.get(second)).serial_number == found[second].serial_number
+        with pytest.raises(NotFoundError):
+            await gateway.terminals.get(branch.terminal_id)

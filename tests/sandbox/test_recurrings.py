@@ -1,0 +1,460 @@
+"""Recurrings: their dates and states, and the charges that the end-of-day job makes."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway_async.sandbox import Sandbox
+
+from .conftest import BANK_ACCOUNT, Errors, Record, Shop
+
+DAY = 86_400
+START = date(2031, 2, 23)
+NONE = "0000-00-00"
+
+
+def noon(day: date) -> float:
+    """Return the middle of a day, in Unix seconds."""
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()
+
+
+@pytest.fixture
+def sandbox(sandbox: Sandbox) -> Sandbox:
+    """A gateway whose clock shows noon of the day before the first charge."""
+    sandbox.set_clock(noon(START - timedelta(1)))
+    return sandbox
+
+
+def vault(shop: Shop, **fields: Any) -> str:
+    """Store a card, or another account, and return the vault's id."""
+    return str(shop.vault(**fields).json()["accountvault"]["id"])
+
+
+def plan(shop: Shop, **fields: Any) -> httpx.Response:
+    """Create a plan as in the documentation's sample: monthly, 20 times 10.00."""
+    said: Record = {"location_id": shop.info.location_id, "interval": 1, "interval_type": "m"}
+    said |= {"start_date": START.isoformat(), "transaction_amount": "10.00", "installment_total_count": 20}
+    if not {"account_vault_id", "account_vault_api_id"} & fields.keys():
+        said["account_vault_id"] = vault(shop, contact_id=shop.info.contact_id)
+    record = {name: value for name, value in (said | fields).items() if value is not ...}
+    return shop.post("recurring", "/v2/recurrings", record)
+
+
+def made(shop: Shop, **fields: Any) -> Record:
+    """Create a plan and return the record; without a count it is ongoing."""
+    answer = plan(shop, **fields)
+    assert answer.status_code == 201, answer.text
+    record: Record = answer.json()["recurring"]
+    return record
+
+
+def act(shop: Shop, record: Record, verb: str, **query: Any) -> httpx.Response:
+    """POST an action without a body."""
+    return shop.http.post(f"/v2/recurrings/{record['id']}/{verb}", params=query)
+
+
+def read(shop: Shop, record: Record, **query: Any) -> Record:
+    """Read a recurring."""
+    found: Record = shop.get(f"/v2/recurrings/{record['id']}", **query).json()["recurring"]
+    return found
+
+
+def charges(shop: Shop, record: Record) -> list[Record]:
+    """Return the charges of a recurring, the oldest first."""
+    found: list[Record] = shop.get("/v2/transactions", recurring_id=record["id"], sort="id").json()["transactions"]
+    return found
+
+
+def dates(record: Record) -> tuple[str, str]:
+    """Return the next date and the end date."""
+    return record["next_run_date"], record["end_date"]
+
+
+def test_the_documented_sample(sandbox: Sandbox, shop: Shop) -> None:
+    """Monthly from 23 February 2019, 20 times: a skip, and then a deferral."""
+    sandbox.set_clock(noon(date(2019, 2, 22)))
+    record = made(shop, start_date="2019-02-23")
+    assert dates(record) == ("2019-02-23", "2020-10-22")
+    assert (record["installment_amount_total"], record["recurring_type_id"]) == ("200.00", "i")
+    skipped = act(shop, record, "skipPayment", skip_count=1)
+    assert skipped.status_code == 200
+    assert dates(skipped.json()["recurring"]) == ("2019-03-23", "2020-10-22")
+    assert skipped.json()["recurring"]["installment_total_count"] == 20
+    deferred = act(shop, record, "deferPayment", defer_count=1).json()["recurring"]
+    assert dates(deferred) == ("2019-04-23", "2020-11-22")
+
+
+def test_an_ongoing_one_has_no_end(shop: Shop) -> None:
+    """Without a number of instalments it runs until it is deleted, or up to a given end date."""
+    record = made(shop, installment_total_count=...)
+    assert (record["end_date"], record["recurring_type_id"], record["installment_amount_total"]) == (NONE, "o", None)
+    assert made(shop, installment_total_count=..., end_date="2031-12-31")["end_date"] == "2031-12-31"
+
+
+def test_a_new_one_is_active(shop: Shop) -> None:
+    """The defaults: the merchant account of the method, `active` as text, and no custom fields."""
+    record = made(shop)
+    assert record["product_transaction_id"] == shop.info.cc_product_transaction_id
+    shown = ("status", "active", "payment_method", "notification_days", "recurring_c1")
+    assert [record[name] for name in shown] == ["active", "1", "cc", None, None]
+    assert record["_links"]["self"]["href"].endswith(f"/v2/recurrings/{record['id']}")
+    assert "created_user_id" not in record
+
+
+def test_the_vault_may_be_named_by_its_own_id(shop: Shop) -> None:
+    """The system id is returned."""
+    vault_id = vault(shop, account_vault_api_id="mine")
+    assert made(shop, account_vault_api_id="mine")["account_vault_id"] == vault_id
+
+
+def test_an_own_id_finds_it(shop: Shop, errors: Errors) -> None:
+    """As in newer gateways, and once in a location."""
+    record = made(shop, recurring_api_id="mine", recurring_c1="a")
+    found = shop.get("/v2/recurrings/mine", api_id=1, location_id=shop.info.location_id).json()["recurring"]
+    assert (found["id"], found["recurring_c1"]) == (record["id"], "a")
+    said = {"recurring_api_id": ["recurring_api_id already exists in this location"]}
+    assert errors(plan(shop, recurring_api_id="mine")) == said
+
+
+def test_charges_run_on_their_dates(sandbox: Sandbox, shop: Shop) -> None:
+    """Each is a transaction of the vault's contact, at the midnight that begins the day."""
+    record = made(shop, description="Rent")
+    sandbox.set_clock(noon(date(2031, 2, 22)))
+    assert charges(shop, record) == []
+    sandbox.set_clock(noon(date(2031, 4, 24)))
+    found = charges(shop, record)
+    assert [datetime.fromtimestamp(each["created_ts"], UTC).date().isoformat() for each in found] == [
+        "2031-02-23",
+        "2031-03-23",
+        "2031-04-23",
+    ]
+    first = found[0]
+    shown = ("transaction_amount", "status_id", "is_recurring", "trx_source_id", "description", "contact_id")
+    assert [first[name] for name in shown] == ["10.00", 134, True, 13, "Rent", shop.info.contact_id]
+    assert (first["account_vault_id"], first["is_accountvault"]) == (record["account_vault_id"], True)
+    names = ("recurring_number", "installment_number", "installment_total_count")
+    assert [[each[name] for name in names] for each in found] == [["1", "1", "20"], ["2", "2", "20"], ["3", "3", "20"]]
+    assert dates(read(shop, record)) == ("2031-05-23", "2032-10-22")
+
+
+def test_a_plan_ends_with_its_instalments(sandbox: Sandbox, shop: Shop) -> None:
+    """After the last one it has no next date."""
+    record = made(shop, installment_total_count=3)
+    sandbox.set_clock(noon(date(2042, 1, 1)))
+    assert len(charges(shop, record)) == 3
+    ended = read(shop, record)
+    assert (ended["status"], *dates(ended)) == ("ended", NONE, "2031-05-22")
+
+
+def test_a_later_end_gives_no_more_instalments(sandbox: Sandbox, shop: Shop) -> None:
+    """A plan ends after its number of charges, whatever its end date is."""
+    record = made(shop, installment_total_count=2)
+    shop.put("recurring", f"/v2/recurrings/{record['id']}", {"end_date": "2040-01-01"})
+    sandbox.set_clock(noon(date(2035, 1, 1)))
+    assert (len(charges(shop, record)), read(shop, record)["status"]) == (2, "ended")
+
+
+def test_a_declined_charge_counts(sandbox: Sandbox, shop: Shop) -> None:
+    """Instalments count charges, approved or not."""
+    record = made(shop, installment_total_count=2, transaction_amount="6.16")
+    sandbox.set_clock(noon(date(2032, 1, 1)))
+    assert [each["status_id"] for each in charges(shop, record)] == [301, 301]
+    assert read(shop, record)["status"] == "ended"
+
+
+def test_a_skipped_charge_never_runs(sandbox: Sandbox, shop: Shop) -> None:
+    """The end date stays, so a plan has fewer charges; a deferred one runs later."""
+    skipped = made(shop, installment_total_count=3)
+    act(shop, skipped, "skipPayment", skip_count=2)
+    deferred = made(shop, installment_total_count=3)
+    act(shop, deferred, "deferPayment", defer_count=2)
+    sandbox.set_clock(noon(date(2032, 1, 1)))
+    assert (len(charges(shop, skipped)), len(charges(shop, deferred))) == (1, 3)
+    assert {read(shop, each)["status"] for each in (skipped, deferred)} == {"ended"}
+
+
+def test_skipping_everything_ends_it(shop: Shop) -> None:
+    """No charge is left up to the end date."""
+    ended = act(shop, made(shop, installment_total_count=3), "skipPayment", skip_count=3).json()["recurring"]
+    assert (ended["status"], ended["next_run_date"]) == ("ended", NONE)
+
+
+def test_on_hold_nothing_runs(sandbox: Sandbox, shop: Shop) -> None:
+    """After `activate` the schedule goes on; missed charges are not made up."""
+    record = made(shop, installment_total_count=...)
+    held = act(shop, record, "placeOnHold")
+    assert held.status_code == 200
+    assert (held.json()["recurring"]["status"], held.json()["recurring"]["next_run_date"]) == ("on hold", NONE)
+    sandbox.set_clock(noon(date(2031, 6, 1)))
+    assert charges(shop, record) == []
+    active = act(shop, record, "activate").json()["recurring"]
+    assert (active["status"], active["next_run_date"]) == ("active", "2031-06-23")
+    sandbox.set_clock(noon(date(2031, 6, 24)))
+    assert len(charges(shop, record)) == 1
+
+
+def test_one_that_expired_on_hold_ends(sandbox: Sandbox, shop: Shop) -> None:
+    """`activate` finds no charge left."""
+    record = made(shop, installment_total_count=2)
+    act(shop, record, "placeOnHold")
+    sandbox.set_clock(noon(date(2032, 1, 1)))
+    assert act(shop, record, "activate").json()["recurring"]["status"] == "ended"
+
+
+def test_one_that_is_not_active_is_passed_over(sandbox: Sandbox, shop: Shop) -> None:
+    """With `active` 0 no charge is made, and its date goes on."""
+    record = made(shop, installment_total_count=..., active=0)
+    sandbox.set_clock(noon(date(2031, 3, 1)))
+    assert charges(shop, record) == []
+    assert read(shop, record)["next_run_date"] == "2031-03-23"
+
+
+def test_a_bank_account_is_debited(sandbox: Sandbox, shop: Shop) -> None:
+    """The charge is a debit through the merchant account for bank payments."""
+    account = {name: value for name, value in BANK_ACCOUNT.items() if value is not ...}
+    record = made(shop, account_vault_id=vault(shop, **account, is_company=0, exp_date=...))
+    assert record["payment_method"] == "ach"
+    sandbox.set_clock(noon(START))
+    (charge,) = charges(shop, record)
+    assert (charge["type_id"], charge["product_transaction_id"]) == (50, shop.info.ach_product_transaction_id)
+
+
+@pytest.mark.parametrize(
+    ("interval", "unit", "start", "expected"),
+    [
+        (1, "m", "2031-03-31", ["2031-03-31", "2031-04-30", "2031-05-31", "2031-06-30"]),
+        (2, "w", "2031-03-01", ["2031-03-01", "2031-03-15", "2031-03-29", "2031-04-12"]),
+        (30, "d", "2031-03-01", ["2031-03-01", "2031-03-31", "2031-04-30", "2031-05-30"]),
+        (12, "m", "2032-02-29", ["2032-02-29", "2033-02-28", "2034-02-28", "2035-02-28"]),
+    ],
+)
+def test_the_dates_follow_the_interval(
+    sandbox: Sandbox, shop: Shop, interval: int, unit: str, start: str, expected: list[str]
+) -> None:
+    """A day that a month does not have is its last one, and the next month has it again."""
+    record = made(shop, interval=interval, interval_type=unit, start_date=start, installment_total_count=4)
+    sandbox.set_clock(noon(date(2037, 1, 1)))
+    found = [datetime.fromtimestamp(each["created_ts"], UTC) for each in charges(shop, record)]
+    assert [each.date().isoformat() for each in found] == expected
+
+
+def test_a_beginning_in_the_past_is_not_made_up(shop: Shop) -> None:
+    """The next charge is on the first date of the schedule from today on."""
+    assert made(shop, start_date="2030-12-01")["next_run_date"] == "2031-03-01"
+    assert made(shop, start_date="2031-02-22")["next_run_date"] == "2031-02-22"
+    assert made(shop, start_date="2012-01-01", installment_total_count=2)["status"] == "ended"
+
+
+def test_a_far_future_has_an_end(shop: Shop) -> None:
+    """No date is after the year 9999, and nothing fails."""
+    record = made(shop, start_date="9999-11-30", interval=999, installment_total_count=999)
+    assert record["end_date"] == "9999-12-30"
+    assert act(shop, record, "skipPayment", skip_count=999).status_code == 200
+
+
+def test_a_change(sandbox: Sandbox, shop: Shop) -> None:
+    """The next date can be moved; the schedule then follows it. An earlier end date ends it."""
+    record, path = made(shop, installment_total_count=...), "/v2/recurrings/{id}"
+    path = path.format_map(record)
+    changed = shop.put("recurring", path, {"next_run_date": "2031-03-05", "notification_days": 3}).json()["recurring"]
+    assert (changed["next_run_date"], changed["notification_days"]) == ("2031-03-05", 3)
+    sandbox.set_clock(noon(date(2031, 3, 6)))
+    assert read(shop, record)["next_run_date"] == "2031-04-05"
+    ended = shop.put("recurring", path, {"end_date": "2031-03-31"}).json()["recurring"]
+    assert (ended["status"], ended["next_run_date"]) == ("ended", NONE)
+
+
+def test_active_of_a_plan_is_ignored(shop: Shop) -> None:
+    """As documented; an ongoing one takes it."""
+    for fields, expected in (({}, "1"), ({"installment_total_count": ...}, 0)):
+        record = made(shop, **fields)
+        answer = shop.put("recurring", f"/v2/recurrings/{record['id']}", {"active": 0})
+        assert answer.status_code == 200
+        assert answer.json()["recurring"]["active"] == expected
+
+
+NOT_ALLOWED = [
+    ("ended", "skipPayment", "Skip Payment is not allowed when status is ended."),
+    ("ended", "deferPayment", "Defer Payment is not allowed when status is ended."),
+    ("ended", "placeOnHold", "Place On Hold is not allowed when status is ended."),
+    ("ended", "activate", "Activate is not allowed when status is ended."),
+    ("active", "activate", "Activate is not allowed when status is active."),
+    ("on hold", "placeOnHold", "Place On Hold is not allowed when status is on hold."),
+    ("on hold", "skipPayment", "Skip Payment is not allowed when status is on hold."),
+    ("on hold", "deferPayment", "Defer Payment is not allowed when status is on hold."),
+]
+
+
+@pytest.mark.parametrize(("state", "verb", "text"), NOT_ALLOWED)
+def test_what_a_state_does_not_allow(shop: Shop, errors: Errors, state: str, verb: str, text: str) -> None:
+    """A 422 that names the status."""
+    record = made(shop, installment_total_count=2)
+    if state == "ended":
+        act(shop, record, "skipPayment", skip_count=2)
+    if state == "on hold":
+        act(shop, record, "placeOnHold")
+    assert read(shop, record)["status"] == state
+    assert errors(act(shop, record, verb, skip_count=1, defer_count=1)) == {"status": [text]}
+
+
+def test_an_ongoing_one_cannot_be_deferred(shop: Shop, errors: Errors) -> None:
+    """Such a one has no end to move a charge to."""
+    record = made(shop, installment_total_count=...)
+    said = ["Defer Payment is not allowed for an ongoing recurring."]
+    assert errors(act(shop, record, "deferPayment", defer_count=1)) == {"recurring_type_id": said}
+
+
+@pytest.mark.parametrize("count", ["", "0", "-1", "1.5", "x", "1000", "9" * 5000])
+def test_the_number_of_charges_is_checked(shop: Shop, errors: Errors, count: str) -> None:
+    """The count is from 1 to 999, in the query."""
+    record = made(shop)
+    assert errors(act(shop, record, "skipPayment", skip_count=count)).keys() == {"skip_count"}
+    assert errors(act(shop, record, "deferPayment", defer_count=count)).keys() == {"defer_count"}
+    assert dates(read(shop, record)) == dates(record)
+
+
+REFUSED: list[tuple[Record, str, str]] = [
+    ({"interval": 0}, "interval", "Interval must be greater than 0."),
+    ({"interval_type": "y"}, "interval_type", "Interval Type must be d, w or m."),
+    ({"installment_total_count": 0}, "installment_total_count", "Installment Total Count must be greater than 0."),
+    ({"transaction_amount": 0}, "transaction_amount", "Transaction Amount must be greater than 0.00."),
+    ({"end_date": "2031-02-22"}, "end_date", "End Date must not be before Start Date."),
+    ({"account_vault_id": ...}, "account_vault_id", "Account Vault Id cannot be blank."),
+    ({"account_vault_id": "f" * 24}, "account_vault_id", "account_vault_id provided is not valid"),
+    ({"account_vault_api_id": "x"}, "account_vault_api_id", "account_vault_api_id provided is not valid"),
+    ({"payment_method": "ach"}, "payment_method", "Payment Method of this account is cc."),
+    ({"location_id": ...}, "location_id", "Location Id cannot be blank."),
+    ({"next_run_date": "2031-03-01"}, "next_run_date", "Next Run Date cannot be set."),
+    (
+        {"transaction_amount": "999999999.99"},
+        "installment_total_count",
+        "Installment Amount Total must be at most 999999999.99.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "name", "text"), REFUSED)
+def test_what_is_refused(shop: Shop, errors: Errors, fields: Record, name: str, text: str) -> None:
+    """A 422 with a message for the field."""
+    assert errors(plan(shop, **fields)) == {name: [text]}
+
+
+def test_a_merchant_account_of_the_other_method_is_refused(shop: Shop, errors: Errors) -> None:
+    """The account takes no cards."""
+    found = errors(plan(shop, product_transaction_id=shop.info.ach_product_transaction_id))
+    assert found == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
+
+
+def test_both_ids_of_a_vault_are_refused(shop: Shop, errors: Errors) -> None:
+    """Two ids may name different ones."""
+    vault_id = vault(shop, account_vault_api_id="mine")
+    found = errors(plan(shop, account_vault_id=vault_id, account_vault_api_id="mine"))
+    assert found.keys() == {"account_vault_id", "account_vault_api_id"}
+
+
+def test_another_account_of_the_same_method_can_be_charged(shop: Shop, errors: Errors) -> None:
+    """A bank account instead of a card is refused."""
+    record = made(shop)
+    path = f"/v2/recurrings/{record['id']}"
+    other = vault(shop, account_vault_api_id="mine")
+    changed = shop.put("recurring", path, {"account_vault_api_id": "mine"}).json()["recurring"]
+    assert changed["account_vault_id"] == other
+    account = {name: value for name, value in BANK_ACCOUNT.items() if value is not ...}
+    bank = vault(shop, **account, is_company=0, exp_date=...)
+    found = errors(shop.put("recurring", path, {"account_vault_id": bank}))
+    assert found == {"account_vault_id": ["Account Vault Id must be of a cc account."]}
+    assert errors(shop.put("recurring", path, {"account_vault_id": None})).keys() == {"account_vault_id"}
+    assert shop.get(f"/v2/accountvaults/{record['account_vault_id']}").json()["accountvault"]["has_recurring"] is False
+    assert shop.get(f"/v2/accountvaults/{other}").json()["accountvault"]["has_recurring"] is True
+
+
+def test_the_next_date_of_one_that_is_not_active_cannot_be_set(shop: Shop, errors: Errors) -> None:
+    """Nor can that of an active one be cleared."""
+    record = made(shop)
+    path = f"/v2/recurrings/{record['id']}"
+    said = {"next_run_date": ["Next Run Date cannot be blank."]}
+    assert errors(shop.put("recurring", path, {"next_run_date": NONE})) == said
+    act(shop, record, "placeOnHold")
+    said = {"next_run_date": ["Next Run Date cannot be set when status is on hold."]}
+    assert errors(shop.put("recurring", path, {"next_run_date": "2031-05-01"})) == said
+
+
+def test_a_vault_in_use_cannot_be_deleted(shop: Shop, errors: Errors) -> None:
+    """The vault has `has_recurring` until the recurring ends or is deleted."""
+    record = made(shop)
+    path = f"/v2/accountvaults/{record['account_vault_id']}"
+    assert shop.get(path).json()["accountvault"]["has_recurring"] is True
+    assert errors(shop.http.delete(path)) == {"id": ["Account Vault is used by a recurring and cannot be deleted."]}
+    assert shop.http.delete(f"/v2/recurrings/{record['id']}").status_code == 204
+    assert shop.get(path).json()["accountvault"]["has_recurring"] is False
+    assert shop.http.delete(path).status_code == 204
+
+
+def test_the_mark_of_a_vault_is_not_reported(sandbox: Sandbox, shop: Shop) -> None:
+    """No request changes the vault, so no postback is sent; the charge itself is reported."""
+    account, location = vault(shop), shop.info.location_id
+    for resource in ("accountvault", "transaction"):
+        config: Record = {"resource": resource, "url": "http://127.0.0.1:9/", "on_create": 1, "on_update": 1}
+        config |= {"location_id": location, "product_transaction_id": shop.info.cc_product_transaction_id}
+        assert shop.post("postbackconfig", "/v2/postbackconfigs", config).status_code == 201
+    record = made(shop, account_vault_id=account)
+    sandbox.set_clock(noon(START))
+    assert [(each["resource"], each["type"]) for each in sandbox.postbacks()] == [("transaction", "CREATE")]
+    assert charges(shop, record)[0]["is_recurring"] is True
+
+
+def test_a_deleted_one_is_gone(sandbox: Sandbox, shop: Shop) -> None:
+    """No charge is made any more, and each request is a 409; an unknown one is a 404."""
+    record = made(shop)
+    path = f"/v2/recurrings/{record['id']}"
+    assert shop.http.delete(path).status_code == 204
+    sandbox.set_clock(noon(date(2031, 6, 1)))
+    assert charges(shop, record) == []
+    assert [shop.get(path).status_code, act(shop, record, "activate").status_code] == [409, 409]
+    assert shop.http.delete(f"/v2/recurrings/{'f' * 24}").status_code == 404
+
+
+def test_of_another_location_it_is_unknown(shop: Shop, neighbour: Shop) -> None:
+    """Neither read nor skipped."""
+    record = made(shop)
+    assert act(neighbour, record, "skipPayment", skip_count=1).status_code == 404
+    assert neighbour.get("/v2/recurrings").json()["recurrings"] == []
+
+
+def test_a_list_is_sorted_by_the_next_date(shop: Shop) -> None:
+    """The documented default is by `next_run_date`; filters are by any column."""
+    later, sooner = made(shop, start_date="2031-05-01"), made(shop, start_date="2031-04-01")
+    listed = shop.get("/v2/recurrings").json()
+    assert [each["id"] for each in listed["recurrings"]] == [sooner["id"], later["id"]]
+    assert listed["meta"]["sort"]["attributes"] == {"next_run_date": "asc"}
+    found = shop.get("/v2/recurrings", account_vault_id=later["account_vault_id"]).json()["recurrings"]
+    assert [each["id"] for each in found] == [later["id"]]
+
+
+EXPANDS = "created_user,account_vault,transactions,signature,location,contact,tags,product_transaction"
+
+
+def test_related_records(sandbox: Sandbox, shop: Shop) -> None:
+    """All documented expands; the contact is that of the vault."""
+    record = made(shop)
+    sandbox.set_clock(noon(START))
+    shown = read(shop, record, expand=EXPANDS)
+    assert shown["account_vault"]["id"] == record["account_vault_id"]
+    assert shown["contact"]["id"] == shop.info.contact_id
+    assert [each["recurring_id"] for each in shown["transactions"]] == [record["id"]]
+    assert (shown["location"]["id"], shown["created_user"]["id"]) == (shop.info.location_id, shop.info.user_id)
+    assert shown["product_transaction"]["id"] == shop.info.cc_product_transaction_id
+    assert (shown["signature"], shown["tags"]) == (None, [])
+    charge = shop.get(f"/v2/transactions/{shown['transactions'][0]['id']}", expand="recurring").json()["transaction"]
+    assert charge["recurring"]["id"] == record["id"]
+
+
+def test_long_jumps_make_every_charge(sandbox: Sandbox, shop: Shop) -> None:
+    """A jump over ten years finds the days of each recurring, also of a daily one that ends within."""
+    monthly = made(shop, installment_total_count=...)
+    daily = made(shop, interval_type="d", installment_total_count=40)
+    sandbox.set_clock(noon(date(2041, 2, 22)))
+    assert shop.get("/v2/transactions", recurring_id=monthly["id"]).json()["meta"]["pagination"]["totalCount"] == 120
+    assert shop.get("/v2/transactions", recurring_id=daily["id"]).json()["meta"]["pagination"]["totalCount"] == 40

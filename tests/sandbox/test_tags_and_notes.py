@@ -1,0 +1,58 @@
+"""Tags of a location, and notes about a contact."""
+
+from .conftest import Errors, Record, Shop
+
+
+def made(shop: Shop, **fields: str) -> Record:
+    """Create a note about the first contact."""
+    said = {"resource": "Contact", "resource_id": shop.info.contact_id, "note": "Call back"}
+    record: Record = shop.post("note", "/v2/notes", said | fields).json()["note"]
+    return record
+
+
+def test_a_tag(shop: Shop) -> None:
+    """Create, change, list, delete."""
+    tag = shop.post("tag", "/v2/tags", {"title": "Rent", "location_id": shop.info.location_id}).json()["tag"]
+    assert {*tag} == {"id", "location_id", "title", "created_ts", "modified_ts", "_links"}
+    assert shop.put("tag", f"/v2/tags/{tag['id']}", {"title": "Lease"}).json()["tag"]["title"] == "Lease"
+    assert [each["title"] for each in shop.get("/v2/tags").json()["tags"]] == ["Lease"]
+    shown = shop.get(f"/v2/tags/{tag['id']}", expand="created_user").json()["tag"]
+    assert shown["created_user"]["id"] == shop.info.user_id
+    assert shop.http.delete(f"/v2/tags/{tag['id']}").status_code == 204
+    assert shop.http.delete(f"/v2/tags/{'f' * 24}").status_code == 404
+
+
+def test_a_note_is_about_a_contact(shop: Shop) -> None:
+    """Its links lead to the contact, and the contact shows it on request."""
+    note = made(shop)
+    contact = f"{shop.info.base_url}/v2/contacts/{shop.info.contact_id}"
+    assert note["_links"] == {"self": {"href": f"{contact}/notes/{note['id']}"}, "for": {"href": contact}}
+    shown = shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="notes").json()["contact"]
+    assert [each["note"] for each in shown["notes"]] == ["Call back"]
+    shown = shop.get(f"/v2/notes/{note['id']}", expand="created_user,visibility_group").json()["note"]
+    assert (shown["created_user"]["id"], shown["visibility_group"]) == (shop.info.user_id, None)
+
+
+def test_a_deleted_note_is_gone(shop: Shop) -> None:
+    """A second deletion is a 409, and the contact does not show it."""
+    note = made(shop)
+    path = f"/v2/notes/{note['id']}"
+    assert [shop.http.delete(path).status_code, shop.http.delete(path).status_code] == [204, 409]
+    assert shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="notes").json()["contact"]["notes"] == []
+
+
+def test_a_note_about_nothing_is_refused(shop: Shop, neighbour: Shop, errors: Errors) -> None:
+    """Unknown contacts, those of another location, and other resources."""
+    said = {"resource": "Contact", "resource_id": neighbour.info.contact_id}
+    assert errors(shop.post("note", "/v2/notes", said)) == {"resource_id": ["resource_id provided is not valid"]}
+    said = {"resource": "Invoice", "resource_id": shop.info.contact_id}
+    assert errors(shop.post("note", "/v2/notes", said)) == {"resource": ["Resource must be Contact."]}
+
+
+def test_lists_show_the_newest_first(shop: Shop) -> None:
+    """The default sort of notes is by id, descending; they can be filtered by their contact."""
+    first, second = made(shop), made(shop)
+    other = shop.contact().json()["contact"]["id"]
+    made(shop, resource_id=other)
+    found = shop.get("/v2/notes", resource_id=shop.info.contact_id).json()["notes"]
+    assert [each["id"] for each in found] == [second["id"], first["id"]]

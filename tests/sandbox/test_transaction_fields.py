@@ -1,0 +1,161 @@
+"""Effects of a transaction's fields: defaults, tags, moves to another contact, and forms of responses."""
+
+from typing import Any
+
+import pytest
+
+from .conftest import VISA, Errors, Record, Shop
+
+
+def paid(shop: Shop, *args: Any, **fields: Any) -> Record:
+    """Return a new transaction."""
+    payment: Record = shop.pay(*args, **fields).json()["transaction"]
+    return payment
+
+
+def changed(shop: Shop, payment: Record, action: str, **fields: Any) -> Record:
+    """Return a transaction after an action."""
+    response = shop.act(payment, action, **fields)
+    assert response.status_code == 200, response.text
+    after: Record = response.json()["transaction"]
+    return after
+
+
+def test_what_is_left_out_has_the_locations_defaults(shop: Shop) -> None:
+    """The location is the user's primary one, and the merchant account the location's for the payment method."""
+    card, bank = paid(shop, location_id=...), shop.pay_from_bank(location_id=...).json()["transaction"]
+    assert card["location_id"] == bank["location_id"] == shop.info.location_id
+    assert card["product_transaction_id"] == shop.info.cc_product_transaction_id
+    assert bank["product_transaction_id"] == shop.info.ach_product_transaction_id
+
+
+def test_a_location_is_named_by_its_integrator_id_too(shop: Shop, errors: Errors) -> None:
+    """The integrator id replaces `location_id`."""
+    contact = shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="location").json()["contact"]
+    own = contact["location"]["location_api_id"]
+    assert paid(shop, location_id=..., location_api_id=own)["location_id"] == shop.info.location_id
+    assert "location_api_id" in errors(shop.pay(location_api_id=own, location_id=shop.info.location_id))
+    assert "location_api_id" in errors(shop.pay(location_id=..., location_api_id="elsewhere"))
+
+
+@pytest.mark.parametrize("sent", ["vip, new", ["vip", "new"], [{"id": "1", "title": "vip"}, {"title": "new"}]])
+def test_tags_are_shown_with_ids(shop: Shop, sent: Any) -> None:
+    """Titles come as text or as a list; a title has the same id everywhere."""
+    sale = paid(shop, tags=sent)
+    assert [tag["title"] for tag in sale["tags"]] == ["vip", "new"]
+    again = changed(shop, paid(shop), "edit", tags="vip")
+    assert again["tags"] == sale["tags"][:1]
+    shown = shop.get(f"/v2/transactions/{again['id']}", expand="tags").json()["transaction"]
+    assert shown["tags"] == again["tags"]
+
+
+def test_tags_of_transactions_are_tags_of_the_location(shop: Shop) -> None:
+    """A new title becomes a tag, a known one is used, and a deleted tag is no longer shown."""
+    known = shop.post("tag", "/v2/tags", {"title": "vip", "location_id": shop.info.location_id}).json()["tag"]
+    sale = paid(shop, tags=["vip", "vip", "new"])
+    assert [(tag["id"] == known["id"], tag["title"]) for tag in sale["tags"]] == [(True, "vip"), (False, "new")]
+    assert [tag["title"] for tag in shop.get("/v2/tags", sort="id").json()["tags"]] == ["vip", "new"]
+    shop.http.delete(f"/v2/tags/{known['id']}")
+    shown = shop.get(f"/v2/transactions/{sale['id']}").json()["transaction"]
+    assert [tag["title"] for tag in shown["tags"]] == ["new"]
+    assert paid(shop, tags="vip")["tags"][0]["id"] != known["id"]
+
+
+def test_a_transaction_without_tags_shows_them_on_request(shop: Shop) -> None:
+    """Otherwise the key is missing, as in recorded answers."""
+    sale = paid(shop)
+    assert "tags" not in sale
+    assert shop.get(f"/v2/transactions/{sale['id']}", expand="tags").json()["transaction"]["tags"] == []
+
+
+def test_an_edit_moves_the_transaction_alone(shop: Shop) -> None:
+    """Its vault stays with the old contact; an empty id detaches."""
+    vault, new = shop.vault(contact_id=shop.info.contact_id).json()["accountvault"], shop.contact().json()["contact"]
+    sale = paid(shop, account_vault_id=vault["id"], account_number=..., exp_date=..., contact_id=shop.info.contact_id)
+    assert changed(shop, sale, "edit", contact_id=new["id"])["contact_id"] == new["id"]
+    kept = shop.get(f"/v2/accountvaults/{vault['id']}").json()["accountvault"]
+    assert kept["contact_id"] == shop.info.contact_id
+    assert changed(shop, sale, "edit", contact_id="")["contact_id"] is None
+
+
+def test_an_edit_moves_the_vault_and_its_transactions(shop: Shop) -> None:
+    """Each flag moves its own: the vault, or all transactions of the vault."""
+    vault, new = shop.vault(contact_id=shop.info.contact_id).json()["accountvault"], shop.contact().json()["contact"]
+    charge = {
+        "account_vault_id": vault["id"],
+        "account_number": ...,
+        "exp_date": ...,
+        "contact_id": shop.info.contact_id,
+    }
+    earlier, sale, other = paid(shop, **charge), paid(shop, **charge), paid(shop, contact_id=shop.info.contact_id)
+    changed(shop, sale, "edit", contact_id=new["id"], move_account_vault=1)
+    assert shop.get(f"/v2/accountvaults/{vault['id']}").json()["accountvault"]["contact_id"] == new["id"]
+    before = shop.get(f"/v2/transactions/{earlier['id']}").json()["transaction"]
+    assert before["contact_id"] == shop.info.contact_id
+    changed(shop, sale, "edit", contact_id=new["id"], move_account_vault_transactions=True)
+    after = [shop.get(f"/v2/transactions/{one['id']}").json()["transaction"] for one in (earlier, sale, other)]
+    assert [one["contact_id"] for one in after] == [new["id"], new["id"], shop.info.contact_id]
+
+
+@pytest.mark.parametrize("flag", ["move_account_vault", "move_account_vault_transactions"])
+def test_a_move_needs_an_edit_and_a_contact(shop: Shop, errors: Errors, flag: str) -> None:
+    """Without the new contact, or with another action, nothing moves."""
+    sale = paid(shop)
+    assert set(errors(shop.act(sale, "edit", **{flag: 1}))) == {"contact_id"}
+    assert set(errors(shop.act(sale, "void", contact_id=shop.info.contact_id, **{flag: 1}))) == {flag}
+
+
+def test_a_put_ties_a_transaction_to_an_invoice(shop: Shop, errors: Errors) -> None:
+    """The transaction counts as a payment of the invoice, once."""
+    invoice, sale = shop.invoice(allow_partial_pay=1).json()["quickinvoice"], paid(shop)
+    assert changed(shop, sale, "edit", quick_invoice_id=invoice["id"])["quick_invoice_id"] == invoice["id"]
+    after = shop.get(f"/v2/quickinvoices/{invoice['id']}").json()["quickinvoice"]
+    assert (after["payment_status_id"], after["remaining_balance"]) == (3, "8.50")
+    other = shop.invoice().json()["quickinvoice"]
+    assert set(errors(shop.act(sale, "edit", quick_invoice_id=other["id"]))) == {"quick_invoice_id"}
+    assert "quick_invoice_id" in errors(shop.pay(quick_invoice_id=invoice["id"]))
+
+
+def test_the_saved_vault_has_its_title(shop: Shop) -> None:
+    """`save_account` makes a vault, and `save_account_title` names it."""
+    sale = paid(shop, save_account=1, save_account_title="Corner shop")
+    vault = shop.get(f"/v2/accountvaults/{sale['account_vault_id']}").json()["accountvault"]
+    assert (vault["title"], vault["last_four"]) == ("Corner shop", "1111")
+
+
+def test_a_terminal_that_saves_the_card_shows_its_expiry(shop: Shop) -> None:
+    """Only then does a response contain it."""
+    saved = shop.at_terminal(save_account=1).json()["routertransaction"]
+    assert (saved["exp_date"], bool(saved["account_vault_id"])) == ("1230", True)
+    assert "exp_date" not in shop.at_terminal().json()["routertransaction"]
+
+
+def test_an_encrypted_swipe_is_a_test_card(shop: Shop, errors: Errors) -> None:
+    """The sandbox has no keys: it reads plain track data in hexadecimal digits, else takes a test card."""
+    swipe: dict[str, Any] = {"account_number": ..., "exp_date": ..., "e_format": "idtech", "e_serial_number": "0A"}
+    plain = b";5454545454545454=30121010000012345678?".hex()
+    cards = [paid(shop, e_track_data=data, **swipe) for data in (plain, "00ff")]
+    assert [(card["last_four"], card["entry_mode_id"]) for card in cards] == [("5454", "S"), (VISA[-4:], "S")]
+    assert "e_track_data" in errors(shop.pay(e_track_data="x", **swipe))
+    assert "e_format" in errors(shop.pay(e_format="morse"))
+
+
+def test_a_check_has_its_track_and_its_account(shop: Shop) -> None:
+    """A C21 payment names its account by both, and comes with two pictures."""
+    check = {"ach_sec_code": "C21", "track_data": "T072000326T100020003000", "check_number": "101"}
+    response = shop.pay_from_bank(**check, image_front="aGk=", image_back="aGk=", ach_identifier="P")
+    assert response.status_code == 201, response.text
+    assert response.json()["transaction"]["check_number"] == "101"
+
+
+@pytest.mark.parametrize(("last", "fits"), [("2030-05-11", True), ("2030-05-12", False), ("2030-01-31", False)])
+def test_a_stay_lasts_99_days_at_most(shop: Shop, errors: Errors, last: str, fits: bool) -> None:
+    """Nor does it end before it begins."""
+    stay = {"checkin_date": "2030-02-01", "checkout_date": last, "room_rate": "80.00", "room_num": "7"}
+    response = shop.pay(**stay)
+    if fits:
+        sale = response.json()["transaction"]
+        assert {name: sale[name] for name in stay} == stay
+    else:
+        assert set(errors(response)) == {"checkout_date"}
+        assert set(errors(shop.at_terminal(**stay))) == {"checkout_date"}

@@ -1,0 +1,384 @@
+"""Signed URLs of hosted forms: vectors computed by other programs, checks, and the sandbox's pages."""
+
+import traceback
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+
+import httpx
+import pytest
+
+from gateway_async import AccountVault, InvalidRequestError, Secret, Transaction, TransactionCreate, TransactionStatus
+from gateway_async.hosted_forms import SignedForm, accountform_url, check_form_url, compare_form_result, payform_url
+from gateway_async.sandbox import Sandbox
+
+BASE = "https://api.example.test"
+USER, KEY, NOW = "11e8a4b2c3d4e5f6a7b8c9d0", "hash-key-of-the-user", 1_700_000_000.9
+SIGNER: dict[str, Any] = {"developer_id": "dev-1", "user_id": USER, "user_hash_key": KEY}
+DIGEST = "bedac269d820f3f6d5949d4ba67b6fccc837452be048b2da3b01eea5419358c8"
+"""By `openssl dgst -sha256 -hmac hash-key-of-the-user` of the user id and 1700000000."""
+
+SALE: dict[str, Any] = {
+    "payment_method": "cc",
+    "action": "sale",
+    "transaction_amount": Decimal("12.5"),
+    "product_transaction_id": "11e9",
+    "transaction_api_id": "order-1001",
+}
+SALE_DATA = (
+    "7b227472616e73616374696f6e223a7b227061796d656e745f6d6574686f64223a226363222c22616374696f6e223a2273616c65222c2274"
+    "72616e73616374696f6e5f616d6f756e74223a2231322e3530222c2270726f647563745f7472616e73616374696f6e5f6964223a22313165"
+    "39222c227472616e73616374696f6e5f6170695f6964223a226f726465722d31303031227d7d"
+)
+"""By `xxd -p` of the JSON, with the amount as "12.50"."""
+
+VAULT = {"payment_method": "cc", "location_id": "11e7", "account_vault_api_id": "card-7"}
+VAULT_DATA = (
+    "7b226163636f756e747661756c74223a7b227061796d656e745f6d6574686f64223a226363222c226c6f636174696f6e5f6964223a223131"
+    "6537222c226163636f756e745f7661756c745f6170695f6964223a22636172642d37227d7d"
+)
+
+
+def payform(fields: Mapping[str, Any] = SALE, **changes: Any) -> str:
+    """Return the URL of a payment form."""
+    options: dict[str, Any] = {**SIGNER, "now": NOW, **changes}
+    return payform_url(options.pop("base_url", BASE), fields, **options)
+
+
+def with_parameter(url: str, name: str, *values: str) -> str:
+    """Return a URL with other values of one parameter."""
+    address, _, query = url.partition("?")
+    pairs = [pair for pair in parse_qsl(query) if pair[0] != name] + [(name, value) for value in values]
+    return f"{address}?{urlencode(pairs)}"
+
+
+def problems_of(call: Any, *arguments: Any, **options: Any) -> tuple[str, ...]:
+    """Return the problems that a function raises."""
+    with pytest.raises(InvalidRequestError) as caught:
+        call(*arguments, **options)
+    return caught.value.problems
+
+
+def test_a_payment_form() -> None:
+    """The URL is that of the documents, with a digest and data that other programs computed."""
+    signed = f"developer-id=dev-1&hash-key={DIGEST}&user-id={USER}&timestamp=1700000000"
+    assert payform() == f"{BASE}/v2/payform?{signed}&data={SALE_DATA}"
+
+
+def test_an_account_form() -> None:
+    """The URL of the other form has its own path and wrapper."""
+    url = accountform_url(f"{BASE}/", VAULT, **SIGNER, now=NOW)
+    signed = f"developer-id=dev-1&hash-key={DIGEST}&user-id={USER}&timestamp=1700000000"
+    assert url == f"{BASE}/v2/accountform?{signed}&data={VAULT_DATA}"
+
+
+def test_the_clock_signs() -> None:
+    """Without `now` the URL is signed at this machine's time, and a check accepts it."""
+    form = check_form_url(payform(now=None), user_hash_key=Secret(KEY))
+    assert abs(form.signed_at - datetime.now(UTC)).total_seconds() < 60
+
+
+def test_values_are_written_as_the_gateway_takes_them() -> None:
+    """Amounts have two decimals, dates are ISO 8601, flags are numbers, and other values stay."""
+    more = {
+        "tax": 1,
+        "checkin_date": date(2030, 1, 31),
+        "save_account": True,
+        "parent_close_delay": 10,
+        "custom_data": {"cup": ["white", False]},
+        "description": "Tee für Zoë",
+        "order_num": None,
+    }
+    fields = check_form_url(payform({**SALE, **more}), user_hash_key=KEY, now=NOW).fields
+    assert fields == {
+        **SALE,
+        "transaction_amount": "12.50",
+        "tax": "1.00",
+        "checkin_date": "2030-01-31",
+        "save_account": 1,
+        "parent_close_delay": 10,
+        "custom_data": {"cup": ["white", 0]},
+        "description": "Tee für Zoë",
+        "order_num": None,
+    }
+
+
+@pytest.mark.parametrize("name", SALE)
+def test_each_required_field_of_a_payment(name: str) -> None:
+    """A form without one of them could not be submitted."""
+    assert problems_of(payform, {each: SALE[each] for each in SALE if each != name}) == (f"{name}: is required",)
+    assert problems_of(payform, SALE | {name: ""})[0].startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("name", VAULT)
+def test_each_required_field_of_an_account(name: str) -> None:
+    """The integrator id is among them, because only it finds the account vault again."""
+    rest = {each: VAULT[each] for each in VAULT if each != name}
+    assert problems_of(accountform_url, BASE, rest, **SIGNER) == (f"{name}: is required",)
+
+
+def test_bank_payments_and_checks_of_an_address() -> None:
+    """A bank payment needs its SEC code; a check of an address needs no amount."""
+    assert problems_of(payform, SALE | {"payment_method": "ach"}) == ("ach_sec_code: is required",)
+    assert payform({name: SALE[name] for name in SALE if name != "transaction_amount"} | {"action": "avsonly"})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("transaction_amount", 12.5, "never a float"),
+        ("transaction_amount", "12.505", "more than two decimals"),
+        ("transaction_amount", "-1", "must not be negative"),
+        ("tax", [], "never a float"),
+        ("tax", "a lot", "is not an amount"),
+        ("tip_amount", True, "never a float"),
+        ("custom_data", {"weight": 1.5}, "not a float"),
+        ("description", b"tea", "must be text"),
+        ("description", "\ud800", "must be text"),
+        ("account_number", "4111111111111111", "must not be in a URL"),
+        ("cvv", "999", "must not be in a URL"),
+        ("track_data", "%B", "must not be in a URL"),
+    ],
+)
+def test_a_field_that_cannot_be_sent(field: str, value: object, problem: str) -> None:
+    """The field is named, and its value is not quoted."""
+    (line,) = problems_of(payform, SALE | {field: value})
+    assert line.startswith(f"{field}: ")
+    assert problem in line
+    assert "4111" not in line
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"base_url": "http://api.example.test"}, "base_url: plain http"),
+        ({"base_url": "ftp://api.example.test"}, "base_url: must be"),
+        ({"base_url": "https://[x"}, "base_url: must be"),
+        ({"base_url": None}, "base_url: must be"),
+        ({"base_url": f"{BASE}/v2"}, "base_url: leave /v2 out"),
+        ({"base_url": f"{BASE}?x=1"}, "base_url: must be"),
+        ({"developer_id": ""}, "developer_id: "),
+        ({"user_id": "a\nb"}, "user_id: "),
+        ({"user_hash_key": " "}, "user_hash_key: "),
+    ],
+)
+def test_an_argument_that_cannot_be_sent(changes: dict[str, Any], problem: str) -> None:
+    """Arguments are checked like those of a client."""
+    (line,) = problems_of(payform, **changes)
+    assert line.startswith(problem)
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    """One error names every problem."""
+    lines = problems_of(payform, {"cvv": "999"}, developer_id="", base_url="")
+    assert len(lines) == 8
+
+
+def test_the_key_is_shown_nowhere() -> None:
+    """Neither the URL nor an error's traceback with its local variables contains the key."""
+    assert KEY not in payform()
+    try:
+        payform({"transaction_amount": 1.5})
+    except InvalidRequestError as error:
+        frames = traceback.TracebackException.from_exception(error, capture_locals=True)
+        ours = [frame for frame in frames.stack if frame.filename.endswith("hosted_forms/signed_urls.py")]
+        assert ours[1:]
+        assert KEY not in str([frame.locals for frame in ours])
+
+
+def test_a_good_url_is_read() -> None:
+    """A check returns who signed what, and when; the repr shows no values of fields."""
+    form = check_form_url(payform(), user_hash_key=KEY, now=NOW + 299)
+    fields = {**SALE, "transaction_amount": "12.50"}
+    assert form == SignedForm("payform", "dev-1", USER, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC), fields)
+    assert "order-1001" not in repr(form)
+    assert check_form_url(payform(), user_hash_key=KEY, max_age=900, now=NOW + 899) == form
+
+
+def test_changed_data_has_a_good_signature() -> None:
+    """The signature does not cover the data, so a check of the URL notices no other amount."""
+    cheap = payform(SALE | {"transaction_amount": "0.01"})
+    changed = with_parameter(payform(), "data", parse_qs(urlsplit(cheap).query)["data"][0])
+    assert check_form_url(changed, user_hash_key=KEY, now=NOW).fields["transaction_amount"] == "0.01"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "problem"),
+    [
+        ("hash-key", ["0" * 64], "hash-key: does not match"),
+        ("hash-key", [DIGEST.upper()], "hash-key: does not match"),
+        ("hash-key", ["é"], "hash-key: does not match"),
+        ("hash-key", [], "hash-key: must be given once"),
+        ("hash-key", [DIGEST, DIGEST], "hash-key: must be given once"),
+        ("user-id", ["another"], "hash-key: does not match"),
+        ("timestamp", ["1700000001"], "hash-key: does not match"),
+        ("data", ["zz"], "data: is not the JSON"),
+        ("data", ["7b7d"], "data: is not the JSON"),
+        ("data", [VAULT_DATA], "data: is not the JSON"),
+        ("data", ["ff"], "data: is not the JSON"),
+    ],
+)
+def test_a_changed_url_is_refused(name: str, values: list[str], problem: str) -> None:
+    """The digest must be that of user id and timestamp, and the data that of the form."""
+    url = with_parameter(payform(), name, *values)
+    assert [line.startswith(problem) for line in problems_of(check_form_url, url, user_hash_key=KEY, now=NOW)] == [True]
+
+
+@pytest.mark.parametrize(("seconds", "word"), [(302, "older"), (-302, "later")])
+def test_an_old_url_is_refused(seconds: int, word: str) -> None:
+    """Five minutes are allowed in both directions."""
+    assert problems_of(check_form_url, payform(), user_hash_key=KEY, now=NOW + seconds) == (
+        f"timestamp: is {word} than allowed",
+    )
+
+
+def test_a_timestamp_that_is_no_number() -> None:
+    """Its signature may even be good."""
+    signed = payform()
+    for text in ("", "1e9", "9" * 20):
+        lines = problems_of(check_form_url, with_parameter(signed, "timestamp", text), user_hash_key=KEY, now=NOW)
+        assert "timestamp: must be Unix seconds" in lines
+
+
+@pytest.mark.parametrize("url", ["", "https://[", f"{BASE}/v2/transactions", f"{BASE}/payform", None])
+def test_another_url_is_refused(url: Any) -> None:
+    """Only the two forms have such URLs."""
+    (line,) = problems_of(check_form_url, url, user_hash_key=KEY)
+    assert line.startswith("url: must be that of one of the forms")
+
+
+def transaction(**changes: Any) -> Transaction:
+    """Return the transaction that the form asks for."""
+    fields: dict[str, Any] = {**SALE, "id": "t", "status_id": TransactionStatus.APPROVED}
+    return Transaction(**{name: value for name, value in fields.items() if name != "action"} | changes)
+
+
+def test_the_result_is_as_asked() -> None:
+    """An approved sale of the right amount at the right account has no difference."""
+    assert compare_form_result(SALE, transaction()) == ()
+    assert compare_form_result(SALE | {"transaction_amount": "12.50"}, transaction()) == ()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"transaction_amount": Decimal("0.01"), "subtotal_amount": Decimal("12.50")},
+        {"transaction_amount": Decimal("0.01"), "auth_amount": Decimal("12.50")},
+        {"transaction_amount": None},
+        {"transaction_amount": Decimal("17.50"), "tip_amount": Decimal("5.00")},
+        {"product_transaction_id": "another"},
+        {"product_transaction_id": None},
+        {"transaction_api_id": "order-1002"},
+        {"payment_method": "ach"},
+        {"status_id": TransactionStatus.AUTH_ONLY},
+        {"status_id": TransactionStatus.AVS_ONLY},
+        {"status_id": TransactionStatus.REFUNDED},
+        {"status_id": TransactionStatus.DECLINED},
+        {"status_id": TransactionStatus.VOIDED},
+        {"status_id": None},
+    ],
+    ids=str,
+)
+def test_a_changed_result_is_noticed(changes: dict[str, Any]) -> None:
+    """Each change by the holder of the URL is a difference, and so is a decline."""
+    assert len(compare_form_result(SALE, transaction(**changes))) == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "status"),
+    [
+        ("authonly", TransactionStatus.AUTH_ONLY),
+        ("authonly", TransactionStatus.APPROVED),
+        ("refund", TransactionStatus.REFUNDED),
+        ("debit", TransactionStatus.PENDING_ORIGINATION),
+        ("debit", TransactionStatus.SETTLED),
+    ],
+)
+def test_other_actions_have_their_statuses(action: str, status: TransactionStatus) -> None:
+    """Each action is approved in its own way."""
+    assert compare_form_result(SALE | {"action": action}, transaction(status_id=status)) == ()
+
+
+def test_the_gateway_may_drop_a_surcharge() -> None:
+    """Only the surcharge that was asked for may be missing."""
+    asked = SALE | {"transaction_amount": "12.80", "surcharge_amount": "0.30"}
+    assert compare_form_result(asked, transaction()) == ()
+    assert compare_form_result(asked, transaction(transaction_amount=Decimal("12.40"))) != ()
+
+
+def test_the_result_of_an_account_form() -> None:
+    """An account vault must be in the location that was asked for."""
+    vault = AccountVault(id="v", payment_method="cc", location_id="11e7", account_vault_api_id="card-7")  # type: ignore[arg-type]  # a code as text
+    assert compare_form_result(VAULT, vault) == ()
+    assert compare_form_result(VAULT | {"location_id": "another"}, vault) == ("location_id is '11e7', not 'another'",)
+
+
+def signer(sandbox: Sandbox) -> dict[str, Any]:
+    """Return what signs URLs of a sandbox."""
+    info = sandbox.info
+    return {"developer_id": info.developer_id, "user_id": info.user_id, "user_hash_key": info.user_hash_key}
+
+
+def test_the_sandbox_shows_the_forms(sandbox: Sandbox) -> None:
+    """A signed URL opens a page that escapes its fields."""
+    tea = SALE | {"transaction_api_id": "<b>tea</b>"}
+    page = httpx.get(payform_url(sandbox.base_url, tea, **signer(sandbox)))
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "12.50" in page.text
+    assert "&lt;b&gt;tea" in page.text
+    page = httpx.get(accountform_url(sandbox.base_url, VAULT, **signer(sandbox)))
+    assert (page.status_code, "card-7" in page.text) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "status", "message"),
+    [
+        ("hash-key", ["0" * 64], 401, "Hash key is invalid"),
+        ("hash-key", [], 401, "Your request was made without credentials."),
+        ("timestamp", ["1700000000"], 401, "Hash key is invalid"),
+        ("data", ["zz"], 400, "The parameter data must be hex"),
+        ("data", [VAULT_DATA], 400, "The parameter data must be hex"),
+        ("data", [], 400, "The parameter data must be hex"),
+    ],
+)
+def test_the_sandbox_refuses_a_changed_url(
+    sandbox: Sandbox, name: str, values: list[str], status: int, message: str
+) -> None:
+    """The text of the refusal is the gateway's."""
+    url = payform_url(sandbox.base_url, SALE, **signer(sandbox))
+    answer = httpx.get(with_parameter(url, name, *values))
+    assert (answer.status_code, answer.json()["message"].startswith(message)) == (status, True)
+
+
+def test_the_sandbox_names_missing_fields(sandbox: Sandbox) -> None:
+    """The fields that the gateway's documents require are required."""
+    url = payform_url(sandbox.base_url, SALE, **signer(sandbox))
+    data = b'{"transaction": {"payment_method": "ach"}}'.hex()
+    answer = httpx.get(with_parameter(url, "data", data))
+    required = {"action", "product_transaction_id", "transaction_api_id", "transaction_amount", "ach_sec_code"}
+    assert (answer.status_code, answer.json()["errors"].keys()) == (422, required)
+
+
+def test_a_key_alone_opens_no_form(sandbox: Sandbox) -> None:
+    """Other credentials do not replace the signature."""
+    info = sandbox.info
+    headers = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
+    answer = httpx.get(f"{sandbox.base_url}/v2/payform?data={SALE_DATA}", headers=headers)
+    assert (answer.status_code, answer.json()["message"]) == (401, "Hash key is invalid")
+
+
+@pytest.mark.asyncio
+async def test_a_payment_of_the_sandbox_is_compared(sandbox: Sandbox) -> None:
+    """The record of a real payment has no difference, and that of a cheaper one has."""
+    asked = SALE | {"product_transaction_id": sandbox.info.cc_product_transaction_id}
+    async with sandbox.gateway() as gateway:
+        for amount, right in ((Decimal("12.50"), True), (Decimal("1.00"), False)):
+            paid = await gateway.transactions.create(
+                TransactionCreate(
+                    action="sale", transaction_amount=amount, account_number="4111111111111111", exp_date="1230"
+                )
+            )
+            wanted = asked | {"transaction_api_id": paid.transaction_api_id}
+            assert (compare_form_result(wanted, paid) == ()) == right
