@@ -12,7 +12,7 @@ from rich.text import Text
 
 PICTURE = Path(__file__).with_name("demo.svg")
 COLUMNS = 92
-PARTS = (5, 9)
+PARTS = (5, 13)
 """The headlines whose parts are drawn, by their order: the lost response, and the summary."""
 
 HEADLINE = re.compile(r"^\S.* ─{3,}$")
@@ -36,8 +36,11 @@ def draw(output: str) -> str:
 
 
 if __name__ == "__main__":
-    environment = os.environ | {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-m", "gateway_async.cli", "demo"]
+    scripts = Path(sys.executable).parent
+    search = f"{scripts}{os.pathsep}{os.environ['PATH']}"  # as in an active virtual environment
+    options = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "PYTHONIOENCODING": "utf-8", "PATH": search}
+    environment = os.environ | options
+    command = [str(scripts / "gateway-async"), "demo"]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     PICTURE.write_text(draw(done.stdout.decode()), encoding="utf-8")
     sys.stdout.write(done.stdout.decode())

@@ -8,7 +8,7 @@ The gateway calls http://127.0.0.1:8000/postbacks/ if it has a postback config w
 The table in orders.py shows the effect of each outcome of a payment.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 
@@ -21,7 +21,7 @@ from gateway_async import AsyncGateway
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     """Open one client while the shop runs."""
     async with AsyncGateway.from_env() as app.state.gateway, orders.run_in_background(app.state.gateway):
         yield

@@ -29,7 +29,7 @@ import math
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -125,7 +125,7 @@ class Response:
 
     status: int
     body: Row
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 # --- a sale
@@ -326,7 +326,7 @@ async def on_batch(postback: Postback[TransactionBatch]) -> None:
 
 
 @asynccontextmanager
-async def run_in_background(gateway: AsyncGateway) -> AsyncIterator[None]:
+async def run_in_background(gateway: AsyncGateway) -> AsyncGenerator[None, None]:
     """Handle postbacks and look up open attempts in the background.
 
     The shop also starts if the gateway does not respond.
