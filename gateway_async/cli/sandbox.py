@@ -83,6 +83,14 @@ def sandbox(
             help="Host, besides this machine, to which postbacks may be sent. Repeatable.",
         ),
     ] = None,
+    allowed_hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="Name by which pages and /_sandbox/ may be addressed, besides localhost and addresses. Repeatable.",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Answer an unknown field with 422. By default it is ignored and logged.")
     ] = False,
@@ -113,6 +121,7 @@ def sandbox(
             postback_hosts=postback_hosts or (),
             strict=strict,
             on_ready=ready,
+            allowed_hosts=allowed_hosts or (),
             on_request=None if quiet or as_json else _print_request,
         )
     except ValueError as error:

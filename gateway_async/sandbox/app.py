@@ -4,6 +4,7 @@ Paths are matched while they are still percent-encoded, so that an integrator id
 character. A trailing slash is optional.
 """
 
+from collections.abc import Collection
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any, cast
@@ -18,35 +19,49 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway_async.sandbox.admin import control_calls
 from gateway_async.sandbox.admin.fault_effects import with_faults
 from gateway_async.sandbox.http.errors import RefusedError, ValidationError
-from gateway_async.sandbox.http.request_log import OnRequest, with_request_log
+from gateway_async.sandbox.http.request_guards import with_request_guards
+from gateway_async.sandbox.http.request_log import LoggedRequest, OnRequest, with_request_log
 from gateway_async.sandbox.http.responses import error_response, json_response
+from gateway_async.sandbox.pages.site import with_pages
 from gateway_async.sandbox.request.call import Call, read_query
 from gateway_async.sandbox.request.credentials import authenticate, extend_token
 from gateway_async.sandbox.request.expands import read_expands
 from gateway_async.sandbox.request.records import Handler
-from gateway_async.sandbox.routes import PAGES, POSTED_UPDATES, ROUTES
+from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 
 __all__ = ["make_app"]
 
-_PATHS = ROUTES | PAGES
+_PATHS = ROUTES | FORMS
 _HANDLED = (RefusedError, ValidationError, HTTPException, ClientDisconnect, Exception)
 
 
-def make_app(gateway: Gateway, on_request: OnRequest | None = None) -> ASGIApp:
-    """Create the ASGI application of one gateway; `on_request` gets an entry for each request."""
+def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Collection[str] = ()) -> ASGIApp:
+    """Create the ASGI application of one gateway.
+
+    Args:
+        gateway: The gateway.
+        on_request: Called with an entry for each request but those for pages.
+        hosts: The names by which the pages and the control calls may be addressed, besides addresses and localhost.
+    """
     routes = [Route(path, _endpoint(path, handlers), methods=_methods(path)) for path, handlers in _PATHS.items()]
     app = Starlette(routes=[*routes, *control_calls.ROUTES], exception_handlers=dict.fromkeys(_HANDLED, _handle_error))
     app.router.redirect_slashes = False
     app.state.gateway = gateway
 
-    app_with_faults = with_faults(app, gateway)
+    def log(entry: LoggedRequest) -> None:
+        gateway.requests.append(entry)
+        gateway.live_updates.publish("requests")
+        if on_request:
+            on_request(entry)
+
+    whole_app = with_request_guards(with_pages(with_request_log(with_faults(app, gateway), log), gateway), hosts)
 
     async def with_encoded_path(scope: Scope, receive: Receive, send: Send) -> None:
         scope["path"] = scope["raw_path"].decode("ascii").rstrip("/") or "/"
-        await app_with_faults(scope, receive, send)
+        await whole_app(scope, receive, send)
 
-    return with_request_log(with_encoded_path, on_request) if on_request else with_encoded_path
+    return with_encoded_path
 
 
 def _methods(path: str) -> list[str]:

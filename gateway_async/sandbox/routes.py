@@ -27,7 +27,7 @@ from gateway_async.sandbox.handlers import (
 from gateway_async.sandbox.request.records import Handler
 from gateway_async.sandbox.simulators.faults import matches_path
 
-__all__ = ["PAGES", "POSTED_UPDATES", "ROUTES", "is_operation"]
+__all__ = ["FORMS", "POSTED_UPDATES", "ROUTES", "is_operation"]
 
 
 ROUTES: dict[str, dict[str, Handler]] = {
@@ -91,7 +91,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
 POSTED_UPDATES = frozenset({"/v2/transactions/{id}"})
 """The paths at which a POST is taken as a PUT, because some clients send it."""
 
-PAGES: dict[str, dict[str, Handler]] = {
+FORMS: dict[str, dict[str, Handler]] = {
     "/v2/accountform": {"GET": hosted_forms.show_account_form},
     "/v2/payform": {"GET": hosted_forms.show_payment_form},
 }

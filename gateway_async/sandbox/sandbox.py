@@ -86,6 +86,8 @@ class Sandbox:
         terminal_delay: Seconds until a card is presented automatically.
         postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
         strict: Whether an unknown field of a request is a 422. By default it is ignored, as at a gateway, and logged.
+        allowed_hosts: Names by which the pages and control calls may be addressed, besides `host`, localhost and IP
+            addresses.
         on_request: Called with a `LoggedRequest` after each request, in the thread of the sandbox.
 
     Raises:
@@ -120,6 +122,7 @@ class Sandbox:
         postback_hosts: Collection[str] = (),
         strict: bool = False,
         on_request: OnRequest | None = None,
+        allowed_hosts: Collection[str] = (),
     ) -> None:
         self._address = (host, port)
         self._data = None if data is None else str(data)
@@ -127,6 +130,7 @@ class Sandbox:
         self._postback_hosts = read_hosts(postback_hosts)
         self._strict = strict
         self._on_request = on_request
+        self._allowed_hosts = (host, *allowed_hosts)
         self._running: _Running | None = None
 
     def __repr__(self) -> str:
@@ -586,7 +590,7 @@ class Sandbox:
         postback_delivery = PostbackDelivery(store, clock, WebhookClient(self._postback_hosts))
         terminals = Terminals(clock, self._terminal_options)
         gateway = Gateway(store, clock, terminals, postback_delivery, self._strict)
-        gateway.listener = Listener(make_app(gateway, self._on_request), *self._address)
+        gateway.listener = Listener(make_app(gateway, self._on_request, self._allowed_hosts), *self._address)
         await gateway.listener.bind()
         stack.callback(portal.call, gateway.listener.close)
         stack.callback(portal.call, gateway.postback_delivery.close)

@@ -28,6 +28,7 @@ def serve(
     on_ready: Callable[[SandboxInfo], None] | None = None,
     strict: bool = False,
     on_request: OnRequest | None = None,
+    allowed_hosts: Collection[str] = (),
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM.
 
@@ -47,7 +48,9 @@ def serve(
     _allow_many_connections()
     former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with Sandbox(port, host, data, terminals, terminal_delay, postback_hosts, strict, on_request) as sandbox:
+        with Sandbox(
+            port, host, data, terminals, terminal_delay, postback_hosts, strict, on_request, allowed_hosts
+        ) as sandbox:
             if on_ready:
                 on_ready(sandbox.info)
             ended.wait()

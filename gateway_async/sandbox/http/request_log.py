@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any
 
 import attrs
@@ -27,6 +27,7 @@ class LoggedRequest:
         status: The HTTP status; None if a fault, a disconnect or a reset left the request without a response.
         seconds: How long it took.
         problem: What the response says is wrong; "" for a success.
+        time: When it arrived, in Unix seconds of this machine's clock.
     """
 
     method: str
@@ -34,6 +35,7 @@ class LoggedRequest:
     status: int | None
     seconds: float
     problem: str = ""
+    time: float = attrs.field(factory=time)
 
 
 OnRequest = Callable[[LoggedRequest], object]
@@ -54,13 +56,13 @@ def with_request_log(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
                 body += message.get("body", b"")
             await send(message)
 
-        began = perf_counter()
+        arrived, began = time(), perf_counter()
         try:
             await app(scope, receive, observe)
         finally:
             path = _NUMBER.sub("***", _TOKEN.sub("***", scope["raw_path"].decode("ascii")))
             seconds = perf_counter() - began
-            on_request(LoggedRequest(scope["method"], path, status, seconds, _problem(body)))
+            on_request(LoggedRequest(scope["method"], path, status, seconds, _problem(body), arrived))
 
     return run
 

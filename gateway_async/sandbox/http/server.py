@@ -75,6 +75,7 @@ class Listener:
         self._config.load()
         self._state = ServerState()
         self._requests: dict[asyncio.Task[None], asyncio.Transport] = {}
+        self._streams: set[asyncio.Task[None]] = set()
         self.host, self.port = host, port
         self._server: asyncio.Server
         self._resuming: asyncio.Future[None] | None = None
@@ -124,18 +125,22 @@ class Listener:
         """Schedule `resume` from code that cannot await."""
         self._resuming = asyncio.ensure_future(self.resume())
 
+    def mark_as_stream(self) -> None:
+        """Declare that the response to the current request does not end, so that `wait_until_idle` ignores it."""
+        self._streams.add(cast("asyncio.Task[None]", asyncio.current_task()))
+
     async def wait_until_idle(self) -> None:
         """Wait until no request is in progress or unread in a socket."""
         await self._send_probe()
         current_task = asyncio.current_task()
-        while tasks := self._requests.keys() - {current_task}:
+        while tasks := self._requests.keys() - self._streams - {current_task}:
             await asyncio.wait(tasks)
 
     async def _send_probe(self) -> None:
         """Send one request, so that all earlier input has been read."""
         reader, writer = await asyncio.open_connection(*self._server.sockets[0].getsockname()[:2])
         try:
-            writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: probe\r\nconnection: close\r\n\r\n")
+            writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
             await reader.read()
         finally:  # the wait for the response may time out
             writer.close()
@@ -178,3 +183,4 @@ class Listener:
             return  # cancelled by cancel_requests: the client is disconnected, and uvicorn would log an error
         finally:
             del self._requests[task]
+            self._streams.discard(task)

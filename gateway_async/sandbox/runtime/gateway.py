@@ -1,13 +1,17 @@
 """The `Gateway` object: the state and services of one running gateway."""
 
+import secrets
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import attrs
 
+from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.runtime.id_generator import IdGenerator
 from gateway_async.sandbox.runtime.info import SandboxInfo
+from gateway_async.sandbox.runtime.live_updates import LiveUpdates
 from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery
 from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import STORED, TOKEN
@@ -19,6 +23,7 @@ from gateway_async.sandbox.simulators.terminals import Terminals
 __all__ = ["Gateway"]
 
 
+_KEPT_REQUESTS = 500
 _TABLES_BY_API_ID = {table.api_id: table for table in STORED if table.api_id}
 _WITH_SYSTEM_ID = [table for table in STORED if table is not TOKEN]
 """The tables with system ids; the id of a token is its digest."""
@@ -34,6 +39,9 @@ class Gateway:
         ids: Creates the ids of new records.
         listener: The server that accepts the requests.
         info: The address, and the credentials and ids of the first location.
+        requests: The newest requests, the last one at the end.
+        live_updates: Tells open pages what changed.
+        csrf_token: What every form of a page has to return.
     """
 
     store: Store
@@ -45,10 +53,15 @@ class Gateway:
     ids: IdGenerator = attrs.field(init=False)
     listener: Listener = attrs.field(init=False)
     info: SandboxInfo = attrs.field(init=False)
+    requests: deque[LoggedRequest] = attrs.field(factory=lambda: deque(maxlen=_KEPT_REQUESTS), init=False)
+    live_updates: LiveUpdates = attrs.field(factory=LiveUpdates, init=False)
+    csrf_token: str = attrs.field(factory=secrets.token_urlsafe, init=False)
     _reserved: set[tuple[str, str, str]] = attrs.field(factory=set, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.ids = IdGenerator(self.clock, self.store.newest(_WITH_SYSTEM_ID))
+        self.store.on_change = lambda: self.live_updates.publish("records")
+        self.terminals.on_change = lambda: self.live_updates.publish("terminals")
 
     @property
     def base_url(self) -> str:

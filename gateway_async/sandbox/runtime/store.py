@@ -65,6 +65,9 @@ class Store:
     Args:
         path: A file, created if missing and migrated if older; None keeps the records in memory.
 
+    Attributes:
+        on_change: Called after each transaction.
+
     Raises:
         sqlite3.DatabaseError: The file is not a database, belongs to another program, or another sandbox uses it.
     """
@@ -74,6 +77,7 @@ class Store:
             _create_file(path)
         self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
         self._watchers: dict[str, Watcher] = {}
+        self.on_change: Callable[[], object] = lambda: None
         try:
             self._prepare()
             if path:
@@ -124,6 +128,7 @@ class Store:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+        self.on_change()
 
     def read_settings(self) -> dict[str, str]:
         """Return the settings of this gateway that survive a restart."""

@@ -8,6 +8,7 @@ be made.
 
 import asyncio
 from collections import defaultdict, deque
+from collections.abc import Callable
 from math import inf
 from typing import Literal, get_args
 
@@ -102,13 +103,18 @@ class TerminalQueue:
 
 
 class Terminals:
-    """The terminals of a gateway and their queues of requests."""
+    """The terminals of a gateway and their queues of requests.
+
+    Attributes:
+        on_change: Called when a call arrives or ends, or another one becomes active.
+    """
 
     def __init__(self, clock: Clock, options: TerminalOptions) -> None:
         self._clock = clock
         self._options = options
         self._queues: defaultdict[str, TerminalQueue] = defaultdict(TerminalQueue)
         self._arrival = asyncio.Event()
+        self.on_change: Callable[[], object] = lambda: None
 
     async def process(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
         """Queue a request at a terminal, and return what happened there.
@@ -159,6 +165,7 @@ class Terminals:
         for request in queue.requests:
             for timer in request.timers[1:]:
                 timer.cancel()
+        self.on_change()
 
     def resume(self) -> None:
         """Resume the automatic actions of all terminals."""
@@ -192,6 +199,7 @@ class Terminals:
             self._schedule_action(queue, queue.requests[0])
         elif not queue.requests and not queue.silent:
             del self._queues[terminal_id]
+        self.on_change()
 
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
         """Schedule the automatic action for the amount of a call."""

@@ -1,0 +1,44 @@
+"""Server-sent events, by which an open page learns that it has to be loaded again.
+
+An event has the name of what changed, and no content. A page asks for the parts of it that show this.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+from starlette.responses import Response, StreamingResponse
+
+from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.runtime.live_updates import LiveUpdates
+
+__all__ = ["stream"]
+
+
+_SPREAD_SECONDS = 0.25
+"""How long an event may be delayed. Each stream waits for another time, so that many cause no peak of work."""
+_SILENCE_SECONDS = 15.0
+"""Seconds after which a comment is sent, so that a lost browser is noticed."""
+
+
+async def stream(visit: Visit) -> Response:
+    """Handle GET /events."""
+    visit.gateway.listener.mark_as_stream()
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+    return StreamingResponse(_events(visit.gateway.live_updates), media_type="text/event-stream", headers=headers)
+
+
+async def _events(updates: LiveUpdates) -> AsyncIterator[str]:
+    seen = updates.versions()
+    yield "retry: 1000\n\n"
+    while True:
+        try:
+            async with asyncio.timeout(_SILENCE_SECONDS):
+                await updates.wait(seen)
+        except TimeoutError:
+            yield ": still here\n\n"
+            continue
+        await asyncio.sleep(random.uniform(0, _SPREAD_SECONDS))  # noqa: S311  not a secret
+        latest = updates.versions()
+        yield "".join(f"event: {topic}\ndata:\n\n" for topic, version in latest.items() if seen.get(topic) != version)
+        seen = latest

@@ -1,0 +1,80 @@
+"""One request for a page: what it asks for, and the ways to respond."""
+
+import hmac
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qs
+
+import attrs
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
+from gateway_async.sandbox.pages.rendering import render
+from gateway_async.sandbox.request.call import read_body
+from gateway_async.sandbox.runtime.gateway import Gateway
+
+__all__ = ["Page", "Visit"]
+
+
+_SEE_OTHER = 303
+
+
+@attrs.frozen
+class Visit:
+    """One request for a page.
+
+    Attributes:
+        form: The fields of the submitted form; empty for a GET.
+    """
+
+    gateway: Gateway
+    request: Request
+    form: dict[str, str] = attrs.field(factory=dict)
+
+    def parameter(self, name: str) -> str:
+        """Return a part of the path, such as the id in `/terminals/{id}`."""
+        return str(self.request.path_params[name])
+
+    def query(self, name: str, default: str = "") -> str:
+        """Return a parameter of the query."""
+        return self.request.query_params.get(name, default)
+
+    def render(self, template: str, status: int = 200, /, **values: object) -> Response:
+        """Render a template; `info`, `path` and `csrf_token` are known to every template."""
+        common = {
+            "info": self.gateway.info,
+            "path": self.request.url.path,
+            "csrf_token": self.gateway.csrf_token,
+            "now": self.gateway.clock.now(),
+        }
+        return render(template, status, **common, **values)
+
+    def redirect(self, path: str) -> Response:
+        """Send the browser to another page after a form was submitted."""
+        return RedirectResponse(path, _SEE_OTHER)
+
+    async def with_form(self) -> "Visit":
+        """Read the submitted form.
+
+        Raises:
+            RefusedError: 413, the form is too large; 403, its token is not the one of this sandbox.
+        """
+        fields = parse_qs((await read_body(self.request)).decode(errors="replace"), keep_blank_values=True)
+        form = {name: values[-1] for name, values in fields.items()}
+        if not hmac.compare_digest(form.pop("csrf_token", "").encode(), self.gateway.csrf_token.encode()):
+            raise RefusedError(403, "This form is from before the sandbox was started. Load the page again.")
+        return attrs.evolve(self, form=form)
+
+    def show_error(self, error: Exception) -> Response:
+        """Show that something is wrong with the request."""
+        match error:
+            case RefusedError():
+                return self.render("error.html", error.status, message=error.message)
+            case UnknownRecordError():
+                return self.render("error.html", 404, message=str(error))
+            case _:
+                return self.render("error.html", 422, message=str(error))
+
+
+Page = Callable[[Visit], Awaitable[Response]]
+"""A function that shows a page, or does what its form asks for."""

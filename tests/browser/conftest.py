@@ -1,0 +1,48 @@
+"""The fixtures of browser tests: a browser, a window in it, a sandbox and a client."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+from gateway_async import AsyncGateway
+from gateway_async.sandbox import Sandbox
+from tests.support.browser import CHROMIUM, Visitor
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    """Run one browser for the tests of a module."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    """Run a sandbox in which a person presses the keys of the terminals."""
+    with Sandbox(terminals="manual") as sandbox:
+        yield sandbox
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def gateway(sandbox: Sandbox) -> AsyncIterator[AsyncGateway]:
+    """Open a client of the sandbox."""
+    async with sandbox.gateway() as gateway:
+        yield gateway
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def visitor(browser: Browser, sandbox: Sandbox, request: pytest.FixtureRequest) -> AsyncIterator[Visitor]:
+    """Open a browser window; a module's or test's parameter may be options of the window, such as its size."""
+    options: dict[str, Any] = getattr(request, "param", {})
+    context = await browser.new_context(**options)
+    context.set_default_timeout(10_000)
+    visitor = Visitor(context, sandbox.base_url)
+    await context.route("**", visitor.route)
+    yield visitor
+    await context.close()
+    assert visitor.complaints == []
