@@ -26,7 +26,8 @@ def tests(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def lowest(session: nox.Session) -> None:
     """Run the test suite with the oldest dependencies that pyproject.toml allows."""
-    constraints = Path(session.create_tmp(), "lowest.txt")
+    # Not in create_tmp(), which would also move the temporary files of the tests into the project.
+    constraints = Path(session.virtualenv.location, "lowest.txt")
     constraints.write_text("\n".join(_lowest_requirements()), encoding="utf-8")
     session.install("-e", ".[tests]", "-c", str(constraints))
     session.run("pytest", *session.posargs)

@@ -1,7 +1,7 @@
 """The report as a page: what it says, and that a browser shows it without asking anybody for anything."""
 
-import os
 import json
+import os
 import subprocess
 from datetime import datetime
 from html.parser import HTMLParser

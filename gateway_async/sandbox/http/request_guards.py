@@ -24,7 +24,9 @@ _LOCAL_NAMES = re.compile(r"localhost|[a-z0-9-]+\.localhost")
 
 
 def with_request_guards(app: ASGIApp, hosts: Collection[str]) -> ASGIApp:
-    """Wrap an application so that it refuses requests for other hosts and requests of foreign pages.
+    """Wrap an application so that it refuses what foreign pages send.
+
+    It refuses requests for other hosts, too.
 
     Args:
         app: The application.

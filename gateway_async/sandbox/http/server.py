@@ -126,7 +126,10 @@ class Listener:
         self._resuming = asyncio.ensure_future(self.resume())
 
     def mark_as_stream(self) -> None:
-        """Declare that the response to the current request does not end, so that `wait_until_idle` ignores it."""
+        """Declare that the response to the current request does not end.
+
+        `wait_until_idle` does not wait for it.
+        """
         self._streams.add(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def wait_until_idle(self) -> None:
