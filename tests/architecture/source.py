@@ -61,6 +61,7 @@ SANDBOX_LAYERS = (
     "postbacks",
     "routes",
     "admin",
+    "pages",
     "app",
     "sandbox",
     "serve",
