@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.pages import event_stream, requests
+from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
@@ -25,6 +25,15 @@ __all__ = ["PAGES", "with_pages"]
 PAGES: dict[str, dict[str, Page]] = {
     "/": {"GET": requests.show},
     "/events": {"GET": event_stream.stream},
+    "/postbacks": {"GET": postbacks.show},
+    "/postbacks/{id}": {"GET": postbacks.show_one, "POST": postbacks.replay},
+    "/outbox": {"GET": outbox.show},
+    "/faults": {"GET": faults.show, "POST": faults.add},
+    "/faults/scenario": {"POST": faults.add_scenario},
+    "/faults/clear": {"POST": faults.clear},
+    "/clock": {"GET": clock.show, "POST": clock.move},
+    "/connect": {"GET": connect.show},
+    "/connect/reset": {"POST": connect.reset},
 }
 
 _STATIC = Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))

@@ -7,7 +7,7 @@ from typing import Literal
 __all__ = ["LiveUpdates", "Topic"]
 
 
-Topic = Literal["faults", "records", "requests", "terminals"]
+Topic = Literal["records", "requests", "terminals"]
 
 
 class LiveUpdates:
