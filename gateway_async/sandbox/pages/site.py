@@ -6,8 +6,8 @@ To add a page, add a line here, a function in a module beside this one, and a te
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
@@ -36,7 +36,7 @@ PAGES: dict[str, dict[str, Page]] = {
     "/connect/reset": {"POST": connect.reset},
 }
 
-_STATIC = Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+_STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))
 
 
 def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
@@ -53,7 +53,9 @@ def _endpoint(gateway: Gateway, pages: dict[str, Page]) -> Callable[[Request], A
             if request.method == "POST":
                 visit = await visit.with_form()
             return await pages["GET" if request.method == "HEAD" else request.method](visit)
-        except (RefusedError, HTTPException, NothingWaitsError, ValueError) as error:
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except (RefusedError, NothingWaitsError, ValueError) as error:
             return visit.show_error(error)
 
     return run
