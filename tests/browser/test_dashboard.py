@@ -37,7 +37,7 @@ async def test_a_fault_is_planned_in_the_page(visitor: Visitor, sandbox: Sandbox
 
 
 async def test_a_mail_arrives_in_the_open_outbox(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
-    """It is shown as text, with a link to the payment page."""
+    """The mail is shown as text, with a link to the payment page."""
     page = await visitor.open("/outbox")
     invoice = QuickInvoiceCreate(
         title="<b>Piano</b>",

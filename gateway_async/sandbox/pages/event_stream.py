@@ -26,9 +26,7 @@ async def stream(visit: Visit) -> Response:
     visit.gateway.listener.mark_as_stream()
     events = _events(visit.gateway.live_updates, dict(visit.request.query_params))
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-    return StreamingResponse(
-        _events(visit.gateway.live_updates, dict(seen)), media_type="text/event-stream", headers=headers
-    )
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
 async def _events(updates: LiveUpdates, seen: dict[str, str]) -> AsyncIterator[str]:
