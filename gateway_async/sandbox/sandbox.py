@@ -515,7 +515,7 @@ class Sandbox:
     def reject_pin(
         self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
     ) -> None:
-        """Let the issuer reject the PIN that the customer enters at a terminal.
+        """Let the issuer reject the PIN at a terminal.
 
         The arguments and errors are those of `present`.
         """

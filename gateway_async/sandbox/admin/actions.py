@@ -227,7 +227,7 @@ async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> R
 
 
 def add_terminal(gateway: Gateway, title: str = "Terminal") -> Row:
-    """Add a terminal to the first location, and return its id and title.
+    """Add a terminal to the first location, and describe it.
 
     Raises:
         ValueError: The title is empty or too long.
@@ -246,7 +246,7 @@ def use_card(
     card: str,
     entry_mode: EntryMode,
 ) -> Row:
-    """Present a card to a terminal, with the effect of `act`, and describe the terminal.
+    """Act on a terminal with a card, and describe the terminal.
 
     Raises:
         NothingWaitsError: No call waits at the terminal.
@@ -282,8 +282,8 @@ def _describe(gateway: Gateway, row: Row) -> Row:
         {
             "action": request.action,
             "amount": None if request.amount is None else show_money(request.amount),
-            "user": request.caller.user,
-            "api_id": request.caller.api_id,
+            "user": request.sender.user,
+            "api_id": request.sender.api_id,
             "since": int(request.since),
             "acts_at": request.acts_at,
             "state": request.state,

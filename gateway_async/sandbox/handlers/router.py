@@ -29,7 +29,7 @@ from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account, read_card
 from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.simulators.terminal_scripts import Script
-from gateway_async.sandbox.simulators.terminals import Caller, Receipt
+from gateway_async.sandbox.simulators.terminals import Receipt, Sender
 
 __all__ = ["create_account_vault", "create_transaction"]
 
@@ -57,8 +57,8 @@ async def create_transaction(call: Call) -> Response:
     values.pop("batch", None)  # it is for `settle`; a payment gets the batch of its merchant account
     amount = values["transaction_amount"]
     with gateway.reserve(TRANSACTION, user, values):
-        caller = _caller(user, values.get("transaction_api_id"))
-        script = await gateway.terminals.process(values["terminal_id"], values["action"], amount, caller)
+        sender = _sender(user, values.get("transaction_api_id"))
+        script = await gateway.terminals.process(values["terminal_id"], values["action"], amount, sender)
         account = _read_account(script)
         outcome = _decide(call, values, account, script)
         values |= _terminal_values(gateway, values["terminal_id"], script)
@@ -75,8 +75,8 @@ async def create_account_vault(call: Call) -> Response:
     if values.get("action") not in {None, "store"}:
         problems.add("action", "Action must be store.")
     problems.raise_if_any()
-    caller = _caller(user, values.get("account_vault_api_id"))
-    script = await gateway.terminals.process(values["terminal_id"], "store", None, caller)
+    sender = _sender(user, values.get("account_vault_api_id"))
+    script = await gateway.terminals.process(values["terminal_id"], "store", None, sender)
     account = _read_account(script)
     if account is None or script.text:
         raise ValidationError({"terminal_id": [script.text or "The terminal read no card."]})
@@ -108,13 +108,13 @@ def _terminal_values(gateway: Gateway, terminal_id: str, script: Script) -> Row:
 
 
 def _is_verified(script: Script) -> bool:
-    """Return whether the chip has verified the cardholder, as the receipt data says."""
+    """Return whether the chip has verified the cardholder."""
     rejected = script.reason_code == ReasonCode.BAD_PIN
     return script.card is not None and script.entry_mode in _CHIP_MODES and not rejected
 
 
-def _caller(user: Row, api_id: str | None) -> Caller:
-    return Caller(f"{user['first_name']} {user['last_name']}", api_id)
+def _sender(user: Row, api_id: str | None) -> Sender:
+    return Sender(f"{user['first_name']} {user['last_name']}", api_id)
 
 
 def _payment_receipt(action: str, row: Row, outcome: Outcome) -> Receipt:

@@ -24,7 +24,7 @@ __all__ = ["add", "press", "show", "show_all"]
 
 @attrs.frozen
 class Card:
-    """A test card that lies beside a terminal."""
+    """A test card to present to a terminal."""
 
     title: str
     number: str
@@ -37,7 +37,7 @@ class Card:
 
 @attrs.frozen
 class Device:
-    """What the page of one terminal shows.
+    """One terminal as a page shows it.
 
     Attributes:
         terminal: The terminal and the calls that wait at it.
@@ -100,7 +100,7 @@ async def press(visit: Visit) -> Response:
 
 
 def _show_all(visit: Visit, status: int = 200, *, title: str = "", problem: str = "") -> Response:
-    """Show every terminal, and the form for another one with what was entered."""
+    """Show every terminal, and the form that adds one."""
     devices = [_make_device(visit.gateway, terminal) for terminal in actions.terminals(visit.gateway)]
     shown = visit.query("shown")
     added = max(0, len(devices) - int(shown)) if shown.isdecimal() else 0

@@ -22,10 +22,10 @@ from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, Stat
 
 __all__ = [
     "OVERALL_TIMEOUT",
-    "Caller",
     "Mode",
     "NothingWaitsError",
     "Receipt",
+    "Sender",
     "TerminalOptions",
     "TerminalQueue",
     "TerminalRequest",
@@ -75,7 +75,7 @@ class TerminalOptions:
 
 
 @attrs.frozen
-class Caller:
+class Sender:
     """The sender of a call.
 
     Attributes:
@@ -89,7 +89,7 @@ class Caller:
 
 @attrs.frozen
 class Receipt:
-    """What a terminal prints at the end of a call.
+    """The receipt that a terminal prints at the end of a call.
 
     Attributes:
         title: The result, such as "Approved" or "Declined: CANCELLED".
@@ -123,7 +123,7 @@ class TerminalRequest:
     terminal_id: str
     action: str
     amount: int | None
-    caller: Caller
+    sender: Sender
     since: float
     state: State = State.QUEUED
     timeout: Timer | None = None
@@ -177,13 +177,13 @@ class Terminals:
         self._arrival = asyncio.Event()
         self.on_change: Callable[[], object] = lambda: None
 
-    async def process(self, terminal_id: str, action: str, amount: int | None, caller: Caller) -> Script:
+    async def process(self, terminal_id: str, action: str, amount: int | None, sender: Sender) -> Script:
         """Queue a request at a terminal, and return what happened there.
 
-        `action` and `caller` are shown by control calls and pages. The amount is in cents.
+        `action` and `sender` are shown by control calls and pages. The amount is in cents.
         """
         now = self._clock.now()
-        request = TerminalRequest(terminal_id, action, amount, caller, now)
+        request = TerminalRequest(terminal_id, action, amount, sender, now)
         self._queues[terminal_id].requests.append(request)
         request.timeout = self._clock.call_at(now + OVERALL_TIMEOUT, lambda: self._end(request, Trigger.TIME_OUT))
         self._activate_next(terminal_id)
@@ -212,7 +212,7 @@ class Terminals:
         self._act(terminal_id, Trigger.DECLINE, attrs.evolve(_DECLINE_SCRIPT, card=card, entry_mode=entry_mode))
 
     def reject_pin(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
-        """Let the issuer reject the PIN that the customer of the active call enters.
+        """Let the issuer reject the PIN of the active call.
 
         Raises:
             NothingWaitsError: No call waits at the terminal.
