@@ -469,8 +469,9 @@ class Sandbox:
             timeout: The longest wait, in seconds of real time.
 
         Returns:
-            The active call: its `action`, its `amount`, the name of its `user`, its integrator id `api_id`, the
-            arrival time `since` and the time `acts_at` of the next automatic action (Unix seconds), and its `state`.
+            The active call: its `action`, its `amount`, the name of its `user`, the `User-Agent` of its `program`, its
+            integrator id `api_id`, the arrival time `since` and the time `acts_at` of the next automatic action (Unix
+            seconds), and its `state`.
 
         Raises:
             TimeoutError: No call arrived in time.

@@ -201,6 +201,7 @@ def test_a_call_names_its_user_and_its_id(manual: Sandbox, counter: Shop, pool: 
     sale = pool.submit(counter.at_terminal, transaction_api_id="t1")
     call = manual.wait_for_call()
     assert (call["user"], call["api_id"], call["acts_at"]) == ("Sandy Box", "t1", None)
+    assert call["program"].startswith("python-httpx/")
     manual.present()
     assert sale.result().status_code == 201
 

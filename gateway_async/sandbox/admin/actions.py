@@ -283,6 +283,7 @@ def _describe(gateway: Gateway, row: Row) -> Row:
             "action": request.action,
             "amount": None if request.amount is None else show_money(request.amount),
             "user": request.sender.user,
+            "program": request.sender.program,
             "api_id": request.sender.api_id,
             "since": int(request.since),
             "acts_at": request.acts_at,

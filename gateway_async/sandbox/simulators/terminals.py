@@ -80,10 +80,12 @@ class Sender:
 
     Attributes:
         user: The name of the user.
+        program: The `User-Agent` of the program; empty without one.
         api_id: The integrator id of the call, if it has one.
     """
 
     user: str
+    program: str
     api_id: str | None = None
 
 

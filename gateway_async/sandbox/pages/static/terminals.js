@@ -14,5 +14,11 @@ function count() {
 }
 setInterval(count, 250);
 
+// Replace what has changed only, so that screen readers do not repeat the rest.
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  const { fragment, target } = event.detail;
+  if (fragment.textContent.trim() === target.textContent.trim()) event.detail.shouldSwap = false;
+});
+
 // A key is refused when the sandbox was restarted or reset: the page is from before.
 document.addEventListener("htmx:responseError", () => location.reload());
