@@ -124,9 +124,14 @@ def test_a_title_is_asked_again(manual: Sandbox, title: str) -> None:
 
 
 def test_texts_of_others_are_text(manual: Sandbox, begin: Sell) -> None:
-    """A title and an integrator id with tags are shown as they are."""
+    """A title, a program's name and an integrator id with tags are shown as they are."""
+
+    def sell(shop: Shop, **fields: str) -> httpx.Response:
+        shop.http.headers["user-agent"] = ATTACK
+        return shop.at_terminal(**fields)
+
     till = manual.add_terminal(ATTACK)
-    sale = begin(manual, transaction_api_id=ATTACK)
+    sale = begin(manual, sell, transaction_api_id=ATTACK)
     for path in ("/terminals", f"/terminals/{till}", f"/terminals/{manual.terminal_id}"):
         page = httpx.get(manual.base_url + path).text
         assert ATTACK not in page
