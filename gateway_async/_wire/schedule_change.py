@@ -26,6 +26,7 @@ from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.query import expansion, segment
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
+from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.codes import IntervalType
 from gateway_async.models.recurrings import Recurring
 
@@ -67,17 +68,23 @@ def with_schedule_lookup(call: Call[Recurring], spec: Spec, id: str, moves: Mapp
     """
 
     def add_lookup(content: Any) -> Call[Recurring]:
-        before = attrs.asdict(_schedule(_read(spec, id, content)))
+        schedule = _schedule(_read(spec, id, content))
         outcome_query = OutcomeQuery(
             kind=KIND,
             resource=spec.resource,
             id=id,
             evidence=EXISTS.name,
-            sent={"before": before, "moves": dict(moves)},
+            sent={"before": attrs.asdict(schedule), "moves": dict(moves)},
         )
+
+        def read(content: Any) -> Recurring:
+            record = call.read(content)
+            _check_moved(schedule, _schedule(record))
+            return record
+
         entry = call.ledger_entry and attrs.evolve(call.ledger_entry, outcome_query=outcome_query)
         recovery = Recovery(lookup=partial(schedule_change, spec, outcome_query))
-        return attrs.evolve(call, recovery=recovery, ledger_entry=entry, prerequisite=None)
+        return attrs.evolve(call, read=read, recovery=recovery, ledger_entry=entry, prerequisite=None)
 
     return attrs.evolve(call, prerequisite=Call(request=_request(spec, id), read=add_lookup))
 
@@ -94,6 +101,18 @@ def schedule_change(spec: Spec, outcome_query: OutcomeQuery) -> Lookup[Recurring
         return LookupResult(LookupStatus.NOT_EXECUTED)
 
     return Lookup(request=_request(spec, outcome_query.id), read=read)
+
+
+def _check_moved(before: _Schedule, after: _Schedule) -> None:
+    """Reject a response that shows the schedule from before the write.
+
+    A late response to the read does so.
+
+    Raises:
+        MismatchedReplyError: the next charge has not moved.
+    """
+    if before.next_run_date is not None and before.next_run_date == after.next_run_date:
+        raise MismatchedReplyError((f"next_run_date is still {after.next_run_date}",))
 
 
 def _request(spec: Spec, id: str) -> HttpRequest:  # noqa: A002

@@ -257,7 +257,7 @@ async def test_read_and_request_share_one_deadline() -> None:
 
 MOVED = {
     "skip": (skip, {"next_run_date": "2019-03-23"}),
-    "defer": (defer, {"next_run_date": "2019-04-23", "end_date": "2020-11-22"}),
+    "defer": (defer, {"next_run_date": "2019-03-23", "end_date": "2020-11-22"}),
 }
 
 
@@ -332,6 +332,17 @@ async def test_a_skip_without_facts_before_is_sent_and_unknown_when_lost(before:
     assert (await script.run(skip)).next_run_date == date(2019, 3, 23)
 
 
+@pytest.mark.parametrize("verb", ["skip", "defer"])
+async def test_a_response_from_before_the_change_is_not_the_result(verb: str) -> None:
+    """A late response to the read shows the old date; the lookup finds what has moved."""
+    operation, after = MOVED[verb]
+    script = Script(get=[plan("t"), plan("t", **after)], post=[plan("t")])
+    assert (await script.run(operation)).next_run_date != date(2019, 2, 23)
+    script = Script(get=[plan("t")], post=[plan("t")])
+    await script.fail(operation, MismatchedWriteError, match="next_run_date is still 2019-02-23")
+    assert script.methods.count("POST") == 1
+
+
 async def test_the_dates_of_another_recurring_are_not_compared() -> None:
     """A response with another id is rejected, before and after."""
     script = Script(get=[plan(id="another")], post=[LOST])
@@ -363,6 +374,23 @@ async def test_a_lost_change_of_the_status_is_looked_up_and_repeated(
     script = Script(post=[LOST, plan(status=done)], get=[plan(status=not_done)])
     assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
     assert script.methods.count("POST") == 2
+
+
+@pytest.mark.parametrize(("verb", "path", "done", "not_done"), [(name, *facts) for name, facts in STATES.items()])
+async def test_a_response_with_the_old_status_is_not_the_result(verb: str, path: str, done: str, not_done: str) -> None:
+    """A late response to an earlier read shows it, so the status is read again."""
+    script = Script(post=[plan(status=not_done)], get=[plan(status=done)])
+    assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
+    script = Script(post=[plan(status=not_done)], get=[plan(status=not_done)])
+    match = f"status is still {not_done} after {path}"
+    await script.fail(lambda g: getattr(g.recurrings, verb)("r"), MismatchedWriteError, match=match)
+
+
+async def test_a_plan_that_ends_when_it_is_activated_is_a_result() -> None:
+    """All its charges may be in the past."""
+    script = Script(post=[plan(status="ended")])
+    assert (await script.run(lambda g: g.recurrings.activate("r"))).status == "ended"
+    assert script.methods == ["POST"]
 
 
 @pytest.mark.parametrize(("verb", "done"), [("hold", "on hold"), ("activate", "active")])
