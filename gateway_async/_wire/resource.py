@@ -313,8 +313,8 @@ def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
 def _expected(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
     """Return the values that the response to a create must have.
 
-    The action tells in which direction the money moves. The parts of the amount are included, because they tell how much
-    lower the record's amount may be.
+    The action tells in which direction the money moves. The parts of the amount are included, because they tell how
+    much lower the record's amount may be.
     """
     names = (api_id, "location_id", "action", *(AMOUNTS if content.get("transaction_amount") is not None else ()))
     expected = {name: content[name] for name in names if name and content.get(name) is not None}

@@ -1,10 +1,11 @@
 """Lookup of skipped or deferred charges, by comparing a recurring before and after the write.
 
 The recurring is read before the write with its transactions, and again if the response is lost. Each charge that ran in
-the meantime has moved the next charge by one interval. A skip or a deferral moves it further:
+the meantime has moved the next charge by one interval. A payment of a declined charge moves nothing. A skip or a
+deferral moves the next charge further:
 
 - if it has moved by the charges that ran and by those to skip, the write was executed;
-- if it has moved by the charges that ran only, the write was not executed so far;
+- if it has moved by fewer than those to skip, or the end has not moved with it, the write was not executed so far;
 - in every other case, the outcome stays unknown.
 
 Gateways may count months differently at the end of a month, so dates may differ by three days.
@@ -156,10 +157,12 @@ def _was_executed(before: _Schedule, after: _Schedule, moves: Mapping[str, int])
     runs = len(set(after.transaction_ids) - set(before.transaction_ids))
     next_moved = _intervals(before, before.next_run_date, after.next_run_date)
     end_moved = 0 if before.end_date == after.end_date else _intervals(before, before.end_date, after.end_date)
-    if (next_moved, end_moved) == (runs, 0):
-        return False
     if (next_moved, end_moved) == (runs + moves["next_run_date"], moves["end_date"]):
         return True
+    if 0 <= next_moved <= runs and end_moved == 0:
+        if next_moved < moves["next_run_date"] or moves["end_date"]:
+            return False
+        raise FieldError(".recurring.next_run_date", "it has moved by a charge or by this call")
     raise FieldError(".recurring.next_run_date", "it has moved by another number of intervals")
 
 
