@@ -176,7 +176,9 @@ class ResourceSpec(RecordReader[R]):
             InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
         action = str(getattr(changes, "action", ""))
-        prepared = self._prepare_update(ref, changes, scope)
+        return self._update_with_action(ref, self._prepare_update(ref, changes, scope), scope, action)
+
+    def _update_with_action(self, ref: Ref, prepared: PreparedRequest, scope: Scope, action: str) -> Call[R]:
         call = self._update(ref, prepared, scope, evidence_of(action), moves_money=action != "edit")
 
         def read(content: Any) -> R:
