@@ -207,14 +207,17 @@ class Transactions(ListableResource[Transaction]):
         """Read the payment that a write refers to.
 
         Raises:
-            NotSentError: it could not be read, so the write was not sent.
+            NotSentError: it could not be read, or may be another one, so the write was not sent.
         """
         try:
-            return await self.get(id)
+            payment = await self.get(id)
         except (InvalidRequestError, NotSentError, StatusError):
             raise
         except GatewayError as error:
             raise NotSentError(f"the payment could not be read: {error}", call=f"the {purpose}") from error
+        if isinstance(id, ApiId) and payment.transaction_api_id != id.value:
+            raise NotSentError("the payment that was read does not show the id", call=f"the {purpose}")
+        return payment
 
 
 def _refund_of(payment: Transaction, new: TransactionCreate) -> TransactionCreate:

@@ -30,7 +30,7 @@ DEBIT = payment(payment_method="ach", type_id=50)
 
 async def test_a_refund_returns_the_full_amount_of_what_was_read() -> None:
     """The payment is read, and the refund names it, its location and its product, under an id of its own."""
-    script = Script(get=[payment()], post=[echo("transaction")])
+    script = Script(get=[payment(transaction_api_id="order-1")], post=[echo("transaction")])
     refund = await script.run(lambda gateway: gateway.transactions.refund(ApiId("order-1", "its")))
     (sent,) = script.bodies("POST")
     content = sent["transaction"]
@@ -123,6 +123,17 @@ async def test_the_payment_itself_is_not_taken_for_its_refund() -> None:
     """A late response to the read has the right amount, and the type of a sale; the refund is looked up."""
     script = Script(get=[payment(type_id=20), absent], post=[payment(type_id=20)])
     await script.fail(lambda gateway: gateway.transactions.refund("found"), MismatchedWriteError, match="type_id is 20")
+
+
+@pytest.mark.parametrize("verb", ["refund", "tip_adjust"])
+async def test_a_payment_that_does_not_show_the_integrator_id_may_be_another_one(verb: str) -> None:
+    """A late response to another read has the same location; another customer's payment is not changed."""
+    script = Script(get=[payment(transaction_api_id=None)])
+    order = ApiId("order-1", "its")
+    await script.fail(
+        lambda gateway: getattr(gateway.transactions, verb)(order, 3), NotSentError, match="does not show the id"
+    )
+    assert script.methods == ["GET"]
 
 
 async def test_a_refund_of_another_payment_is_not_the_result() -> None:
