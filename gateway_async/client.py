@@ -257,7 +257,7 @@ class AsyncGateway(_Resources):
             plural: the resource's path without `/v2/`, and the JSON key of its lists.
             name: the JSON key of a single record.
             api_id: the field that holds the integrator id, if the resource has one. Without it, a create whose response
-                is lost cannot be looked up.
+                is lost cannot be looked up, and a ledger does not record it.
 
         Raises:
             InvalidRequestError: a name is invalid, or the resource is one that needs its own methods.

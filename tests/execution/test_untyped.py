@@ -90,6 +90,36 @@ async def test_a_resource_without_an_integrator_id_is_sent_as_it_is() -> None:
     assert script.bodies("POST") == [{"note": {"note": "Tea"}}]
 
 
+async def test_a_location_named_by_its_own_id_is_not_mixed_with_the_clients() -> None:
+    """The payment is made, and looked up, at the location that the content names."""
+    script = Script(post=[LOST], get=[listed("transactions")])
+    sale = {"action": "sale", "transaction_amount": "12.50", "account_vault_id": "v", "location_api_id": "shop-2"}
+    payments: Any = {"plural": "transactions", "name": "transaction", "api_id": "transaction_api_id"}
+    await script.fail(lambda gateway: gateway.resource(**payments).create(sale), OutcomeUnknownError, max_attempts=1)
+    assert "location_id" not in script.bodies("POST")[0]["transaction"]
+    assert script.asked[-1].url.path == "/v2/transactions"
+    assert "location_id" not in script.asked[-1].url.params
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "after"),
+    [
+        ({"action": "void"}, {"status_id": 101}, {"status_id": 201}),
+        ({"action": "authcomplete"}, {"status_id": 102}, {"status_id": 101}),
+        ({"action": "tipadjust", "tip_amount": "3.00"}, {"tip_amount": "0.00"}, {"tip_amount": "3.00"}),
+    ],
+)
+async def test_a_transaction_from_before_an_action_is_not_the_result(
+    change: dict[str, str], before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """A late response to an earlier read shows it, so the transaction is read again."""
+    payments: Any = {"plural": "transactions", "name": "transaction", "api_id": "transaction_api_id"}
+    script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
+    changed = await script.run(lambda gateway: gateway.resource(**payments).update("found", change))
+    assert {name: changed[name] for name in after} == after
+    assert script.methods == ["PUT", "GET"]
+
+
 async def test_a_lost_create_is_looked_up_before_it_is_sent_again() -> None:
     """All attempts have one id."""
     script = Script(post=[LOST, echo("contact")], get=[absent])

@@ -8,7 +8,7 @@ import attrs
 from gateway_async._wire.call import Call, HttpRequest, Kind
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.write import encode
-from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, evidence_of
+from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
 from gateway_async._wire.query import free_params
 from gateway_async._wire.reply import read_undocumented
 from gateway_async._wire.resource import Ref, ResourceSpec
@@ -43,6 +43,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         Raises:
             InvalidRequestError: the content cannot be sent; `.problems` lists every problem.
         """
+        scope = _scope_of(content, scope)
         filled = self._missing(content, scope)
         prepared = prepare_content(content, filled)
         name = prepared.content.get(self.api_id or "")
@@ -64,12 +65,11 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         self.path_and_params(ref, scope)  # a problem of the id is reported first
         prepared = prepare_content(content)
         action = prepared.content.get("action")
-        evidence = FIELDS_MATCH
-        if action is not None:
-            known = evidence_of(str(action)) if self.plural == "transactions" else None
-            moves_money = known is not None and action != "edit"
-            return self._update(ref, prepared, scope, known, moves_money=moves_money)
-        return self._update(ref, prepared, scope, evidence, moves_money=False)
+        if action is None:
+            return self._update(ref, prepared, scope, FIELDS_MATCH, moves_money=False)
+        if self.plural != "transactions":
+            return self._update(ref, prepared, scope, None, moves_money=False)
+        return self._update_with_action(ref, prepared, scope, str(action))
 
     def act(
         self, ref: Ref, verb: str, scope: Scope, *, method: str, content: Any, params: Mapping[str, Any]
@@ -137,3 +137,9 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
     def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
         """Return no fields, because those of the resource are not known."""
         return frozenset()
+
+
+def _scope_of(content: Any, scope: Scope) -> Scope:
+    """Return the scope of a create: without the client's location if the content names its own by `location_api_id`."""
+    names_its_own = isinstance(content, dict) and content.get("location_api_id") is not None
+    return attrs.evolve(scope, location_id=None) if names_its_own else scope
