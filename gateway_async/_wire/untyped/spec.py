@@ -142,6 +142,11 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             return record
         return {**record, self.api_id: record[self.shown_api_id]}
 
+    def _record(self, data: Mapping[str, Any]) -> UntypedRecord:
+        if self.shown_api_id in data:  # under that name only, as in the gateway's response
+            data = {name: value for name, value in data.items() if name != self.api_id}
+        return super()._record(data)
+
     def _missing(self, content: Any, scope: Scope) -> dict[str, Any]:
         """Return the integrator id and the location that the content omits."""
         if not self.api_id or not isinstance(content, dict):
