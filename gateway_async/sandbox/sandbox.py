@@ -511,7 +511,7 @@ class Sandbox:
         self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.accept)
 
     def decline(self, terminal_id: str | None = None) -> None:
-        """Let the issuer decline the card at a terminal, or the customer the terms.
+        """Decline the card, or the terms, at a terminal.
 
         Raises:
             NothingWaitsError: No call waits at the terminal.

@@ -65,7 +65,7 @@ def test_a_customer_accepts_and_signs(device_terms: Family, raw_client: RawClien
 def test_the_signature_is_a_record(
     side: Side, raw_client: RawClient, device_terms: Family, new: dict[str, Any]
 ) -> None:
-    """It is listed with the other signatures."""
+    """The list of signatures includes it."""
     signatures = family_of(side, raw_client, "signatures", "signature")
     made = device_terms.create(**new)
     (found,) = signatures.list(resource="DeviceTerm", resource_id=made["id"])
@@ -136,7 +136,7 @@ def test_declined_terms_are_shown_again(
     assert exact == [declined["id"]]
 
 
-def test_nobody_answers(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any]) -> None:
+def test_terms_without_an_answer(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any]) -> None:
     """After 60 seconds the text is that of the terminal, and the integrator id can be used again."""
     waiting = show(**new)
     sandbox.advance(59)

@@ -203,7 +203,7 @@ def test_both_parts_are_required(level3s: Family, sales: dict[str, str], missing
 
 
 def test_the_documented_record(level3s: Family, side: Side, raw_client: RawClient) -> None:
-    """It is found by its own id and by that of its transaction, and the transaction shows it."""
+    """The data is found by its own id and by that of its transaction, and the transaction shows it."""
     sale = raw_client.sale()
     made = level3s.create(transaction_id=sale["id"], **content("visa"))
     assert {*made} == {"id", "transaction_id", "level3_data", "created_ts", "modified_ts", "_links"}
@@ -214,7 +214,7 @@ def test_the_documented_record(level3s: Family, side: Side, raw_client: RawClien
 
 
 def test_a_second_post_replaces_the_first(level3s: Family, raw_client: RawClient) -> None:
-    """What it leaves out is cleared."""
+    """A field that the second one omits is cleared."""
     sale = raw_client.sale()
     first = level3s.create(transaction_id=sale["id"], **content("visa", {"sales_tax": "1.00"}))
     second = level3s.create(transaction_id=sale["id"], **content("visa"))

@@ -127,11 +127,11 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         return request, find_shown
 
     def unwrap(self, content: Any) -> Mapping[str, Any]:
-        """Return the raw record from the body of a response, with the integrator id under its usual name."""
+        """Return the raw record of a response, with `api_id` filled in."""
         return self._with_api_id(super().unwrap(content))
 
     def _with_api_ids(self, content: Any) -> Any:
-        """Return the body of a list with the integrator ids under their usual name."""
+        """Return the body of a list, with `api_id` filled in."""
         if self.shown_api_id is None or not (isinstance(content, dict) and isinstance(content.get(self.plural), list)):
             return content
         rows = [self._with_api_id(row) if isinstance(row, dict) else row for row in content[self.plural]]

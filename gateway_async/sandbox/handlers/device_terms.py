@@ -1,7 +1,7 @@
 """Device terms (contract, "Device terms"): terms that a terminal shows until the customer answers.
 
 A caller that disconnects does not stop the terminal. Declined terms are stored too, and their integrator id can be used
-again. Terms that a terminal did not show, or that nobody answered in time, are not stored.
+again. Terms without an answer in time are not stored.
 """
 
 import json
@@ -22,7 +22,7 @@ __all__ = ["create", "get", "get_list"]
 
 
 _PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
-"""What each customer signs with: a picture of one pixel."""
+"""The signature of every customer: a picture of one pixel."""
 
 
 async def create(call: Call) -> Response:
@@ -43,7 +43,7 @@ async def create(call: Call) -> Response:
 
 
 async def _read(call: Call) -> tuple[Row, Row | None, Problems]:
-    """Return the fields of the body, declined terms with its integrator id, and the problems."""
+    """Return the fields, declined terms with their integrator id, and the problems."""
     gateway, problems = call.gateway, Problems()
     body = await call.read_record(DEVICE_TERM.singular)
     values = read_fields(DEVICE_TERM, body, problems, strict=gateway.strict)
@@ -65,7 +65,7 @@ def _prompt(terminal: Row) -> Prompt:
 
 
 def _store(call: Call, declined: Row | None, values: Row) -> Row:
-    """Store answered terms, in place of declined ones, and the signature of accepted ones."""
+    """Store terms in place of declined ones, with their signature."""
     store = call.gateway.store
     with store.transaction():
         if declined is None:

@@ -56,7 +56,7 @@ async def delete(call: Call) -> Response:
 
 
 def _find(call: Call) -> Row:
-    """Return the data that the path names by its own id or that of its transaction."""
+    """Find the data by its own or its transaction's id."""
     row = find_level3(call.gateway, call.path_id())
     if row and row["location_id"] == call.user["location_id"]:
         return row

@@ -238,4 +238,4 @@ COMPUTED: dict[str, dict[str, Expand]] = {
         "signature": _signature_of("DeviceTerm"),
     },
 }
-"""What every response of a record type includes, without being asked."""
+"""The relations that every response of a record type includes."""

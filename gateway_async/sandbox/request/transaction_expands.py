@@ -54,7 +54,7 @@ def show_surcharge(product: Row) -> Row | None:
 
 
 def find_level3(gateway: Gateway, transaction_id: str) -> Row | None:
-    """Return the stored level 3 data of a transaction, if it has any."""
+    """Find the stored level 3 data of a transaction."""
     found = gateway.store.filter(TRANSACTION_LEVEL3, transaction_id=transaction_id)
     return next((row for row in found if row["deleted_ts"] is None), None)
 

@@ -169,7 +169,7 @@ class Terminals:
         self._act(terminal_id, Trigger.ACCEPT, Script())
 
     def decline(self, terminal_id: str) -> None:
-        """Let the issuer decline the card of the active call, or the customer its terms.
+        """Decline the card, or the terms, of the active call.
 
         Raises:
             NothingWaitsError: No call waits at the terminal.
@@ -234,7 +234,7 @@ class Terminals:
         return self._clock.call_at(self._clock.now() + seconds, lambda: self._end(request, trigger, script))
 
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
-        """Schedule the timeout of a prompt, and the automatic action for the amount of a call."""
+        """Schedule the automatic action of a call, and its prompt's timeout."""
         if prompt := request.prompt:
             script = stop(prompt.timeout_text)
             request.timeouts.append(self._schedule_end(request, prompt.seconds, Trigger.STOP, script))
