@@ -236,8 +236,8 @@ class Terminals:
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
         """Schedule the automatic action of a call, and its prompt's timeout."""
         if prompt := request.prompt:
-            script = stop(prompt.timeout_text)
-            request.timeouts.append(self._schedule_end(request, prompt.seconds, Trigger.STOP, script))
+            timeout = self._schedule_end(request, prompt.seconds, Trigger.STOP, stop(prompt.timeout_text))
+            request.timeouts.append(timeout)
         script = SCRIPTS.get(request.amount or 0, Script()).with_drawn_card()
         if self._options.mode == "auto" and not queue.silent and not script.silent:
             wait = self._options.delay if script.wait is None else script.wait
