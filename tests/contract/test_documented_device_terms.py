@@ -10,6 +10,7 @@ from gateway_async.sandbox import Sandbox
 
 from .raw_client import RawClient
 from .two_sides import Side, Values, refusal
+from .untyped_records import device_terms as device_terms_fields
 from .untyped_sides import Family, absence, family_of
 
 ANSWER = {
@@ -27,13 +28,7 @@ def device_terms(side: Side, raw_client: RawClient) -> Family:
 @pytest.fixture
 def new(raw_client: RawClient) -> dict[str, Any]:
     """The fields of terms to sign, with an integrator id."""
-    return {
-        "location_id": raw_client.info.location_id,
-        "terminal_id": raw_client.info.terminal_id,
-        "require_signature": 1,
-        "terms_conditions": "Tea is served at five.",
-        "device_terms_api_id": raw_client.own_id(36),
-    }
+    return device_terms_fields(raw_client)
 
 
 @pytest.fixture

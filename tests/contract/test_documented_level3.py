@@ -10,19 +10,11 @@ from gateway_async.sandbox.schema.transaction_level3s import TAX_TYPES
 
 from .raw_client import BANK_ACCOUNT, RawClient
 from .two_sides import Side, refusal
+from .untyped_records import LINE, VISA_LINE
 from .untyped_sides import Family, absence, family_of
 
 CARDS = {"visa": "4111111111111111", "mc": "5454545454545454", "amex": "371449635398431"}
-LINE = {
-    "description": "Cool drink",
-    "product_code": "fanta123456",
-    "quantity": "12",
-    "unit_code": "gll",
-    "unit_cost": "10.1234",
-    "tax_amount": "4.00",
-    "tax_rate": "4",
-}
-LINES = {"visa": LINE | {"commodity_code": "cc123456"}, "mc": LINE}
+LINES = {"visa": VISA_LINE, "mc": LINE}
 DATA: dict[str, dict[str, Any]] = {"visa": {"tax_rate": "4"}, "mc": {}}
 
 DATA_FIELDS = """

@@ -6,9 +6,9 @@ import pytest
 
 from .raw_client import RawClient
 from .two_sides import Side, refusal
+from .untyped_records import PNG
 from .untyped_sides import Family, absence, family_of
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 RESOURCES = ("AccountVault", "Transaction", "Recurring")
 
 
