@@ -102,8 +102,8 @@ def tag(raw_client: RawClient) -> str:
 
 
 def note(raw_client: RawClient) -> str:
-    """Return the id of a note about the first contact."""
-    about = {"resource": "Contact", "resource_id": raw_client.info.contact_id, "note": "Tea"}
+    """Return the id of a note about a new contact."""
+    about = {"resource": "Contact", "resource_id": raw_client.contact()["id"], "note": "Tea"}
     return str(raw_client.post("/v2/notes", "note", about).json()["note"]["id"])
 
 

@@ -86,6 +86,15 @@ _ENDPOINTS = """
     GET     /v2/users/{id}                             users.get                         no
 """
 
+WITHOUT_MODELS = frozenset(
+    {
+        *("GET /v2/signatures", "POST /v2/signatures", "GET /v2/signatures/{id}"),
+        *("GET /v2/deviceterms", "POST /v2/deviceterms", "GET /v2/deviceterms/{id}"),
+        *("POST /v2/transactionlevel3s", "GET /v2/transactionlevel3s/{id}", "DELETE /v2/transactionlevel3s/{id}"),
+    }
+)
+"""Operations that the SDK calls by `gateway.resource(…)`, and their tests `test_documented_<records>.py`."""
+
 OUT_OF_SCOPE = {
     "contactsso": "single sign-on: the contract does not show how its URL is made",
     "hosted payment pages": "made and configured in the hosted interface",

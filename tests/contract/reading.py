@@ -18,7 +18,9 @@ from gateway_async.resources import _resource_class, _Resources
 from gateway_async.resources.account_vaults import BIN_INFO
 from gateway_async.resources.locations import LOCATION_INFO
 
-BY_PATH = {LOCATION_INFO.path: LOCATION_INFO} | {
+from .untyped_records import SPECS
+
+BY_PATH = {LOCATION_INFO.path: LOCATION_INFO, **SPECS} | {
     spec.path: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec)
 }
 """The specs of all resources by path."""

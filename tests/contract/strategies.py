@@ -6,6 +6,7 @@ takes a draft and spoils one thing.
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,6 +21,7 @@ from .field_table import Row
 from .raw_client import RawClient
 from .record_type import RecordType, resolved
 from .record_types import RECORD_TYPES
+from .untyped_records import UNTYPED, make
 from .values import accepted_values, wrong
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -144,6 +146,9 @@ def good(draw: Draw, raw_client: RawClient, operation: str) -> Draft:
         return special(raw_client)
     collection = "/".join(path.split("/")[:3])
     record_type = _FAMILIES.get(collection)
+    if method == "POST" and collection in UNTYPED:
+        wrapper, fields = UNTYPED[collection]
+        return Draft(operation, wrapper=wrapper, record=fields(raw_client))
     if method == "POST" and path == collection and record_type:
         return Draft(operation, wrapper=record_type.wrapper, record=_new(draw, raw_client, record_type))
     if method == "PUT" and record_type:
@@ -208,6 +213,7 @@ _MADE: dict[str, Callable[[RawClient], str]] = {
     "/v2/locations": lambda raw_client: raw_client.info.location_id,
     "/v2/terminals": lambda raw_client: raw_client.info.terminal_id,
     "/v2/users": lambda raw_client: raw_client.info.user_id,
+    **{path: partial(make, path=path) for path in UNTYPED},
 }
 _ADD, _REMOVE = "PUT /v2/quickinvoices/{id}/addTransaction", "PUT /v2/quickinvoices/{id}/removeTransaction"
 _REOPEN = "POST /v2/quickinvoices/{id}/reopen"

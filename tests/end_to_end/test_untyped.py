@@ -76,6 +76,19 @@ async def test_a_resource_without_a_model_has_every_verb(gateway: AsyncGateway, 
     await paylinks.action(link["id"], "resend", params={"email": 1})
 
 
+@pytest.mark.parametrize("fault", ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body"])
+async def test_device_terms_are_shown_once(sandbox: Sandbox, fault: Any) -> None:
+    """A lost response is looked up by the generated id, which the record spells differently."""
+    sandbox.fault("POST /v2/deviceterms", fault)
+    new = {"terminal_id": sandbox.terminal_id, "terms_conditions": "Tea is served at five.", "require_signature": True}
+    async with sandbox.gateway() as gateway:
+        terms = gateway.resource("deviceterms", name="deviceterm", api_id="device_terms_api_id")
+        accepted = await terms.create(new)
+        assert (accepted["reason_code_id"], accepted["signature"]["resource"]) == (1000, "DeviceTerm")
+        assert len(accepted["device_term_api_id"]) == 32
+        assert await terms.list().count() == 1
+
+
 async def test_no_traceback_shows_a_card(gateway: AsyncGateway) -> None:
     """Frames of the package hold secrets only, whether the call is refused here or by the gateway."""
     wrong = {**SALE, "transaction_amount": "0.00", "cvv": "987"}

@@ -17,7 +17,7 @@ __all__ = ["free_request"]
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PATH: Final = re.compile(r"/v2/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]+")
 _KINDS: Final = (None, "read", "write")
-_TERMINAL_PATH: Final = "/v2/router"
+_TERMINAL_PATHS: Final = ("/v2/router", "/v2/deviceterms")
 
 
 def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, kind: str | None) -> Call[Reply]:
@@ -72,7 +72,7 @@ def _path_problems(path: Any) -> tuple[str, ...]:
 
 def _terminal_id(path: str, content: Mapping[str, Any]) -> str | None:
     """Return the terminal at which a call waits."""
-    if not path.startswith(_TERMINAL_PATH):
+    if not path.startswith(_TERMINAL_PATHS):
         return None
     values = [part.get("terminal_id") for part in content.values() if isinstance(part, dict)]
     return next((value for value in values if isinstance(value, str)), None)

@@ -30,9 +30,11 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
     Attributes:
         is_known: whether the gateway is known to find the records by `api_id`. A gateway that ignores unknown fields
             would not find a record under an id that it dropped.
+        shown_api_id: the field of a record that shows the integrator id, where it is spelled differently.
     """
 
     is_known: bool
+    shown_api_id: str | None = None
 
     def create_from(self, content: Any, scope: Scope) -> Call[UntypedRecord]:
         """Build the call that creates a record.
@@ -115,6 +117,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         request, find = super()._search(wanted)
 
         def find_shown(content: Any) -> Mapping[str, Any] | None:
+            content = self._with_api_ids(content)
             row = find(content)
             rows = content[self.plural]
             if row is None and self.api_id in wanted and rows and not any(self.api_id in each for each in rows):
@@ -122,6 +125,27 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             return row
 
         return request, find_shown
+
+    def unwrap(self, content: Any) -> Mapping[str, Any]:
+        """Return the raw record of a response, with `api_id` filled in."""
+        return self._with_api_id(super().unwrap(content))
+
+    def _with_api_ids(self, content: Any) -> Any:
+        """Return the body of a list, with `api_id` filled in."""
+        if self.shown_api_id is None or not (isinstance(content, dict) and isinstance(content.get(self.plural), list)):
+            return content
+        rows = [self._with_api_id(row) if isinstance(row, dict) else row for row in content[self.plural]]
+        return {**content, self.plural: rows}
+
+    def _with_api_id(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self.shown_api_id is None or self.api_id is None or self.shown_api_id not in record:
+            return record
+        return {**record, self.api_id: record[self.shown_api_id]}
+
+    def _record(self, data: Mapping[str, Any]) -> UntypedRecord:
+        if self.shown_api_id in data:  # under that name only, as in the gateway's response
+            data = {name: value for name, value in data.items() if name != self.api_id}
+        return super()._record(data)
 
     def _missing(self, content: Any, scope: Scope) -> dict[str, Any]:
         """Return the integrator id and the location that the content omits."""

@@ -91,8 +91,9 @@ async def _add_fault(gateway: Gateway, /, **fields: Any) -> Row:
     return plan.describe()
 
 
-def _add_terminal(gateway: Gateway, title: str = "Terminal") -> Row:
-    return {"id": seed.add_terminal(gateway, gateway.first_location, title), "title": title}
+def _add_terminal(gateway: Gateway, title: str = "Terminal", sig_capture_enable: bool = True) -> Row:
+    terminal_id = seed.add_terminal(gateway, gateway.first_location, title, sig_capture_enable=sig_capture_enable)
+    return {"id": terminal_id, "title": title}
 
 
 def _operate(act: Callable[[Terminals, str], None]) -> Callable[[Gateway, str], Row]:
@@ -139,7 +140,7 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     },
     "/_sandbox/terminals": {
         "GET": ControlCall("Shows the terminals and the calls that wait at them.", actions.terminals, key="terminals"),
-        "POST": ControlCall('Adds a terminal: {"title": "Bar"}.', _add_terminal, 201),
+        "POST": ControlCall('Adds a terminal: {"title": "Bar", "sig_capture_enable": true}.', _add_terminal, 201),
     },
     "/_sandbox/terminals/{id}": {
         "GET": ControlCall("Shows one terminal and the calls that wait at it.", actions.terminal)
@@ -148,7 +149,10 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
         "POST": ControlCall('Presents a card: {"card": "4111111111111111", "entry_mode": "C"}.', actions.present)
     },
     "/_sandbox/terminals/{id}/decline": {
-        "POST": ControlCall("Lets the issuer decline the card.", _operate(Terminals.decline))
+        "POST": ControlCall("Lets the issuer decline the card, or the customer the terms.", _operate(Terminals.decline))
+    },
+    "/_sandbox/terminals/{id}/accept": {
+        "POST": ControlCall("Lets the customer accept the terms that are shown.", _operate(Terminals.accept))
     },
     "/_sandbox/terminals/{id}/cancel": {"POST": ControlCall("Presses the cancel key.", _operate(Terminals.cancel))},
     "/_sandbox/terminals/{id}/silence": {

@@ -120,9 +120,10 @@ def _location(gateway: Gateway, info: SandboxInfo, name: str, parent_id: str) ->
     return gateway.new_row(LOCATION, {"location_id": info.location_id}, known) | {"id": info.location_id}
 
 
-def add_terminal(gateway: Gateway, user: Row, title: str) -> str:
+def add_terminal(gateway: Gateway, user: Row, title: str, *, sig_capture_enable: bool = True) -> str:
     """Create a terminal in the caller's location and return its id."""
-    row = gateway.new_row(TERMINAL, user, {"title": title, "serial_number": str(secrets.randbelow(10**12))})
+    known = {"title": title, "sig_capture_enable": int(sig_capture_enable)}
+    row = gateway.new_row(TERMINAL, user, known | {"serial_number": str(secrets.randbelow(10**12))})
     gateway.store.insert(TERMINAL, row)
     return str(row["id"])
 

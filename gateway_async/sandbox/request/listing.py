@@ -138,7 +138,7 @@ def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problem
     for name, text in query.items():
         if name in _PARAMETERS or _is_range_bound(table, name, query):
             continue
-        if (field := table.shown.get(name)) is None:
+        if (field := table.filterable.get(name)) is None:
             problems.add(name, f"{label(name)} is not a column to filter by.")
             continue
         try:
@@ -150,7 +150,7 @@ def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problem
 
 def _is_range_bound(table: Table, name: str, query: Mapping[str, str]) -> bool:
     column = name.removesuffix("_from").removesuffix("_to")
-    field = table.shown.get(column)
+    field = table.filterable.get(column)
     return bool(field and field.kind.search is Search.TIMESTAMP and column != name and query.get(column) == "custom")
 
 
@@ -212,6 +212,7 @@ _NAMED_RANGES: dict[str, Callable[[datetime, datetime], tuple[datetime, datetime
     "this week": lambda today, _: (_monday(today), _monday(today) + _WEEK),
     "last week": lambda today, _: (_monday(today) - _WEEK, _monday(today)),
     "last 30 days": lambda _, now: (now - 30 * _DAY, now + timedelta(seconds=1)),
+    "last 90 days": lambda _, now: (now - 90 * _DAY, now + timedelta(seconds=1)),
     "this month": lambda today, _: (_first_of_month(today), _first_of_month(_first_of_month(today) + 31 * _DAY)),
     "last month": lambda today, _: (_first_of_month(_first_of_month(today) - _DAY), _first_of_month(today)),
 }

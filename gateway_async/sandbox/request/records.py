@@ -11,6 +11,7 @@ from starlette.responses import Response
 from gateway_async.sandbox.http.errors import Problems, RefusedError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.expands import COMPUTED
 from gateway_async.sandbox.request.list_files import make_file
 from gateway_async.sandbox.request.listing import read_listing
 from gateway_async.sandbox.request.transaction_tags import show_tags
@@ -74,7 +75,7 @@ def show(call: Call, table: Table, row: Row) -> Row:
         record["header_message_type"] = row["header_message_type_id"]
     elif table is TRANSACTION and (tags := show_tags(call.gateway, row)):
         record["tags"] = tags
-    for name, find in call.expands.items():
+    for name, find in {**COMPUTED.get(table.plural, {}), **call.expands}.items():
         record[name] = find(call.gateway, row)
     record["_links"] = make_links(call.gateway, table, row)
     return record

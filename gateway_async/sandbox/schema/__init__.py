@@ -5,6 +5,7 @@ Start at `fields.py`, and at `kinds.py` for the types of values. To add a record
 
 from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_ACCOUNT_VAULT
 from gateway_async.sandbox.schema.contacts import CONTACT
+from gateway_async.sandbox.schema.device_terms import DEVICE_TERM
 from gateway_async.sandbox.schema.gateway_records import (
     CHANGELOG,
     MESSAGE,
@@ -26,8 +27,10 @@ from gateway_async.sandbox.schema.quick_invoices import (
     QUICK_INVOICE_FILE,
 )
 from gateway_async.sandbox.schema.recurrings import RECURRING
+from gateway_async.sandbox.schema.signatures import SIGNATURE
 from gateway_async.sandbox.schema.tags import TAG
 from gateway_async.sandbox.schema.terminals import TERMINAL
+from gateway_async.sandbox.schema.transaction_level3s import LEVEL3_DATA, LINE_ITEM, TRANSACTION_LEVEL3
 from gateway_async.sandbox.schema.transactions import ROUTER_TRANSACTION, TRANSACTION
 from gateway_async.sandbox.schema.users import USER
 
@@ -53,6 +56,9 @@ CREATED_RECORDS = (
     RECURRING,
     TAG,
     NOTE,
+    SIGNATURE,
+    DEVICE_TERM,
+    TRANSACTION_LEVEL3,
 )
 """The records that requests create."""
 
@@ -67,9 +73,12 @@ __all__ = [
     "CHANGELOG",
     "CONTACT",
     "CREATED_RECORDS",
+    "DEVICE_TERM",
     "FILE_CONTENT",
     "INITIAL_RECORDS",
     "INVOICED_TRANSACTION",
+    "LEVEL3_DATA",
+    "LINE_ITEM",
     "LOCATION",
     "LOCATION_INFO",
     "MESSAGE",
@@ -84,6 +93,7 @@ __all__ = [
     "RECURRING",
     "ROUTER_ACCOUNT_VAULT",
     "ROUTER_TRANSACTION",
+    "SIGNATURE",
     "STORED",
     "TAG",
     "TERMINAL",
@@ -91,5 +101,6 @@ __all__ = [
     "TOKEN",
     "TRANSACTION",
     "TRANSACTION_BATCH",
+    "TRANSACTION_LEVEL3",
     "USER",
 ]

@@ -18,7 +18,7 @@ _SWITCHES = {
     "emv": 1,
     "cashback_enable": 0,
     "print_enable": 0,
-    "sig_capture_enable": 0,
+    "sig_capture_enable": 1,
     "tip_enable": 0,
     "is_provisioned": 1,
     "validated_decryption": 0,

@@ -1,9 +1,9 @@
 """Simulated terminals, which serve their calls in the order of arrival.
 
-Each terminal serves one call at a time. The active call waits for a card. In `auto` mode a card is presented
-automatically after a short delay; in `manual` mode a person or a control call presents it. In both modes the call ends
-300 seconds after its arrival. A caller that disconnects changes nothing: the terminal continues, and the sale may still
-be made.
+Each terminal serves one call at a time. The active call waits for a card, or for the answer to a prompt. In `auto` mode
+a card is presented, or the prompt accepted, automatically after a short delay; in `manual` mode a person or a control
+call does that. In both modes the call ends 300 seconds after its arrival. A caller that disconnects changes nothing:
+the terminal continues, and the sale may still be made.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ __all__ = [
     "OVERALL_TIMEOUT",
     "Mode",
     "NothingWaitsError",
+    "Prompt",
     "TerminalOptions",
     "TerminalQueue",
     "TerminalRequest",
@@ -68,14 +69,29 @@ class TerminalOptions:
             raise ValueError("terminal_delay: must be 0 or more seconds.")
 
 
+@attrs.frozen
+class Prompt:
+    """Terms that a terminal shows to the customer.
+
+    Attributes:
+        seconds: The longest wait for an answer.
+        timeout_text: The final message without one.
+    """
+
+    seconds: float
+    timeout_text: str
+
+
 @attrs.define(eq=False)
 class TerminalRequest:
     """One call at a terminal.
 
     Attributes:
-        amount: The amount in cents; None when a card is only stored.
+        amount: The amount in cents; None for a call without a payment.
         since: The arrival time, in Unix seconds.
-        timers: The timers that can end the call.
+        prompt: The terms that the terminal shows; None when it waits for a card.
+        timeouts: The timers that end the call when its time is up.
+        automatic_action: The timer of the automatic action.
         result: What the terminal did at the end.
     """
 
@@ -83,10 +99,17 @@ class TerminalRequest:
     action: str
     amount: int | None
     since: float
+    prompt: Prompt | None = None
     state: State = State.QUEUED
-    timers: list[Timer] = attrs.field(factory=list)
+    timeouts: list[Timer] = attrs.field(factory=list)
+    automatic_action: Timer | None = None
     result: Script = _OVERALL_TIMEOUT_SCRIPT
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    def cancel_action(self) -> None:
+        """Cancel the automatic action."""
+        if self.automatic_action:
+            self.automatic_action.cancel()
 
 
 @attrs.define
@@ -110,15 +133,16 @@ class Terminals:
         self._queues: defaultdict[str, TerminalQueue] = defaultdict(TerminalQueue)
         self._arrival = asyncio.Event()
 
-    async def process(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
+    async def process(
+        self, terminal_id: str, action: str, amount: int | None = None, *, prompt: Prompt | None = None
+    ) -> Script:
         """Queue a request at a terminal, and return what happened there.
 
-        `action` is shown by control calls. The amount is in cents.
+        `action` is shown by control calls. The amount is in cents. With a `prompt` the terminal reads no card.
         """
-        now = self._clock.now()
-        request = TerminalRequest(terminal_id, action, amount, now)
+        request = TerminalRequest(terminal_id, action, amount, self._clock.now(), prompt)
         self._queues[terminal_id].requests.append(request)
-        request.timers.append(self._clock.call_at(now + OVERALL_TIMEOUT, lambda: self._end(request, Trigger.TIME_OUT)))
+        request.timeouts.append(self._schedule_end(request, OVERALL_TIMEOUT, Trigger.TIME_OUT))
         self._activate_next(terminal_id)
         self._arrival.set()  # wakes the tasks that already wait for a call…
         self._arrival.clear()  # …but not tasks that start to wait later
@@ -136,8 +160,16 @@ class Terminals:
         """
         self._act(terminal_id, Trigger.CARD, Script(card, entry_mode))
 
+    def accept(self, terminal_id: str) -> None:
+        """Let the customer accept, and sign, the terms that the terminal shows.
+
+        Raises:
+            NothingWaitsError: The terminal shows no terms.
+        """
+        self._act(terminal_id, Trigger.ACCEPT, Script())
+
     def decline(self, terminal_id: str) -> None:
-        """Let the issuer decline the card of the active call.
+        """Decline the card, or the terms, of the active call.
 
         Raises:
             NothingWaitsError: No call waits at the terminal.
@@ -157,8 +189,7 @@ class Terminals:
         queue = self._queues[terminal_id]
         queue.silent = True
         for request in queue.requests:
-            for timer in request.timers[1:]:
-                timer.cancel()
+            request.cancel_action()
 
     def resume(self) -> None:
         """Resume the automatic actions of all terminals."""
@@ -180,28 +211,38 @@ class Terminals:
 
     def _act(self, terminal_id: str, trigger: Trigger, script: Script) -> None:
         waiting = self.waiting(terminal_id)
-        if not waiting:
+        if not waiting or MACHINE.next_state(waiting[0].state, trigger) is None:
             raise NothingWaitsError(terminal_id)
         self._queues[terminal_id].silent = False
         self._end(waiting[0], trigger, script)
 
     def _activate_next(self, terminal_id: str) -> None:
         queue = self._queues[terminal_id]
-        if queue.requests and (state := MACHINE.next_state(queue.requests[0].state, Trigger.ACTIVATE)):
-            queue.requests[0].state = state
-            self._schedule_action(queue, queue.requests[0])
-        elif not queue.requests and not queue.silent:
-            del self._queues[terminal_id]
+        if not queue.requests:
+            if not queue.silent:
+                del self._queues[terminal_id]
+            return
+        request = queue.requests[0]
+        state = MACHINE.next_state(request.state, Trigger.SHOW_TERMS if request.prompt else Trigger.ACTIVATE)
+        if state:
+            request.state = state
+            self._schedule_action(queue, request)
+
+    def _schedule_end(
+        self, request: TerminalRequest, seconds: float, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT
+    ) -> Timer:
+        return self._clock.call_at(self._clock.now() + seconds, lambda: self._end(request, trigger, script))
 
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
-        """Schedule the automatic action for the amount of a call."""
+        """Schedule the automatic action of a call, and its prompt's timeout."""
+        if prompt := request.prompt:
+            timeout = self._schedule_end(request, prompt.seconds, Trigger.STOP, stop(prompt.timeout_text))
+            request.timeouts.append(timeout)
         script = SCRIPTS.get(request.amount or 0, Script()).with_drawn_card()
         if self._options.mode == "auto" and not queue.silent and not script.silent:
             wait = self._options.delay if script.wait is None else script.wait
-            trigger = Trigger.CARD if script.card else Trigger.STOP
-            request.timers.append(
-                self._clock.call_at(self._clock.now() + wait, lambda: self._end(request, trigger, script))
-            )
+            trigger = _automatic_trigger(request, script)
+            request.automatic_action = self._schedule_end(request, wait, trigger, script)
 
     def _end(self, request: TerminalRequest, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT) -> None:
         """End a call, unless it has already ended."""
@@ -210,7 +251,14 @@ class Terminals:
             return
         request.state, request.result = state, script
         request.ended.set()
-        for timer in request.timers:
+        request.cancel_action()
+        for timer in request.timeouts:
             timer.cancel()
         self._queues[request.terminal_id].requests.remove(request)
         self._activate_next(request.terminal_id)
+
+
+def _automatic_trigger(request: TerminalRequest, script: Script) -> Trigger:
+    if request.prompt:
+        return Trigger.ACCEPT
+    return Trigger.CARD if script.card else Trigger.STOP
