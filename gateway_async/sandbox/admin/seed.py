@@ -60,7 +60,10 @@ def load_info(gateway: Gateway) -> SandboxInfo:
 
 
 def _complete_users(gateway: Gateway) -> None:
-    """Give the sandbox's own users what they lack in an older file, or what a request has removed."""
+    """Complete the sandbox's own users.
+
+    An older file lacks their primary location and role, and a request can remove the role.
+    """
     for user in gateway.store.select(USER, "primary_location_id IS NULL"):
         gateway.store.update(USER, user["id"], {"primary_location_id": user["location_id"]})
     for user in gateway.store.select(USER, _OWN):

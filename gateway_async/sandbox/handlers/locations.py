@@ -78,7 +78,10 @@ async def delete(call: Call) -> Response:
 
 
 def _check_accounts(gateway: Gateway, location_id: str | None, values: Row, problems: Problems) -> None:
-    """Check that the default merchant accounts belong to the location, which is None for a new one."""
+    """Check that the default merchant accounts belong to the location.
+
+    A new location has no id yet, and no merchant accounts that a request could name.
+    """
     for name, method in _DEFAULT_ACCOUNTS.items():
         where = {"id": values.get(name), "location_id": location_id, "payment_method": method}
         if values.get(name) is not None and gateway.store.find(PRODUCT_TRANSACTION, **where) is None:

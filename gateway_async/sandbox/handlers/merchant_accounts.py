@@ -23,7 +23,10 @@ PRODUCTS = tuple(_METHODS)
 
 
 def add_products(gateway: Gateway, location_id: str) -> dict[str, str]:
-    """Create the merchant accounts of a new location, and return their ids by payment method."""
+    """Create the merchant accounts of a new location.
+
+    The result has their ids by payment method.
+    """
     owner = {"location_id": location_id}
     titles = {"cc": "Cards", "ach": "Bank accounts"}
     return {

@@ -17,13 +17,16 @@ _REMEMBERED = 4
 
 
 def check_password(caller: Row, row: Row, values: Row, problems: Problems) -> None:
-    """Check the new password of a user, which is an empty row if it is new."""
+    """Check the new password of a user.
+
+    The row of a new user is empty.
+    """
     password, old = values.get("password"), values.get("old_password")
     if "password" not in values or "password" in problems:
         return
     if password is None:
         problems.add("password", "Password cannot be blank.")
-    elif not _has_letters_and_digits(password):
+    elif not _is_mixed(password):
         problems.add("password", "Password must contain letters and digits.")
     elif row and password in _previous(row):
         problems.add("password", f"Password must differ from the last {_REMEMBERED}.")
@@ -58,5 +61,6 @@ def _matches(password: str | None, given: str | None) -> bool:
     return password is not None and given is not None and hmac.compare_digest(given.encode(), password.encode())
 
 
-def _has_letters_and_digits(password: str) -> bool:
+def _is_mixed(password: str) -> bool:
+    """Return whether a password has letters and digits."""
     return any(map(str.isalpha, password)) and any(map(str.isdigit, password))

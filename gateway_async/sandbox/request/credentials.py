@@ -41,7 +41,7 @@ PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token
 
 _WITHOUT_CREDENTIALS = frozenset({"POST /v2/token"})
 _WITHOUT_RIGHTS = frozenset({"DELETE /v2/token/{token}"})
-"""What a user may do before it has a role, besides logging in."""
+"""The operations that a user without a role may perform."""
 
 _HASH_KEY_SECONDS = 15 * 60
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")

@@ -28,7 +28,10 @@ def visible(table: Table, user: Row) -> Condition:
 
 
 def find_visible(store: Store, table: Table, user: Row, column: str, value: str) -> Row | None:
-    """Return the record with a column value if the user sees it, also a deleted one."""
+    """Return the record with a column value, if the user sees it.
+
+    The record may be deleted.
+    """
     if table.plural not in _OF_LOCATIONS_BELOW:
         return store.find(table, **{"location_id": user["location_id"], column: value})
     row = store.find(table, **{column: value})
