@@ -1,4 +1,4 @@
-"""Users, their roles and terminals: what a reset and a restart leave of them, and what nobody reads."""
+"""Users, their roles and terminals: what stays after a reset or a restart, and which values are secret."""
 
 import hashlib
 import hmac
@@ -135,7 +135,7 @@ def test_no_log_entry_shows_a_secret(open_shop: OpenShop, errors: Errors, fields
 
 
 def test_a_deleted_terminal_is_not_listed(sandbox: Sandbox, shop: Shop) -> None:
-    """It is neither in the location's records nor among the control calls'."""
+    """Neither the location's records nor the control calls show it."""
     terminal = made(shop, "terminal", location_id=shop.info.location_id, **DEVICE)
     assert terminal["id"] in [each["id"] for each in sandbox.terminals()]
     shop.http.delete(f"/v2/terminals/{terminal['id']}")
