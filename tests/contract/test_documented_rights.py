@@ -160,6 +160,23 @@ def test_the_users_of_a_deleted_location(record_side: RecordSide, raw_client: Ra
         assert record_refusal(lambda: user.get("users", user_id)).status == 401
 
 
+def test_the_primary_location_of_a_user(record_side: RecordSide, raw_client: RawClient) -> None:
+    """By default it is the creator's; a deleted one is refused."""
+    own = raw_client.info.location_id
+    location = record_side.create("locations", {"name": "Branch", "parent_id": own})
+    for fields in ({}, {"primary_location_id": None}):
+        assert record_side.create("users", fields)["primary_location_id"] == own
+    record_side.delete("locations", location["id"])
+    refused = record_refusal(partial(record_side.create, "users", {"primary_location_id": location["id"]}))
+    assert refused.fields == {"primary_location_id": ["primary_location_id provided is not valid"]}
+
+
+def test_a_user_keeps_a_name(record_side: RecordSide, raw_client: RawClient) -> None:
+    """A user that has a name can change it, but not lose it."""
+    refused = record_refusal(partial(record_side.update, "users", raw_client.info.user_id, {"username": None}))
+    assert refused.fields == {"username": ["Username cannot be blank."]}
+
+
 def test_a_sale_at_a_new_terminal(record_side: RecordSide, raw_client: RawClient) -> None:
     """The terminal presents a card like the first one, until it is deleted."""
     terminal = record_side.create("terminals", DEVICE | {"location_id": raw_client.info.location_id})

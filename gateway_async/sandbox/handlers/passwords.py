@@ -51,7 +51,7 @@ def _is_own(caller: Row, row: Row) -> bool:
 
 
 def _previous(row: Row) -> list[str]:
-    """Return the last passwords, the newest first. That of a user which the sandbox made is not in the list."""
+    """Return the last passwords, the newest first. The list of a user that the sandbox made lacks its first one."""
     previous: list[str] = json.loads(row.get("previous_passwords") or "[]")
     current = row.get("password")
     return previous if current is None or current in previous else [current, *previous]

@@ -20,8 +20,8 @@ from gateway_async.sandbox.request.records import (
     show,
     update_record,
 )
-from gateway_async.sandbox.runtime.visibility import sees_location
-from gateway_async.sandbox.schema import USER
+from gateway_async.sandbox.runtime.visibility import find_visible
+from gateway_async.sandbox.schema import LOCATION, USER
 from gateway_async.sandbox.schema.fields import Row
 
 __all__ = ["create", "delete", "generate_key", "get", "get_list", "get_self", "update"]
@@ -35,14 +35,16 @@ async def get_self(call: Call) -> Response:
 async def create(call: Call) -> Response:
     """Handle POST /v2/users. The user belongs to its primary location, by default that of the caller."""
     values, problems = await read_new(call, USER)
-    location_id = values.setdefault("primary_location_id", call.user["location_id"])
-    if location_id is None or not sees_location(call.gateway.store, call.user, location_id):
+    location_id = values.get("primary_location_id") or call.user["location_id"]
+    location = find_visible(call.gateway.store, LOCATION, call.user, "id", location_id)
+    if location is None or location["deleted_ts"] is not None:
         problems.add("primary_location_id", "primary_location_id provided is not valid")
     _check_username(call, {}, values, problems)
     check_password(call.user, {}, values, problems)
     problems.raise_if_any()
     owner = {"id": call.user["id"], "location_id": location_id}
-    values |= {"domain": call.user["domain"]} | password_changes(call.user, {}, values)
+    values |= {"domain": call.user["domain"], "primary_location_id": location_id}
+    values |= password_changes(call.user, {}, values)
     row = call.gateway.create(USER, owner, values)
     return json_response({"user": show(call, USER, row)}, 201)
 
@@ -76,8 +78,14 @@ async def generate_key(call: Call) -> Response:
 
 
 def _check_username(call: Call, row: Row, values: Row, problems: Problems) -> None:
-    """Check that no other user of the domain has the user name."""
-    if (name := values.get("username")) is None:
+    """Check that no other user of the domain has the user name.
+
+    A user that has a name keeps one.
+    """
+    name = values.get("username")
+    if name is None:
+        if "username" in values and row.get("username") and "username" not in problems:
+            problems.add("username", "Username cannot be blank.")
         return
     found = call.gateway.store.find(USER, username=name, domain=row.get("domain", call.user["domain"]))
     if found and found["deleted_ts"] is None and found["id"] != row.get("id"):

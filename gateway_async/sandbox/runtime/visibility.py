@@ -9,7 +9,7 @@ from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import AUTH_ROLE_USER, LOCATION, USER
 from gateway_async.sandbox.schema.fields import Row, Table
 
-__all__ = ["Condition", "find_visible", "sees_location", "visible"]
+__all__ = ["Condition", "find_visible", "visible"]
 
 
 Condition = tuple[str, tuple[Any, ...]]
@@ -36,11 +36,10 @@ def find_visible(store: Store, table: Table, user: Row, column: str, value: str)
         return store.find(table, **{"location_id": user["location_id"], column: value})
     row = store.find(table, **{column: value})
     location_id = row and row["id" if table is LOCATION else "location_id"]
-    return row if location_id and sees_location(store, user, location_id) else None
+    return row if location_id and _sees_location(store, user, location_id) else None
 
 
-def sees_location(store: Store, user: Row, location_id: str) -> bool:
-    """Return whether a location is the user's own, or directly below it."""
+def _sees_location(store: Store, user: Row, location_id: str) -> bool:
     if location_id == user["location_id"]:
         return True
     location = store.find(LOCATION, id=location_id)
