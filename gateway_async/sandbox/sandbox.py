@@ -603,6 +603,7 @@ class Sandbox:
         stack.callback(portal.call, gateway.listener.close)
         stack.callback(portal.call, gateway.postback_delivery.close)
         gateway.info = seed.load_info(gateway)
+        gateway.refresh_info()
         changes.watch(gateway)
         EndOfDayScheduler(gateway).start()
         await gateway.listener.open()

@@ -2,6 +2,7 @@
 
 A hash-key serves where the contract's list of HMAC endpoints says so (`hash-key`: `yes` or `no`); all other
 credentials serve everywhere. A login itself (`none`) takes no credentials but the developer id.
+The SDK writes locations, terminals and users by `gateway.resource`, and so it writes and reads `authroleusers`.
 """
 
 from collections.abc import Callable
@@ -78,12 +79,26 @@ _ENDPOINTS = """
     DELETE  /v2/notes/{id}                             notes.delete                      no
     GET     /v2/locations                              locations.list                    no
     GET     /v2/locations/{id}                         locations.get                     no
+    POST    /v2/locations                              locations.create                  no
+    PUT     /v2/locations/{id}                         locations.update                  no
+    DELETE  /v2/locations/{id}                         locations.delete                  no
     GET     /v2/locationinfos                          locations.infos                   no
     GET     /v2/terminals                              terminals.list                    no
     GET     /v2/terminals/{id}                         terminals.get                     no
+    POST    /v2/terminals                              terminals.create                  no
+    PUT     /v2/terminals/{id}                         terminals.update                  no
+    DELETE  /v2/terminals/{id}                         terminals.delete                  no
     GET     /v2/users                                  users.list                        no
     GET     /v2/users/me                               users.me                          no
     GET     /v2/users/{id}                             users.get                         no
+    POST    /v2/users                                  users.create                      no
+    PUT     /v2/users/{id}                             users.update                      no
+    DELETE  /v2/users/{id}                             users.delete                      no
+    POST    /v2/users/{id}/generateuserapikey          users.generateuserapikey          no
+    GET     /v2/authroleusers                          authroleusers.list                no
+    GET     /v2/authroleusers/{id}                     authroleusers.get                 no
+    POST    /v2/authroleusers                          authroleusers.create              no
+    DELETE  /v2/authroleusers/{id}                     authroleusers.delete              no
 """
 
 WITHOUT_MODELS = frozenset(

@@ -13,14 +13,25 @@ from gateway_async._wire.convert.records import structure
 from gateway_async._wire.pagination import read_page
 from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.token_calls import log_in
+from gateway_async._wire.untyped.spec import UntypedSpec
 from gateway_async.models.files import QuickInvoiceFile
+from gateway_async.models.untyped import UntypedRecord
 from gateway_async.resources import _resource_class, _Resources
 from gateway_async.resources.account_vaults import BIN_INFO
 from gateway_async.resources.locations import LOCATION_INFO
 
 from .untyped_records import SPECS
 
-BY_PATH = {LOCATION_INFO.path: LOCATION_INFO, **SPECS} | {
+AUTH_ROLE_USER = UntypedSpec(
+    name="authroleuser",
+    plural="authroleusers",
+    record=UntypedRecord,
+    api_id=None,
+    resource="authroleusers",
+    is_known=False,
+)
+
+BY_PATH = {LOCATION_INFO.path: LOCATION_INFO, **SPECS, AUTH_ROLE_USER.path: AUTH_ROLE_USER} | {
     spec.path: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec)
 }
 """The specs of all resources by path."""
@@ -39,6 +50,8 @@ def reader(operation: str) -> Reader:
         return _nothing
     if path == "/v2/token":
         return log_in("user", "password", "domain").read
+    if path.endswith("/generateuserapikey"):
+        return partial(read_undocumented, UntypedRecord, ("user",))
     if path.endswith("/files"):
         return partial(read_undocumented, QuickInvoiceFile, ("file",))
     noun = BIN_INFO if path.endswith("/bininfo") else BY_PATH["/".join(path.split("/")[:3])]

@@ -146,11 +146,13 @@ def good(draw: Draw, raw_client: RawClient, operation: str) -> Draft:
         return special(raw_client)
     collection = "/".join(path.split("/")[:3])
     record_type = _FAMILIES.get(collection)
-    if method == "POST" and collection in UNTYPED:
-        wrapper, fields = UNTYPED[collection]
-        return Draft(operation, wrapper=wrapper, record=fields(raw_client))
     if method == "POST" and path == collection and record_type:
         return Draft(operation, wrapper=record_type.wrapper, record=_new(draw, raw_client, record_type))
+    if path == collection and method == "POST" and collection in _NEW:
+        return Draft(operation, wrapper=_NEW[collection][0], record=_NEW[collection][1](raw_client))
+    if method == "PUT" and collection in _CHANGES:
+        wrapper, _ = _NEW[collection]
+        return Draft(operation, (_MADE[collection](raw_client),), wrapper=wrapper, record=_CHANGES[collection])
     if method == "PUT" and record_type:
         return _change(draw, raw_client, operation, record_type)
     ids = (_MADE[collection](raw_client),) if "{" in path else ()
@@ -210,10 +212,24 @@ _MADE: dict[str, Callable[[RawClient], str]] = {
     "/v2/recurrings": calls.recurring,
     "/v2/tags": calls.tag,
     "/v2/notes": calls.note,
-    "/v2/locations": lambda raw_client: raw_client.info.location_id,
-    "/v2/terminals": lambda raw_client: raw_client.info.terminal_id,
-    "/v2/users": lambda raw_client: raw_client.info.user_id,
     **{path: partial(make, path=path) for path in UNTYPED},
+    "/v2/locations": calls.location,
+    "/v2/terminals": calls.terminal,
+    "/v2/users": calls.user,
+    "/v2/authroleusers": calls.role,
+}
+_NEW: dict[str, tuple[str, Callable[[RawClient], dict[str, Any]]]] = {
+    **UNTYPED,
+    "/v2/locations": ("location", calls.branch),
+    "/v2/terminals": ("terminal", lambda at: calls.DEVICE | {"location_id": at.info.location_id}),
+    "/v2/users": ("user", lambda _: {"first_name": "Ada", "password": "Planted-secret-1"}),
+    "/v2/authroleusers": ("authroleuser", calls.new_role),
+}
+"""The wrapper and the fields of a new record, by path, where the SDK has no model of the request."""
+_CHANGES: dict[str, dict[str, Any]] = {
+    "/v2/locations": {"city": "Leeds"},
+    "/v2/terminals": {"title": "Bar", "terminal_timeouts": {"overall_timeout": 60}},
+    "/v2/users": {"first_name": "Ada", "password": "Planted-secret-2"},
 }
 _ADD, _REMOVE = "PUT /v2/quickinvoices/{id}/addTransaction", "PUT /v2/quickinvoices/{id}/removeTransaction"
 _REOPEN = "POST /v2/quickinvoices/{id}/reopen"

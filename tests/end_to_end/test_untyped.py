@@ -107,6 +107,29 @@ async def test_no_traceback_shows_a_card(gateway: AsyncGateway) -> None:
         assert not any(secret.search(text) for frame in frames for text in (frame.locals or {}).values())
 
 
+async def test_no_repr_or_log_shows_a_key(
+    gateway: AsyncGateway, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A generated key, a password and a bank account are in the records and requests only."""
+    caplog.set_level("DEBUG")
+    users, locations = gateway.resource("users", name="user"), gateway.resource("locations", name="location")
+    planted = ["Planted-secret-1", "planted-api-key", "planted-hash-key-of-24-or-more", "072000326", "100020003000"]
+    content = dict(zip(("password", "user_api_key", "user_hash_key"), planted, strict=False))
+    bank = {"name": "Branch", "parent_id": sandbox.location_id, "aba": "072000326", "dda": "100020003000"}
+    user, location = await users.create(content), await locations.create(bank)
+    generated = await users.action(user["id"], "generateuserapikey")
+    assert generated is not None
+    shown = [f"{record!r} {record.to_dict()}" for record in (user, location, generated)]
+    with pytest.raises(ValidationError) as refused:
+        await users.create({**content, "email": "x" * 200})
+    told = traceback.TracebackException.from_exception(refused.value, capture_locals=True)
+    shown += [
+        text for frame in told.stack if "/gateway_async/" in frame.filename for text in (frame.locals or {}).values()
+    ]
+    text = " ".join([*shown, str(refused.value), caplog.text])
+    assert not [secret for secret in (*planted, generated["user_api_key"]) if secret in text]
+
+
 async def test_errors_of_single_requests_are_those_of_all_calls(gateway: AsyncGateway) -> None:
     """A refusal names its fields."""
     with pytest.raises(ValidationError) as refused:

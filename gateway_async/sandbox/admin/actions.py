@@ -22,6 +22,7 @@ from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row, Table
@@ -192,7 +193,7 @@ def _record(gateway: Gateway, table: Table, row: Row) -> Row:
 
 def terminals(gateway: Gateway) -> list[Row]:
     """Return every terminal and the calls that wait at it."""
-    return [_describe(gateway, row) for row in gateway.store.select(TERMINAL)]
+    return [_describe(gateway, row) for row in gateway.store.select(TERMINAL, ALIVE)]
 
 
 def terminal(gateway: Gateway, terminal_id: str) -> Row:

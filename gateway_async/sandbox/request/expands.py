@@ -107,7 +107,11 @@ def _vault_contact(gateway: Gateway, recurring: Row) -> Row | None:
 
 
 def _listed(table: Table, column: str) -> Expand:
-    return lambda gateway, row: [table.show(found) for found in gateway.store.filter(table, **{column: row["id"]})]
+    def find(gateway: Gateway, row: Row) -> list[Row]:
+        found = gateway.store.filter(table, **{column: row["id"]})
+        return [table.show(each) for each in found if each["deleted_ts"] is None]
+
+    return find
 
 
 def _notes(gateway: Gateway, contact: Row) -> list[Row]:

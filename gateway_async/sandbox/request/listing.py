@@ -22,18 +22,17 @@ import attrs
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.request.credentials import PARAMETERS
 from gateway_async.sandbox.runtime.store import ALIVE, Store
+from gateway_async.sandbox.runtime.visibility import Condition, visible
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 from gateway_async.sandbox.schema.kinds import Search
 
-__all__ = ["LARGEST_PAGE_SIZE", "Condition", "Listing", "read_listing"]
+__all__ = ["LARGEST_PAGE_SIZE", "Listing", "read_listing"]
 
 
 LARGEST_PAGE_SIZE = 5000
 
 _PARAMETERS = {"page", "page_size", "sort", "expand", "_format"} | PARAMETERS
 _LONGEST_NUMBER = 15
-
-Condition = tuple[str, tuple[Any, ...]]
 
 
 @attrs.frozen
@@ -87,17 +86,17 @@ class Listing:
 
 
 def read_listing(
-    table: Table, user: Row, query: Mapping[str, str], now: datetime, *, visible: Condition | None = None
+    table: Table, user: Row, query: Mapping[str, str], now: datetime, *, scope: Condition | None = None
 ) -> Listing:
     """Read the query string of a list.
 
-    `visible` says which records the caller may see; None for those of the caller's location.
+    `scope` says which records are listed; None for all that the caller sees.
 
     Raises:
         ValidationError: Names every invalid parameter.
     """
     problems = Problems()
-    conditions: list[Condition] = [visible or ("location_id = ?", (user["location_id"],)), (ALIVE, ())]
+    conditions: list[Condition] = [scope or visible(table, user), (ALIVE, ())]
     conditions += _read_filters(table, query, now, problems)
     listing = Listing(
         table=table,

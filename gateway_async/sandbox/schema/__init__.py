@@ -32,10 +32,10 @@ from gateway_async.sandbox.schema.tags import TAG
 from gateway_async.sandbox.schema.terminals import TERMINAL
 from gateway_async.sandbox.schema.transaction_level3s import LEVEL3_DATA, LINE_ITEM, TRANSACTION_LEVEL3
 from gateway_async.sandbox.schema.transactions import ROUTER_TRANSACTION, TRANSACTION
-from gateway_async.sandbox.schema.users import USER
+from gateway_async.sandbox.schema.users import AUTH_ROLE_USER, USER
 
-INITIAL_RECORDS = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL)
-"""The records that exist before the first request and survive a reset."""
+INITIAL_RECORDS = (LOCATION, USER, AUTH_ROLE_USER, PRODUCT_TRANSACTION, TERMINAL)
+"""The records that exist before the first request and survive a reset. Requests can add more of them."""
 
 CREATED_RECORDS = (
     CONTACT,
@@ -69,6 +69,7 @@ BY_PLURAL = {table.plural: table for table in STORED}
 
 __all__ = [
     "ACCOUNT_VAULT",
+    "AUTH_ROLE_USER",
     "BY_PLURAL",
     "CHANGELOG",
     "CONTACT",
