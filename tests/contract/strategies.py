@@ -205,6 +205,7 @@ _MADE: dict[str, Callable[[RawClient], str]] = {
     "/v2/recurrings": calls.recurring,
     "/v2/tags": calls.tag,
     "/v2/notes": calls.note,
+    "/v2/hostedpaymentpages": calls.hosted_page,
     "/v2/locations": lambda raw_client: raw_client.info.location_id,
     "/v2/terminals": lambda raw_client: raw_client.info.terminal_id,
     "/v2/users": lambda raw_client: raw_client.info.user_id,

@@ -182,6 +182,7 @@ def fill(sandbox: Sandbox, shop: Shop) -> None:
     shop.post("recurring", "/v2/recurrings", plan)
     shop.post("tag", "/v2/tags", {"location_id": sandbox.location_id, "title": "Tea"})
     shop.post("note", "/v2/notes", {"resource": "Contact", "resource_id": sandbox.contact_id, "note": "Tea"})
+    shop.post("hostedpaymentpage", "/v2/hostedpaymentpages", {"location_id": sandbox.location_id, "title": "Tea"})
     shop.paylink(email="ada@example.test")
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files={"file[file]": ("a.txt", b"hello")})

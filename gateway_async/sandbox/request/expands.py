@@ -19,6 +19,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
+    HOSTED_PAYMENT_PAGE,
     LOCATION,
     LOCATION_INFO,
     NOTE,
@@ -167,6 +168,12 @@ EXPANDS: dict[str, dict[str, Expand]] = {
         "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
         "signature": _no_record,
         "transactions": _listed(TRANSACTION, "recurring_id"),
+    },
+    HOSTED_PAYMENT_PAGE.plural: {
+        "location": _LOCATION,
+        "created_user": _SHARED["created_user"],
+        "modified_user": _related(USER, "modified_user_id"),
+        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
     },
     TAG.plural: {"created_user": _SHARED["created_user"]},
     NOTE.plural: {"created_user": _SHARED["created_user"], "visibility_group": _no_record},

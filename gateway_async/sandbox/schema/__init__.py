@@ -14,6 +14,7 @@ from gateway_async.sandbox.schema.gateway_records import (
     TOKEN,
     TRANSACTION_BATCH,
 )
+from gateway_async.sandbox.schema.hosted_payment_pages import HOSTED_PAYMENT_PAGE, PAGE_SETTINGS
 from gateway_async.sandbox.schema.locations import LOCATION, LOCATION_INFO
 from gateway_async.sandbox.schema.notes import NOTE
 from gateway_async.sandbox.schema.paylinks import PAYLINK
@@ -28,7 +29,7 @@ from gateway_async.sandbox.schema.quick_invoices import (
 from gateway_async.sandbox.schema.recurrings import RECURRING
 from gateway_async.sandbox.schema.tags import TAG
 from gateway_async.sandbox.schema.terminals import TERMINAL
-from gateway_async.sandbox.schema.transactions import ROUTER_TRANSACTION, TRANSACTION
+from gateway_async.sandbox.schema.transactions import ACH_UPDATE, ROUTER_TRANSACTION, TRANSACTION
 from gateway_async.sandbox.schema.users import USER
 
 INITIAL_RECORDS = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL)
@@ -53,6 +54,7 @@ CREATED_RECORDS = (
     RECURRING,
     TAG,
     NOTE,
+    HOSTED_PAYMENT_PAGE,
 )
 """The records that requests create."""
 
@@ -63,17 +65,20 @@ BY_PLURAL = {table.plural: table for table in STORED}
 
 __all__ = [
     "ACCOUNT_VAULT",
+    "ACH_UPDATE",
     "BY_PLURAL",
     "CHANGELOG",
     "CONTACT",
     "CREATED_RECORDS",
     "FILE_CONTENT",
+    "HOSTED_PAYMENT_PAGE",
     "INITIAL_RECORDS",
     "INVOICED_TRANSACTION",
     "LOCATION",
     "LOCATION_INFO",
     "MESSAGE",
     "NOTE",
+    "PAGE_SETTINGS",
     "PAYLINK",
     "POSTBACK",
     "POSTBACK_CONFIG",
