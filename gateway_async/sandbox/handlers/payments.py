@@ -157,6 +157,6 @@ def _auth_code(values: Row, outcome: Outcome) -> str:
     """Return the approval code: the given one of a forced sale; none if no issuer was asked for money."""
     if values["action"] == "force":
         return str(values.get("auth_code") or "")
-    if outcome.approved and values["payment_method"] == "ach":
+    if outcome.approved and values["payment_method"] == "ach" and values["action"] != "avsonly":
         return BANK_AUTH_CODE
     return "" if not outcome.approved or values["action"] in _WITHOUT_AUTH_CODE else secrets.token_hex(3)

@@ -64,6 +64,7 @@ INITIAL_STATES = {
     ("ach", "debit"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
     ("ach", "credit"): InitialState(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
     ("ach", "refund"): InitialState(TransactionType.REFUND, State.PENDING_ORIGINATION),
+    ("ach", "avsonly"): InitialState(TransactionType.ADDRESS_CHECK, State.ADDRESS_CHECKED),
 }
 """The first state of a transaction, by payment method and action of the POST."""
 
