@@ -285,7 +285,7 @@ class AsyncGateway(_Resources):
 
         Args:
             method: the HTTP method.
-            path: the percent-encoded path, from `/v2/`, without host and query.
+            path: the percent-encoded path, from `/v2/` or `/custom/`, without host and query.
             params: query parameters, converted like filters.
             body: the JSON body with its wrapper, such as `{"plan": {"title": "Tea"}}`. Values of sensitive fields are
                 masked in errors and logs.

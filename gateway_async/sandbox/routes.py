@@ -6,9 +6,11 @@ To add an endpoint, add a line here, a function in `handlers/` and its fields in
 from gateway_async.sandbox.handlers import (
     account_vaults,
     auth_role_users,
+    bank_corrections,
     contacts,
     device_terms,
     hosted_forms,
+    hosted_payment_pages,
     invoice_files,
     invoice_payments,
     locations,
@@ -23,6 +25,7 @@ from gateway_async.sandbox.handlers import (
     terminals,
     tokens,
     transaction_batches,
+    transaction_files,
     transaction_level3s,
     transaction_updates,
     transactions,
@@ -47,6 +50,9 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/v2/transactions": {"GET": transactions.get_list, "POST": transactions.create},
     "/v2/transactions/{id}": {"GET": transactions.get, "PUT": transaction_updates.update},
     "/v2/transactions/{id}/bininfo": {"GET": transactions.bin_info},
+    "/v2/transactions/{id}/override": {"POST": bank_corrections.override},
+    "/v2/transactions/{id}/achupdate": {"POST": bank_corrections.correct},
+    "/custom/tsvtransactions": {"GET": transaction_files.get_file},
     "/v2/transactionbatches": {"GET": transaction_batches.get_list},
     "/v2/transactionbatches/{id}": {"GET": transaction_batches.get},
     "/v2/transactionbatches/{id}/settle": {"POST": transaction_batches.settle},
@@ -80,6 +86,8 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/v2/tags/{id}": {"GET": tags.get, "PUT": tags.update, "DELETE": tags.delete},
     "/v2/notes": {"GET": notes.get_list, "POST": notes.create},
     "/v2/notes/{id}": {"GET": notes.get, "PUT": notes.update, "DELETE": notes.delete},
+    "/v2/hostedpaymentpages": {"GET": hosted_payment_pages.get_list, "POST": hosted_payment_pages.create},
+    "/v2/hostedpaymentpages/{id}": {"GET": hosted_payment_pages.get},
     "/v2/signatures": {"GET": signatures.get_list, "POST": signatures.create},
     "/v2/signatures/{id}": {"GET": signatures.get},
     "/v2/deviceterms": {"GET": device_terms.get_list, "POST": device_terms.create},
@@ -107,8 +115,9 @@ POSTED_UPDATES = frozenset({"/v2/transactions/{id}"})
 PAGES: dict[str, dict[str, Handler]] = {
     "/v2/accountform": {"GET": hosted_forms.show_account_form},
     "/v2/payform": {"GET": hosted_forms.show_payment_form},
+    "/hostedpaymentpage": {"GET": hosted_payment_pages.show_page},
 }
-"""The pages that a browser opens by a signed URL. They are HTML."""
+"""The pages that a browser opens by a signed or encrypted URL. They are HTML."""
 
 
 def is_operation(operation: str) -> bool:

@@ -31,7 +31,7 @@ from gateway_async import (
     UntypedResource,
 )
 
-from .raw_client import VISA, RawClient
+from .raw_client import BANK_ACCOUNT, VISA, RawClient
 
 RECEIVER = "https://127.0.0.1/receiver"
 
@@ -146,6 +146,34 @@ def _untyped(gateway: AsyncGateway, name: str) -> UntypedResource:
     return gateway.resource(f"{name}s", name=name)
 
 
+CHECK = BANK_ACCOUNT | {"payment_method": "ach", "action": "debit", "ach_sec_code": "POP"}
+
+
+def refused_check(raw_client: RawClient) -> str:
+    """Return the id of a check that a manager must override."""
+    return str(raw_client.made("/v2/transactions", "transaction", **CHECK, transaction_amount="16.63")["id"])
+
+
+def voided_check(raw_client: RawClient) -> str:
+    """Return the id of a voided check."""
+    check_id = str(raw_client.made("/v2/transactions", "transaction", **CHECK, transaction_amount="12.50")["id"])
+    assert raw_client.put(f"/v2/transactions/{check_id}", "transaction", {"action": "void"}).is_success
+    return check_id
+
+
+def _payments(gateway: AsyncGateway) -> UntypedResource:
+    return gateway.resource("transactions", name="transaction", api_id="transaction_api_id")
+
+
+def hosted_page(raw_client: RawClient) -> str:
+    """Return the id of a hosted payment page."""
+    return str(raw_client.made("/v2/hostedpaymentpages", "hostedpaymentpage", title="Tea")["id"])
+
+
+def _hosted_pages(gateway: AsyncGateway) -> UntypedResource:
+    return gateway.resource("hostedpaymentpages", name="hostedpaymentpage")
+
+
 def token(raw_client: RawClient) -> str:
     """Return a new token of the sandbox's user."""
     login = {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")}
@@ -203,6 +231,15 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
     "transactions.list": lambda to, _: to.transactions.list().first(),
     "transactions.update": lambda to, at: to.transactions.update(at.sale()["id"], TransactionUpdate(action="void")),
     "transactions.bin_info": lambda to, at: to.transactions.bin_info(at.sale()["id"]),
+    "transactions.override": lambda to, at: _payments(to).action(refused_check(at), "override"),
+    "transactions.achupdate": lambda to, at: _payments(to).action(
+        voided_check(at), "achupdate", {"transaction_amount": "13.00"}
+    ),
+    "custom.tsvtransactions": lambda to, at: to.request(
+        "GET",
+        "/custom/tsvtransactions",
+        params={"location_id": at.info.location_id, "from_date": "2020-01-31 00:00:00"},
+    ),
     "router_transactions.create": lambda to, at: to.router_transactions.create(
         RouterTransactionCreate(action="sale", terminal_id=at.info.terminal_id, transaction_amount="12.50")
     ),
@@ -238,6 +275,11 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
     "notes.get": lambda to, at: to.notes.get(note(at)),
     "notes.list": lambda to, _: to.notes.list().first(),
     "notes.delete": lambda to, at: to.notes.delete(note(at)),
+    "hostedpaymentpages.create": lambda to, at: _hosted_pages(to).create(
+        {"location_id": at.info.location_id, "title": "Tea"}
+    ),
+    "hostedpaymentpages.get": lambda to, at: _hosted_pages(to).get(hosted_page(at)),
+    "hostedpaymentpages.list": lambda to, _: _hosted_pages(to).list().first(),
     "locations.list": lambda to, _: to.locations.list().first(),
     "locations.get": lambda to, at: to.locations.get(at.info.location_id),
     "locations.create": lambda to, at: _untyped(to, "location").create(branch(at)),

@@ -1,8 +1,8 @@
 """Every endpoint of the contract, what the SDK calls it, and which credentials it takes.
 
 A hash-key serves where the contract's list of HMAC endpoints says so (`hash-key`: `yes` or `no`); all other
-credentials serve everywhere. A login itself (`none`) takes no credentials but the developer id.
-The SDK writes locations, terminals and users by `gateway.resource`, and so it writes and reads `authroleusers`.
+credentials serve everywhere. A login itself (`none`) takes no credentials but the developer id. The SDK calls what has
+no model by `gateway.resource`, and `custom` by `gateway.request`.
 """
 
 from collections.abc import Callable
@@ -52,6 +52,9 @@ _ENDPOINTS = """
     GET     /v2/transactions                           transactions.list                 yes
     PUT     /v2/transactions/{id}                      transactions.update               yes
     GET     /v2/transactions/{id}/bininfo              transactions.bin_info             yes
+    POST    /v2/transactions/{id}/override             transactions.override             yes
+    POST    /v2/transactions/{id}/achupdate            transactions.achupdate            yes
+    GET     /custom/tsvtransactions                    custom.tsvtransactions            no
     POST    /v2/routertransactions                     router_transactions.create        no
     POST    /v2/contacts                               contacts.create                   no
     PUT     /v2/contacts/{id}                          contacts.update                   no
@@ -77,6 +80,9 @@ _ENDPOINTS = """
     GET     /v2/notes/{id}                             notes.get                         no
     GET     /v2/notes                                  notes.list                        no
     DELETE  /v2/notes/{id}                             notes.delete                      no
+    POST    /v2/hostedpaymentpages                     hostedpaymentpages.create         no
+    GET     /v2/hostedpaymentpages/{id}                hostedpaymentpages.get            no
+    GET     /v2/hostedpaymentpages                     hostedpaymentpages.list           no
     GET     /v2/locations                              locations.list                    no
     GET     /v2/locations/{id}                         locations.get                     no
     POST    /v2/locations                              locations.create                  no
@@ -112,8 +118,7 @@ WITHOUT_MODELS = frozenset(
 
 OUT_OF_SCOPE = {
     "contactsso": "single sign-on: the contract does not show how its URL is made",
-    "hosted payment pages": "made and configured in the hosted interface",
-    "accountform, payform": "pages for a browser; `gateway_async.hosted_forms` signs their URLs",
+    "accountform, payform, hostedpaymentpage": "pages for a browser; `gateway_async.hosted_forms` makes their URLs",
     "ticketing": "deprecated; a ticket can be spent (`TicketVaultCreate`, `TransactionCreate(ticket=…)`), not made",
     "salestax": "not shown",
     "OAuth authorization": "not shown; its token is a `BearerToken`",

@@ -213,6 +213,7 @@ _MADE: dict[str, Callable[[RawClient], str]] = {
     "/v2/tags": calls.tag,
     "/v2/notes": calls.note,
     **{path: partial(make, path=path) for path in UNTYPED},
+    "/v2/hostedpaymentpages": calls.hosted_page,
     "/v2/locations": calls.location,
     "/v2/terminals": calls.terminal,
     "/v2/users": calls.user,
@@ -237,6 +238,8 @@ _ATTACH, _DETACH = "POST /v2/quickinvoices/{id}/files", "DELETE /v2/quickinvoice
 _SKIP, _DEFER = "POST /v2/recurrings/{id}/skipPayment", "POST /v2/recurrings/{id}/deferPayment"
 _ACTIVATE = "POST /v2/recurrings/{id}/activate"
 _LOGOUT = "DELETE /v2/token/{token}"
+_OVERRIDE, _CORRECT = "POST /v2/transactions/{id}/override", "POST /v2/transactions/{id}/achupdate"
+_FILE, _NEW_PAGE = "GET /custom/tsvtransactions", "POST /v2/hostedpaymentpages"
 _SPECIAL: dict[str, Callable[[RawClient], Draft]] = {
     _ADD: lambda raw_client: _transaction(raw_client, _ADD, (calls.invoice(raw_client), raw_client.sale()["id"])),
     _REMOVE: lambda raw_client: _transaction(raw_client, _REMOVE, calls.paid_invoice(raw_client)),
@@ -249,6 +252,18 @@ _SPECIAL: dict[str, Callable[[RawClient], Draft]] = {
     _DEFER: lambda raw_client: Draft(_DEFER, (calls.recurring(raw_client),), query=(("defer_count", "1"),)),
     _ACTIVATE: lambda raw_client: Draft(_ACTIVATE, (calls.held_recurring(raw_client),)),
     _LOGOUT: lambda raw_client: Draft(_LOGOUT, (calls.token(raw_client),)),
+    _OVERRIDE: lambda raw_client: Draft(_OVERRIDE, (calls.refused_check(raw_client),)),
+    _CORRECT: lambda raw_client: Draft(
+        _CORRECT, (calls.voided_check(raw_client),), wrapper="transaction", record={"transaction_amount": "13.00"}
+    ),
+    _FILE: lambda raw_client: Draft(
+        _FILE, query=(("location_id", raw_client.info.location_id), ("from_date", "2020-01-31 00:00:00"))
+    ),
+    _NEW_PAGE: lambda raw_client: Draft(
+        _NEW_PAGE,
+        wrapper="hostedpaymentpage",
+        record={"location_id": raw_client.info.location_id, "title": "Tea", "redirect_url_delay": 5},
+    ),
 }
 
 

@@ -22,7 +22,7 @@ from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .raw_client import RawClient
-from .reading import judge, judge_faulty
+from .reading import JSON, judge, judge_faulty
 from .strategies import DEADLINE, EVERY_OPERATION, any_draft, ascii_text, broken_bodies, good, json_values, text
 
 SECONDS = float(os.environ.get("GATEWAY_FUZZ_SECONDS", "0"))
@@ -99,7 +99,8 @@ def change_a_record(
 
 def ids_in(answer: httpx.Response, except_user: str) -> list[str]:
     """Return the ids of the records in a response, without a user and its roles."""
-    body = answer.json() if answer.is_success and answer.content else {}
+    is_json = answer.is_success and answer.headers.get("content-type") == JSON
+    body = answer.json() if is_json and answer.content else {}
     records = [record for value in body.values() for record in (value if isinstance(value, list) else [value])]
     found = [record for record in records if isinstance(record, dict) and "id" in record]
     return [record["id"] for record in found if except_user not in (record["id"], record.get("user_id"))]

@@ -188,6 +188,7 @@ def fill(sandbox: Sandbox, shop: Shop) -> None:
     terms = {"location_id": sandbox.location_id, "terminal_id": sandbox.terminal_id, "require_signature": 0}
     shop.post("deviceterm", "/v2/deviceterms", terms | {"terms_conditions": "Tea"})
     add_level3(sandbox, shop)
+    shop.post("hostedpaymentpage", "/v2/hostedpaymentpages", {"location_id": sandbox.location_id, "title": "Tea"})
     shop.paylink(email="ada@example.test")
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files={"file[file]": ("a.txt", b"hello")})

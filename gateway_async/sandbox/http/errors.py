@@ -54,6 +54,9 @@ class Problems:
     def __contains__(self, field: str) -> bool:
         return field in self._by_field
 
+    def __bool__(self) -> bool:
+        return bool(self._by_field)
+
     def add(self, field: str, message: str) -> None:
         """Add one problem of a field."""
         self._by_field[field].append(message)

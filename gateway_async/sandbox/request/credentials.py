@@ -39,7 +39,9 @@ Find = Callable[[Gateway, Source], "Caller | None"]
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
 
-_WITHOUT_CREDENTIALS = frozenset({"POST /v2/token"})
+_FOR_ANYONE = "GET /hostedpaymentpage"
+"""The operation that may omit the developer id too."""
+_WITHOUT_CREDENTIALS = frozenset({"POST /v2/token", _FOR_ANYONE})
 _WITHOUT_RIGHTS = frozenset({"DELETE /v2/token/{token}"})
 """The operations that a user without a role may perform."""
 
@@ -80,7 +82,7 @@ def authenticate(gateway: Gateway, operation: str, headers: Source, query: Sourc
             has no role.
     """
     developer_id = headers.get("developer-id") or query.get("developer-id", "")
-    if not _equal(developer_id, gateway.info.developer_id):
+    if not _equal(developer_id, gateway.info.developer_id) and (developer_id or operation != _FOR_ANYONE):
         raise RefusedError(401, "developer-id is missing or unknown.")
     if operation in _WITHOUT_CREDENTIALS:
         return Caller({})

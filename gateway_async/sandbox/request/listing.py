@@ -5,14 +5,14 @@ Filters depend on the kind of the field:
 - Text, including an integrator id: a substring. A caller that looks up an id must check equality.
 - System id, code or number: equality; several values are separated by commas.
 - Amount: an inclusive range, with a pipe between the bounds.
-- Timestamp: a number, a named range, or `custom` with `_from` and `_to`, inclusive.
+- Timestamp: a number, a named range, or `custom` with `_from` and `_to`, inclusive; these may be 2025-12-31 23:59:59.
 
 Days begin at midnight UTC and weeks on Monday. A name that is neither a column nor a list parameter is a problem.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any
 from urllib.parse import urlencode
@@ -26,7 +26,7 @@ from gateway_async.sandbox.runtime.visibility import Condition, visible
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 from gateway_async.sandbox.schema.kinds import Search
 
-__all__ = ["LARGEST_PAGE_SIZE", "Listing", "read_listing"]
+__all__ = ["LARGEST_PAGE_SIZE", "Listing", "read_listing", "read_time"]
 
 
 LARGEST_PAGE_SIZE = 5000
@@ -189,9 +189,25 @@ def _match_custom_range(field: Field, query: Mapping[str, str]) -> Condition:
     first, last = (query.get(f"{field.name}_{end}") for end in ("from", "to"))
     if first is None and last is None:
         raise ValueError(f"needs {field.name}_from or {field.name}_to.")
-    low = field.kind.read(first) if first is not None else 0
-    high = field.kind.read(last) if last is not None else 10**_LONGEST_NUMBER
+    low = _read_bound(field, first) if first is not None else 0
+    high = _read_bound(field, last) if last is not None else 10**_LONGEST_NUMBER
     return f"{field.name} BETWEEN ? AND ?", (low, high)
+
+
+def _read_bound(field: Field, text: str) -> Any:
+    try:
+        return read_time(text)
+    except ValueError:
+        return field.kind.read(text)
+
+
+def read_time(text: str) -> int:
+    """Return the Unix seconds of `2025-12-31 23:59:59` in UTC.
+
+    Raises:
+        ValueError: The text has another form.
+    """
+    return int(datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp())
 
 
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)

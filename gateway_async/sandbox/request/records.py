@@ -171,7 +171,7 @@ def make_list(table: Table) -> Handler:
         listing = read_listing(table, call.user, call.query, gateway.clock.date())
         rows, total = listing.fetch(gateway.store)
         if name := call.query.get("_format"):
-            return make_file(table, rows, name)
+            return make_file(table.shown, (table.show(row).values() for row in rows), name)
         records = [show(call, table, row) for row in rows]
         url = f"{gateway.base_url}/v2/{table.plural}"
         return json_response({table.plural: records, "meta": listing.meta(url, total)})

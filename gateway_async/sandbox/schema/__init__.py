@@ -15,6 +15,7 @@ from gateway_async.sandbox.schema.gateway_records import (
     TOKEN,
     TRANSACTION_BATCH,
 )
+from gateway_async.sandbox.schema.hosted_payment_pages import HOSTED_PAYMENT_PAGE, PAGE_SETTINGS
 from gateway_async.sandbox.schema.locations import LOCATION, LOCATION_INFO
 from gateway_async.sandbox.schema.notes import NOTE
 from gateway_async.sandbox.schema.paylinks import PAYLINK
@@ -31,7 +32,7 @@ from gateway_async.sandbox.schema.signatures import SIGNATURE
 from gateway_async.sandbox.schema.tags import TAG
 from gateway_async.sandbox.schema.terminals import TERMINAL
 from gateway_async.sandbox.schema.transaction_level3s import LEVEL3_DATA, LINE_ITEM, TRANSACTION_LEVEL3
-from gateway_async.sandbox.schema.transactions import ROUTER_TRANSACTION, TRANSACTION
+from gateway_async.sandbox.schema.transactions import ACH_UPDATE, ROUTER_TRANSACTION, TRANSACTION
 from gateway_async.sandbox.schema.users import AUTH_ROLE_USER, USER
 
 INITIAL_RECORDS = (LOCATION, USER, AUTH_ROLE_USER, PRODUCT_TRANSACTION, TERMINAL)
@@ -59,6 +60,7 @@ CREATED_RECORDS = (
     SIGNATURE,
     DEVICE_TERM,
     TRANSACTION_LEVEL3,
+    HOSTED_PAYMENT_PAGE,
 )
 """The records that requests create."""
 
@@ -69,6 +71,7 @@ BY_PLURAL = {table.plural: table for table in STORED}
 
 __all__ = [
     "ACCOUNT_VAULT",
+    "ACH_UPDATE",
     "AUTH_ROLE_USER",
     "BY_PLURAL",
     "CHANGELOG",
@@ -76,6 +79,7 @@ __all__ = [
     "CREATED_RECORDS",
     "DEVICE_TERM",
     "FILE_CONTENT",
+    "HOSTED_PAYMENT_PAGE",
     "INITIAL_RECORDS",
     "INVOICED_TRANSACTION",
     "LEVEL3_DATA",
@@ -84,6 +88,7 @@ __all__ = [
     "LOCATION_INFO",
     "MESSAGE",
     "NOTE",
+    "PAGE_SETTINGS",
     "PAYLINK",
     "POSTBACK",
     "POSTBACK_CONFIG",
