@@ -32,10 +32,10 @@ def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str,
         ValidationError: A field is missing or invalid.
     """
     problems = Problems()
-    known = {name: bill.get(name) for name in IDENTITY_FIELDS} if method == "ach" else {}
-    values: Row = {"payment_method": method, "product_transaction_id": bill.get(f"{method}_product_transaction_id")}
-    values |= _read_fields(known | {name: entered.get(name) for name in _FIELDS[method] if not known.get(name)}, problems)
+    values: Row = {"payment_method": method, "product_transaction_id": bill[f"{method}_product_transaction_id"]}
+    values |= _read_fields({name: entered.get(name) for name in _FIELDS[method]}, problems)
     if method == "ach":
+        values |= {name: bill[name] for name in IDENTITY_FIELDS if bill.get(name)}
         values["ach_sec_code"] = _find_sec_code(gateway, bill)
     check_exp_date(values, problems)
     account = find_account(gateway, payer_of(bill), PAYMENT_SOURCES, values, problems)

@@ -195,7 +195,5 @@ def _update_after_payment(gateway: Gateway, invoice: Row, approved: bool) -> Row
     return invoice
 
 
-PAGE = PaymentPage(
-    QUICK_INVOICE, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment
-)
+PAGE = PaymentPage(QUICK_INVOICE, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment)
 """The page charges the remaining balance, or an amount that the invoice allows."""
