@@ -85,6 +85,10 @@ class Bill:
         """The title of an invoice, or the description of a paylink."""
         return self.row["title"] if self.type is INVOICES else self.row["description"] or "Payment"
 
+    def text(self, name: str) -> str:
+        """Return a text of an invoice; a paylink has none of them."""
+        return self.row.get(name) or ""
+
     @property
     def due(self) -> int:
         """The cents that are left to pay."""
