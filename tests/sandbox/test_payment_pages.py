@@ -32,7 +32,7 @@ Pay = Callable[..., httpx.Response]
 @pytest.fixture
 def customer(sandbox: Sandbox) -> Iterator[httpx.Client]:
     """A browser of a customer, who has no credentials."""
-    with httpx.Client(base_url=sandbox.base_url, verify=ssl.SSLContext(), timeout=20) as client:
+    with httpx.Client(base_url=sandbox.base_url, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), timeout=20) as client:
         yield client
 
 
