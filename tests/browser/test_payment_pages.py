@@ -170,10 +170,16 @@ async def test_the_keyboard_is_enough(visitor: Visitor, gateway: AsyncGateway) -
 @pytest.mark.parametrize("visitor", [PHONE], indirect=True)
 async def test_foreign_text_on_a_phone(visitor: Visitor, gateway: AsyncGateway) -> None:
     """Texts and names of files stay text, and no long word makes a page wider than a phone."""
-    texts = {"title": HOSTILE, "item_header": WORD * 3, "item_footer": HOSTILE, "note": HOSTILE}
-    files = [Attachment("<b>menu</b>.html", b"<script>alert(1)</script>", "text/html")]
-    new = QuickInvoiceCreate(due_date=date(2030, 1, 31), item_list={HOSTILE: 5, WORD * 4: 6}, **texts)
-    page = await open_bill(visitor, gateway, await gateway.quick_invoices.create(new, files=files))
+    new = QuickInvoiceCreate(
+        title=HOSTILE,
+        item_header=WORD * 3,
+        item_list={HOSTILE: Decimal(5), WORD * 4: Decimal(6)},
+        item_footer=HOSTILE,
+        note=HOSTILE,
+        due_date=date(2030, 1, 31),
+    )
+    file = Attachment("<b>menu</b>.html", b"<script>alert(1)</script>", "text/html")
+    page = await open_bill(visitor, gateway, await gateway.quick_invoices.create(new, files=[file]))
     await _expect_no_scrolling(page)
     async with page.expect_download() as download:
         await page.get_by_role("link", name="<b>menu</b>.html").click()

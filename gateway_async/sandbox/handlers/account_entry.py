@@ -1,4 +1,4 @@
-"""What a customer enters on a payment page: a card or a bank account, and the billing address."""
+"""Read the card or the bank account that a customer enters on a payment page, and the billing address."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ _WEB = "WEB"
 
 
 def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str, str]) -> tuple[Account, Row]:
-    """Return the account that a customer entered, and the fields of the transaction.
+    """Read the account that a customer entered, and the transaction's fields.
 
     Raises:
         ValidationError: A field is missing or invalid.
@@ -46,9 +46,9 @@ def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str,
 
 
 def find_required_fields(gateway: Gateway, bill: Row) -> set[str]:
-    """Return the fields that a bank payment needs besides the account and what the bill says.
+    """Return the fields that a bank payment needs besides the account.
 
-    The test terminal of the merchant account requires them.
+    The test terminal of the merchant account requires them. Fields that the bill has are left out.
     """
     terminal = _find_terminal(gateway, bill)
     if terminal is None:

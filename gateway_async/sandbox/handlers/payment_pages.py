@@ -85,7 +85,7 @@ class PaymentPage:
 
 
 def find_bill(gateway: Gateway, page: PaymentPage, **equal: str) -> tuple[Row, BillState] | None:
-    """Return the invoice or paylink with these column values, of any location, and its state."""
+    """Find an invoice or paylink of any location, and its state."""
     bill = gateway.store.find(page.table, **equal)
     if bill is None:
         return None
@@ -93,7 +93,7 @@ def find_bill(gateway: Gateway, page: PaymentPage, **equal: str) -> tuple[Row, B
 
 
 def payer_of(bill: Row) -> Row:
-    """Return the user to whom the payments of a bill belong: its creator."""
+    """Return the user that owns the payments of a bill: its creator."""
     return {"id": bill["created_user_id"], "location_id": bill["location_id"]}
 
 

@@ -29,7 +29,7 @@ _IN_NUMBERS = re.compile(r"[\s-]")
 
 @attrs.frozen
 class Entry:
-    """What a form shows in its fields.
+    """The values that a form shows in its fields.
 
     Attributes:
         method: `cc` or `ach`; empty for the first one that the bill allows.
@@ -57,7 +57,7 @@ def read_query(visit: Visit) -> Entry:
 
 
 def show_form(visit: Visit, bill: Bill, entry: Entry) -> Response:
-    """Show the page of a bill, with status 422 if the entry has problems."""
+    """Show the page of a bill; the status is 422 if the entry has problems."""
     method = entry.method if entry.method in bill.methods else next(iter(bill.methods), "cc")
     smallest, largest = bill.limits
     return visit.render(
@@ -79,7 +79,7 @@ def show_form(visit: Visit, bill: Bill, entry: Entry) -> Response:
 
 
 async def charge(visit: Visit, bill: Bill) -> str:
-    """Charge the account that was entered, and return the id of the payment."""
+    """Charge the entered account, and return the id of the payment."""
     form = visit.form
     method = "ach" if form.get("payment_method") == "ach" else "cc"
     account, values = read_account(visit.gateway, bill.row, method, _normalize(form))
@@ -89,7 +89,7 @@ async def charge(visit: Visit, bill: Bill) -> str:
 
 
 def _normalize(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields without blanks around texts and within numbers, and the expiry as MMYY."""
+    """Return the fields without needless blanks, and the expiry as MMYY."""
     fields = {name: text.strip() for name, text in form.items()}
     for name in ("account_number", "routing"):
         fields[name] = _IN_NUMBERS.sub("", fields.get(name, ""))

@@ -1,4 +1,7 @@
-"""What a tester can enter with one click: cards, a bank account, and an address or amount that the issuer declines."""
+"""Test values that fill in a payment form with one click.
+
+There are cards, a bank account, and an address and an amount that the issuer declines.
+"""
 
 from collections.abc import Mapping
 
@@ -28,7 +31,7 @@ class Sample:
     needs_billing: bool = False
 
     def is_usable(self, bill: Bill) -> bool:
-        """Return whether the form of a bill has the fields for the values, and the bill takes the amount."""
+        """Return whether a bill takes the method, the fields and the amount."""
         if self.method not in bill.methods or (self.needs_billing and not bill.shows_billing):
             return False
         smallest, largest = bill.limits

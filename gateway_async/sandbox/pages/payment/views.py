@@ -89,7 +89,7 @@ class PaymentViews:
         return show_form(visit, bill, read_query(visit))
 
     def _show_again(self, visit: Visit, problems: dict[str, list[str]]) -> Response:
-        """Show the form with its problems, or why nothing can be paid now: another tab may have paid."""
+        """Show the form with its problems, unless another tab has paid meanwhile."""
         bill = self.type.find_in_path(visit)
         if bill is None or bill.state is not BillState.OPEN:
             return _show_unavailable(visit, 409, self.type, bill)
