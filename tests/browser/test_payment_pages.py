@@ -23,7 +23,7 @@ WORD = "Wirtschaftspruefungsgesellschaftsvertrag"
 async def bill(gateway: AsyncGateway, **fields: Any) -> QuickInvoice:
     """Create an invoice over 21.00."""
     items = {"Soup": Decimal("10.00"), "Tea": Decimal("11.00")}
-    known = {"title": "Lunch", "due_date": date(2030, 1, 31), "item_list": items}
+    known: dict[str, Any] = {"title": "Lunch", "due_date": date(2030, 1, 31), "item_list": items}
     return await gateway.quick_invoices.create(QuickInvoiceCreate(**known | fields))
 
 
