@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from gateway_async.sandbox.handlers.account_sources import PAYMENT_SOURCES, check_exp_date, find_account
 from gateway_async.sandbox.handlers.bank_requirements import check_bank_payment
 from gateway_async.sandbox.handlers.merchant_accounts import product_of
-from gateway_async.sandbox.handlers.payment_pages import IDENTITY_FIELDS, payer_of
+from gateway_async.sandbox.handlers.payment_pages import payer_of
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
@@ -13,14 +13,17 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.ach_terminals import AchTerminal, read_terminal
 from gateway_async.sandbox.simulators.cards import Account
 
-__all__ = ["BANK_FIELDS", "BILLING_FIELDS", "CARD_FIELDS", "find_required_fields", "read_account"]
+__all__ = ["find_required_fields", "read_account"]
 
 
-CARD_FIELDS = ("account_number", "exp_date", "cvv", "account_holder_name")
-BANK_FIELDS = ("account_holder_name", "routing", "account_number", "account_type")
-BILLING_FIELDS = ("billing_street", "billing_city", "billing_state", "billing_zip", "billing_phone")
+_CARD_FIELDS = ("account_number", "exp_date", "cvv", "account_holder_name")
+_BANK_FIELDS = ("account_holder_name", "routing", "account_number", "account_type")
+_BILLING_FIELDS = ("billing_street", "billing_city", "billing_state", "billing_zip", "billing_phone")
 
-_FIELDS = {"cc": CARD_FIELDS + BILLING_FIELDS, "ach": BANK_FIELDS + BILLING_FIELDS + IDENTITY_FIELDS}
+_IDENTITY_FIELDS = ("customer_id", "dl_number", "dl_state", "ssn4", "dob_year")
+"""The fields of an invoice that are for payments from a bank account only."""
+
+_FIELDS = {"cc": _CARD_FIELDS + _BILLING_FIELDS, "ach": _BANK_FIELDS + _BILLING_FIELDS + _IDENTITY_FIELDS}
 _WEB = "WEB"
 """The SEC code of a bank payment that was authorized on the Internet."""
 
@@ -35,7 +38,7 @@ def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str,
     values: Row = {"payment_method": method, "product_transaction_id": bill[f"{method}_product_transaction_id"]}
     values |= _read_fields({name: entered.get(name) for name in _FIELDS[method]}, problems)
     if method == "ach":
-        values |= {name: bill[name] for name in IDENTITY_FIELDS if bill.get(name)}
+        values |= {name: bill[name] for name in _IDENTITY_FIELDS if bill.get(name)}
         values["ach_sec_code"] = _find_sec_code(gateway, bill)
     check_exp_date(values, problems)
     account = find_account(gateway, payer_of(bill), PAYMENT_SOURCES, values, problems)
@@ -53,7 +56,7 @@ def find_required_fields(gateway: Gateway, bill: Row) -> set[str]:
     terminal = _find_terminal(gateway, bill)
     if terminal is None:
         return set()
-    names = {*terminal.required} - {*BANK_FIELDS}
+    names = {*terminal.required} - {*_BANK_FIELDS}
     if terminal.needs_identity and not bill.get("dob_year"):
         names.add("ssn4")
     return {name for name in names if not bill.get(name)}

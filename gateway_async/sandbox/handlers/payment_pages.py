@@ -20,7 +20,6 @@ from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 
 __all__ = [
-    "IDENTITY_FIELDS",
     "Amount",
     "BillState",
     "NotPayableError",
@@ -34,9 +33,6 @@ __all__ = [
 
 Amount = Decimal | int | str
 """Two-decimal money, as a number or a string."""
-
-IDENTITY_FIELDS = ("customer_id", "dl_number", "dl_state", "ssn4", "dob_year")
-"""The fields of an invoice that are for payments from a bank account only."""
 
 _REFUSED_METHODS = {"cc": "takes no cards.", "ach": "takes no bank accounts."}
 
@@ -148,7 +144,7 @@ def _make_values(page: PaymentPage, bill: Row, account: Account, entered: Row) -
     }
     values = known | page.describe(bill)
     if account.payment_method == "ach":
-        values |= {"action": "debit"} | {name: bill.get(name) for name in IDENTITY_FIELDS}
+        values["action"] = "debit"
     return entered | values
 
 

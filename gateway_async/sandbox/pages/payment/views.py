@@ -79,6 +79,8 @@ class PaymentViews:
             payment=payment,
             charged=amount_charged(payment),
             approved=payment["status_id"] != State.DECLINED,
+            is_hold=payment["status_id"] == State.AUTHORISED,
+            is_void=payment["status_id"] == State.VOIDED,
         )
 
     def _show(self, visit: Visit, bill: Bill | None) -> Response:
