@@ -1,5 +1,6 @@
 """A customer pays invoices and paylinks in a browser, and the merchant's program learns of it."""
 
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -18,6 +19,14 @@ pytestmark = IN_BROWSER
 PHONE = {"viewport": {"width": 375, "height": 800}, "color_scheme": "dark"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 WORD = "Wirtschaftspruefungsgesellschaftsvertrag"
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A receiver of postbacks, the merchant's program."""
+    receiver = Receiver()
+    yield receiver
+    receiver.stop()
 
 
 async def bill(gateway: AsyncGateway, **fields: Any) -> QuickInvoice:
@@ -53,9 +62,10 @@ async def expect_heading(page: Page, text: str) -> None:
     assert await find_barriers(page) == []
 
 
-async def test_an_invoice_is_paid(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+async def test_an_invoice_is_paid(
+    visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway, receiver: Receiver
+) -> None:
     """The client sees the invoice paid, and a receiver gets the postback of the transaction."""
-    receiver = Receiver()
     product = sandbox.cc_product_transaction_id
     config = PostbackConfigCreate(
         resource="transaction", product_transaction_id=product, url=receiver.url, on_create=True
@@ -70,7 +80,6 @@ async def test_an_invoice_is_paid(visitor: Visitor, sandbox: Sandbox, gateway: A
     await expect(page.get_by_text("Visa ending in 1111")).to_be_visible()
     assert (await gateway.quick_invoices.get(invoice.id)).payment_status_id == 2
     sandbox.wait_until_idle()
-    receiver.stop()
     (postback,) = receiver.requests
     assert (postback.fields["type"], postback.data["quick_invoice_id"]) == ("CREATE", invoice.id)
     await page.reload()
