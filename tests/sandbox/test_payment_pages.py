@@ -313,7 +313,12 @@ def test_invalid_entries_are_explained(shop: Shop, pay: Pay) -> None:
     entered = {"account_number": "4111 1111 1111 1112", "exp_date": "13/30", "cvv": "98765", "billing_city": "Ocala"}
     page = pay(path_of(invoice_of(shop)), **entered)
     assert page.status_code == 422
-    for text in ("Account Number is not a valid card number.", "Exp Date", "Cvv should contain", 'value="Ocala"'):
+    for text in (
+        "Card number is not a valid card number.",
+        "Expiration must be of the form MM/YY.",
+        "Security code should",
+        'value="Ocala"',
+    ):
         assert text in page.text
     assert "1112" not in page.text
     assert "98765" not in page.text

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from gateway_async.sandbox.handlers.account_entry import read_account
 from gateway_async.sandbox.handlers.payment_pages import pay
 from gateway_async.sandbox.pages.payment.bills import Bill
+from gateway_async.sandbox.pages.payment.labels import find_labels, reword
 from gateway_async.sandbox.pages.payment.samples import SAMPLES
 from gateway_async.sandbox.pages.visit import Visit
 from gateway_async.sandbox.schema.kinds import show_money
@@ -34,7 +35,7 @@ class Entry:
     Attributes:
         method: `cc` or `ach`; empty for the first one that the bill allows.
         fields: The values by field.
-        problems: What is wrong, by field.
+        problems: The problems by field.
         is_sample: Whether a tester chose the values.
     """
 
@@ -60,15 +61,18 @@ def show_form(visit: Visit, bill: Bill, entry: Entry) -> Response:
     """Show the page of a bill; the status is 422 if the entry has problems."""
     method = entry.method if entry.method in bill.methods else next(iter(bill.methods), "cc")
     smallest, largest = bill.limits
+    problems = reword(entry.problems, method)
     return visit.render(
         "payment/form.html",
-        422 if entry.problems else 200,
+        422 if problems else 200,
         bill=bill,
         merchant=bill.find_merchant(visit.gateway),
         files=bill.find_files(visit.gateway),
         form_id=secrets.token_urlsafe(16),
         method=method,
         entry=entry,
+        labels=find_labels(method),
+        problems=problems,
         fields={"amount": show_money(bill.due) if bill.due else ""} | dict(entry.fields),
         required=bill.find_required_fields(visit.gateway) if method == "ach" else set(),
         is_fixed=smallest == largest,
