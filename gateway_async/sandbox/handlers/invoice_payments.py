@@ -8,7 +8,7 @@ was given back is not due again.
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.payment_pages import Amount, PaymentPage, is_expired
+from gateway_async.sandbox.handlers.payment_pages import Amount, BillState, NotPayableError, PaymentPage, is_expired
 from gateway_async.sandbox.handlers.payments import amount_charged
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
@@ -17,7 +17,7 @@ from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.records import check_values, find_record, show, update_record
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import INVOICED_TRANSACTION, QUICK_INVOICE, TRANSACTION
-from gateway_async.sandbox.schema.codes import TransactionSource
+from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus, TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
 from gateway_async.sandbox.state_machines import transactions as payment_states
@@ -96,9 +96,7 @@ def _transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
 def _check_payment(gateway: Gateway, invoice: Row, amount: Amount | None) -> int:
     cents: int = invoice["remaining_balance"] if amount is None else _read_amount(amount)
     if objection := _find_objection(gateway, invoice, cents):
-        raise ValueError(f"quickinvoice {invoice['id']}: it {objection}")
-    if invoice["cc_product_transaction_id"] is None:
-        raise ValueError(f"quickinvoice {invoice['id']}: it takes no cards.")
+        raise NotPayableError(QUICK_INVOICE, invoice["id"], objection)
     if not cents:
         raise ValueError("amount: must be greater than 0.00.")
     return cents
@@ -169,6 +167,23 @@ def _remaining_balance(invoice: Row, paid: int) -> int:
     return max(0, int(invoice["amount_due"]) - paid)
 
 
+def _find_state(gateway: Gateway, invoice: Row) -> BillState:
+    if invoice["status_id"] == InvoiceStatus.CLOSED:
+        return BillState.PAID if invoice["payment_status_id"] == PaymentStatus.PAID else BillState.CLOSED
+    if is_expired(gateway, invoice):
+        return BillState.EXPIRED
+    return BillState.OPEN if invoice["remaining_balance"] or invoice["allow_overpayment"] else BillState.PAID
+
+
+def _find_limits(invoice: Row) -> tuple[int, int]:
+    """Return the smallest and the largest payment; the remaining balance can be paid even if it is smaller."""
+    remaining, largest = invoice["remaining_balance"], invoice["single_payment_max_amount"]
+    smallest = invoice["single_payment_min_amount"]
+    if remaining:
+        smallest = min(smallest, remaining) if invoice["allow_partial_pay"] else remaining
+    return max(1, smallest), largest if invoice["allow_overpayment"] else min(largest, remaining)
+
+
 def _describe_payment(invoice: Row) -> Row:
     return {"trx_source_id": TransactionSource.QUICK_INVOICE, "quick_invoice_id": invoice["id"]}
 
@@ -180,5 +195,5 @@ def _update_after_payment(gateway: Gateway, invoice: Row, approved: bool) -> Row
     return invoice
 
 
-PAGE = PaymentPage(QUICK_INVOICE, _check_payment, _describe_payment, _update_after_payment)
+PAGE = PaymentPage(QUICK_INVOICE, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment)
 """The page charges the remaining balance, or an amount that the invoice allows."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_products, default_products
-from gateway_async.sandbox.handlers.payment_pages import Amount, PaymentPage, is_expired
+from gateway_async.sandbox.handlers.payment_pages import Amount, BillState, NotPayableError, PaymentPage, is_expired
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.notifications.messages import BY_SMS, notify_about_paylink
@@ -96,11 +96,9 @@ _RULES: tuple[Rule, ...] = (
 def _check_payment(gateway: Gateway, paylink: Row, amount: Amount | None) -> int:
     due: int = paylink["amount_due"]
     if MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY) is None:
-        raise ValueError(f"paylink {paylink['id']}: it is closed.")
+        raise NotPayableError(PAYLINK, paylink["id"], "is closed.")
     if is_expired(gateway, paylink):
-        raise ValueError(f"paylink {paylink['id']}: it has expired.")
-    if paylink["cc_product_transaction_id"] is None:
-        raise ValueError(f"paylink {paylink['id']}: it takes no cards.")
+        raise NotPayableError(PAYLINK, paylink["id"], "has expired.")
     if amount is not None and not _is_amount(amount, due):
         raise ValueError(f"amount: must be {show_money(due)}.")
     return due
@@ -110,6 +108,16 @@ def _is_amount(amount: Amount, cents: int) -> bool:
     with suppress(ValueError):
         return MONEY.read(amount) == cents
     return False
+
+
+def _find_state(gateway: Gateway, paylink: Row) -> BillState:
+    if paylink["status_id"] == State.PAID:
+        return BillState.PAID
+    return BillState.EXPIRED if is_expired(gateway, paylink) else BillState.OPEN
+
+
+def _find_limits(paylink: Row) -> tuple[int, int]:
+    return paylink["amount_due"], paylink["amount_due"]
 
 
 def _describe_payment(paylink: Row) -> Row:
@@ -127,7 +135,7 @@ def _update_after_payment(gateway: Gateway, paylink: Row, approved: bool) -> Row
     return paylink
 
 
-PAGE = PaymentPage(PAYLINK, _check_payment, _describe_payment, _update_after_payment)
+PAGE = PaymentPage(PAYLINK, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment)
 """The page charges the whole amount at once."""
 
 get = make_get(PAYLINK)

@@ -62,7 +62,7 @@ def notify_about_paylink(gateway: Gateway, paylink: Row, event: Event) -> None:
 
 def invoice_url(gateway: Gateway, invoice: Row) -> str:
     """Return the link in a message about an invoice."""
-    return f"{gateway.base_url}/quickinvoice/?id={invoice['id']}"
+    return f"{gateway.base_url}/#/quickinvoicepay/{invoice['id']}"
 
 
 def paylink_url(gateway: Gateway, paylink: Row) -> str:

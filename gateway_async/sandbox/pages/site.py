@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests, terminals
+from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
@@ -23,7 +24,7 @@ __all__ = ["PAGES", "with_pages"]
 
 
 PAGES: dict[str, dict[str, Page]] = {
-    "/": {"GET": requests.show},
+    "/": {"GET": with_paylinks(requests.show)},
     "/events": {"GET": event_stream.stream},
     "/postbacks": {"GET": postbacks.show},
     "/postbacks/{id}": {"GET": postbacks.show_one, "POST": postbacks.replay},
@@ -36,6 +37,12 @@ PAGES: dict[str, dict[str, Page]] = {
     "/connect/reset": {"POST": connect.reset},
     "/terminals": {"GET": terminals.show_all, "POST": terminals.add},
     "/terminals/{id}": {"GET": terminals.show, "POST": terminals.press},
+    "/quickinvoice": {"GET": INVOICE_VIEWS.show_by_id},
+    "/quickinvoicepay/{id}": {"GET": INVOICE_VIEWS.show, "POST": INVOICE_VIEWS.pay},
+    "/quickinvoicepay/{id}/payments/{payment_id}": {"GET": INVOICE_VIEWS.show_payment},
+    "/quickinvoicepay/{id}/files/{file_id}": {"GET": download_file},
+    "/paylinkpay/{id}": {"GET": PAYLINK_VIEWS.show, "POST": PAYLINK_VIEWS.pay},
+    "/paylinkpay/{id}/payments/{payment_id}": {"GET": PAYLINK_VIEWS.show_payment},
 }
 
 _STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Raw
 
 from gateway_async.sandbox.http.errors import ValidationError
-from gateway_async.sandbox.notifications.messages import paylink_url
+from gateway_async.sandbox.notifications.messages import invoice_url, paylink_url
 from gateway_async.sandbox.request.changelogs import read_changelogs
 from gateway_async.sandbox.request.refunds import is_voidable
 from gateway_async.sandbox.request.transaction_expands import TRANSACTION_EXPANDS
@@ -209,7 +209,7 @@ EXPANDS: dict[str, dict[str, Expand]] = {
     | {
         "email_blacklist": _no_record,
         "files": _files,
-        "payment_url": lambda gateway, row: f"{gateway.base_url}/#/quickinvoicepay/{row['id']}",
+        "payment_url": invoice_url,
         "quick_invoice_settings": _no_record,
         "quick_invoice_views": _empty_list,
         "tags": lambda _gateway, row: Raw(row["tags"].encode()),

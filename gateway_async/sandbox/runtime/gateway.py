@@ -14,6 +14,7 @@ from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.runtime.live_updates import LiveUpdates
 from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery
 from gateway_async.sandbox.runtime.store import Store
+from gateway_async.sandbox.runtime.submitted_forms import SubmittedForms
 from gateway_async.sandbox.schema import STORED, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.clock import Clock
@@ -43,6 +44,7 @@ class Gateway:
         requests: The newest requests, the last one at the end.
         live_updates: Tells open pages what changed.
         csrf_token: What every form of a page has to return.
+        submitted_forms: The forms that must not be handled twice.
     """
 
     store: Store
@@ -57,6 +59,7 @@ class Gateway:
     requests: deque[LoggedRequest] = attrs.field(factory=lambda: deque(maxlen=_KEPT_REQUESTS), init=False)
     live_updates: LiveUpdates = attrs.field(factory=LiveUpdates, init=False)
     csrf_token: str = attrs.field(factory=secrets.token_urlsafe, init=False)
+    submitted_forms: SubmittedForms = attrs.field(factory=SubmittedForms, init=False)
     _reserved: set[tuple[str, str, str]] = attrs.field(factory=set, init=False)
 
     def __attrs_post_init__(self) -> None:

@@ -1,0 +1,372 @@
+"""The payment pages of invoices and paylinks, by plain HTTP."""
+
+import re
+import ssl
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway_async.sandbox import Sandbox
+
+from .conftest import Record, Shop
+
+DAY = 86_400
+CARD = {"account_number": "4111 1111 1111 1111", "exp_date": "12/30", "cvv": "999", "account_holder_name": "Ada"}
+BANK = {
+    "payment_method": "ach",
+    "account_number": "1234567890",
+    "routing": "072000326",
+    "account_type": "checking",
+    "account_holder_name": "Ada",
+}
+HOSTILE = "\"><script>alert(1)</script>'"
+
+Open = Callable[..., httpx.Response]
+Pay = Callable[..., httpx.Response]
+
+
+@pytest.fixture
+def customer(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    """A browser of a customer, who has no credentials."""
+    with httpx.Client(base_url=sandbox.base_url, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), timeout=20) as client:
+        yield client
+
+
+@pytest.fixture
+def open_page(customer: httpx.Client) -> Open:
+    """Open a page."""
+    return lambda path, **query: customer.get(path, params=query or None)
+
+
+@pytest.fixture
+def pay(customer: httpx.Client) -> Pay:
+    """Fill in the form of a page, submit it, and return the page that follows."""
+
+    def run(path: str, **fields: str) -> httpx.Response:
+        form = read_form(customer.get(path).text) | CARD | fields
+        return customer.post(path, data=form, follow_redirects=True)
+
+    return run
+
+
+def read_form(page: str) -> dict[str, str]:
+    """Return the fields of the form of a page, with their values."""
+    inputs = re.findall(r'<input[^>]* name="(\w+)" value="([^"]*)"', page)
+    return {name: unescape(value) for name, value in inputs if name != "account_type"}
+
+
+def invoice_of(shop: Shop, **fields: Any) -> Record:
+    """Create an invoice for cards and bank accounts, over 21.00."""
+    products = {"ach_product_transaction_id": shop.info.ach_product_transaction_id}
+    products["cc_product_transaction_id"] = shop.info.cc_product_transaction_id
+    record: Record = shop.invoice(**products | fields).json()["quickinvoice"]
+    return record
+
+
+def paylink_of(shop: Shop, **fields: Any) -> Record:
+    """Create a paylink over 21.00."""
+    record: Record = shop.paylink(21, **fields).json()["paylink"]
+    return record
+
+
+def path_of(record: Record) -> str:
+    """Return the address of the payment page."""
+    return f"/{'quickinvoicepay' if 'title' in record else 'paylinkpay'}/{record['id']}"
+
+
+def payments_of(shop: Shop) -> list[Record]:
+    """Return the transactions, oldest first."""
+    records: list[Record] = shop.get("/v2/transactions", sort="id").json()["transactions"]
+    return records
+
+
+def test_every_address_of_an_invoice_shows_its_page(shop: Shop, open_page: Open) -> None:
+    """By id in the path and in the query, and by integrator id in both."""
+    invoice = invoice_of(shop, quick_invoice_api_id="order 7/é")
+    by_api_id = {"api_id": "1", "location_id": shop.info.location_id}
+    pages = [
+        open_page(path_of(invoice)),
+        open_page("/quickinvoice/", id=invoice["id"]),
+        open_page("/quickinvoicepay/order%207%2F%C3%A9", **by_api_id),
+        open_page("/quickinvoice/", id="order 7/é", **by_api_id),
+    ]
+    assert [(page.status_code, '<h1 id="title">Lunch</h1>' in page.text) for page in pages] == [(200, True)] * 4
+
+
+def test_a_paylink_is_found_by_its_query(shop: Shop, open_page: Open) -> None:
+    """The address of a paylink is that of the dashboard, with its id."""
+    paylink = paylink_of(shop, description="Membership")
+    page = open_page("", paylink_id=paylink["id"])
+    assert "Membership" in page.text
+    assert "Pay $21.00" in page.text
+
+
+def test_the_page_of_an_invoice_shows_what_is_billed(shop: Shop, open_page: Open) -> None:
+    """Merchant, items, texts, due date and amount."""
+    texts = {"item_header": "For you:", "item_footer": "Tax included.", "note": "See you.", "invoice_number": "A-7"}
+    page = open_page(path_of(invoice_of(shop, **texts))).text
+    for text in ("Sandbox", "Soup", "$10.00", "$11.00", "$21.00", "January 31, 2030", *texts.values()):
+        assert text in page
+
+
+def test_foreign_text_stays_text(shop: Shop, open_page: Open, pay: Pay) -> None:
+    """Titles, items, notes and names of files cannot become markup, before and after the payment."""
+    texts = dict.fromkeys(("title", "item_header", "item_footer", "note", "invoice_number"), HOSTILE)
+    invoice = invoice_of(shop, **texts, item_list={HOSTILE: 5})
+    name = "<script>alert(1)</script>.html"
+    shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files={"file[file]": (name, b"<script>")})
+    paylink = paylink_of(shop, description=HOSTILE)
+    pages = [open_page(path_of(each)) for each in (invoice, paylink)]
+    pages += [pay(path_of(invoice), account_holder_name=HOSTILE, exp_date=HOSTILE), pay(path_of(paylink))]
+    pages += [open_page(path_of(invoice), use=HOSTILE, method=HOSTILE), open_page(f"/quickinvoicepay/{HOSTILE}")]
+    assert not [page.url for page in pages if "<script>alert" in page.text]
+
+
+def test_a_payment_has_what_the_customer_entered(shop: Shop, pay: Pay) -> None:
+    """The transaction has the billing address, the holder, the contact, the source and the check of the address."""
+    invoice = invoice_of(shop, contact_id=shop.info.contact_id)
+    address = {"billing_street": "5800 NW 39th AVE", "billing_city": "Gainesville", "billing_state": "FL"}
+    address |= {"billing_zip": "32606", "billing_phone": "3525550100"}
+    page = pay(path_of(invoice), **address)
+    (payment,) = payments_of(shop)
+    assert page.status_code == 200
+    assert {name: payment[name] for name in address} == address
+    known = (
+        "account_holder_name",
+        "last_four",
+        "avs",
+        "cvv_response",
+        "quick_invoice_id",
+        "contact_id",
+        "trx_source_id",
+    )
+    expected = ("Ada", "1111", "GOOD", "M", invoice["id"], shop.info.contact_id, 8)
+    assert tuple(payment[name] for name in known) == expected
+    for text in ("$21.00", "Visa ending in 1111", payment["auth_code"], payment["order_num"], payment["id"]):
+        assert text in page.text
+    assert "4111" not in page.text
+
+
+def test_a_paylink_is_paid(shop: Shop, pay: Pay) -> None:
+    """The paylink is paid, and the customer gets a message of thanks."""
+    paylink = paylink_of(shop, email="ada@example.com")
+    assert "Thank you" in pay(path_of(paylink)).text
+    assert shop.get(f"/v2/paylinks/{paylink['id']}").json()["paylink"]["status_id"] == 1
+    assert payments_of(shop)[0]["trx_source_id"] == 16
+    assert [message["event"] for message in shop.get("/_sandbox/outbox").json()["outbox"]] == ["created", "paid"]
+
+
+@pytest.mark.parametrize("name", ["display_billing_fields", "display_product_transaction_receipt_details"])
+def test_the_switches_of_a_paylink(shop: Shop, open_page: Open, pay: Pay, name: str) -> None:
+    """Billing fields and receipt details are shown if the paylink says so."""
+    for switch in (0, 1):
+        paylink = paylink_of(shop, **{name: switch})
+        form, result = open_page(path_of(paylink)).text, pay(path_of(paylink)).text
+        shown = "billing_street" in form if name == "display_billing_fields" else "Order number" in result
+        assert shown == bool(switch)
+
+
+def test_a_paylink_that_only_authorizes(shop: Shop, pay: Pay) -> None:
+    """The amount is held, and not yet taken."""
+    page = pay(path_of(paylink_of(shop, paylink_action="auth-only")))
+    assert "Amount held on your card" in page.text
+    assert payments_of(shop)[0]["status_id"] == 102
+
+
+def test_a_bank_account_pays(shop: Shop, pay: Pay) -> None:
+    """A bank payment is a debit that was authorized on the Internet, and pays invoices and paylinks."""
+    for record in (invoice_of(shop), paylink_of(shop)):
+        assert "Checking ending in 7890" in pay(path_of(record), **BANK).text
+    names = ("payment_method", "type_id", "status_id", "ach_sec_code", "transaction_amount")
+    assert [tuple(each[name] for name in names) for each in payments_of(shop)] == [("ach", 50, 131, "WEB", "21.00")] * 2
+
+
+def test_a_terminal_for_bank_payments_asks_for_more(sandbox: Sandbox, shop: Shop, open_page: Open, pay: Pay) -> None:
+    """The form shows the fields that the terminal requires, without those that the invoice has."""
+    sandbox.change_product(sandbox.ach_product_transaction_id, ach_terminal="2313")
+    invoice = invoice_of(shop, dl_number="D1", dl_state="FL")
+    form = open_page(path_of(invoice), method="ach").text
+    assert 'name="ssn4"' in form
+    assert 'name="dl_number"' not in form
+    assert pay(path_of(invoice), **BANK).status_code == 422
+    address = {"billing_street": "Main St", "billing_city": "X", "billing_state": "FL", "billing_zip": "32606"}
+    assert "Thank you" in pay(path_of(invoice), **BANK, **address, ssn4="1234").text
+
+
+@pytest.mark.parametrize(("product", "missing"), [("cc", "Bank account"), ("ach", "Card number")])
+def test_only_the_methods_of_the_record(shop: Shop, open_page: Open, pay: Pay, product: str, missing: str) -> None:
+    """A record without a merchant account for a method offers no such form, and accepts none."""
+    other = "ach" if product == "cc" else "cc"
+    invoice = invoice_of(shop, **{f"{other}_product_transaction_id": ...})
+    assert missing not in open_page(path_of(invoice), method=other).text
+    page = pay(path_of(invoice), **(BANK if other == "ach" else {"payment_method": "cc"}))
+    assert (page.status_code, "This invoice takes no" in page.text) == (422, True)
+
+
+def test_a_decline_says_why(shop: Shop, pay: Pay) -> None:
+    """Nothing is charged, and the customer can try again."""
+    invoice = invoice_of(shop, item_list={"Tea": 6.16})
+    page = pay(path_of(invoice)).text
+    assert "INSUFFICIENT FUNDS" in page
+    assert f'href="{path_of(invoice)}">Try again' in page
+    assert "Thank you" in pay(path_of(invoice_of(shop)), billing_zip="32606").text
+    assert "AVS DECLINED" in pay(path_of(invoice_of(shop)), billing_zip="32615").text
+
+
+def test_partial_payments(shop: Shop, open_page: Open, pay: Pay) -> None:
+    """A part can be paid, then the rest, and nothing more."""
+    invoice = invoice_of(shop, allow_partial_pay=1)
+    first = pay(path_of(invoice), amount="$ 15.00").text
+    assert "$6.00" in first
+    assert "Pay the rest" in first
+    assert "From $0.01 to $6.00." in open_page(path_of(invoice)).text
+    refused = pay(path_of(invoice), amount="6.01")
+    assert (refused.status_code, "This invoice takes no more than 6.00." in refused.text) == (422, True)
+    assert "Pay the rest" not in pay(path_of(invoice), amount="6.00").text
+    assert "This invoice is paid" in open_page(path_of(invoice)).text
+
+
+def test_limits_of_a_single_payment(shop: Shop, open_page: Open, pay: Pay) -> None:
+    """The page shows the limits, and the gateway checks them."""
+    limits = {"single_payment_min_amount": 5, "single_payment_max_amount": 15}
+    invoice = invoice_of(shop, allow_partial_pay=1, **limits)
+    assert "From $5.00 to $15.00." in open_page(path_of(invoice)).text
+    assert pay(path_of(invoice), amount="4.99").status_code == 422
+    assert "Thank you" in pay(path_of(invoice), amount="15").text
+
+
+def test_more_than_due(shop: Shop, open_page: Open, pay: Pay) -> None:
+    """An invoice that allows it can be paid over, and again."""
+    invoice = invoice_of(shop, allow_overpayment=1)
+    assert "From $21.00 to $9999999.99." in open_page(path_of(invoice)).text
+    assert "Pay more" in pay(path_of(invoice), amount="25.00").text
+    assert "Paid in full" in open_page(path_of(invoice)).text
+    assert pay(path_of(invoice), amount="").status_code == 422
+    assert "Thank you" in pay(path_of(invoice), amount="1.00").text
+
+
+def test_a_partial_approval_charges_a_part(shop: Shop, pay: Pay) -> None:
+    """The result shows what the bank approved."""
+    page = pay(path_of(invoice_of(shop, allow_partial_pay=1)), amount="2.01").text
+    assert "Your bank approved a part of $2.01." in page
+    assert "$1.00" in page
+    assert "$20.00" in page
+
+
+def test_a_form_charges_once(shop: Shop, customer: httpx.Client) -> None:
+    """Two submissions of one form have one result, even while the issuer still decides."""
+    invoice = invoice_of(shop, item_list={"Tea": 8.01}, allow_overpayment=1)
+    path = path_of(invoice)
+    form = read_form(customer.get(path).text) | CARD
+    with ThreadPoolExecutor() as threads:
+        submit = [threads.submit(customer.post, path, data=form) for _ in range(2)]
+        results = {
+            (response.status_code, response.headers["location"]) for response in (each.result() for each in submit)
+        }
+    assert len(results) == len(payments_of(shop)) == 1
+    assert customer.post(path, data=form).headers["location"] == results.pop()[1]
+    assert len(payments_of(shop)) == 1
+
+
+def test_a_second_tab_is_told_that_the_invoice_is_paid(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
+    """The form of a tab that was opened before charges nothing."""
+    for record in (invoice_of(shop), paylink_of(shop)):
+        form = read_form(customer.get(path_of(record)).text) | CARD
+        pay(path_of(record))
+        page = customer.post(path_of(record), data=form)
+        assert (page.status_code, "is paid" in page.text) == (409, True)
+    assert len(payments_of(shop)) == 2
+
+
+@pytest.mark.parametrize("create", [invoice_of, paylink_of])
+def test_what_cannot_be_paid(sandbox: Sandbox, shop: Shop, open_page: Open, create: Any) -> None:
+    """Expired, deleted, closed and unknown records say so, with a fitting status."""
+    expired, deleted = create(shop, expire_date="2000-01-31"), create(shop)
+    shop.http.delete(deleted["_links"]["self"]["href"].replace("quickinvoice/view?id=", "quickinvoices/"))
+    states = {path_of(expired): (410, "has expired"), path_of(deleted): (410, "was deleted")}
+    states |= {path_of(expired)[:-1]: (404, "does not exist")}
+    if create is invoice_of:
+        states[path_of(create(shop, status_id=0))] = (410, "is closed")
+    pages = {path: open_page(path) for path in states}
+    assert {path: (page.status_code, states[path][1] in page.text) for path, page in pages.items()} == {
+        path: (status, True) for path, (status, _) in states.items()
+    }
+
+
+def test_an_invoice_that_expires_while_its_page_is_open(sandbox: Sandbox, shop: Shop, customer: httpx.Client) -> None:
+    """The form charges nothing, and the customer is told."""
+    today = shop.get("/_sandbox/clock").json()["now"]
+    invoice = invoice_of(shop, expire_date="2099-01-31")
+    form = read_form(customer.get(path_of(invoice)).text) | CARD
+    sandbox.set_clock(today + 100 * 365 * DAY)
+    page = customer.post(path_of(invoice), data=form)
+    assert (page.status_code, "has expired" in page.text) == (409, True)
+    assert payments_of(shop) == []
+
+
+def test_invalid_entries_are_explained(shop: Shop, pay: Pay) -> None:
+    """Each problem is shown, nothing is charged, and no account number or security code comes back."""
+    entered = {"account_number": "4111 1111 1111 1112", "exp_date": "13/30", "cvv": "98765", "billing_city": "Ocala"}
+    page = pay(path_of(invoice_of(shop)), **entered)
+    assert page.status_code == 422
+    for text in (
+        "Card number is not a valid card number.",
+        "Expiration must be of the form MM/YY.",
+        "Security code should",
+        'value="Ocala"',
+    ):
+        assert text in page.text
+    assert "1112" not in page.text
+    assert "98765" not in page.text
+    assert payments_of(shop) == []
+
+
+def test_a_form_needs_its_token_and_its_id(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
+    """A form of another site, or one without its id, charges nothing."""
+    path = path_of(invoice_of(shop))
+    assert pay(path, csrf_token="x").status_code == 403
+    assert pay(path, form_id="").status_code == 400
+    form = read_form(customer.get(path).text) | CARD
+    foreign = customer.post(path, data=form, headers={"origin": "https://shop.example"})
+    assert foreign.status_code == 403
+    assert payments_of(shop) == []
+
+
+def test_files_are_downloaded(shop: Shop, open_page: Open) -> None:
+    """A file is saved under its name and is never shown as a page; the address is valid for its invoice only."""
+    invoice, other = invoice_of(shop), invoice_of(shop)
+    attached = {"file[file]": ('a "é".html', b"<script>", "text/html")}
+    file = shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files=attached).json()["file"]
+    assert f'href="{path_of(invoice)}/files/{file["id"]}"' in open_page(path_of(invoice)).text
+    found = open_page(f"{path_of(invoice)}/files/{file['id']}")
+    assert (found.status_code, found.content) == (200, b"<script>")
+    assert found.headers["content-disposition"].startswith("attachment; filename*=UTF-8''a%20")
+    assert found.headers["content-type"] == "application/octet-stream"
+    assert found.headers["x-content-type-options"] == "nosniff"
+    assert open_page(f"{path_of(other)}/files/{file['id']}").status_code == 404
+    shop.http.delete(f"/v2/quickinvoices/{invoice['id']}")
+    assert open_page(f"{path_of(invoice)}/files/{file['id']}").status_code == 404
+
+
+def test_the_result_belongs_to_its_record(shop: Shop, open_page: Open, pay: Pay) -> None:
+    """The address of a result under another invoice is unknown."""
+    result = pay(path_of(invoice_of(shop))).url.path
+    payment = result.rpartition("/")[2]
+    assert open_page(result).status_code == 200
+    assert open_page(f"{path_of(invoice_of(shop))}/payments/{payment}").status_code == 404
+
+
+def test_a_sample_fills_in_the_form(shop: Shop, open_page: Open) -> None:
+    """One click enters a test card or account; only what the record accepts is offered."""
+    invoice, paylink = invoice_of(shop, allow_partial_pay=1), paylink_of(shop)
+    form = read_form(open_page(path_of(invoice), use="funds").text)
+    assert (form["account_number"], form["amount"], form["cvv"]) == ("4111111111111111", "6.16", "999")
+    assert read_form(open_page(path_of(invoice), use="checking").text)["routing"] == "072000326"
+    page = open_page(path_of(paylink)).text
+    assert "use=visa" in page
+    assert "use=funds" not in page
+    assert "use=denied" not in page
