@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.pages import event_stream, requests
+from gateway_async.sandbox.pages import event_stream, reference, requests
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
@@ -25,6 +25,7 @@ __all__ = ["PAGES", "with_pages"]
 PAGES: dict[str, dict[str, Page]] = {
     "/": {"GET": requests.show},
     "/events": {"GET": event_stream.stream},
+    "/openapi.json": {"GET": reference.show_document},
 }
 
 _STATIC = Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))

@@ -22,6 +22,7 @@ from gateway_async.sandbox.state_machines.tokens import Trigger, allows
 __all__ = [
     "PARAMETERS",
     "SCHEMES",
+    "WITHOUT_CREDENTIALS",
     "Caller",
     "Find",
     "Scheme",
@@ -39,7 +40,9 @@ Find = Callable[[Gateway, Source], "Caller | None"]
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
 
-_WITHOUT_CREDENTIALS = frozenset({"POST /v2/token"})
+WITHOUT_CREDENTIALS = frozenset({"POST /v2/token"})
+"""The operations that need only a developer id."""
+
 _HASH_KEY_SECONDS = 15 * 60
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 
@@ -78,7 +81,7 @@ def authenticate(gateway: Gateway, operation: str, headers: Source, query: Sourc
     developer_id = headers.get("developer-id") or query.get("developer-id", "")
     if not _equal(developer_id, gateway.info.developer_id):
         raise RefusedError(401, "developer-id is missing or unknown.")
-    if operation in _WITHOUT_CREDENTIALS:
+    if operation in WITHOUT_CREDENTIALS:
         return Caller({})
     sources = {"headers": headers, "query": query}
     for scheme in SCHEMES:
