@@ -57,7 +57,7 @@ class ControlCall:
 
 
 def body_types(path: str, call: ControlCall) -> tuple[Any, ...]:
-    """Return the types of the objects that a control call accepts, as its body or query."""
+    """Return the types of a control call's body or query."""
     accepted = _fields_type(call.run, 1 + path.count("{"))
     return (_PLAN_FIELDS, _SCENARIO_FIELDS) if accepted == dict[str, Any] else (accepted,)
 
@@ -143,7 +143,7 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     "/_sandbox/faults": {
         "GET": ControlCall("Shows the planned faults.", actions.faults, key="faults"),
         "POST": ControlCall(
-            'Plans one: {"operation": "POST /v2/transactions", "fault": "close_after_commit"}, or those of a '
+            'Plans a fault: {"operation": "POST /v2/transactions", "fault": "close_after_commit"}, or those of a '
             'scenario: {"scenario": "response lost after approval"}.',
             _add_fault,
             201,

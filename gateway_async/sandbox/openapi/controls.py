@@ -1,5 +1,6 @@
 """The control calls as operations, from the signatures of their functions."""
 
+import re
 from collections.abc import Awaitable
 from inspect import signature
 from typing import Any, get_args, get_origin
@@ -33,7 +34,8 @@ def _describe(method: str, path: str, call: ControlCall) -> Schema:
     described: Schema = {
         "tags": [CONTROL_FAMILY],
         "operationId": _operation_id(method, path),
-        "summary": call.description,
+        "summary": re.split(r": \{|;|\.$", call.description)[0],
+        "description": call.description,
         "parameters": describe_path_id(path),
         "responses": _describe_success(call) | describe_errors(*_ERRORS),
         "security": [],
@@ -61,7 +63,8 @@ def _operation_id(method: str, path: str) -> str:
 def _inline(fields: Any) -> Schema:
     """Return the schema of a type without references to definitions."""
     (schema,), definitions = msgspec.json.schema_components([fields], ref_template="{name}")
-    return _replace_decimals(definitions[schema["$ref"]])
+    inlined: Schema = _replace_decimals(definitions[schema["$ref"]])
+    return inlined
 
 
 def _replace_decimals(schema: Any) -> Any:

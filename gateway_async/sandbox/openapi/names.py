@@ -40,6 +40,8 @@ def with_article(plural: str) -> str:
 def plural_name(plural: str) -> str:
     """Return the name of several records: "contacts", "transaction batches"."""
     name = NAMES[plural]
+    if name == "file storage":
+        return name
     return f"{name}{'es' if name.endswith('ch') else 's'}"
 
 

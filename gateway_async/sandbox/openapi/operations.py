@@ -9,7 +9,7 @@ from gateway_async.sandbox.openapi.parameters import (
     describe_path_id,
     describe_record_query,
 )
-from gateway_async.sandbox.openapi.records import TABLES, describe_body, refer, wrap
+from gateway_async.sandbox.openapi.records import TABLES, refer, wrap
 from gateway_async.sandbox.openapi.responses import as_json, describe_errors, describe_page, empty
 from gateway_async.sandbox.openapi.security import describe_security
 from gateway_async.sandbox.openapi.values import Schema
@@ -20,7 +20,7 @@ from gateway_async.sandbox.schema.fields import Table
 __all__ = ["describe_paths", "family"]
 
 
-_AS_FILE: Schema = {"type": "string"}
+_AS_FILE: Schema = {"schema": {"type": "string"}}
 _WITHOUT_FILES = frozenset({"locations", "locationinfos"})
 
 
@@ -57,7 +57,7 @@ def _describe(method: str, path: str) -> Schema:
 def family(path: str) -> str:
     """Return the name under which an operation is listed."""
     segment = path.split("/")[2]
-    return NAMES.get(segment, "hosted form").capitalize()
+    return (plural_name(segment) if segment in NAMES else "hosted forms").capitalize()
 
 
 def _error_statuses(method: str, path: str) -> list[int]:
@@ -103,7 +103,7 @@ def _delete(table: Table) -> Operation:
 
 
 _STANDARD = {("GET", 0): _list, ("POST", 0): _create, ("GET", 1): _get, ("PUT", 1): _update, ("DELETE", 1): _delete}
-"""What a method does, by the number of ids in the path."""
+"""The operations on records, by method and number of ids in the path."""
 
 
 def _record(table: Table, status: int = 200) -> dict[str, Schema]:

@@ -38,13 +38,13 @@ _SOMETIMES: dict[Table, dict[str, Schema]] = {TRANSACTION: {"tags": _TAGS}}
 
 
 def close(properties: dict[str, Schema], *optional: str) -> Schema:
-    """Return the schema of an object that has these properties and no others."""
+    """Return the schema of an object without further properties."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
 
 
 def wrap(name: str, schema: Schema) -> Schema:
-    """Return the schema of an object that holds another one under its name."""
+    """Return the schema of an object with a single property."""
     return close({name: schema})
 
 
@@ -65,7 +65,7 @@ def describe_body(table: Table, method: str) -> Schema:
 
 
 def describe_record(table: Table) -> Schema:
-    """Return the schema of a record in a response, with its relations on `expand`."""
+    """Return the schema of a record in a response."""
     always = {name: describe_shown(field) for name, field in table.shown.items()} | _COMPUTED.get(table, {})
     sometimes = _SOMETIMES.get(table, {})
     relations: dict[str, Schema] = {
@@ -75,7 +75,7 @@ def describe_record(table: Table) -> Schema:
 
 
 def describe_variants() -> dict[str, Schema]:
-    """Return the schemas of responses whose record is not simply that of a table."""
+    """Return the schemas of records that differ from their table."""
     invoice, payment = describe_record(QUICK_INVOICE), describe_record(TRANSACTION)
     invoice["properties"]["active"] = invoice["properties"].pop("is_active")
     invoice["properties"]["transactions"] = {"type": "array", "items": refer(schema_name(TRANSACTION.plural))}

@@ -11,7 +11,7 @@ __all__ = ["FLAG", "Schema", "describe_accepted", "describe_shown"]
 
 Schema = dict[str, Any]
 
-FLAG: Schema = {"enum": [True, False, 1, 0, "1", "0", "true", "false"]}
+FLAG: Schema = {"title": "flag", "enum": [True, False, 1, 0, "1", "0", "true", "false"]}
 """A flag in a request, in every form that is accepted."""
 
 _MOST_DIGITS = 15
@@ -23,10 +23,11 @@ _ANY_JSON = {"type": ["object", "array", "null"]}
 
 def _amount(whole_digits: int) -> Schema:
     return {
+        "title": f"amount of at most {whole_digits} digits and 2 decimals",
         "anyOf": [
             {"type": "string", "pattern": rf"^[0-9]{{1,{whole_digits}}}(\.[0-9]{{1,2}})?$"},
             {"type": "number", "minimum": 0, "maximum": 10**whole_digits - 0.01},
-        ]
+        ],
     }
 
 
@@ -46,14 +47,21 @@ _ACCEPTED: dict[Kind, Schema] = {
     kinds.MONEY: _MONEY,
     kinds.BALANCE: _BALANCE,
     kinds.DATE: _DATE,
-    kinds.DATE_OR_ZEROS: {"anyOf": [_DATE, {"const": kinds.NO_DATE}]},
+    kinds.DATE_OR_ZEROS: {"title": f"date, or {kinds.NO_DATE}", "anyOf": [_DATE, {"const": kinds.NO_DATE}]},
     kinds.OBJECT: {"type": "object"},
-    kinds.ITEMS: {"type": "object", "minProperties": 1, "propertyNames": _NOT_BLANK, "additionalProperties": _MONEY},
-    kinds.TAGS: {"type": "array", "items": _NOT_BLANK},
+    kinds.ITEMS: {
+        "title": "names and amounts",
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": _NOT_BLANK,
+        "additionalProperties": _MONEY,
+    },
+    kinds.TAGS: {"title": "texts", "type": "array", "items": _NOT_BLANK},
     kinds.TEXT_OR_TAGS: {
+        "title": "text with commas, or a list of texts or tags",
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"anyOf": [_NOT_BLANK, _TITLED]}}],
     },
-    kinds.AMOUNTS: {"type": "array", "items": _TYPED_AMOUNT},
+    kinds.AMOUNTS: {"title": "list of types and amounts", "type": "array", "items": _TYPED_AMOUNT},
 }
 """The kinds whose values are not plain text or numbers."""
 
@@ -103,7 +111,8 @@ def _describe_value(field: Field) -> Schema:
 
 def _describe_number(digits: int) -> Schema:
     text = {"type": "string", "pattern": rf"^0*[0-9]{{1,{digits}}}$", "maxLength": _MOST_DIGITS}
-    return {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 10**digits - 1}, text]}
+    title = f"integer of at most {digits} digit{'s' if digits > 1 else ''}"
+    return {"title": title, "anyOf": [{"type": "integer", "minimum": 0, "maximum": 10**digits - 1}, text]}
 
 
 def _describe_text(field: Field) -> Schema:

@@ -26,21 +26,29 @@ PAGES: dict[str, dict[str, Page]] = {
     "/": {"GET": requests.show},
     "/events": {"GET": event_stream.stream},
     "/openapi.json": {"GET": reference.show_document},
+    "/reference": {"GET": reference.show},
+    "/reference/{operation}": {"GET": reference.show_operation, "POST": reference.send_operation},
 }
 
 _STATIC = Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
 
 
-def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
-    """Wrap an application so that the pages are served beside it."""
+def with_pages(app: ASGIApp, gateway: Gateway, api: ASGIApp) -> ASGIApp:
+    """Wrap an application so that the pages are served beside it.
+
+    Args:
+        app: The application.
+        gateway: The gateway.
+        api: The application without planned faults, for requests that a page sends.
+    """
     routes: list[BaseRoute] = [_STATIC]
-    routes += [Route(path, _endpoint(gateway, pages), methods=[*pages]) for path, pages in PAGES.items()]
+    routes += [Route(path, _endpoint(gateway, api, pages), methods=[*pages]) for path, pages in PAGES.items()]
     return Router(routes, redirect_slashes=False, default=app)
 
 
-def _endpoint(gateway: Gateway, pages: dict[str, Page]) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(gateway: Gateway, api: ASGIApp, pages: dict[str, Page]) -> Callable[[Request], Awaitable[Response]]:
     async def run(request: Request) -> Response:
-        visit = Visit(gateway, request)
+        visit = Visit(gateway, request, api)
         try:
             if request.method == "POST":
                 visit = await visit.with_form()

@@ -1,0 +1,135 @@
+"""Minimal valid requests, with ids of this sandbox."""
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+from gateway_async.sandbox.openapi.records import TABLES
+from gateway_async.sandbox.openapi.values import Schema
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, PAYLINK, QUICK_INVOICE, RECURRING, TRANSACTION
+from gateway_async.sandbox.schema.fields import Table
+from gateway_async.sandbox.simulators.cards import TEST_CARDS
+
+__all__ = ["PASSWORD", "make_body", "make_path_values"]
+
+
+PASSWORD = "{password}"  # noqa: S105  # not a password
+"""What stands for the password of the sandbox's user until a request is sent."""
+
+_NO_ID = "none-yet"
+_CARD = {"account_number": TEST_CARDS["visa"], "exp_date": "1230"}
+
+_VALUES: dict[str, Any] = {
+    "action": "sale",
+    "amount_due": "21.00",
+    "interval": 1,
+    "interval_type": "m",
+    "item_list": {"Tea": "1.50", "Cake": "4.00"},
+    "last_name": "Lovelace",
+    "payment_method": "cc",
+    "password": PASSWORD,
+    "product_file_credential_id": "storage",
+    "resource": "contact",
+    "title": "Lunch",
+    "transaction_amount": "1.00",
+    "url": "http://127.0.0.1:8000/postbacks",
+}
+"""The values of required fields, by name."""
+
+_MORE: dict[str, dict[str, Any]] = {
+    "createAccountVault": _CARD,
+    "createNote": {"resource": "Contact", "note": "Prefers tea."},
+    "createPostbackConfig": {"on_create": "1"},
+    "createRouterAccountVault": {"action": "store"},
+    "createTransaction": {"payment_method": "cc", "transaction_amount": "1.00"} | _CARD,
+    "postSandboxClock": {"advance": 60},
+    "updateAccountVault": {"title": "Spare card"},
+    "updateContact": {"first_name": "Ada"},
+    "updateNote": {"note": "Prefers coffee."},
+    "updatePaylink": {"description": "Two lunches"},
+    "updatePostbackConfig": {"on_update": "1"},
+    "updateQuickInvoice": {"note": "Thank you."},
+    "updateRecurring": {"description": "Monthly tea"},
+    "updateTag": {"title": "Dinner"},
+    "updateTransaction": {"description": "Lunch"},
+    "updateTransactionByPOST": {"description": "Lunch"},
+}
+"""What makes a body valid or useful, besides the required fields, by the id of the operation."""
+
+_NEWEST: dict[str, Table] = {
+    "account_vault_id": ACCOUNT_VAULT,
+    "paylink_id": PAYLINK,
+    "quick_invoice_id": QUICK_INVOICE,
+    "recurring_id": RECURRING,
+    "transaction_id": TRANSACTION,
+}
+_OBJECT = re.compile(r"\{.*?\}")
+_DAYS_UNTIL_DUE = 30
+
+
+def make_path_values(gateway: Gateway, path: str) -> dict[str, str]:
+    """Return the newest ids for the names in a path, such as `{id}`."""
+    tables = {"id": TABLES.get(path.split("/")[2]), "file_id": TABLES["files"]}
+    names = re.findall(r"\{(\w+)\}", path)
+    return {name: _newest(gateway, tables.get(name)) for name in names}
+
+
+def make_body(gateway: Gateway, operation_id: str, schema: Schema, description: str = "") -> Any:
+    """Return a minimal valid body for a schema without references.
+
+    A description may contain an example, as those of control calls do.
+    """
+    more = _MORE.get(operation_id)
+    if "properties" not in schema or not schema.get("required"):
+        return more or _find_object(description)
+    wrapped = [name for name, each in schema["properties"].items() if each.get("type") == "object"]
+    if len(wrapped) == len(schema["properties"]) == 1:
+        name = wrapped[0]
+        return {name: _make_record(gateway, operation_id, schema["properties"][name])}
+    return _find_object(description) or _make_record(gateway, operation_id, schema)
+
+
+def _make_record(gateway: Gateway, operation_id: str, schema: Schema) -> dict[str, Any]:
+    known = _known_values(gateway)
+    record = {name: known.get(name, "") for name in schema.get("required", ())} | _MORE.get(operation_id, {})
+    if operation_id == "createRecurring":
+        record["account_vault_id"] = known["account_vault_id"]
+    return record
+
+
+def _known_values(gateway: Gateway) -> dict[str, Any]:
+    """Return the values of required fields, with the ids of this sandbox."""
+    info, today = gateway.info, gateway.clock.date().date()
+    return {
+        **_VALUES,
+        **{name: _newest(gateway, table) for name, table in _NEWEST.items()},
+        "contact_id": info.contact_id,
+        "resource_id": info.contact_id,
+        "domain": info.domain,
+        "due_date": (today + timedelta(days=_DAYS_UNTIL_DUE)).isoformat(),
+        "location_id": info.location_id,
+        "start_date": today.isoformat(),
+        "terminal_id": info.terminal_id,
+        "username": info.username,
+    }
+
+
+def _newest(gateway: Gateway, table: Table | None) -> str:
+    """Return the id of the newest record in the first location; a placeholder without one."""
+    if table is None:
+        return ""
+    where = f"location_id = ? AND {ALIVE} ORDER BY id DESC LIMIT 1"
+    rows = gateway.store.select(table, where, (gateway.info.location_id,))
+    return str(rows[0]["id"]) if rows else _NO_ID
+
+
+def _find_object(description: str) -> Any:
+    """Return the JSON object in a description; an empty one without it."""
+    found = _OBJECT.search(description)
+    try:
+        return json.loads(found[0]) if found else {}
+    except ValueError:
+        return {}
