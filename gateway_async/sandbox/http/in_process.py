@@ -31,10 +31,11 @@ async def send_in_process(app: ASGIApp, method: str, target: str, headers: dict[
         headers: Names in lower case.
         body: The whole body.
     """
-    reply, received = Reply(), iter([{"type": "http.request", "body": body, "more_body": False}])
+    reply = Reply()
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return next(received, None) or await asyncio.Future()  # the sender never disconnects
+        return messages.pop() if messages else await asyncio.Future()  # the sender never disconnects
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -9,7 +9,7 @@ from gateway_async.sandbox.openapi.records import TABLES
 from gateway_async.sandbox.openapi.values import Schema
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
-from gateway_async.sandbox.schema import ACCOUNT_VAULT, PAYLINK, QUICK_INVOICE, RECURRING, TRANSACTION
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, LOCATION, PAYLINK, QUICK_INVOICE, RECURRING, TRANSACTION
 from gateway_async.sandbox.schema.fields import Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 
@@ -17,7 +17,7 @@ __all__ = ["PASSWORD", "make_body", "make_path_values"]
 
 
 PASSWORD = "{password}"  # noqa: S105  # not a password
-"""What stands for the password of the sandbox's user until a request is sent."""
+"""A placeholder for the password of the sandbox's user, until a request is sent."""
 
 _NO_ID = "none-yet"
 _CARD = {"account_number": TEST_CARDS["visa"], "exp_date": "1230"}
@@ -57,7 +57,7 @@ _MORE: dict[str, dict[str, Any]] = {
     "updateTransaction": {"description": "Lunch"},
     "updateTransactionByPOST": {"description": "Lunch"},
 }
-"""What makes a body valid or useful, besides the required fields, by the id of the operation."""
+"""Further fields that make a body valid or useful, by the id of the operation."""
 
 _NEWEST: dict[str, Table] = {
     "account_vault_id": ACCOUNT_VAULT,
@@ -71,9 +71,9 @@ _DAYS_UNTIL_DUE = 30
 
 
 def make_path_values(gateway: Gateway, path: str) -> dict[str, str]:
-    """Return the newest ids for the names in a path, such as `{id}`."""
-    tables = {"id": TABLES.get(path.split("/")[2]), "file_id": TABLES["files"]}
+    """Return the newest ids for a path, by their names in it."""
     names = re.findall(r"\{(\w+)\}", path)
+    tables = {"id": TABLES.get(path.split("/")[2]), "file_id": TABLES["files"]} if names else {}
     return {name: _newest(gateway, tables.get(name)) for name in names}
 
 
@@ -121,6 +121,8 @@ def _newest(gateway: Gateway, table: Table | None) -> str:
     """Return the id of the newest record in the first location; a placeholder without one."""
     if table is None:
         return ""
+    if table is LOCATION:
+        return gateway.info.location_id
     where = f"location_id = ? AND {ALIVE} ORDER BY id DESC LIMIT 1"
     rows = gateway.store.select(table, where, (gateway.info.location_id,))
     return str(rows[0]["id"]) if rows else _NO_ID

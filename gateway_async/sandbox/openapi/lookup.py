@@ -39,6 +39,11 @@ class Described:
         return str(self.content["summary"])
 
     @property
+    def description(self) -> str:
+        """What else there is to know; often empty."""
+        return str(self.content.get("description", ""))
+
+    @property
     def bodies(self) -> dict[str, Schema]:
         """The schemas of the body, by content type."""
         content = self.content.get("requestBody", {}).get("content", {})
@@ -57,7 +62,7 @@ def list_operations() -> Iterator[Described]:
 
 
 def find_operation(operation_id: str) -> Described | None:
-    """Return an operation without references; None if there is none."""
+    """Return an operation without references; None if it is unknown."""
     found = next((each for each in list_operations() if each.id == operation_id), None)
     return found and attrs.evolve(found, content=_resolve(found.content))
 

@@ -52,11 +52,7 @@ class ShownReply:
 def fill_in(gateway: Gateway, operation: Described) -> ReferenceRequest:
     """Return a minimal valid request."""
     schema = operation.bodies.get(_JSON)
-    body = (
-        ""
-        if schema is None
-        else _indent(make_body(gateway, operation.id, schema, operation.content.get("description", "")))
-    )
+    body = "" if schema is None else _indent(make_body(gateway, operation.id, schema, operation.description))
     return ReferenceRequest(make_path_values(gateway, operation.path), {}, body)
 
 
@@ -92,7 +88,7 @@ def _make_target(operation: Described, request: ReferenceRequest) -> str:
 
 
 def _credentials(gateway: Gateway, operation: Described) -> dict[str, str]:
-    """Return the headers of the first combination of credentials that an operation accepts."""
+    """Return the headers with the credentials of an operation."""
     info = gateway.info
     known = {
         "developerId": ("developer-id", info.developer_id),

@@ -27,7 +27,7 @@ class SchemaRow:
 
 
 def list_rows(schema: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[SchemaRow]:
-    """Yield the properties of an object, and those of the objects in it."""
+    """Yield the properties of an object, and those inside them."""
     for name, each in _properties(schema).items():
         path = f"{prefix}{name}"
         yield SchemaRow(path, describe_type(each), name in schema.get("required", ()), each.get("description", ""))
