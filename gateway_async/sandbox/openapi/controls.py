@@ -19,7 +19,8 @@ __all__ = ["CONTROL_FAMILY", "describe_control_paths"]
 
 CONTROL_FAMILY = "Control calls"
 _DECIMAL: Schema = {"type": "string", "format": "decimal"}
-_ERRORS = (400, 403, 404, 409, 413, 421, 422)
+_ERRORS = (400, 403, 413, 421, 422)
+_ERRORS_OF_RECORDS = (404, 409)
 
 
 def describe_control_paths() -> dict[str, Schema]:
@@ -37,7 +38,7 @@ def _describe(method: str, path: str, call: ControlCall) -> Schema:
         "summary": re.split(r": \{|;|\.$", call.description)[0],
         "description": call.description,
         "parameters": describe_path_id(path),
-        "responses": _describe_success(call) | describe_errors(*_ERRORS),
+        "responses": _describe_success(call) | describe_errors(*_ERRORS, *(_ERRORS_OF_RECORDS if "{" in path else ())),
         "security": [],
     }
     schemas = [_inline(each) for each in body_types(path, call)]
@@ -64,6 +65,7 @@ def _inline(fields: Any) -> Schema:
     """Return the schema of a type without references to definitions."""
     (schema,), definitions = msgspec.json.schema_components([fields], ref_template="{name}")
     inlined: Schema = _replace_decimals(definitions[schema["$ref"]])
+    del inlined["title"]  # the name of the Python type
     return inlined
 
 
@@ -75,7 +77,7 @@ def _replace_decimals(schema: Any) -> Any:
         return schema
     if schema == _DECIMAL:
         return {"type": ["string", "number"]}
-    return {name: _replace_decimals(value) for name, value in schema.items() if name != "title"}
+    return {name: _replace_decimals(value) for name, value in schema.items()}
 
 
 def _describe_success(call: ControlCall) -> dict[str, Schema]:

@@ -13,7 +13,7 @@ from gateway_async.sandbox.schema import ACCOUNT_VAULT, LOCATION, PAYLINK, QUICK
 from gateway_async.sandbox.schema.fields import Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 
-__all__ = ["PASSWORD", "make_body", "make_path_values"]
+__all__ = ["PASSWORD", "make_body", "make_path_values", "make_query_values"]
 
 
 PASSWORD = "{password}"  # noqa: S105  # not a password
@@ -34,7 +34,7 @@ _VALUES: dict[str, Any] = {
     "product_file_credential_id": "storage",
     "resource": "contact",
     "title": "Lunch",
-    "transaction_amount": "1.00",
+    "transaction_amount": "5.50",
     "url": "http://127.0.0.1:8000/postbacks",
 }
 """The values of required fields, by name."""
@@ -44,7 +44,7 @@ _MORE: dict[str, dict[str, Any]] = {
     "createNote": {"resource": "Contact", "note": "Prefers tea."},
     "createPostbackConfig": {"on_create": "1"},
     "createRouterAccountVault": {"action": "store"},
-    "createTransaction": {"payment_method": "cc", "transaction_amount": "1.00"} | _CARD,
+    "createTransaction": {"payment_method": "cc", "transaction_amount": "5.50"} | _CARD,
     "postSandboxClock": {"advance": 60},
     "updateAccountVault": {"title": "Spare card"},
     "updateContact": {"first_name": "Ada"},
@@ -59,6 +59,8 @@ _MORE: dict[str, dict[str, Any]] = {
 }
 """Further fields that make a body valid or useful, by the id of the operation."""
 
+_QUERIES = {"skipPaymentsOfRecurring": {"skip_count": "1"}, "deferPaymentsOfRecurring": {"defer_count": "1"}}
+
 _NEWEST: dict[str, Table] = {
     "account_vault_id": ACCOUNT_VAULT,
     "paylink_id": PAYLINK,
@@ -68,6 +70,20 @@ _NEWEST: dict[str, Table] = {
 }
 _OBJECT = re.compile(r"\{.*?\}")
 _DAYS_UNTIL_DUE = 30
+
+
+def make_query_values(gateway: Gateway, operation_id: str) -> dict[str, str]:
+    """Return the parameters of the query that an operation needs."""
+    fields = {
+        "showAccountForm": {"accountvault": {"payment_method": "cc", "account_vault_api_id": "ada"}},
+        "showPaymentForm": {"transaction": {"payment_method": "cc", "action": "sale", "transaction_api_id": "tea"}},
+    }.get(operation_id)
+    if fields is None:
+        return _QUERIES.get(operation_id, {})
+    info = gateway.info
+    ids = {"location_id": info.location_id, "product_transaction_id": info.cc_product_transaction_id}
+    record = {name: values | ids | {"transaction_amount": "5.50"} for name, values in fields.items()}
+    return {"data": json.dumps(record).encode().hex()}
 
 
 def make_path_values(gateway: Gateway, path: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Described:
 
     @property
     def description(self) -> str:
-        """What else there is to know; often empty."""
+        """Further sentences; often empty."""
         return str(self.content.get("description", ""))
 
     @property

@@ -41,7 +41,7 @@ def describe_expand(plural: str) -> list[Schema]:
     if not names:
         return []
     schema: Schema = {"type": "array", "items": {"enum": names}}
-    return [in_query("expand", schema, "The relations to include.") | {"style": "form", "explode": False}]
+    return [in_query("expand", schema, "The relations to include, with commas.") | {"style": "form", "explode": False}]
 
 
 def describe_record_query(table: Table) -> list[Schema]:
@@ -69,7 +69,7 @@ def describe_list(table: Table, *, as_file: bool = True) -> list[Schema]:
 def _describe_sort(table: Table) -> Schema:
     names = [*table.shown, *(f"-{name}" for name in table.shown)]
     meaning = f"The order, with a minus for descending; `{table.sort}` by default."
-    schema: Schema = {"type": "array", "minItems": 1, "items": {"enum": names}}
+    schema: Schema = {"title": "names of fields, with commas", "type": "array", "minItems": 1, "items": {"enum": names}}
     return in_query("sort", schema, meaning) | {"style": "form", "explode": False}
 
 

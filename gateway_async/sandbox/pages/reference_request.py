@@ -11,7 +11,7 @@ import attrs
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.in_process import Reply, send_in_process
-from gateway_async.sandbox.openapi.examples import PASSWORD, make_body, make_path_values
+from gateway_async.sandbox.openapi.examples import PASSWORD, make_body, make_path_values, make_query_values
 from gateway_async.sandbox.openapi.lookup import Described
 from gateway_async.sandbox.runtime.gateway import Gateway
 
@@ -53,7 +53,8 @@ def fill_in(gateway: Gateway, operation: Described) -> ReferenceRequest:
     """Return a minimal valid request."""
     schema = operation.bodies.get(_JSON)
     body = "" if schema is None else _indent(make_body(gateway, operation.id, schema, operation.description))
-    return ReferenceRequest(make_path_values(gateway, operation.path), {}, body)
+    path, query = make_path_values(gateway, operation.path), make_query_values(gateway, operation.id)
+    return ReferenceRequest(path, query, body)
 
 
 def read_request(operation: Described, form: Mapping[str, str]) -> ReferenceRequest:

@@ -9,6 +9,8 @@ __all__ = ["SchemaRow", "describe_type", "list_rows"]
 
 
 _DEEPEST = 2
+_LARGEST_SHOWN = 10**9
+"""A larger maximum only says how many digits a number may have."""
 
 
 @attrs.frozen
@@ -63,7 +65,7 @@ def _describe_plain(name: str, schema: dict[str, Any]) -> str:
         case "string":
             return schema.get("format") or f"text{_describe_length(schema)}"
         case "array":
-            return f"list of {describe_type(schema['items'])}" if "items" in schema else "list"
+            return f"list: {describe_type(schema['items'])}" if "items" in schema else "list"
         case "integer" | "number" if "minimum" in schema or "maximum" in schema:
             return f"{name}{_describe_bounds(schema)}"
         case _:
@@ -81,5 +83,8 @@ def _describe_length(schema: dict[str, Any]) -> str:
 
 def _describe_bounds(schema: dict[str, Any]) -> str:
     low, high = schema.get("minimum"), schema.get("maximum")
-    parts = [f"from {low}" if low is not None else "", f"to {high}" if high is not None else ""]
+    parts = [
+        f"from {low}" if low is not None else "",
+        f"to {high}" if high is not None and high < _LARGEST_SHOWN else "",
+    ]
     return " " + " ".join(filter(None, parts))
