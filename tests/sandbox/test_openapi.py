@@ -9,6 +9,7 @@ import openapi_spec_validator
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import just
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.schemas import BaseSchema
@@ -16,13 +17,15 @@ from schemathesis.schemas import BaseSchema
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.openapi.document import make_document
-from gateway_async.sandbox.openapi.examples import make_body, make_path_values, make_query_values
+from gateway_async.sandbox.openapi.examples import make_body, make_path_values
 from gateway_async.sandbox.openapi.lookup import Described, find_operation, list_operations
 from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
 
 from .conftest import Shop
 
 load_all_checks()
+
+GeneratedCase = Case[Any]
 
 OPERATIONS = [operation.id for operation in list_operations()]
 CREATED = [
@@ -34,7 +37,7 @@ CREATED = [
 CHANGED = [operation.id for operation in list_operations() if operation.method == "PUT"]
 CHANGED.remove("removeTransactionFromQuickInvoice")  # works only after a transaction was added
 
-SKIPPED_CHECKS = [
+SKIPPED_CHECKS: list[Any] = [
     # Rules that concern several fields, such as the account of a payment, cannot be part of a schema.
     CHECKS.get_one("positive_data_acceptance"),
 ]
@@ -89,7 +92,7 @@ def modes_of(operation: Described) -> list[GenerationMode]:
     return [*GenerationMode] if has_values else [GenerationMode.POSITIVE]
 
 
-def use_ids(case: Case, path: dict[str, str], info: SandboxInfo) -> None:
+def use_ids(case: GeneratedCase, path: dict[str, str], info: SandboxInfo) -> None:
     """Name existing records in the path and the body, so that more than a 404 is seen."""
     case.path_parameters.update(path)
     ids = {"location_id": info.location_id, "contact_id": info.contact_id, "terminal_id": info.terminal_id}
@@ -132,15 +135,13 @@ def test_requests_get_what_the_document_says(
     """Valid and invalid requests get documented statuses and bodies, and no 5xx."""
     operation = described(operation_id)
     path = {name: value for name, value in sandbox._call(make_path_values, operation.path).items() if value}
+
+    def send(case: GeneratedCase, mode: GenerationMode) -> None:
+        if mode is GenerationMode.POSITIVE:
+            use_ids(case, path, shop.info)
+        response = case.call(base_url=sandbox.base_url, headers=dict(shop.http.headers), timeout=20)
+        case.validate_response(response, excluded_checks=SKIPPED_CHECKS)
+
     for mode in modes_of(operation):
         strategy = document[operation.path][operation.method.lower()].as_strategy(generation_mode=mode)
-
-        @SMALL
-        @given(strategy)
-        def run(case: Case) -> None:
-            if mode is GenerationMode.POSITIVE:
-                use_ids(case, path, shop.info)
-            response = case.call(base_url=sandbox.base_url, headers=dict(shop.http.headers), timeout=20)
-            case.validate_response(response, excluded_checks=SKIPPED_CHECKS)
-
-        run()
+        SMALL(given(strategy, just(mode))(send))()

@@ -59,8 +59,10 @@ def test_an_unknown_operation_is_a_404(browser: httpx.Client) -> None:
 
 @pytest.mark.parametrize(
     "operation",
-    ["createContact", "createAccountVault", "createTransaction", "createToken", "createQuickInvoice", "createPaylink"]
-    + ["createTag", "createNote", "createPostbackConfig", "createFileStorage", "createRouterTransaction"],
+    [
+        *("createContact", "createAccountVault", "createTransaction", "createToken", "createQuickInvoice"),
+        *("createPaylink", "createTag", "createNote", "createPostbackConfig", "createRouterTransaction"),
+    ],
 )
 def test_a_form_is_filled_in_with_a_valid_request(browser: httpx.Client, operation: str) -> None:
     """A form can be sent as it is, right after the start."""
