@@ -469,7 +469,9 @@ class Sandbox:
             timeout: The longest wait, in seconds of real time.
 
         Returns:
-            The `action`, the `amount`, the arrival time `since` (Unix seconds) and the `state` of the active call.
+            The active call: its `action`, its `amount`, the name of its `user`, the `User-Agent` of its `program`, its
+            integrator id `api_id`, the arrival time `since` and the time `acts_at` of the next automatic action (Unix
+            seconds), and its `state`.
 
         Raises:
             TimeoutError: No call arrived in time.
@@ -500,16 +502,25 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             ValueError: The terminal, the card or the entry mode is unknown.
         """
-        self._call(actions.present, self._or_first_terminal(terminal_id), card, entry_mode)
+        self._use_card(Terminals.present, terminal_id, card, entry_mode)
 
-    def decline(self, terminal_id: str | None = None) -> None:
+    def decline(
+        self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
+    ) -> None:
         """Let the issuer decline the card at a terminal.
 
-        Raises:
-            NothingWaitsError: No call waits at the terminal.
-            ValueError: The terminal is unknown.
+        The arguments and errors are those of `present`.
         """
-        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.decline)
+        self._use_card(Terminals.decline, terminal_id, card, entry_mode)
+
+    def reject_pin(
+        self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
+    ) -> None:
+        """Let the issuer reject the PIN at a terminal.
+
+        The arguments and errors are those of `present`.
+        """
+        self._use_card(Terminals.reject_pin, terminal_id, card, entry_mode)
 
     def cancel(self, terminal_id: str | None = None) -> None:
         """Press the cancel key of a terminal.
@@ -531,8 +542,12 @@ class Sandbox:
         self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.silence)
 
     def add_terminal(self, title: str = "Terminal") -> str:
-        """Add a terminal and return its id."""
-        return self._call(seed.add_terminal, self._current.gateway.first_location, title)
+        """Add a terminal and return its id.
+
+        Raises:
+            ValueError: The title is empty, or longer than 64 characters.
+        """
+        return str(self._call(actions.add_terminal, title)["id"])
 
     def add_location(self, name: str = "Second", parent_id: str | None = None) -> SandboxInfo:
         """Add a location with its own user, and return its info. `parent_id` is the location above it, if any."""
@@ -573,6 +588,15 @@ class Sandbox:
     def reset(self) -> None:
         """Cancel waiting calls, delete records and faults, and reset the clock."""
         self._call_async(actions.reset)
+
+    def _use_card(
+        self,
+        act: Callable[[Terminals, str, str, EntryMode], None],
+        terminal_id: str | None,
+        card: str,
+        entry_mode: EntryMode,
+    ) -> None:
+        self._call(actions.use_card, self._or_first_terminal(terminal_id), act, card, entry_mode)
 
     def _or_first_terminal(self, terminal_id: str | None) -> str:
         return self.terminal_id if terminal_id is None else terminal_id

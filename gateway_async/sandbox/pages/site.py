@@ -6,15 +6,16 @@ To add a page, add a line here, a function in a module beside this one, and a te
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.pages import event_stream, reference, requests
+from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests, terminals
+from gateway_async.sandbox.pages.reference import views as reference
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
@@ -25,12 +26,23 @@ __all__ = ["PAGES", "with_pages"]
 PAGES: dict[str, dict[str, Page]] = {
     "/": {"GET": requests.show},
     "/events": {"GET": event_stream.stream},
-    "/openapi.json": {"GET": reference.show_document},
+    "/postbacks": {"GET": postbacks.show},
+    "/postbacks/{id}": {"GET": postbacks.show_one, "POST": postbacks.replay},
+    "/outbox": {"GET": outbox.show},
+    "/faults": {"GET": faults.show, "POST": faults.add},
+    "/faults/scenario": {"POST": faults.add_scenario},
+    "/faults/clear": {"POST": faults.clear},
+    "/clock": {"GET": clock.show, "POST": clock.move},
+    "/connect": {"GET": connect.show},
+    "/connect/reset": {"POST": connect.reset},
+    "/terminals": {"GET": terminals.show_all, "POST": terminals.add},
+    "/terminals/{id}": {"GET": terminals.show, "POST": terminals.press},
     "/reference": {"GET": reference.show},
     "/reference/{operation}": {"GET": reference.show_operation, "POST": reference.send_operation},
+    "/openapi.json": {"GET": reference.show_document},
 }
 
-_STATIC = Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+_STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))
 
 
 def with_pages(app: ASGIApp, gateway: Gateway, api: ASGIApp) -> ASGIApp:
@@ -53,7 +65,9 @@ def _endpoint(gateway: Gateway, api: ASGIApp, pages: dict[str, Page]) -> Callabl
             if request.method == "POST":
                 visit = await visit.with_form()
             return await pages["GET" if request.method == "HEAD" else request.method](visit)
-        except (RefusedError, HTTPException, NothingWaitsError, ValueError) as error:
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except (RefusedError, NothingWaitsError, ValueError) as error:
             return visit.show_error(error)
 
     return run

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 import attrs
 
 from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.simulators.cards import TEST_CARDS
 from gateway_async.sandbox.simulators.clock import Clock, Timer
 from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script, stop
 from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
@@ -23,6 +24,8 @@ __all__ = [
     "OVERALL_TIMEOUT",
     "Mode",
     "NothingWaitsError",
+    "Receipt",
+    "Sender",
     "TerminalOptions",
     "TerminalQueue",
     "TerminalRequest",
@@ -37,7 +40,9 @@ Mode = Literal["auto", "manual"]
 
 _OVERALL_TIMEOUT_SCRIPT = stop("Overall Request Timeout")
 _DECLINE_SCRIPT = Script(text="DECLINED", reason_code=ReasonCode.DENIED)
+_WRONG_PIN_SCRIPT = Script(text="BAD_PIN", reason_code=ReasonCode.BAD_PIN)
 _CANCEL_SCRIPT = stop("CANCELLED", ReasonCode.DENIED)
+_KEPT_RECEIPTS = 3
 
 
 class NothingWaitsError(Exception):
@@ -69,6 +74,42 @@ class TerminalOptions:
             raise ValueError("terminal_delay: must be 0 or more seconds.")
 
 
+@attrs.frozen
+class Sender:
+    """The sender of a call.
+
+    Attributes:
+        user: The name of the user.
+        program: The `User-Agent` of the program; empty without one.
+        api_id: The integrator id of the call, if it has one.
+    """
+
+    user: str
+    program: str
+    api_id: str | None = None
+
+
+@attrs.frozen
+class Receipt:
+    """The receipt that a terminal prints at the end of a call.
+
+    Attributes:
+        title: The result, such as "Approved" or "Declined: CANCELLED".
+        approved: Whether money was approved, or a card was stored.
+        amount: The amount in cents; None when a card is only stored.
+        when: The time of the end, in Unix seconds.
+        brand: The brand of the card; None if no card was read.
+    """
+
+    title: str
+    approved: bool
+    action: str
+    amount: int | None
+    when: int
+    brand: str | None
+    last_four: str | None
+
+
 @attrs.define(eq=False)
 class TerminalRequest:
     """One call at a terminal.
@@ -76,18 +117,38 @@ class TerminalRequest:
     Attributes:
         amount: The amount in cents; None when a card is only stored.
         since: The arrival time, in Unix seconds.
-        timers: The timers that can end the call.
+        timeout: The timer that ends the call after the overall timeout.
+        automatic: The timer of the automatic action, if one is planned.
         result: What the terminal did at the end.
     """
 
     terminal_id: str
     action: str
     amount: int | None
+    sender: Sender
     since: float
     state: State = State.QUEUED
-    timers: list[Timer] = attrs.field(factory=list)
+    timeout: Timer | None = None
+    automatic: Timer | None = None
     result: Script = _OVERALL_TIMEOUT_SCRIPT
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    @property
+    def acts_at(self) -> float | None:
+        """The time of the automatic action, in Unix seconds; None if none is planned."""
+        return self.automatic.when if self.automatic else None
+
+    def cancel_automatic(self) -> None:
+        """Cancel the automatic action."""
+        if self.automatic:
+            self.automatic.cancel()
+            self.automatic = None
+
+    def cancel_timers(self) -> None:
+        """Cancel the automatic action and the timeout."""
+        self.cancel_automatic()
+        if self.timeout:
+            self.timeout.cancel()
 
 
 @attrs.define
@@ -106,25 +167,27 @@ class Terminals:
     """The terminals of a gateway and their queues of requests.
 
     Attributes:
-        on_change: Called when a call arrives or ends, or another one becomes active.
+        options: How cards are presented.
+        on_change: Called when a call arrives or ends, another one becomes active, or a receipt is printed.
     """
 
     def __init__(self, clock: Clock, options: TerminalOptions) -> None:
         self._clock = clock
-        self._options = options
+        self.options = options
         self._queues: defaultdict[str, TerminalQueue] = defaultdict(TerminalQueue)
+        self._receipts: defaultdict[str, deque[Receipt]] = defaultdict(lambda: deque(maxlen=_KEPT_RECEIPTS))
         self._arrival = asyncio.Event()
         self.on_change: Callable[[], object] = lambda: None
 
-    async def process(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
+    async def process(self, terminal_id: str, action: str, amount: int | None, sender: Sender) -> Script:
         """Queue a request at a terminal, and return what happened there.
 
-        `action` is shown by control calls. The amount is in cents.
+        `action` and `sender` are shown by control calls and pages. The amount is in cents.
         """
         now = self._clock.now()
-        request = TerminalRequest(terminal_id, action, amount, now)
+        request = TerminalRequest(terminal_id, action, amount, sender, now)
         self._queues[terminal_id].requests.append(request)
-        request.timers.append(self._clock.call_at(now + OVERALL_TIMEOUT, lambda: self._end(request, Trigger.TIME_OUT)))
+        request.timeout = self._clock.call_at(now + OVERALL_TIMEOUT, lambda: self._end(request, Trigger.TIME_OUT))
         self._activate_next(terminal_id)
         self._arrival.set()  # wakes the tasks that already wait for a call…
         self._arrival.clear()  # …but not tasks that start to wait later
@@ -142,13 +205,21 @@ class Terminals:
         """
         self._act(terminal_id, Trigger.CARD, Script(card, entry_mode))
 
-    def decline(self, terminal_id: str) -> None:
+    def decline(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
         """Let the issuer decline the card of the active call.
 
         Raises:
             NothingWaitsError: No call waits at the terminal.
         """
-        self._act(terminal_id, Trigger.DECLINE, _DECLINE_SCRIPT)
+        self._act(terminal_id, Trigger.DECLINE, attrs.evolve(_DECLINE_SCRIPT, card=card, entry_mode=entry_mode))
+
+    def reject_pin(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
+        """Let the issuer reject the PIN of the active call.
+
+        Raises:
+            NothingWaitsError: No call waits at the terminal.
+        """
+        self._act(terminal_id, Trigger.REJECT_PIN, attrs.evolve(_WRONG_PIN_SCRIPT, card=card, entry_mode=entry_mode))
 
     def cancel(self, terminal_id: str) -> None:
         """Press the cancel key.
@@ -163,14 +234,24 @@ class Terminals:
         queue = self._queues[terminal_id]
         queue.silent = True
         for request in queue.requests:
-            for timer in request.timers[1:]:
-                timer.cancel()
+            request.cancel_automatic()
         self.on_change()
 
-    def resume(self) -> None:
-        """Resume the automatic actions of all terminals."""
+    def reset(self) -> None:
+        """Resume the automatic actions of all terminals, and forget their receipts."""
         for queue in self._queues.values():
             queue.silent = False
+        self._receipts.clear()
+        self.on_change()
+
+    def print_receipt(self, terminal_id: str, receipt: Receipt) -> None:
+        """Keep a receipt as the newest one of a terminal."""
+        self._receipts[terminal_id].appendleft(receipt)
+        self.on_change()
+
+    def receipts(self, terminal_id: str) -> list[Receipt]:
+        """Return the last receipts of a terminal, newest first."""
+        return [*self._receipts.get(terminal_id, ())]
 
     def waiting(self, terminal_id: str) -> list[TerminalRequest]:
         """Return the calls that wait at a terminal, the active call first."""
@@ -204,12 +285,11 @@ class Terminals:
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
         """Schedule the automatic action for the amount of a call."""
         script = SCRIPTS.get(request.amount or 0, Script()).with_drawn_card()
-        if self._options.mode == "auto" and not queue.silent and not script.silent:
-            wait = self._options.delay if script.wait is None else script.wait
+        if self.options.mode == "auto" and not queue.silent and not script.silent:
+            wait = self.options.delay if script.wait is None else script.wait
             trigger = Trigger.CARD if script.card else Trigger.STOP
-            request.timers.append(
-                self._clock.call_at(self._clock.now() + wait, lambda: self._end(request, trigger, script))
-            )
+            due = self._clock.now() + wait
+            request.automatic = self._clock.call_at(due, lambda: self._end(request, trigger, script))
 
     def _end(self, request: TerminalRequest, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT) -> None:
         """End a call, unless it has already ended."""
@@ -218,7 +298,6 @@ class Terminals:
             return
         request.state, request.result = state, script
         request.ended.set()
-        for timer in request.timers:
-            timer.cancel()
+        request.cancel_timers()
         self._queues[request.terminal_id].requests.remove(request)
         self._activate_next(request.terminal_id)

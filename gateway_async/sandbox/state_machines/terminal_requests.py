@@ -29,6 +29,7 @@ class Trigger(StrEnum):
     ACTIVATE = "it becomes the first in the queue"
     CARD = "a card is presented"
     DECLINE = "the card is declined"
+    REJECT_PIN = "the PIN is wrong"
     CANCEL = "the cancel key is pressed"
     STOP = "the terminal fails, or has waited too long for a step"
     TIME_OUT = "300 seconds have passed"
@@ -43,6 +44,7 @@ MACHINE = StateMachine(
         (State.QUEUED, Trigger.ABORT): State.ABORTED,
         (State.WAITING, Trigger.CARD): State.CARD_READ,
         (State.WAITING, Trigger.DECLINE): State.DECLINED,
+        (State.WAITING, Trigger.REJECT_PIN): State.DECLINED,
         (State.WAITING, Trigger.CANCEL): State.CANCELLED,
         (State.WAITING, Trigger.STOP): State.STOPPED,
         (State.WAITING, Trigger.TIME_OUT): State.TIMED_OUT,

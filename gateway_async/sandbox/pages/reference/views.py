@@ -7,8 +7,8 @@ from starlette.responses import Response
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.openapi.document import encode_document
 from gateway_async.sandbox.openapi.lookup import Described, find_operation, list_operations
-from gateway_async.sandbox.pages.reference_request import ReferenceRequest, fill_in, read_request, send
-from gateway_async.sandbox.pages.schema_rows import describe_type, list_rows
+from gateway_async.sandbox.pages.reference.request import ReferenceRequest, fill_in, read_request, send
+from gateway_async.sandbox.pages.reference.schema_rows import describe_type, list_rows
 from gateway_async.sandbox.pages.visit import Visit
 
 __all__ = ["send_operation", "show", "show_document", "show_operation"]
