@@ -372,6 +372,7 @@ class Sandbox:
         auto_decline_street: bool | None = None,
         auto_decline_zip: bool | None = None,
         surcharge: bool | None = None,
+        level3_allow: bool | None = None,
         ach_terminal: str | None = None,
     ) -> Row:
         """Change settings of a merchant account, by default the one for cards.
@@ -383,6 +384,7 @@ class Sandbox:
             auto_decline_street: Whether a payment is declined if its street does not match; off at first.
             auto_decline_zip: Whether a payment is declined if its zip does not match; off at first.
             surcharge: Whether a payment must name the parts of its amount; off at first.
+            level3_allow: Whether a payment takes level 3 data; off at first.
             ach_terminal: The number of a test terminal for bank payments, such as "1010"; "" removes it.
 
         Returns:
@@ -393,7 +395,8 @@ class Sandbox:
         """
         product_id = self.cc_product_transaction_id if product_transaction_id is None else product_transaction_id
         checks = (auto_decline_cvv, auto_decline_street, auto_decline_zip)
-        return self._call(change_product, product_id, allow_partial_authorization, *checks, surcharge, ach_terminal)
+        allowed = (surcharge, level3_allow)
+        return self._call(change_product, product_id, allow_partial_authorization, *checks, *allowed, ach_terminal)
 
     def return_payment(self, transaction_id: str, code: str = "R01") -> Row:
         """Let the bank return a bank payment, or correct its data.
@@ -504,10 +507,19 @@ class Sandbox:
         """
         self._use_card(Terminals.present, terminal_id, card, entry_mode)
 
+    def accept_terms(self, terminal_id: str | None = None) -> None:
+        """Let the customer accept, and sign, the terms that a terminal shows.
+
+        Raises:
+            NothingWaitsError: The terminal shows no terms.
+            ValueError: The terminal is unknown.
+        """
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.accept)
+
     def decline(
         self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
     ) -> None:
-        """Let the issuer decline the card at a terminal.
+        """Decline the card, or the terms, at a terminal.
 
         The arguments and errors are those of `present`.
         """
@@ -619,6 +631,7 @@ class Sandbox:
         stack.callback(portal.call, gateway.listener.close)
         stack.callback(portal.call, gateway.postback_delivery.close)
         gateway.info = seed.load_info(gateway)
+        gateway.refresh_info()
         changes.watch(gateway)
         EndOfDayScheduler(gateway).start()
         await gateway.listener.open()

@@ -195,3 +195,17 @@ async def test_a_page_from_before_a_restart_loads_again(visitor: Visitor, sandbo
     await press(device(page), "Stay silent")
     await expect(device(page).get_by_text("Will stay silent")).to_be_visible()
     visitor.complaints.clear()  # htmx logs the refusal
+
+
+async def test_terms_are_accepted(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+    """Approve accepts the terms that a terminal shows, and the waiting call returns."""
+    page = await visitor.open("/terminals")
+    body = {"location_id": sandbox.location_id, "terminal_id": sandbox.terminal_id, "require_signature": 1}
+    request = gateway.request(
+        "POST", "/v2/deviceterms", body={"deviceterm": body | {"terms_conditions": "Tea is served at five."}}
+    )
+    async with asyncio.TaskGroup() as tasks:
+        call = tasks.create_task(request)
+        await expect(page.get_by_text("Accept the terms?")).to_be_visible()
+        await page.get_by_role("button", name="Approve").first.click()
+    assert call.result().json()["deviceterm"]["reason_code_id"] == 1000

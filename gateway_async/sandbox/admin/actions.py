@@ -22,6 +22,7 @@ from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row, Table
@@ -195,7 +196,7 @@ def _record(gateway: Gateway, table: Table, row: Row) -> Row:
 
 def terminals(gateway: Gateway) -> list[Row]:
     """Return every terminal and the calls that wait at it."""
-    return [_describe(gateway, row) for row in gateway.store.select(TERMINAL)]
+    return [_describe(gateway, row) for row in gateway.store.select(TERMINAL, ALIVE)]
 
 
 def terminal(gateway: Gateway, terminal_id: str) -> Row:
@@ -226,7 +227,7 @@ async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> R
     return call
 
 
-def add_terminal(gateway: Gateway, title: str = "Terminal") -> Row:
+def add_terminal(gateway: Gateway, title: str = "Terminal", sig_capture_enable: bool = True) -> Row:
     """Add a terminal to the first location, and describe it.
 
     Raises:
@@ -234,7 +235,7 @@ def add_terminal(gateway: Gateway, title: str = "Terminal") -> Row:
     """
     if not 0 < len(title) <= _LONGEST_TITLE:
         raise ValueError(f"title: must have 1 to {_LONGEST_TITLE} characters.")
-    terminal_id = seed.add_terminal(gateway, gateway.first_location, title)
+    terminal_id = seed.add_terminal(gateway, gateway.first_location, title, sig_capture_enable=sig_capture_enable)
     gateway.live_updates.publish("terminals")
     return {"id": terminal_id, "title": title}
 

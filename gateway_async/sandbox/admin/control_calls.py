@@ -155,7 +155,9 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     },
     "/_sandbox/terminals": {
         "GET": ControlCall("Shows the terminals and the calls that wait at them.", actions.terminals, key="terminals"),
-        "POST": ControlCall('Adds a terminal: {"title": "Bar"}.', actions.add_terminal, 201),
+        "POST": ControlCall(
+            'Adds a terminal: {"title": "Bar", "sig_capture_enable": true}.', actions.add_terminal, 201
+        ),
     },
     "/_sandbox/terminals/{id}": {
         "GET": ControlCall("Shows one terminal and the calls that wait at it.", actions.terminal)
@@ -167,7 +169,7 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     },
     "/_sandbox/terminals/{id}/decline": {
         "POST": ControlCall(
-            'Lets the issuer decline the card: {"card": "4111111111111111", "entry_mode": "C"}.',
+            'Declines the card, or the terms: {"card": "4111111111111111", "entry_mode": "C"}.',
             _use_card(Terminals.decline),
         )
     },
@@ -176,6 +178,9 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
             'Lets the issuer reject the PIN: {"card": "4111111111111111", "entry_mode": "C"}.',
             _use_card(Terminals.reject_pin),
         )
+    },
+    "/_sandbox/terminals/{id}/accept": {
+        "POST": ControlCall("Lets the customer accept the terms that are shown.", _operate(Terminals.accept))
     },
     "/_sandbox/terminals/{id}/cancel": {"POST": ControlCall("Presses the cancel key.", _operate(Terminals.cancel))},
     "/_sandbox/terminals/{id}/silence": {

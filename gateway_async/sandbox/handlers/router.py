@@ -31,7 +31,7 @@ from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.simulators.terminal_scripts import Script
 from gateway_async.sandbox.simulators.terminals import Receipt, Sender
 
-__all__ = ["create_account_vault", "create_transaction"]
+__all__ = ["create_account_vault", "create_transaction", "read_sender"]
 
 
 _EXP_DATE = "1230"
@@ -57,7 +57,7 @@ async def create_transaction(call: Call) -> Response:
     values.pop("batch", None)  # it is for `settle`; a payment gets the batch of its merchant account
     amount = values["transaction_amount"]
     with gateway.reserve(TRANSACTION, user, values):
-        sender = _sender(call, values.get("transaction_api_id"))
+        sender = read_sender(call, values.get("transaction_api_id"))
         script = await gateway.terminals.process(values["terminal_id"], values["action"], amount, sender)
         account = _read_account(script)
         outcome = _decide(call, values, account, script)
@@ -75,7 +75,7 @@ async def create_account_vault(call: Call) -> Response:
     if values.get("action") not in {None, "store"}:
         problems.add("action", "Action must be store.")
     problems.raise_if_any()
-    sender = _sender(call, values.get("account_vault_api_id"))
+    sender = read_sender(call, values.get("account_vault_api_id"))
     script = await gateway.terminals.process(values["terminal_id"], "store", None, sender)
     account = _read_account(script)
     if account is None or script.text:
@@ -113,7 +113,8 @@ def _is_verified(script: Script) -> bool:
     return script.card is not None and script.entry_mode in _CHIP_MODES and not rejected
 
 
-def _sender(call: Call, api_id: str | None) -> Sender:
+def read_sender(call: Call, api_id: str | None) -> Sender:
+    """Return who sends a request to a terminal."""
     user = f"{call.user['first_name']} {call.user['last_name']}"
     return Sender(user, call.request.headers.get("user-agent", ""), api_id)
 

@@ -11,6 +11,7 @@ from gateway_async.sandbox.openapi.responses import as_json, describe_page, empt
 from gateway_async.sandbox.openapi.values import FLAG, Schema
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
+    ACH_UPDATE,
     INVOICED_TRANSACTION,
     LOCATION,
     PAYLINK,
@@ -19,6 +20,7 @@ from gateway_async.sandbox.schema import (
     ROUTER_ACCOUNT_VAULT,
     ROUTER_TRANSACTION,
     TRANSACTION,
+    USER,
 )
 from gateway_async.sandbox.schema.fields import Table
 
@@ -121,6 +123,31 @@ _OF_INFOS = [
 ACTIONS: dict[str, Operation] = {
     "GET /v2/accountvaults/{id}/bininfo": _bin_info("Get the BIN info of an account vault", ACCOUNT_VAULT),
     "GET /v2/transactions/{id}/bininfo": _bin_info("Get the BIN info of a transaction", TRANSACTION),
+    "POST /v2/transactions/{id}/override": _action("Override the decline of a bank payment", TRANSACTION),
+    "POST /v2/transactions/{id}/achupdate": Operation(
+        "Correct a bank payment",
+        _one("transaction", "Transaction"),
+        describe_record_query(TRANSACTION),
+        as_body(wrap("transaction", describe_body(ACH_UPDATE, "POST"))),
+    ),
+    "GET /custom/tsvtransactions": Operation(
+        "Get a file of all transactions",
+        {"200": {"description": "The file.", "content": {"text/tab-separated-values": {"schema": _TEXT}}}},
+        [
+            in_query("location_id", _TEXT, required=True),
+            in_query("from_date", _TEXT, "A time such as `2025-12-31 23:59:59`, in UTC.", required=True),
+        ],
+    ),
+    "POST /v2/users/{id}/generateuserapikey": Operation(
+        "Generate the API key of a user",
+        {"200": as_json(wrap("user", close({"user_api_key": _TEXT})), "The new key.")},
+        describe_record_query(USER),
+    ),
+    "GET /hostedpaymentpage": Operation(
+        "Show a hosted payment page",
+        {"200": _HTML},
+        [in_query("id", _TEXT, required=True), in_query("data", _TEXT, "The settings, as base64 of encrypted JSON.")],
+    ),
     "POST /v2/transactionbatches/{id}/settle": Operation(
         "Settle a transaction batch", _one("transactionbatch", "TransactionBatch")
     ),

@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway_async.sandbox.http.responses import encode
 from gateway_async.sandbox.openapi.controls import CONTROL_FAMILY, describe_control_paths
-from gateway_async.sandbox.openapi.names import schema_name
+from gateway_async.sandbox.openapi.names import schema_name, segment_of
 from gateway_async.sandbox.openapi.operations import describe_paths
 from gateway_async.sandbox.openapi.records import TABLES, describe_body, describe_record, describe_variants, refer
 from gateway_async.sandbox.openapi.responses import ERROR_SCHEMAS, ERRORS, as_json
@@ -56,7 +56,7 @@ def make_document() -> dict[str, Any]:
 def _describe_schemas() -> dict[str, Schema]:
     schemas = dict(ERROR_SCHEMAS)
     for path, handlers in ROUTES.items():
-        table = TABLES.get(path.split("/")[2])
+        table = TABLES.get(segment_of(path))
         if table is None:
             continue
         name = schema_name(table.plural)

@@ -1,12 +1,15 @@
 """The names of record types in words, by path segment."""
 
-__all__ = ["NAMES", "operation_id", "plural_name", "schema_name", "with_article"]
+__all__ = ["NAMES", "operation_id", "plural_name", "schema_name", "segment_of", "with_article"]
 
 
 NAMES = {
     "accountvaults": "account vault",
+    "authroleusers": "user role",
     "contacts": "contact",
+    "deviceterms": "device term",
     "files": "file",
+    "hostedpaymentpages": "hosted payment page",
     "locationinfos": "location info",
     "locations": "location",
     "notes": "note",
@@ -17,13 +20,20 @@ NAMES = {
     "recurrings": "recurring",
     "routeraccountvaults": "router account vault",
     "routertransactions": "router transaction",
+    "signatures": "signature",
     "tags": "tag",
     "terminals": "terminal",
     "token": "token",
     "transactionbatches": "transaction batch",
+    "transactionlevel3s": "level 3 record",
     "transactions": "transaction",
     "users": "user",
 }
+
+
+def segment_of(path: str) -> str:
+    """Return the segment of a path that names the record type."""
+    return path.removeprefix("/v2").split("/")[1]
 
 
 def schema_name(plural: str) -> str:

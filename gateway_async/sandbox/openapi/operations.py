@@ -2,7 +2,7 @@
 
 from gateway_async.sandbox.openapi.actions import ACTIONS, Operation, as_body
 from gateway_async.sandbox.openapi.forms import describe_form
-from gateway_async.sandbox.openapi.names import NAMES, operation_id, plural_name, schema_name, with_article
+from gateway_async.sandbox.openapi.names import operation_id, plural_name, schema_name, segment_of, with_article
 from gateway_async.sandbox.openapi.parameters import (
     describe_expand,
     describe_list,
@@ -21,7 +21,9 @@ __all__ = ["describe_paths", "family"]
 
 
 _AS_FILE: Schema = {"schema": {"type": "string"}}
-_WITHOUT_FILES = frozenset({"locations", "locationinfos"})
+_FAMILIES = {"accountform": "hosted forms", "payform": "hosted forms", "hostedpaymentpage": "hosted payment pages"}
+_FAMILIES |= {"custom": "transactions"}
+"""The families of what is not a record type."""
 
 
 def describe_paths() -> dict[str, Schema]:
@@ -37,7 +39,7 @@ def describe_paths() -> dict[str, Schema]:
 
 
 def _describe(method: str, path: str) -> Schema:
-    segment = path.split("/")[2]
+    segment = segment_of(path)
     operation = ACTIONS.get(f"{method} {path}") or _STANDARD[method, path.count("{")](TABLES[segment])
     described = {
         "tags": [family(path)],
@@ -56,8 +58,8 @@ def _describe(method: str, path: str) -> Schema:
 
 def family(path: str) -> str:
     """Return the name under which an operation is listed."""
-    segment = path.split("/")[2]
-    return (plural_name(segment) if segment in NAMES else "hosted forms").capitalize()
+    segment = segment_of(path)
+    return (_FAMILIES.get(segment) or plural_name(segment)).capitalize()
 
 
 def _error_statuses(method: str, path: str) -> list[int]:
@@ -71,12 +73,8 @@ def _error_statuses(method: str, path: str) -> list[int]:
 
 def _list(table: Table) -> Operation:
     responses = {"200": as_json(describe_page(table.plural, _schema(table)), "A page of the list.")}
-    as_file = table.plural not in _WITHOUT_FILES
-    if as_file:
-        responses["200"]["content"] |= {
-            kind: {"schema": _AS_FILE} for kind in ("text/csv", "text/tab-separated-values")
-        }
-    return Operation(f"List {plural_name(table.plural)}", responses, describe_list(table, as_file=as_file))
+    responses["200"]["content"] |= dict.fromkeys(("text/csv", "text/tab-separated-values"), _AS_FILE)
+    return Operation(f"List {plural_name(table.plural)}", responses, describe_list(table))
 
 
 def _create(table: Table) -> Operation:

@@ -63,7 +63,7 @@ def describe_list(table: Table, *, as_file: bool = True) -> list[Schema]:
         _describe_sort(table),
     ]
     file = [in_query("_format", {"enum": ["csv", "tsv"]}, "Return the page as a file.")] if as_file else []
-    return pages + file + [parameter for field in table.shown.values() for parameter in _describe_filter(field)]
+    return pages + file + [parameter for field in table.filterable.values() for parameter in _describe_filter(field)]
 
 
 def _describe_sort(table: Table) -> Schema:

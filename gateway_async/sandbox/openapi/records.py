@@ -2,7 +2,7 @@
 
 from gateway_async.sandbox.openapi.names import schema_name
 from gateway_async.sandbox.openapi.values import Schema, describe_accepted, describe_shown
-from gateway_async.sandbox.request.expands import EXPANDS
+from gateway_async.sandbox.request.expands import COMPUTED, EXPANDS
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
@@ -12,6 +12,7 @@ from gateway_async.sandbox.schema import (
     ROUTER_TRANSACTION,
     STORED,
     TRANSACTION,
+    USER,
 )
 from gateway_async.sandbox.schema.fields import Table
 
@@ -27,11 +28,12 @@ _LINK: Schema = {"type": "object", "required": ["href"], "properties": {"href": 
 _LINKS: Schema = {"type": "object", "required": ["self"], "additionalProperties": _LINK}
 
 _TAGS: Schema = {"type": "array", "items": {"type": "object", "required": ["id", "title"]}}
-_COMPUTED: dict[Table, dict[str, Schema]] = {
+_ADDED: dict[Table, dict[str, Schema]] = {
     CONTACT: {"header_message_type": {"type": ["integer", "null"]}},
     ACCOUNT_VAULT: {"expiring_in_months": {"type": ["integer", "null"], "minimum": 0}},
+    USER: {name: {"type": "null"} for name in ("user_api_key", "user_hash_key")},
 }
-"""The fields that are computed for each response."""
+"""The fields that are computed for each response, besides relations."""
 
 _SOMETIMES: dict[Table, dict[str, Schema]] = {TRANSACTION: {"tags": _TAGS}}
 """The fields that only some records have."""
@@ -66,7 +68,9 @@ def describe_body(table: Table, method: str) -> Schema:
 
 def describe_record(table: Table) -> Schema:
     """Return the schema of a record in a response."""
-    always = {name: describe_shown(field) for name, field in table.shown.items()} | _COMPUTED.get(table, {})
+    fields = {name: describe_shown(field) for name, field in table.shown.items()}
+    computed: dict[str, Schema] = {name: {} for name in COMPUTED.get(table.plural, {})}
+    always = fields | _ADDED.get(table, {}) | computed
     sometimes = _SOMETIMES.get(table, {})
     relations: dict[str, Schema] = {
         name: {"description": "Only with `expand`."} for name in EXPANDS.get(table.plural, {}) if name not in always

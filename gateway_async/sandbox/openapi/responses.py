@@ -40,7 +40,7 @@ ERROR_SCHEMAS: dict[str, Schema] = {
 ERRORS = {
     400: "The body or the query cannot be read.",
     401: "The credentials are missing or not valid.",
-    403: "The credentials are not accepted here, or a control call comes from a foreign page.",
+    403: "The credentials are not accepted here, the user has no role, or a control call comes from a foreign page.",
     404: "The record does not exist.",
     409: "The record was deleted, or no call waits at the terminal.",
     413: "The body is too large.",

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gateway_async.sandbox.request.credentials import SCHEMES, WITHOUT_CREDENTIALS
+from gateway_async.sandbox.openapi.names import segment_of
+from gateway_async.sandbox.request.credentials import FOR_ANYONE, SCHEMES, WITHOUT_CREDENTIALS
 
 __all__ = ["SECURITY_SCHEMES", "describe_security"]
 
@@ -33,7 +34,9 @@ _HOSTED_FORMS = frozenset({"accountform", "payform"})
 
 def describe_security(operation: str) -> list[dict[str, list[str]]]:
     """Return the combinations of credentials that an operation accepts."""
-    segment = operation.split("/")[2]
+    segment = segment_of(operation.split()[1])
+    if operation == FOR_ANYONE:
+        return _requirements((), ("developerId",))
     if operation in WITHOUT_CREDENTIALS:
         return _requirements(("developerId",))
     if segment in _HOSTED_FORMS:

@@ -97,8 +97,8 @@ def describe_accepted(field: Field) -> Schema:
 
 
 def describe_shown(field: Field) -> Schema:
-    """Return the schema of a field in a response."""
-    return _SHOWN[field.kind]
+    """Return the schema of a field in a response; kinds of a single table are text."""
+    return _SHOWN.get(field.kind, _SHOWN[kinds.TEXT])
 
 
 def _describe_value(field: Field) -> Schema:

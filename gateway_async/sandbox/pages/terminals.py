@@ -18,6 +18,7 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.bin_info import DEBIT_CARDS
 from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Receipt, Terminals
+from gateway_async.sandbox.state_machines.terminal_requests import State
 
 __all__ = ["add", "press", "show", "show_all"]
 
@@ -120,11 +121,18 @@ def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:
     if key in _KEYS:
         actions.operate_terminal(gateway, terminal_id, _KEYS[key])
         return
+    if key == "approve" and _shows_terms(gateway, terminal_id):
+        actions.operate_terminal(gateway, terminal_id, Terminals.accept)
+        return
     if key not in _CARD_KEYS:
         raise ValueError(f"key: must be one of {', '.join(_CARD_KEYS | _KEYS)}.")
     if card not in CARDS:
         raise ValueError(f"card: must be one of {', '.join(CARDS)}.")
     actions.use_card(gateway, terminal_id, _CARD_KEYS[key], CARDS[card].number, cast("EntryMode", entry_mode))
+
+
+def _shows_terms(gateway: Gateway, terminal_id: str) -> bool:
+    return any(call.state == State.TERMS_SHOWN for call in gateway.terminals.waiting(terminal_id))
 
 
 def _make_device(gateway: Gateway, terminal: Row) -> Device:

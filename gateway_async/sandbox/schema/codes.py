@@ -52,6 +52,7 @@ class ReasonCode(IntEnum):
     REVERSED_FOR_AVS = 1655
     REVERSED_FOR_CVV = 1656
     REVERSED_FOR_PARTIAL_APPROVAL = 1657
+    MANAGER_NEEDED = 1663
 
 
 class InvoiceStatus(IntEnum):

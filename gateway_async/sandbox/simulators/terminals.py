@@ -1,9 +1,9 @@
 """Simulated terminals, which serve their calls in the order of arrival.
 
-Each terminal serves one call at a time. The active call waits for a card. In `auto` mode a card is presented
-automatically after a short delay; in `manual` mode a person or a control call presents it. In both modes the call ends
-300 seconds after its arrival. A caller that disconnects changes nothing: the terminal continues, and the sale may still
-be made.
+Each terminal serves one call at a time. The active call waits for a card, or for the answer to a prompt. In `auto` mode
+a card is presented, or the prompt accepted, automatically after a short delay; in `manual` mode a person or a control
+call does that. In both modes the call ends 300 seconds after its arrival. A caller that disconnects changes nothing:
+the terminal continues, and the sale may still be made.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ __all__ = [
     "OVERALL_TIMEOUT",
     "Mode",
     "NothingWaitsError",
+    "Prompt",
     "Receipt",
     "Sender",
     "TerminalOptions",
@@ -110,14 +111,28 @@ class Receipt:
     last_four: str | None
 
 
+@attrs.frozen
+class Prompt:
+    """Terms that a terminal shows to the customer.
+
+    Attributes:
+        seconds: The longest wait for an answer.
+        timeout_text: The final message without one.
+    """
+
+    seconds: float
+    timeout_text: str
+
+
 @attrs.define(eq=False)
 class TerminalRequest:
     """One call at a terminal.
 
     Attributes:
-        amount: The amount in cents; None when a card is only stored.
+        amount: The amount in cents; None for a call without a payment.
         since: The arrival time, in Unix seconds.
-        timeout: The timer that ends the call after the overall timeout.
+        prompt: The terms that the terminal shows; None when it waits for a card.
+        timeouts: The timers that end the call when its time is up.
         automatic: The timer of the automatic action, if one is planned.
         result: What the terminal did at the end.
     """
@@ -127,8 +142,9 @@ class TerminalRequest:
     amount: int | None
     sender: Sender
     since: float
+    prompt: Prompt | None = None
     state: State = State.QUEUED
-    timeout: Timer | None = None
+    timeouts: list[Timer] = attrs.field(factory=list)
     automatic: Timer | None = None
     result: Script = _OVERALL_TIMEOUT_SCRIPT
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
@@ -145,10 +161,10 @@ class TerminalRequest:
             self.automatic = None
 
     def cancel_timers(self) -> None:
-        """Cancel the automatic action and the timeout."""
+        """Cancel the automatic action and the timeouts."""
         self.cancel_automatic()
-        if self.timeout:
-            self.timeout.cancel()
+        for timeout in self.timeouts:
+            timeout.cancel()
 
 
 @attrs.define
@@ -179,15 +195,17 @@ class Terminals:
         self._arrival = asyncio.Event()
         self.on_change: Callable[[], object] = lambda: None
 
-    async def process(self, terminal_id: str, action: str, amount: int | None, sender: Sender) -> Script:
+    async def process(
+        self, terminal_id: str, action: str, amount: int | None, sender: Sender, *, prompt: Prompt | None = None
+    ) -> Script:
         """Queue a request at a terminal, and return what happened there.
 
-        `action` and `sender` are shown by control calls and pages. The amount is in cents.
+        `action` and `sender` are shown by control calls and pages. The amount is in cents. With a `prompt` the terminal
+        reads no card.
         """
-        now = self._clock.now()
-        request = TerminalRequest(terminal_id, action, amount, sender, now)
+        request = TerminalRequest(terminal_id, action, amount, sender, self._clock.now(), prompt)
         self._queues[terminal_id].requests.append(request)
-        request.timeout = self._clock.call_at(now + OVERALL_TIMEOUT, lambda: self._end(request, Trigger.TIME_OUT))
+        request.timeouts.append(self._schedule_end(request, OVERALL_TIMEOUT, Trigger.TIME_OUT))
         self._activate_next(terminal_id)
         self._arrival.set()  # wakes the tasks that already wait for a call…
         self._arrival.clear()  # …but not tasks that start to wait later
@@ -205,8 +223,16 @@ class Terminals:
         """
         self._act(terminal_id, Trigger.CARD, Script(card, entry_mode))
 
+    def accept(self, terminal_id: str) -> None:
+        """Let the customer accept, and sign, the terms that the terminal shows.
+
+        Raises:
+            NothingWaitsError: The terminal shows no terms.
+        """
+        self._act(terminal_id, Trigger.ACCEPT, Script())
+
     def decline(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
-        """Let the issuer decline the card of the active call.
+        """Decline the card, or the terms, of the active call.
 
         Raises:
             NothingWaitsError: No call waits at the terminal.
@@ -268,28 +294,40 @@ class Terminals:
 
     def _act(self, terminal_id: str, trigger: Trigger, script: Script) -> None:
         waiting = self.waiting(terminal_id)
-        if not waiting:
+        if not waiting or MACHINE.next_state(waiting[0].state, trigger) is None:
             raise NothingWaitsError(terminal_id)
         self._queues[terminal_id].silent = False
         self._end(waiting[0], trigger, script)
 
     def _activate_next(self, terminal_id: str) -> None:
         queue = self._queues[terminal_id]
-        if queue.requests and (state := MACHINE.next_state(queue.requests[0].state, Trigger.ACTIVATE)):
-            queue.requests[0].state = state
-            self._schedule_action(queue, queue.requests[0])
-        elif not queue.requests and not queue.silent:
+        if queue.requests:
+            self._activate(queue, queue.requests[0])
+        elif not queue.silent:
             del self._queues[terminal_id]
         self.on_change()
 
+    def _activate(self, queue: TerminalQueue, request: TerminalRequest) -> None:
+        state = MACHINE.next_state(request.state, Trigger.SHOW_TERMS if request.prompt else Trigger.ACTIVATE)
+        if state:
+            request.state = state
+            self._schedule_action(queue, request)
+
+    def _schedule_end(
+        self, request: TerminalRequest, seconds: float, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT
+    ) -> Timer:
+        return self._clock.call_at(self._clock.now() + seconds, lambda: self._end(request, trigger, script))
+
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
-        """Schedule the automatic action for the amount of a call."""
+        """Schedule the automatic action of a call, and its prompt's timeout."""
+        if prompt := request.prompt:
+            timeout = self._schedule_end(request, prompt.seconds, Trigger.STOP, stop(prompt.timeout_text))
+            request.timeouts.append(timeout)
         script = SCRIPTS.get(request.amount or 0, Script()).with_drawn_card()
         if self.options.mode == "auto" and not queue.silent and not script.silent:
             wait = self.options.delay if script.wait is None else script.wait
-            trigger = Trigger.CARD if script.card else Trigger.STOP
-            due = self._clock.now() + wait
-            request.automatic = self._clock.call_at(due, lambda: self._end(request, trigger, script))
+            trigger = _automatic_trigger(request, script)
+            request.automatic = self._schedule_end(request, wait, trigger, script)
 
     def _end(self, request: TerminalRequest, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT) -> None:
         """End a call, unless it has already ended."""
@@ -301,3 +339,9 @@ class Terminals:
         request.cancel_timers()
         self._queues[request.terminal_id].requests.remove(request)
         self._activate_next(request.terminal_id)
+
+
+def _automatic_trigger(request: TerminalRequest, script: Script) -> Trigger:
+    if request.prompt:
+        return Trigger.ACCEPT
+    return Trigger.CARD if script.card else Trigger.STOP

@@ -20,7 +20,9 @@ __all__ = ["ReferenceRequest", "ShownReply", "fill_in", "read_request", "send"]
 
 _JSON = "application/json"
 _MASK = "•••"
-_SECRETS = frozenset({"basic_auth_password", "location_api_key", "ticket_hash_key", "token"})
+_SECRETS = frozenset(
+    {"basic_auth_password", "encryption_key", "location_api_key", "ticket_hash_key", "token", "user_api_key"}
+)
 """The fields of responses whose values are not shown."""
 
 
