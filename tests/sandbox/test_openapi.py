@@ -31,6 +31,7 @@ OPERATIONS = [operation.id for operation in list_operations()]
 CREATED = [
     *("createContact", "createAccountVault", "createTransaction", "createQuickInvoice", "createPaylink"),
     *("createRecurring", "createTag", "createNote", "createPostbackConfig", "createFileStorage"),
+    *("createSignature", "createHostedPaymentPage"),
 ]
 """The operations whose examples create the records that generated requests are about."""
 

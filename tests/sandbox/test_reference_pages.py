@@ -62,6 +62,7 @@ def test_an_unknown_operation_is_a_404(browser: httpx.Client) -> None:
     [
         *("createContact", "createAccountVault", "createTransaction", "createToken", "createQuickInvoice"),
         *("createPaylink", "createTag", "createNote", "createPostbackConfig", "createRouterTransaction"),
+        *("createLocation", "createTerminal", "createUser", "createUserRole", "createHostedPaymentPage"),
     ],
 )
 def test_a_form_is_filled_in_with_a_valid_request(browser: httpx.Client, operation: str) -> None:

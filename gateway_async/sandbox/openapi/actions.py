@@ -37,6 +37,7 @@ class Operation:
         query: The parameters of the query, besides `expand`.
         body: The body by content type; empty without one.
         description: What else there is to know.
+        errors: The statuses of errors, besides those of every operation.
     """
 
     summary: str
@@ -44,6 +45,7 @@ class Operation:
     query: list[Schema] = attrs.field(factory=list)
     body: dict[str, Schema] = attrs.field(factory=dict)
     description: str = ""
+    errors: tuple[int, ...] = ()
 
 
 _TEXT: Schema = {"type": "string"}
@@ -147,6 +149,7 @@ ACTIONS: dict[str, Operation] = {
         "Show a hosted payment page",
         {"200": _HTML},
         [in_query("id", _TEXT, required=True), in_query("data", _TEXT, "The settings, as base64 of encrypted JSON.")],
+        errors=(404,),
     ),
     "POST /v2/transactionbatches/{id}/settle": Operation(
         "Settle a transaction batch", _one("transactionbatch", "TransactionBatch")

@@ -53,12 +53,8 @@ def _describe(method: str, path: str, call: ControlCall) -> Schema:
 
 
 def _operation_id(method: str, path: str) -> str:
-    words = [word for word in path.split("/") if word and not word.startswith("{")]
-    return (
-        method.lower()
-        + "".join(word.strip("_").capitalize() for word in words)
-        + ("ById" if path.endswith("}") else "")
-    )
+    words = re.findall(r"[a-z]+", re.sub(r"\{\w+\}", "", path))
+    return method.lower() + "".join(word.capitalize() for word in words) + ("ById" if path.endswith("}") else "")
 
 
 def _inline(fields: Any) -> Schema:

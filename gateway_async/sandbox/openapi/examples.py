@@ -9,7 +9,15 @@ from gateway_async.sandbox.openapi.records import TABLES
 from gateway_async.sandbox.openapi.values import Schema
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
-from gateway_async.sandbox.schema import ACCOUNT_VAULT, LOCATION, PAYLINK, QUICK_INVOICE, RECURRING, TRANSACTION
+from gateway_async.sandbox.schema import (
+    ACCOUNT_VAULT,
+    HOSTED_PAYMENT_PAGE,
+    LOCATION,
+    PAYLINK,
+    QUICK_INVOICE,
+    RECURRING,
+    TRANSACTION,
+)
 from gateway_async.sandbox.schema.fields import Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 
@@ -25,14 +33,22 @@ _CARD = {"account_number": TEST_CARDS["visa"], "exp_date": "1230"}
 _VALUES: dict[str, Any] = {
     "action": "sale",
     "amount_due": "21.00",
+    "auth_role_id": 1,
     "interval": 1,
     "interval_type": "m",
     "item_list": {"Tea": "1.50", "Cake": "4.00"},
     "last_name": "Lovelace",
+    "level3_data": {},
+    "name": "Second shop",
     "payment_method": "cc",
     "password": PASSWORD,
     "product_file_credential_id": "storage",
+    "require_signature": "0",
     "resource": "contact",
+    "serial_number": "0000000001",
+    "signature": "iVBORw0KGgo=",
+    "terminal_application_id": "1",
+    "terminal_manufacturer_id": "1",
     "title": "Lunch",
     "transaction_amount": "5.50",
     "url": "http://127.0.0.1:8000/postbacks",
@@ -41,24 +57,37 @@ _VALUES: dict[str, Any] = {
 
 _MORE: dict[str, dict[str, Any]] = {
     "createAccountVault": _CARD,
+    "correctBankPayment": {"transaction_amount": "5.50"},
+    "createDeviceTerm": {"terms_conditions": "The cake is not returned."},
     "createNote": {"resource": "Contact", "note": "Prefers tea."},
     "createPostbackConfig": {"on_create": "1"},
     "createRouterAccountVault": {"action": "store"},
+    "createSignature": {"resource": "Transaction"},
     "createTransaction": {"payment_method": "cc", "transaction_amount": "5.50"} | _CARD,
     "postSandboxClock": {"advance": 60},
     "updateAccountVault": {"title": "Spare card"},
     "updateContact": {"first_name": "Ada"},
+    "updateLocation": {"city": "London"},
     "updateNote": {"note": "Prefers coffee."},
     "updatePaylink": {"description": "Two lunches"},
     "updatePostbackConfig": {"on_update": "1"},
     "updateQuickInvoice": {"note": "Thank you."},
     "updateRecurring": {"description": "Monthly tea"},
+    "updateTerminal": {"title": "Bar"},
+    "updateUser": {"first_name": "Ada"},
     "updateTag": {"title": "Dinner"},
     "updateTransaction": {"description": "Lunch"},
     "updateTransactionByPOST": {"description": "Lunch"},
 }
 """Further fields that make a body valid or useful, by the id of the operation."""
 
+_OTHER_IDS = {
+    "createRecurring": {"account_vault_id": "account_vault_id"},
+    "createSignature": {"resource_id": "transaction_id"},
+}
+"""The fields whose ids the required fields do not tell, and where their values are."""
+
+_HOSTED_FORM = {"payment_method": "cc", "action": "sale", "transaction_amount": "5.50"}
 _QUERIES = {"skipPaymentsOfRecurring": {"skip_count": "1"}, "deferPaymentsOfRecurring": {"defer_count": "1"}}
 
 _NEWEST: dict[str, Table] = {
@@ -74,16 +103,23 @@ _DAYS_UNTIL_DUE = 30
 
 def make_query_values(gateway: Gateway, operation_id: str) -> dict[str, str]:
     """Return the parameters of the query that an operation needs."""
-    fields = {
-        "showAccountForm": {"accountvault": {"payment_method": "cc", "account_vault_api_id": "ada"}},
-        "showPaymentForm": {"transaction": {"payment_method": "cc", "action": "sale", "transaction_api_id": "tea"}},
-    }.get(operation_id)
-    if fields is None:
-        return _QUERIES.get(operation_id, {})
     info = gateway.info
     ids = {"location_id": info.location_id, "product_transaction_id": info.cc_product_transaction_id}
-    record = {name: values | ids | {"transaction_amount": "5.50"} for name, values in fields.items()}
-    return {"data": json.dumps(record).encode().hex()}
+    match operation_id:
+        case "showAccountForm":
+            return _as_hex({"accountvault": _HOSTED_FORM | ids | {"account_vault_api_id": "ada"}})
+        case "showPaymentForm":
+            return _as_hex({"transaction": _HOSTED_FORM | ids | {"transaction_api_id": "tea"}})
+        case "showHostedPaymentPage":
+            return {"id": _newest(gateway, HOSTED_PAYMENT_PAGE)}
+        case "getFileOfAllTransactions":
+            return {"location_id": info.location_id, "from_date": f"{gateway.clock.date():%Y-%m-%d} 00:00:00"}
+        case _:
+            return _QUERIES.get(operation_id, {})
+
+
+def _as_hex(fields: Any) -> dict[str, str]:
+    return {"data": json.dumps(fields).encode().hex()}
 
 
 def make_path_values(gateway: Gateway, path: str) -> dict[str, str]:
@@ -111,8 +147,8 @@ def make_body(gateway: Gateway, operation_id: str, schema: Schema, description: 
 def _make_record(gateway: Gateway, operation_id: str, schema: Schema) -> dict[str, Any]:
     known = _known_values(gateway)
     record = {name: known.get(name, "") for name in schema.get("required", ())} | _MORE.get(operation_id, {})
-    if operation_id == "createRecurring":
-        record["account_vault_id"] = known["account_vault_id"]
+    for name, value in _OTHER_IDS.get(operation_id, {}).items():
+        record[name] = known[value]
     return record
 
 
@@ -127,8 +163,10 @@ def _known_values(gateway: Gateway) -> dict[str, Any]:
         "domain": info.domain,
         "due_date": (today + timedelta(days=_DAYS_UNTIL_DUE)).isoformat(),
         "location_id": info.location_id,
+        "parent_id": info.location_id,
         "start_date": today.isoformat(),
         "terminal_id": info.terminal_id,
+        "user_id": info.user_id,
         "username": info.username,
     }
 

@@ -46,7 +46,7 @@ def _describe(method: str, path: str) -> Schema:
         "operationId": operation_id(operation.summary),
         "summary": operation.summary,
         "parameters": [*describe_path_id(path), *describe_expand(segment), *operation.query],
-        "responses": operation.responses | describe_errors(*_error_statuses(method, path)),
+        "responses": operation.responses | describe_errors(*_error_statuses(method, path), *operation.errors),
         "security": describe_security(f"{method} {path}"),
     }
     if operation.description:
