@@ -1,7 +1,5 @@
 """The API reference: operations by family, and each with its fields and a form that sends it."""
 
-from itertools import groupby
-
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import RefusedError
@@ -23,7 +21,9 @@ async def show(visit: Visit) -> Response:
     """Handle GET /reference; `?q=` selects operations by words in their path or summary."""
     words = visit.query("q").lower().split()
     found = [each for each in list_operations() if all(word in _searched_text(each) for word in words)]
-    families = [(name, list(operations)) for name, operations in groupby(found, lambda each: each.family)]
+    families: dict[str, list[Described]] = {}
+    for each in found:
+        families.setdefault(each.family, []).append(each)
     return visit.render("reference.html", families=families, count=len(found), q=visit.query("q"))
 
 
