@@ -55,7 +55,8 @@ def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Colle
         if on_request:
             on_request(entry)
 
-    whole_app = with_request_guards(with_pages(with_request_log(with_faults(app, gateway), log), gateway), hosts)
+    logged_app = with_request_log(with_faults(app, gateway), log)
+    whole_app = with_request_guards(with_pages(logged_app, gateway, with_request_log(app, log)), hosts)
 
     async def with_encoded_path(scope: Scope, receive: Receive, send: Send) -> None:
         scope["path"] = scope["raw_path"].decode("ascii").rstrip("/") or "/"

@@ -61,6 +61,7 @@ SANDBOX_LAYERS = (
     "postbacks",
     "routes",
     "admin",
+    "openapi",
     "pages",
     "app",
     "sandbox",

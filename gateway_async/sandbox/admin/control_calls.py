@@ -34,7 +34,7 @@ from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
 from gateway_async.sandbox.simulators.faults import Plan
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Terminals
 
-__all__ = ["CONTROL_CALLS", "ROUTES", "ControlCall"]
+__all__ = ["CONTROL_CALLS", "ROUTES", "ControlCall", "body_types"]
 
 
 @attrs.frozen
@@ -56,6 +56,12 @@ class ControlCall:
     key: str | None = None
 
 
+def body_types(path: str, call: ControlCall) -> tuple[Any, ...]:
+    """Return the types of a control call's body or query."""
+    accepted = _fields_type(call.run, 1 + path.count("{"))
+    return (_PLAN_FIELDS, _SCENARIO_FIELDS) if accepted == dict[str, Any] else (accepted,)
+
+
 def _fields_type(function: Callable[..., Any], skipped: int) -> Any:
     """Return the type of an object with a function's parameters."""
     parameters = [*signature(function).parameters.values()][skipped:]
@@ -71,6 +77,10 @@ def _convert(content: Row, fields_type: Any) -> Row:
         return msgspec.structs.asdict(msgspec.convert(content, fields_type))
     except msgspec.ValidationError as problem:
         raise RefusedError(400, str(problem)) from None
+
+
+def _show_clock(gateway: Gateway) -> float:
+    return gateway.clock.now()
 
 
 def _move_clock(gateway: Gateway, advance: float | None = None, now: float | None = None) -> float:
@@ -92,7 +102,10 @@ async def _add_fault(gateway: Gateway, /, **fields: Any) -> Row:
 
 
 def _operate(act: Callable[[Terminals, str], None]) -> Callable[[Gateway, str], Row]:
-    return lambda gateway, terminal_id: actions.operate_terminal(gateway, terminal_id, act)
+    def run(gateway: Gateway, terminal_id: str) -> Row:
+        return actions.operate_terminal(gateway, terminal_id, act)
+
+    return run
 
 
 def _use_card(act: Callable[[Terminals, str, str, EntryMode], None]) -> Callable[..., Row]:
@@ -125,7 +138,7 @@ def _show_index(_gateway: Gateway) -> Row:
 CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     "/_sandbox": {"GET": ControlCall("Shows the control calls.", _show_index, key="calls")},
     "/_sandbox/clock": {
-        "GET": ControlCall("Shows the clock, in Unix seconds.", lambda gateway: gateway.clock.now(), key="now"),
+        "GET": ControlCall("Shows the clock, in Unix seconds.", _show_clock, key="now"),
         "POST": ControlCall(
             'Moves the clock: {"advance": seconds}, or sets it: {"now": seconds}.', _move_clock, key="now"
         ),
@@ -133,7 +146,7 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     "/_sandbox/faults": {
         "GET": ControlCall("Shows the planned faults.", actions.faults, key="faults"),
         "POST": ControlCall(
-            'Plans one: {"operation": "POST /v2/transactions", "fault": "close_after_commit"}, or those of a '
+            'Plans a fault: {"operation": "POST /v2/transactions", "fault": "close_after_commit"}, or those of a '
             'scenario: {"scenario": "response lost after approval"}.',
             _add_fault,
             201,

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests, terminals
 from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
+from gateway_async.sandbox.pages.reference import views as reference
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
@@ -43,21 +44,30 @@ PAGES: dict[str, dict[str, Page]] = {
     "/quickinvoicepay/{id}/files/{file_id}": {"GET": download_file},
     "/paylinkpay/{id}": {"GET": PAYLINK_VIEWS.show, "POST": PAYLINK_VIEWS.pay},
     "/paylinkpay/{id}/payments/{payment_id}": {"GET": PAYLINK_VIEWS.show_payment},
+    "/reference": {"GET": reference.show},
+    "/reference/{operation}": {"GET": reference.show_operation, "POST": reference.send_operation},
+    "/openapi.json": {"GET": reference.show_document},
 }
 
 _STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))
 
 
-def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
-    """Wrap an application so that the pages are served beside it."""
+def with_pages(app: ASGIApp, gateway: Gateway, api: ASGIApp) -> ASGIApp:
+    """Wrap an application so that the pages are served beside it.
+
+    Args:
+        app: The application.
+        gateway: The gateway.
+        api: The application without planned faults, for requests that a page sends.
+    """
     routes: list[BaseRoute] = [_STATIC]
-    routes += [Route(path, _endpoint(gateway, pages), methods=[*pages]) for path, pages in PAGES.items()]
+    routes += [Route(path, _endpoint(gateway, api, pages), methods=[*pages]) for path, pages in PAGES.items()]
     return Router(routes, redirect_slashes=False, default=app)
 
 
-def _endpoint(gateway: Gateway, pages: dict[str, Page]) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(gateway: Gateway, api: ASGIApp, pages: dict[str, Page]) -> Callable[[Request], Awaitable[Response]]:
     async def run(request: Request) -> Response:
-        visit = Visit(gateway, request)
+        visit = Visit(gateway, request, api)
         try:
             if request.method == "POST":
                 visit = await visit.with_form()

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlencode
 import attrs
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
 from gateway_async.sandbox.pages.rendering import render
@@ -24,11 +25,13 @@ class Visit:
     """One request for a page.
 
     Attributes:
+        api: The application that responds to requests for records, without planned faults.
         form: The fields of the submitted form; empty for a GET.
     """
 
     gateway: Gateway
     request: Request
+    api: ASGIApp
     form: dict[str, str] = attrs.field(factory=dict)
 
     def parameter(self, name: str) -> str:

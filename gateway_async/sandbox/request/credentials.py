@@ -20,8 +20,10 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens import Trigger, allows
 
 __all__ = [
+    "FOR_ANYONE",
     "PARAMETERS",
     "SCHEMES",
+    "WITHOUT_CREDENTIALS",
     "Caller",
     "Find",
     "Scheme",
@@ -39,9 +41,10 @@ Find = Callable[[Gateway, Source], "Caller | None"]
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
 
-_FOR_ANYONE = "GET /hostedpaymentpage"
+FOR_ANYONE = "GET /hostedpaymentpage"
 """The operation that may omit the developer id too."""
-_WITHOUT_CREDENTIALS = frozenset({"POST /v2/token", _FOR_ANYONE})
+WITHOUT_CREDENTIALS = frozenset({"POST /v2/token", FOR_ANYONE})
+"""The operations that need at most a developer id."""
 _WITHOUT_RIGHTS = frozenset({"DELETE /v2/token/{token}"})
 """The operations that a user without a role may perform."""
 
@@ -82,9 +85,9 @@ def authenticate(gateway: Gateway, operation: str, headers: Source, query: Sourc
             has no role.
     """
     developer_id = headers.get("developer-id") or query.get("developer-id", "")
-    if not _equal(developer_id, gateway.info.developer_id) and (developer_id or operation != _FOR_ANYONE):
+    if not _equal(developer_id, gateway.info.developer_id) and (developer_id or operation != FOR_ANYONE):
         raise RefusedError(401, "developer-id is missing or unknown.")
-    if operation in _WITHOUT_CREDENTIALS:
+    if operation in WITHOUT_CREDENTIALS:
         return Caller({})
     caller = _find_caller(gateway, operation, {"headers": headers, "query": query})
     if operation not in _WITHOUT_RIGHTS and gateway.store.find(AUTH_ROLE_USER, user_id=caller.user["id"]) is None:

@@ -1,0 +1,191 @@
+"""Minimal valid requests, with ids of this sandbox."""
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+from gateway_async.sandbox.openapi.records import TABLES
+from gateway_async.sandbox.openapi.values import Schema
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.schema import (
+    ACCOUNT_VAULT,
+    HOSTED_PAYMENT_PAGE,
+    LOCATION,
+    PAYLINK,
+    QUICK_INVOICE,
+    RECURRING,
+    TRANSACTION,
+)
+from gateway_async.sandbox.schema.fields import Table
+from gateway_async.sandbox.simulators.cards import TEST_CARDS
+
+__all__ = ["PASSWORD", "make_body", "make_path_values", "make_query_values"]
+
+
+PASSWORD = "{password}"  # noqa: S105  # not a password
+"""A placeholder for the password of the sandbox's user, until a request is sent."""
+
+_NO_ID = "none-yet"
+_CARD = {"account_number": TEST_CARDS["visa"], "exp_date": "1230"}
+
+_VALUES: dict[str, Any] = {
+    "action": "sale",
+    "amount_due": "21.00",
+    "auth_role_id": 1,
+    "interval": 1,
+    "interval_type": "m",
+    "item_list": {"Tea": "1.50", "Cake": "4.00"},
+    "last_name": "Lovelace",
+    "level3_data": {},
+    "name": "Second shop",
+    "payment_method": "cc",
+    "password": PASSWORD,
+    "product_file_credential_id": "storage",
+    "require_signature": "0",
+    "resource": "contact",
+    "serial_number": "0000000001",
+    "signature": "iVBORw0KGgo=",
+    "terminal_application_id": "1",
+    "terminal_manufacturer_id": "1",
+    "title": "Lunch",
+    "transaction_amount": "5.50",
+    "url": "http://127.0.0.1:8000/postbacks",
+}
+"""The values of required fields, by name."""
+
+_MORE: dict[str, dict[str, Any]] = {
+    "createAccountVault": _CARD,
+    "correctBankPayment": {"transaction_amount": "5.50"},
+    "createDeviceTerm": {"terms_conditions": "The cake is not returned."},
+    "createNote": {"resource": "Contact", "note": "Prefers tea."},
+    "createPostbackConfig": {"on_create": "1"},
+    "createRouterAccountVault": {"action": "store"},
+    "createSignature": {"resource": "Transaction"},
+    "createTransaction": {"payment_method": "cc", "transaction_amount": "5.50"} | _CARD,
+    "postSandboxClock": {"advance": 60},
+    "updateAccountVault": {"title": "Spare card"},
+    "updateContact": {"first_name": "Ada"},
+    "updateLocation": {"city": "London"},
+    "updateNote": {"note": "Prefers coffee."},
+    "updatePaylink": {"description": "Two lunches"},
+    "updatePostbackConfig": {"on_update": "1"},
+    "updateQuickInvoice": {"note": "Thank you."},
+    "updateRecurring": {"description": "Monthly tea"},
+    "updateTerminal": {"title": "Bar"},
+    "updateUser": {"first_name": "Ada"},
+    "updateTag": {"title": "Dinner"},
+    "updateTransaction": {"description": "Lunch"},
+    "updateTransactionByPOST": {"description": "Lunch"},
+}
+"""Further fields that make a body valid or useful, by the id of the operation."""
+
+_OTHER_IDS = {
+    "createRecurring": {"account_vault_id": "account_vault_id"},
+    "createSignature": {"resource_id": "transaction_id"},
+}
+"""The fields whose ids the required fields do not tell, and where their values are."""
+
+_HOSTED_FORM = {"payment_method": "cc", "action": "sale", "transaction_amount": "5.50"}
+_QUERIES = {"skipPaymentsOfRecurring": {"skip_count": "1"}, "deferPaymentsOfRecurring": {"defer_count": "1"}}
+
+_NEWEST: dict[str, Table] = {
+    "account_vault_id": ACCOUNT_VAULT,
+    "paylink_id": PAYLINK,
+    "quick_invoice_id": QUICK_INVOICE,
+    "recurring_id": RECURRING,
+    "transaction_id": TRANSACTION,
+}
+_OBJECT = re.compile(r"\{.*?\}")
+_DAYS_UNTIL_DUE = 30
+
+
+def make_query_values(gateway: Gateway, operation_id: str) -> dict[str, str]:
+    """Return the parameters of the query that an operation needs."""
+    info = gateway.info
+    ids = {"location_id": info.location_id, "product_transaction_id": info.cc_product_transaction_id}
+    match operation_id:
+        case "showAccountForm":
+            return _as_hex({"accountvault": _HOSTED_FORM | ids | {"account_vault_api_id": "ada"}})
+        case "showPaymentForm":
+            return _as_hex({"transaction": _HOSTED_FORM | ids | {"transaction_api_id": "tea"}})
+        case "showHostedPaymentPage":
+            return {"id": _newest(gateway, HOSTED_PAYMENT_PAGE)}
+        case "getFileOfAllTransactions":
+            return {"location_id": info.location_id, "from_date": f"{gateway.clock.date():%Y-%m-%d} 00:00:00"}
+        case _:
+            return _QUERIES.get(operation_id, {})
+
+
+def _as_hex(fields: Any) -> dict[str, str]:
+    return {"data": json.dumps(fields).encode().hex()}
+
+
+def make_path_values(gateway: Gateway, path: str) -> dict[str, str]:
+    """Return the newest ids for a path, by their names in it."""
+    names = re.findall(r"\{(\w+)\}", path)
+    tables = {"id": TABLES.get(path.split("/")[2]), "file_id": TABLES["files"]} if names else {}
+    return {name: _newest(gateway, tables.get(name)) for name in names}
+
+
+def make_body(gateway: Gateway, operation_id: str, schema: Schema, description: str = "") -> Any:
+    """Return a minimal valid body for a schema without references.
+
+    A description may contain an example, as those of control calls do.
+    """
+    more = _MORE.get(operation_id)
+    if "properties" not in schema or not schema.get("required"):
+        return more or _find_object(description)
+    wrapped = [name for name, each in schema["properties"].items() if each.get("type") == "object"]
+    if len(wrapped) == len(schema["properties"]) == 1:
+        name = wrapped[0]
+        return {name: _make_record(gateway, operation_id, schema["properties"][name])}
+    return _find_object(description) or _make_record(gateway, operation_id, schema)
+
+
+def _make_record(gateway: Gateway, operation_id: str, schema: Schema) -> dict[str, Any]:
+    known = _known_values(gateway)
+    record = {name: known.get(name, "") for name in schema.get("required", ())} | _MORE.get(operation_id, {})
+    for name, value in _OTHER_IDS.get(operation_id, {}).items():
+        record[name] = known[value]
+    return record
+
+
+def _known_values(gateway: Gateway) -> dict[str, Any]:
+    """Return the values of required fields, with the ids of this sandbox."""
+    info, today = gateway.info, gateway.clock.date().date()
+    return {
+        **_VALUES,
+        **{name: _newest(gateway, table) for name, table in _NEWEST.items()},
+        "contact_id": info.contact_id,
+        "resource_id": info.contact_id,
+        "domain": info.domain,
+        "due_date": (today + timedelta(days=_DAYS_UNTIL_DUE)).isoformat(),
+        "location_id": info.location_id,
+        "parent_id": info.location_id,
+        "start_date": today.isoformat(),
+        "terminal_id": info.terminal_id,
+        "user_id": info.user_id,
+        "username": info.username,
+    }
+
+
+def _newest(gateway: Gateway, table: Table | None) -> str:
+    """Return the id of the newest record in the first location; a placeholder without one."""
+    if table is None:
+        return ""
+    if table is LOCATION:
+        return gateway.info.location_id
+    where = f"location_id = ? AND {ALIVE} ORDER BY id DESC LIMIT 1"
+    rows = gateway.store.select(table, where, (gateway.info.location_id,))
+    return str(rows[0]["id"]) if rows else _NO_ID
+
+
+def _find_object(description: str) -> Any:
+    """Return the JSON object in a description; an empty one without it."""
+    found = _OBJECT.search(description)
+    try:
+        return json.loads(found[0]) if found else {}
+    except ValueError:
+        return {}

@@ -1,0 +1,127 @@
+"""A request that the API reference sends, and its response as a page shows it."""
+
+import hmac
+import json
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import attrs
+from starlette.types import ASGIApp
+
+from gateway_async.sandbox.http.in_process import Reply, send_in_process
+from gateway_async.sandbox.openapi.examples import PASSWORD, make_body, make_path_values, make_query_values
+from gateway_async.sandbox.openapi.lookup import Described
+from gateway_async.sandbox.runtime.gateway import Gateway
+
+__all__ = ["ReferenceRequest", "ShownReply", "fill_in", "read_request", "send"]
+
+
+_JSON = "application/json"
+_MASK = "•••"
+_SECRETS = frozenset(
+    {"basic_auth_password", "encryption_key", "location_api_key", "ticket_hash_key", "token", "user_api_key"}
+)
+"""The fields of responses whose values are not shown."""
+
+
+@attrs.frozen
+class ReferenceRequest:
+    """The values of the form: those of the path and the query by name, and the body."""
+
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: str = ""
+
+
+@attrs.frozen
+class ShownReply:
+    """A response as a page shows it.
+
+    Attributes:
+        target: The path and query that were requested.
+        text: The body, as indented JSON if it is JSON. Secrets are masked.
+    """
+
+    target: str
+    status: int
+    headers: dict[str, str]
+    text: str
+    milliseconds: float
+
+
+def fill_in(gateway: Gateway, operation: Described) -> ReferenceRequest:
+    """Return a minimal valid request."""
+    schema = operation.bodies.get(_JSON)
+    body = "" if schema is None else _indent(make_body(gateway, operation.id, schema, operation.description))
+    path, query = make_path_values(gateway, operation.path), make_query_values(gateway, operation.id)
+    return ReferenceRequest(path, query, body)
+
+
+def read_request(operation: Described, form: Mapping[str, str]) -> ReferenceRequest:
+    """Read a submitted form, in which empty parameters are left out."""
+    names = {place: [each["name"] for each in operation.parameters(place)] for place in ("path", "query")}
+    path = {name: form.get(f"path.{name}", "") for name in names["path"]}
+    query = {name: form[f"query.{name}"] for name in names["query"] if form.get(f"query.{name}")}
+    return ReferenceRequest(path, query, form.get("body", ""))
+
+
+async def send(gateway: Gateway, api: ASGIApp, operation: Described, request: ReferenceRequest) -> ShownReply:
+    """Send a request with the credentials of this sandbox.
+
+    Raises:
+        ValueError: A part of the path is empty.
+    """
+    target = _make_target(operation, request)
+    headers = _credentials(gateway, operation) | ({"content-type": _JSON} if request.body else {})
+    body = request.body.replace(PASSWORD, gateway.info.password).encode()
+    began = perf_counter()
+    reply = await send_in_process(api, operation.method, target, headers, body)
+    return ShownReply(target, reply.status, reply.headers, _show_body(reply), (perf_counter() - began) * 1000)
+
+
+def _make_target(operation: Described, request: ReferenceRequest) -> str:
+    path = operation.path
+    for name, value in request.path.items():
+        if not value:
+            raise ValueError(f"{name}: required.")
+        path = path.replace(f"{{{name}}}", quote(value, safe=""))
+    return f"{path}?{urlencode(request.query)}" if request.query else path
+
+
+def _credentials(gateway: Gateway, operation: Described) -> dict[str, str]:
+    """Return the headers with the credentials of an operation."""
+    info = gateway.info
+    known = {
+        "developerId": ("developer-id", info.developer_id),
+        "userId": ("user-id", info.user_id),
+        "userApiKey": ("user-api-key", info.user_api_key),
+        "timestamp": ("timestamp", str(gateway.clock.timestamp())),
+        "hashKey": ("hash-key", _hash_key(gateway)),
+    }
+    return dict(known[name] for name in next(iter(operation.content["security"]), ()))
+
+
+def _hash_key(gateway: Gateway) -> str:
+    info = gateway.info
+    signed = f"{info.user_id}{gateway.clock.timestamp()}"
+    return hmac.new(info.user_hash_key.encode(), signed.encode(), "sha256").hexdigest()
+
+
+def _show_body(reply: Reply) -> str:
+    if not reply.headers.get("content-type", "").startswith(_JSON):
+        return reply.body.decode(errors="replace")
+    return _indent(_mask(json.loads(reply.body)))
+
+
+def _mask(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_mask(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _MASK if name in _SECRETS and isinstance(each, str) else _mask(each) for name, each in value.items()}
+
+
+def _indent(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,0 +1,148 @@
+"""The OpenAPI document, and how the sandbox handles requests that are generated from it."""
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import openapi_spec_validator
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import just
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.schemas import BaseSchema
+
+from gateway_async.sandbox import Sandbox, SandboxInfo
+from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
+from gateway_async.sandbox.openapi.document import make_document
+from gateway_async.sandbox.openapi.examples import make_body, make_path_values
+from gateway_async.sandbox.openapi.lookup import Described, find_operation, list_operations
+from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
+
+from .conftest import Shop
+
+load_all_checks()
+
+GeneratedCase = Case[Any]
+
+OPERATIONS = [operation.id for operation in list_operations()]
+CREATED = [
+    *("createContact", "createAccountVault", "createTransaction", "createQuickInvoice", "createPaylink"),
+    *("createRecurring", "createTag", "createNote", "createPostbackConfig", "createFileStorage"),
+    *("createSignature", "createHostedPaymentPage"),
+]
+"""The operations whose examples create the records that generated requests are about."""
+
+CHANGED = [operation.id for operation in list_operations() if operation.method == "PUT"]
+CHANGED.remove("removeTransactionFromQuickInvoice")  # works only after a transaction was added
+
+SKIPPED_CHECKS: list[Any] = [
+    # Rules that concern several fields, such as the account of a payment, cannot be part of a schema.
+    CHECKS.get_one("positive_data_acceptance"),
+]
+
+SMALL = settings(
+    max_examples=8,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+"""Settings for many short runs, which find the same in each run."""
+
+
+@pytest.fixture(scope="module")
+def document() -> Iterator[BaseSchema]:
+    """The description that a running sandbox returns."""
+    with Sandbox() as sandbox:
+        yield schemathesis.openapi.from_url(f"{sandbox.base_url}/openapi.json")
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Iterator[Shop]:
+    """A client of a sandbox that has a record of each type."""
+    logging.getLogger("gateway_async.sandbox").setLevel(logging.ERROR)
+    shop = Shop(sandbox.info)
+    for name in CREATED:
+        assert send_example(sandbox, shop, name).status_code == 201
+    yield shop
+    shop.close()
+
+
+def described(operation_id: str) -> Described:
+    """Return an operation of the document."""
+    operation = find_operation(operation_id)
+    assert operation is not None
+    return operation
+
+
+def send_example(sandbox: Sandbox, shop: Shop, operation_id: str) -> Any:
+    """Send the example of an operation."""
+    operation = described(operation_id)
+    path = operation.path.format_map(sandbox._call(make_path_values, operation.path))
+    body = sandbox._call(make_body, operation_id, operation.bodies["application/json"], operation.description)
+    return shop.http.request(operation.method, path, json=body)
+
+
+def modes_of(operation: Described) -> list[GenerationMode]:
+    """Return whether requests of an operation can be valid and invalid, or only valid."""
+    has_values = operation.content["security"] or operation.bodies or operation.parameters("query")
+    return [*GenerationMode] if has_values else [GenerationMode.POSITIVE]
+
+
+def use_ids(case: GeneratedCase, path: dict[str, str], info: SandboxInfo) -> None:
+    """Name existing records in the path and the body, so that more than a 404 is seen."""
+    case.path_parameters.update(path)
+    ids = {"location_id": info.location_id, "contact_id": info.contact_id, "terminal_id": info.terminal_id}
+    records = case.body.values() if isinstance(case.body, dict) else ()
+    for record in records:
+        if isinstance(record, dict):
+            record.update({name: ids[name] for name in record.keys() & ids.keys()})
+
+
+def test_the_document_is_valid() -> None:
+    """The document follows OpenAPI 3.1."""
+    openapi_spec_validator.validate(json.loads(json.dumps(make_document())))
+
+
+def test_every_route_is_described() -> None:
+    """The document has every endpoint and every control call, and no others."""
+    routes = {path: {*handlers} for path, handlers in (ROUTES | FORMS | CONTROL_CALLS).items()}
+    for path in POSTED_UPDATES:
+        routes[path] |= {"POST"}
+    paths = make_document()["paths"]
+    assert {path: {method.upper() for method in item} for path, item in paths.items()} == routes
+
+
+def test_an_operation_has_an_id_of_its_own() -> None:
+    """Programs that are generated from the document have a function for each operation."""
+    assert len(set(OPERATIONS)) == len(OPERATIONS)
+
+
+@pytest.mark.parametrize("operation_id", CHANGED)
+def test_the_example_of_a_change_is_valid(sandbox: Sandbox, shop: Shop, operation_id: str) -> None:
+    """The reference fills in a request that the sandbox accepts."""
+    response = send_example(sandbox, shop, operation_id)
+    assert (response.status_code, response.text if response.is_error else "") == (200, "")
+
+
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_requests_get_what_the_document_says(
+    sandbox: Sandbox, shop: Shop, document: BaseSchema, operation_id: str
+) -> None:
+    """Valid and invalid requests get documented statuses and bodies, and no 5xx."""
+    operation = described(operation_id)
+    path = {name: value for name, value in sandbox._call(make_path_values, operation.path).items() if value}
+
+    def send(case: GeneratedCase, mode: GenerationMode) -> None:
+        if mode is GenerationMode.POSITIVE:
+            use_ids(case, path, shop.info)
+        response = case.call(base_url=sandbox.base_url, headers=dict(shop.http.headers), timeout=20)
+        case.validate_response(response, excluded_checks=SKIPPED_CHECKS)
+
+    for mode in modes_of(operation):
+        strategy = document[operation.path][operation.method.lower()].as_strategy(generation_mode=mode)
+        SMALL(given(strategy, just(mode))(send))()
