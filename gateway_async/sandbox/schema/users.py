@@ -33,6 +33,9 @@ USER = Table(
         Field("ui_prefs", OBJECT, settable=NEVER),
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         *(Field(name, CODE, settable=NEVER, shown=False) for name in ("location_id", "domain")),
-        *(Field(name, TEXT, settable=NEVER, shown=False) for name in ("password", "user_api_key", "user_hash_key")),
+        *(
+            Field(name, TEXT, settable=NEVER, shown=False, secret=True)
+            for name in ("password", "user_api_key", "user_hash_key")
+        ),
     ),
 )
