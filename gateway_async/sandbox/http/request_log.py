@@ -20,6 +20,7 @@ __all__ = ["FAULT", "LoggedMessage", "LoggedRequest", "OnRequest", "with_request
 FAULT = "gateway_async.sandbox.fault"
 """The key of the ASGI scope for the name of the fault that affected a request."""
 
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _REFUSED = 400
 _LONGEST_BODY = 10_000
 _TOKEN = re.compile(r"(?<=^/v2/token/).+")
@@ -76,6 +77,16 @@ class LoggedRequest:
     query: bytes = attrs.field(default=b"", repr=False)
     request: LoggedMessage = attrs.field(factory=LoggedMessage, repr=False)
     response: LoggedMessage = attrs.field(factory=LoggedMessage, repr=False)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the request may have changed something."""
+        return self.method not in _READING
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the program got no response, or one with an error status."""
+        return self.status is None or self.status >= _REFUSED
 
 
 OnRequest = Callable[[LoggedRequest], object]

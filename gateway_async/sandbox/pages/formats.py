@@ -1,9 +1,10 @@
 """How pages show money, times and JSON."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from gateway_async.sandbox.http.responses import encode
 from gateway_async.sandbox.schema.fields import label
@@ -18,12 +19,22 @@ def _show_time(timestamp: float | None) -> str:
 
 
 def _show_json(value: Any) -> str:
-    return json.dumps(json.loads(encode(value)), indent=2, ensure_ascii=False)
+    return msgspec.json.format(encode(value), indent=2).decode()
+
+
+def _show_duration(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _show_iso(timestamp: float) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")
 
 
 FILTERS: dict[str, Callable[..., str]] = {
     "as_json": _show_json,
     "cents": show_money,
+    "duration": _show_duration,
+    "iso": _show_iso,
     "label": label,
     "time": _show_time,
 }

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.pages import event_stream, requests
+from gateway_async.sandbox.pages.records import batches, details, ledger, lists
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
@@ -24,6 +25,13 @@ __all__ = ["PAGES", "with_pages"]
 
 PAGES: dict[str, dict[str, Page]] = {
     "/": {"GET": requests.show},
+    "/requests/{number}": {"GET": requests.show_request},
+    "/records": {"GET": lists.show_families},
+    "/records/{family}": {"GET": lists.show_family},
+    "/records/{family}/{id}": {"GET": details.show_record},
+    "/batches": {"GET": batches.show_batches},
+    "/batches/{id}": {"POST": batches.change_batch},
+    "/ledger": {"GET": ledger.show_ledger},
     "/events": {"GET": event_stream.stream},
 }
 

@@ -1,0 +1,119 @@
+"""The links between records: what a record refers to, and what refers to it."""
+
+import attrs
+
+from gateway_async.sandbox.pages.records.families import TITLES, Summary, summarize
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import (
+    ACCOUNT_VAULT,
+    BY_PLURAL,
+    CHANGELOG,
+    CONTACT,
+    LOCATION,
+    NOTE,
+    PAYLINK,
+    POSTBACK,
+    POSTBACK_CONFIG,
+    PRODUCT_TRANSACTION,
+    QUICK_INVOICE,
+    RECURRING,
+    STORED,
+    TERMINAL,
+    TRANSACTION,
+    TRANSACTION_BATCH,
+    USER,
+)
+from gateway_async.sandbox.schema.fields import Row, Table, label
+
+__all__ = ["Relation", "find_links", "find_referring"]
+
+
+_OWNERS = {
+    "location_id": LOCATION,
+    "parent_id": LOCATION,
+    "primary_location_id": LOCATION,
+    "created_user_id": USER,
+    "modified_user_id": USER,
+    "user_id": USER,
+    "product_transaction_id": PRODUCT_TRANSACTION,
+    "cc_product_transaction_id": PRODUCT_TRANSACTION,
+    "ach_product_transaction_id": PRODUCT_TRANSACTION,
+    "default_product_transaction_id": PRODUCT_TRANSACTION,
+    "default_cc": PRODUCT_TRANSACTION,
+    "default_ach": PRODUCT_TRANSACTION,
+}
+"""The columns that refer to records to which too much belongs to list it."""
+
+_RELATED = {
+    "contact_id": CONTACT,
+    "account_vault_id": ACCOUNT_VAULT,
+    "previous_transaction_id": TRANSACTION,
+    "transaction_batch_id": TRANSACTION_BATCH,
+    "quick_invoice_id": QUICK_INVOICE,
+    "paylink_id": PAYLINK,
+    "recurring_id": RECURRING,
+    "terminal_id": TERMINAL,
+    "config_id": POSTBACK_CONFIG,
+}
+"""The columns that refer to other records, by their names in every table."""
+
+_SPECIAL = {(NOTE.plural, "resource_id"): CONTACT, (CHANGELOG.plural, "model_id"): TRANSACTION_BATCH}
+_MOST = 20
+"""How many records of one relation are listed."""
+
+
+@attrs.frozen
+class Relation:
+    """The records of one family that refer to a record by one column.
+
+    Attributes:
+        records: The newest of them.
+        count: The number of all.
+    """
+
+    plural: str
+    title: str
+    column: str
+    records: list[Summary]
+    count: int
+
+
+def find_links(table: Table, row: Row) -> dict[str, str]:
+    """Return the path of the record that each column refers to, by the name of the column."""
+    found = {name: _table_of(table, name) for name in row if row[name]}
+    links = {name: f"/records/{target.plural}/{row[name]}" for name, target in found.items() if target}
+    if table is POSTBACK and (subject := _subject_of(row)):
+        links["record_id"] = f"/records/{subject.plural}/{row['record_id']}"
+    return links
+
+
+def _table_of(table: Table, column: str) -> Table | None:
+    return _OWNERS.get(column) or _RELATED.get(column) or _SPECIAL.get((table.plural, column))
+
+
+def _subject_of(postback: Row) -> Table | None:
+    """Return the table of the record that a postback is about."""
+    name = postback["resource"].lower()
+    return next((each for each in STORED if name in (each.singular, each.plural)), None)
+
+
+def find_referring(gateway: Gateway, table: Table, row: Row) -> list[Relation]:
+    """Return the records that refer to a record, by family and column."""
+    columns = [(name, column) for name in BY_PLURAL for column in _columns_to(BY_PLURAL[name], table)]
+    relations = (_find_relation(gateway, BY_PLURAL[name], column, row["id"]) for name, column in columns)
+    return [relation for relation in relations if relation.count]
+
+
+def _columns_to(table: Table, target: Table) -> list[str]:
+    if table is POSTBACK:
+        return ["record_id", *(["config_id"] if target is POSTBACK_CONFIG else [])]
+    columns = (field.name for field in table.stored)
+    return [name for name in columns if target in (_RELATED.get(name), _SPECIAL.get((table.plural, name)))]
+
+
+def _find_relation(gateway: Gateway, table: Table, column: str, record_id: str) -> Relation:
+    where, values = f"{column} = ?", (record_id,)
+    rows = gateway.store.select(table, f"{where} ORDER BY rowid DESC LIMIT {_MOST}", values)
+    count = gateway.store.total(table, "count(*)", where, values) if len(rows) == _MOST else len(rows)
+    records = [summarize(gateway, table, each) for each in rows]
+    return Relation(table.plural, TITLES.get(table.plural, table.plural), label(column), records, count)
