@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from gateway_async.sandbox.http.responses import encode
+from gateway_async.sandbox.pages.display.masking import mask_text
 from gateway_async.sandbox.schema.fields import label
 from gateway_async.sandbox.schema.kinds import show_money
 
@@ -26,6 +27,10 @@ def _show_duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
+def _show_clock_time(timestamp: float) -> str:
+    return f"{datetime.fromtimestamp(timestamp, UTC):%H:%M:%S}"
+
+
 def _show_iso(timestamp: float) -> str:
     return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")
 
@@ -33,9 +38,15 @@ def _show_iso(timestamp: float) -> str:
 FILTERS: dict[str, Callable[..., str]] = {
     "as_json": _show_json,
     "cents": show_money,
+    "clock_time": _show_clock_time,
     "duration": _show_duration,
     "iso": _show_iso,
     "label": label,
+    "mask": mask_text,
     "time": _show_time,
 }
-"""Filters for templates: `cents` shows whole cents, `time` Unix seconds, `label` the name of a field."""
+"""Filters for templates.
+
+`cents` shows whole cents. `time`, `clock_time` and `iso` show Unix seconds. `label` shows the name of a field, and `mask`
+a text without card numbers.
+"""

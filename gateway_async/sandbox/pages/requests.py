@@ -10,7 +10,6 @@ from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.pages.display.bodies import show_message, show_query
 from gateway_async.sandbox.pages.display.entries import find_api_id, find_record_path
-from gateway_async.sandbox.pages.display.masking import mask_text
 from gateway_async.sandbox.pages.visit import Visit
 
 __all__ = ["show", "show_request"]
@@ -48,7 +47,6 @@ async def show(visit: Visit) -> Response:
         page=page,
         page_count=max(1, ceil(len(entries) / _PAGE_SIZE)),
         address=f"/?show={name if name in _FILTERS else ''}&page=",
-        mask=mask_text,
     )
 
 
@@ -65,5 +63,4 @@ async def show_request(visit: Visit) -> Response:
         api_id=find_api_id(entry),
         record_path=find_record_path(entry),
         messages=[("Request", show_message(entry.request)), ("Response", show_message(entry.response))],
-        mask=mask_text,
     )

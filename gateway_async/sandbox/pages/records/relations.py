@@ -6,7 +6,6 @@ from gateway_async.sandbox.pages.records.families import TITLES, Summary, summar
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
-    BY_PLURAL,
     CHANGELOG,
     CONTACT,
     LOCATION,
@@ -98,9 +97,10 @@ def _subject_of(postback: Row) -> Table | None:
 
 
 def find_referring(gateway: Gateway, table: Table, row: Row) -> list[Relation]:
-    """Return the records that refer to a record, by family and column."""
-    columns = [(name, column) for name in BY_PLURAL for column in _columns_to(BY_PLURAL[name], table)]
-    relations = (_find_relation(gateway, BY_PLURAL[name], column, row["id"]) for name, column in columns)
+    """Return the records that refer to a record, by family and column; the change log is not among them."""
+    tables = [each for each in STORED if each is not CHANGELOG]
+    columns = [(each, column) for each in tables for column in _columns_to(each, table)]
+    relations = (_find_relation(gateway, each, column, row["id"]) for each, column in columns)
     return [relation for relation in relations if relation.count]
 
 

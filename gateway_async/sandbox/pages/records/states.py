@@ -136,8 +136,10 @@ def find_status(gateway: Gateway, table: Table, row: Row) -> Status | None:
 
 
 def _describe(table: Table, row: Row, state: Enum) -> str:
-    reason = REASONS.get(row["reason_code_id"] or 0, "") if table is TRANSACTION else ""
-    return f"{state}: {reason}" if state is _Payment.DECLINED and reason else str(state)
+    if table is not TRANSACTION or state is not _Payment.DECLINED:
+        return str(state)
+    reason = REASONS.get(row["reason_code_id"] or 0, "").removeprefix("Declined: ")
+    return f"{state}: {reason}" if reason else str(state)
 
 
 def find_transitions(gateway: Gateway, table: Table, row: Row) -> list[Transition]:
