@@ -47,6 +47,6 @@ FILTERS: dict[str, Callable[..., str]] = {
 }
 """Filters for templates.
 
-`cents` shows whole cents. `time`, `clock_time` and `iso` show Unix seconds. `label` shows the name of a field, and `mask`
-a text without card numbers.
+`cents` shows whole cents. `time`, `clock_time` and `iso` show Unix seconds. `label` shows the name of a field. `mask`
+shows a text without card numbers.
 """

@@ -86,7 +86,7 @@ def _read_type(header: str) -> Message:
 def _show_body(message: LoggedMessage, content_type: Message) -> tuple[str, tuple[Part, ...], str]:
     kept, name = len(message.body), content_type.get_content_type()
     if not message.length:
-        return "", (), "No body."
+        return "", (), "No body." if _announced_length(message) == 0 else "The body was not read."
     note = f"Only the first {kept:,} of {message.length:,} bytes are kept." if kept < message.length else ""
     if (text := _show_json(message)) is not None:
         return text, (), note
@@ -97,6 +97,15 @@ def _show_body(message: LoggedMessage, content_type: Message) -> tuple[str, tupl
     if name in _TEXT_TYPES and (text := _decode_text(message.body)) is not None:
         return mask_pairs(text), (), note
     return "", (), f"{message.length:,} bytes that are not shown, because they could contain anything."
+
+
+def _announced_length(message: LoggedMessage) -> int | None:
+    """Return the length that the headers name; None for a body without a length."""
+    headers = {name.lower(): value for name, value in message.headers}
+    if b"transfer-encoding" in headers:
+        return None
+    length = headers.get(b"content-length", b"0")
+    return int(length) if length.isdigit() else None
 
 
 def _show_json(message: LoggedMessage) -> str | None:
@@ -116,7 +125,7 @@ def _decode_text(body: bytes) -> str | None:
 def _read_pairs(content: bytes) -> list[tuple[str, str]]:
     pairs = parse_qsl(content.decode(errors="replace"), keep_blank_values=True)
     return [
-        (mask_text(name), "***" if is_secret(name) or name in _HIDDEN_PARAMETERS else str(mask_value(value, name)))
+        (mask_pairs(name), "***" if is_secret(name) or name in _HIDDEN_PARAMETERS else mask_pairs(value))
         for name, value in pairs
     ]
 

@@ -27,29 +27,21 @@ _SECRETS = frozenset(
     {_normalize(field.name) for table in STORED for field in table.fields if field.secret}
     | {_normalize(name) for name in PARAMETERS - {"user-id", "timestamp"}}
     | {"authorization", "cookie", "setcookie", "proxyauthorization"}
-    | {"card", "cvc", "cvc2", "cvv2", "csc", "iban", "pan", "passwd", "pin", "pwd", "securitycode", "track", "track1"}
-    | {"track2"}
+    | {"card", "cvc", "cvc2", "cvv2", "csc", "iban", "pan", "passwd", "pin", "pwd", "securitycode"}
+    | {"track", "track1", "track2"}
 )
 _SECRET_ENDINGS = (
-    "accountnumber",
-    "apikey",
-    "cardnumber",
-    "cvv",
-    "hashkey",
-    "password",
-    "routingnumber",
-    "secret",
-    "ssn",
-    "token",
-    "trackdata",
+    *("accountnumber", "apikey", "cardnumber", "cvv", "hashkey", "password", "routingnumber", "secret", "ssn"),
+    *("token", "trackdata"),
 )
 _USER_OF_URL = re.compile(r"(?<=://)[^/@\s\"']*@")
 _MASKED_CARD = re.compile(r"\*+[0-9]{4}")
-_PAIR = re.compile(
-    r"""(?P<start>(?P<quote>["']?)(?P<name>(?:[\w\[\]-]|\\u[0-9A-Fa-f]{4}){1,64})(?P=quote)\s*[:=]\s*)"""
-    r"""(?P<value>"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&}\]]+)"""
-)
-"""A name and its value in text that cannot be parsed, such as JSON that was cut off."""
+_NAME = re.compile(r"""((?:[\w\[\]-]|\\u[0-9A-Fa-f]{4}){1,64})[\\"']*\s*[:=]\s*""")
+"""A name and what separates it from its value, in text that cannot be parsed, such as JSON that was cut off."""
+_VALUE = re.compile(r"""[\[{].*|"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&}\]]*""", re.DOTALL)
+"""The value after a name; one that has an end of its own, and the whole rest of the text otherwise."""
+_STRUCTURED = re.compile(r"\s*[\[{]|\w+://[^?]*\?")
+"""The beginning of a text that contains fields: JSON, or a URL with a query."""
 
 
 def is_secret(name: str) -> bool:
@@ -65,12 +57,13 @@ def mask_text(text: str) -> str:
 
 def mask_pairs(text: str) -> str:
     """Mask a text that may contain secret fields, whatever its format is."""
-    return mask_text(_PAIR.sub(_mask_pair, text))
-
-
-def _mask_pair(found: re.Match[str]) -> str:
-    is_hidden = "\\" in found["name"] or is_secret(found["name"])
-    return found["start"] + _STARS if is_hidden else found[0]
+    parts, end = [], 0
+    for found in _NAME.finditer(text):
+        if found.start() >= end and ("\\" in found[1] or is_secret(found[1])):
+            parts += [text[end : found.end()], _STARS]
+            value = _VALUE.match(text, found.end())
+            end = value.end() if value else found.end()
+    return mask_text("".join([*parts, text[end:]]))
 
 
 def mask_header(name: str, value: str) -> str:
@@ -103,7 +96,7 @@ def mask_value(value: Any, name: str = "", *, secret: bool = False) -> Any:
 
 def _mask_scalar(value: Any, name: str, *, secret: bool) -> Any:
     text = mask_url(str(value)) if name == "url" else str(value)
-    masked = mask_text(text)
+    masked = mask_pairs(text) if _STRUCTURED.match(text) else mask_text(text)
     if secret:
         return masked if _MASKED_CARD.fullmatch(masked) else _STARS
     return value if masked == str(value) else masked
