@@ -77,16 +77,19 @@ class Relation:
     count: int
 
 
-def find_links(table: Table, row: Row) -> dict[str, str]:
+def find_links(gateway: Gateway, table: Table, row: Row) -> dict[str, str]:
     """Return the path of the record that each column refers to, by the name of the column."""
-    found = {name: _table_of(table, name) for name in row if row[name]}
-    links = {name: f"/records/{target.plural}/{row[name]}" for name, target in found.items() if target}
-    if table is POSTBACK and (subject := _subject_of(row)):
-        links["record_id"] = f"/records/{subject.plural}/{row['record_id']}"
-    return links
+    targets = {name: _table_of(table, row, name) for name in row if row[name]}
+    return {
+        name: f"/records/{target.plural}/{row[name]}"
+        for name, target in targets.items()
+        if target and gateway.store.find(target, id=row[name])
+    }
 
 
-def _table_of(table: Table, column: str) -> Table | None:
+def _table_of(table: Table, row: Row, column: str) -> Table | None:
+    if table is POSTBACK and column == "record_id":
+        return _subject_of(row)
     return _OWNERS.get(column) or _RELATED.get(column) or _SPECIAL.get((table.plural, column))
 
 
