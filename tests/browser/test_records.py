@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from playwright.async_api import expect
 
-from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
+from gateway_async import AsyncGateway, ContactCreate, TransactionCreate, UserApiKey
 from gateway_async.sandbox import Sandbox
 from tests.support.browser import IN_BROWSER, Visitor, find_barriers
 
@@ -78,6 +78,9 @@ async def test_a_double_charge_raises_an_alarm(visitor: Visitor, sandbox: Sandbo
     await gateway.transactions.create(sale("12.50", "order-1"))
     await expect(page.get_by_text("Every id has one effect.")).to_be_visible()
     second = sandbox.add_location()
-    async with sandbox.gateway() as other:
-        del other
-    assert second
+    credentials = UserApiKey(second.user_id, second.user_api_key)
+    async with AsyncGateway(second.base_url, second.developer_id, credentials, location_id=second.location_id) as other:
+        await other.transactions.create(sale("12.50", "order-1"))
+    await expect(page.get_by_role("alert")).to_have_text("1 id has more than one effect.")
+    await expect(page.get_by_role("row", name="order-1")).to_contain_text("2 times")
+    assert await find_barriers(page) == []

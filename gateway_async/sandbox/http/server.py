@@ -148,10 +148,13 @@ class Listener:
         finally:  # the wait for the response may time out
             writer.close()
 
-    async def cancel_requests(self) -> None:
-        """Cancel every other request than the current one, and abort its connection."""
-        current_task = asyncio.current_task()
-        requests = {task: transport for task, transport in self._requests.items() if task is not current_task}
+    async def cancel_requests(self, *, with_streams: bool = False) -> None:
+        """Cancel every other request than the current one, and abort its connection.
+
+        The streams of open pages continue, unless `with_streams` is set.
+        """
+        others = self._requests.keys() - {asyncio.current_task()} - (set() if with_streams else self._streams)
+        requests = {task: self._requests[task] for task in others}
         for transport in requests.values():
             transport.abort()
         await asyncio.sleep(0)  # lets uvicorn notice that the connections are lost
@@ -162,7 +165,7 @@ class Listener:
     async def close(self) -> None:
         """Stop serving at once."""
         await self._stop_accepting()
-        await self.cancel_requests()
+        await self.cancel_requests(with_streams=True)
         for protocol in list(self._state.connections):
             protocol.transport.abort()
 

@@ -22,14 +22,14 @@ _SILENCE_SECONDS = 15.0
 
 
 async def stream(visit: Visit) -> Response:
-    """Handle GET /events."""
+    """Handle GET /events; the query has the versions that the page shows."""
     visit.gateway.listener.mark_as_stream()
+    events = _events(visit.gateway.live_updates, dict(visit.request.query_params))
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-    return StreamingResponse(_events(visit.gateway.live_updates), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
-async def _events(updates: LiveUpdates) -> AsyncIterator[str]:
-    seen = updates.versions()
+async def _events(updates: LiveUpdates, seen: dict[str, str]) -> AsyncIterator[str]:
     yield "retry: 1000\n\n"
     while True:
         try:

@@ -6,15 +6,15 @@ To add a page, add a line here, a function in a module beside this one, and a te
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.pages import event_stream, requests
+from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests
 from gateway_async.sandbox.pages.records import batches, details, ledger, lists
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -33,9 +33,18 @@ PAGES: dict[str, dict[str, Page]] = {
     "/batches/{id}": {"POST": batches.change_batch},
     "/ledger": {"GET": ledger.show_ledger},
     "/events": {"GET": event_stream.stream},
+    "/postbacks": {"GET": postbacks.show},
+    "/postbacks/{id}": {"GET": postbacks.show_one, "POST": postbacks.replay},
+    "/outbox": {"GET": outbox.show},
+    "/faults": {"GET": faults.show, "POST": faults.add},
+    "/faults/scenario": {"POST": faults.add_scenario},
+    "/faults/clear": {"POST": faults.clear},
+    "/clock": {"GET": clock.show, "POST": clock.move},
+    "/connect": {"GET": connect.show},
+    "/connect/reset": {"POST": connect.reset},
 }
 
-_STATIC = Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+_STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))
 
 
 def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
@@ -52,7 +61,9 @@ def _endpoint(gateway: Gateway, pages: dict[str, Page]) -> Callable[[Request], A
             if request.method == "POST":
                 visit = await visit.with_form()
             return await pages["GET" if request.method == "HEAD" else request.method](visit)
-        except (RefusedError, HTTPException, NothingWaitsError, ValueError) as error:
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except (RefusedError, NothingWaitsError, ValueError) as error:
             return visit.show_error(error)
 
     return run

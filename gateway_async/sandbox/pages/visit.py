@@ -2,7 +2,7 @@
 
 import hmac
 from collections.abc import Awaitable, Callable
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import attrs
 from starlette.requests import Request
@@ -46,12 +46,13 @@ class Visit:
         return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
 
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
-        """Render a template; `info`, `path` and `csrf_token` are known to every template."""
+        """Render a template; some values are known to every template."""
         common = {
             "info": self.gateway.info,
             "path": self.request.url.path,
             "csrf_token": self.gateway.csrf_token,
             "now": self.gateway.clock.now(),
+            "versions": urlencode(self.gateway.live_updates.versions()),
         }
         return render(template, status, **common, **values)
 

@@ -7,7 +7,7 @@ from typing import Literal
 __all__ = ["LiveUpdates", "Topic"]
 
 
-Topic = Literal["faults", "records", "requests", "terminals"]
+Topic = Literal["records", "requests", "terminals"]
 
 
 class LiveUpdates:
@@ -23,11 +23,11 @@ class LiveUpdates:
         self._changed.set()  # wakes the tasks that already wait…
         self._changed.clear()  # …but not tasks that start to wait later
 
-    def versions(self) -> dict[Topic, int]:
-        """Return the number of changes of each topic."""
-        return dict(self._versions)
+    def versions(self) -> dict[str, str]:
+        """Return the version of each topic, as text for a URL."""
+        return {topic: str(version) for topic, version in self._versions.items()}
 
-    async def wait(self, seen: dict[Topic, int]) -> None:
+    async def wait(self, seen: dict[str, str]) -> None:
         """Wait until a version differs from those seen."""
-        while self._versions == seen:
+        while self.versions() == seen:
             await self._changed.wait()

@@ -1,0 +1,16 @@
+"""The e-mails and text messages that customers would have received."""
+
+from starlette.responses import Response
+
+from gateway_async.sandbox.notifications import outbox
+from gateway_async.sandbox.pages.visit import Visit
+
+__all__ = ["show"]
+
+
+_SHOWN = 200
+
+
+async def show(visit: Visit) -> Response:
+    """Handle GET /outbox."""
+    return visit.render("outbox.html", messages=outbox.read(visit.gateway)[: -_SHOWN - 1 : -1])

@@ -1,0 +1,161 @@
+"""The pages of postbacks, outbox, faults, clock and connection, without a browser."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+
+import httpx
+import pytest
+
+from gateway_async import AsyncGateway, PostbackConfigCreate, QuickInvoiceCreate, TransactionCreate
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="1230")
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio; the client is tested on trio elsewhere."""
+    return "asyncio"
+
+
+class Pages:
+    """Reads pages and submits their forms, as a browser without scripts."""
+
+    def __init__(self, http: httpx.Client) -> None:
+        self._http = http
+
+    def show(self, path: str, status: int = 200) -> str:
+        """Return a page."""
+        response = self._http.get(path)
+        assert response.status_code == status
+        return response.text
+
+    def submit(self, path: str, form: str, status: int = 303, **fields: str) -> str:
+        """Submit a form of a page, and return the response."""
+        token = re.findall(r'name="csrf_token" value="([^"]+)"', self.show(path))[0]
+        response = self._http.post(form, data=fields | {"csrf_token": token})
+        assert response.status_code == status
+        return response.text
+
+
+@pytest.fixture
+def pages(sandbox: Sandbox) -> Iterator[Pages]:
+    """Return the pages of the sandbox."""
+    with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:
+        yield Pages(http)
+
+
+async def test_a_postback_is_shown_and_sent_again(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
+    """Its page has the attempts and the body, with the card number masked."""
+    assert "No program has asked for postbacks yet" in pages.show("/postbacks")
+    config = PostbackConfigCreate(
+        location_id=sandbox.location_id,
+        product_transaction_id=sandbox.cc_product_transaction_id,
+        resource="transaction",
+        url="http://user:secret@127.0.0.1:9/postbacks",
+        on_create=True,
+        number_of_attempts=1,
+        attempt_interval=300,
+    )
+    await gateway.postback_configs.create(config)
+    assert "Nothing has changed yet" in pages.show("/postbacks")
+    payment = await gateway.transactions.create(SALE)
+    sandbox.wait_until_idle()
+    listed = pages.show("/postbacks")
+    assert (payment.id in listed, "failed" in listed, "secret" in listed) == (True, True, False)
+    (address,) = re.findall(r'href="(/postbacks/[0-9a-f]+)"', listed)
+    pages.submit(address, address)
+    sandbox.wait_until_idle()
+    shown = pages.show(address)
+    assert shown.count('<td class="number">') == 2  # attempts
+    assert "411111111111" not in shown
+    assert "postback" in pages.show("/postbacks/none", 404)
+
+
+async def test_a_mail_is_shown_as_text(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
+    """Nothing in it is markup but the link to the payment page."""
+    assert "No customer has received a message yet" in pages.show("/outbox")
+    invoice = QuickInvoiceCreate(
+        title=f"A{HOSTILE}"[:64],
+        due_date=date(2030, 1, 1),
+        item_list={HOSTILE: "50.00"},
+        note=HOSTILE,
+        email="ada@example.test",
+        send_email=True,
+        cc_product_transaction_id=sandbox.cc_product_transaction_id,
+    )
+    made = await gateway.quick_invoices.create(invoice)
+    shown = pages.show("/outbox")
+    assert "<img" not in shown
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+    assert re.search(rf'href="{sandbox.base_url}/[^"]*{made.id}', shown)
+
+
+async def test_a_fault_is_planned_and_counted(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
+    """The page shows what the fault did, and removes it."""
+    pages.submit(
+        "/faults", "/faults", operation="POST /v2/transactions", fault="close_after_commit", nth="1", times="1"
+    )
+    payment = await gateway.transactions.create(SALE)
+    (plan,) = sandbox.faults()
+    assert (plan["affected"], plan["seconds"], plan["retry_after"]) == (1, 1.0, 1.0)
+    assert str(payment.transaction_api_id) in pages.show("/faults")
+    pages.submit("/faults", "/faults/clear")
+    assert sandbox.faults() == []
+    pages.submit("/faults", "/faults/scenario", scenario="a bad day")
+    assert len(sandbox.faults()) == 90
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"nth": "x"}, "nth: must be a number."),
+        ({"probability": "2"}, "probability: must be from 0 to 1."),
+        ({"fault": HOSTILE}, "fault: must be one of"),
+        ({"operation": HOSTILE}, "operation: must be a method and a path"),
+        ({"seconds": "nan"}, "seconds: must be 0 or more."),
+    ],
+)
+async def test_a_wrong_plan_is_named(pages: Pages, fields: dict[str, str], problem: str) -> None:
+    """The form comes back with what was entered."""
+    shown = pages.submit("/faults", "/faults", 422, **({"seed": "77"} | fields))
+    assert problem in shown
+    assert 'value="77"' in shown
+    assert "<img" not in shown
+
+
+async def test_the_port_closes_from_the_page(sandbox: Sandbox, pages: Pages) -> None:
+    """The page of a fault that closes the port arrives before the port is closed."""
+    shown = pages.submit("/faults", "/faults", 200, fault="refuse", seconds="0")
+    assert "The port is closed for 0 s." in shown
+    sandbox.clear_faults()
+
+
+async def test_the_clock_moves(sandbox: Sandbox, pages: Pages) -> None:
+    """Each button moves it, and a date sets it."""
+    before = sandbox.now()
+    pages.submit("/clock", "/clock", to="day")
+    assert 86_400 <= sandbox.now() - before < 86_460
+    assert "ahead of the real time by 1 day" in pages.show("/clock")
+    pages.submit("/clock", "/clock", to="midnight")
+    assert sandbox.now() % 86_400 < 60
+    pages.submit("/clock", "/clock", time="2031-05-06T07:08:09")
+    assert 0 <= sandbox.now() - datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC).timestamp() < 60
+    pages.submit("/clock", "/clock", to="real")
+    assert abs(sandbox.now() - before) < 60
+    assert "time: must be a date and a time." in pages.submit("/clock", "/clock", 422, time="soon")
+    assert "clock: must show a time" in pages.submit("/clock", "/clock", 422, time="9999-01-01T00:00:00")
+
+
+async def test_a_program_connects_with_what_is_shown(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
+    """The lines to paste are the variables of this sandbox; a reset deletes the records."""
+    shown = pages.show("/connect")
+    assert all(f"export {name}={value}" in shown for name, value in sandbox.environment().items())
+    await gateway.transactions.create(SALE)
+    pages.submit("/connect", "/connect/reset")
+    assert await gateway.transactions.list().count() == 0

@@ -1,0 +1,108 @@
+"""A web page of another site cannot use the sandbox through the browser of its visitor."""
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from gateway_async.sandbox import Sandbox
+
+TOKEN = re.compile(r'name="csrf_token" value="([^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """Run a sandbox that may also be addressed as `box`."""
+    with Sandbox(allowed_hosts=["box"]) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    """Return a client of the sandbox that sends no credentials."""
+    with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:
+        yield http
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "evil.example:80", "", "127.0.0.1.evil", "[", "a@b"]
+)
+@pytest.mark.parametrize("path", ["/", "/faults", "/_sandbox/clock", "/static/site.css", "/nothing"])
+def test_another_host_is_refused(http: httpx.Client, host: str, path: str) -> None:
+    """A name that a foreign site controls may resolve to this machine, so pages and control calls refuse it."""
+    assert http.get(path, headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:1", "app.localhost", "127.0.0.1", "[::1]:80", "192.0.2.1", "box:8080", "Box"]
+)
+def test_own_names_are_accepted(http: httpx.Client, host: str) -> None:
+    """Addresses, localhost and the allowed names are those of this machine."""
+    assert http.get("/_sandbox/clock", headers={"host": host}).status_code == 200
+
+
+def test_the_api_accepts_every_host(http: httpx.Client) -> None:
+    """Its requests need credentials, which no foreign page has; containers have names of their own."""
+    assert http.get("/v2/contacts", headers={"host": "payments:8080"}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"origin": ""},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_foreign_page_changes_nothing(sandbox: Sandbox, http: httpx.Client, headers: dict[str, str]) -> None:
+    """A POST that a browser sends for a page of another origin is refused."""
+    sandbox.fault("POST /v2/contacts", "empty", nth=1000)
+    for path in ("/_sandbox/reset", "/connect/reset", "/faults/clear"):
+        token = TOKEN.findall(http.get("/connect").text)[0]
+        assert http.post(path, headers=headers, data={"csrf_token": token}).status_code == 403
+    assert http.delete("/_sandbox/faults", headers=headers).status_code == 403
+    assert sandbox.faults()
+
+
+def test_a_program_needs_no_origin(sandbox: Sandbox, http: httpx.Client) -> None:
+    """Control calls of curl and of tests work without headers of a browser."""
+    assert http.post("/_sandbox/clock", json={"advance": 1}).status_code == 200
+    assert http.post("/_sandbox/clock", json={"advance": 1}, headers={"origin": sandbox.base_url}).status_code == 200
+
+
+@pytest.mark.parametrize("token", [None, "", "wrong", "é"])
+def test_a_form_needs_its_token(sandbox: Sandbox, http: httpx.Client, token: str | None) -> None:
+    """A form without the token of this sandbox has no effect, and says how to go on."""
+    sandbox.fault("POST /v2/contacts", "empty", nth=1000)
+    refused = http.post("/faults/clear", data={} if token is None else {"csrf_token": token})
+    assert (refused.status_code, "Load the page again" in refused.text) == (403, True)
+    assert sandbox.faults()
+
+
+@pytest.mark.parametrize("path", ["/", "/faults", "/connect", "/nothing-here"])
+def test_pages_restrict_the_browser(http: httpx.Client, path: str) -> None:
+    """No inline script or style, no frame, no sniffing, and no copy in a cache."""
+    response = http.get(path, headers={"accept": "text/html"})
+    if response.status_code == 200:
+        policy = response.headers["content-security-policy"]
+        assert "unsafe" not in policy
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["cache-control"] == "no-store"
+        assert not re.search(r"<style|<script>|\sstyle=|\son[a-z]+=|javascript:", response.text)
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../pages/site.py", "/static/..%2fsite.py", "/static/%2e%2e/site.py", "/static//etc/passwd"]
+)
+def test_only_static_files_are_served(sandbox: Sandbox, path: str) -> None:
+    """No path leads out of the folder of static files."""
+    with httpx.Client(trust_env=False) as http:
+        request = http.build_request("GET", sandbox.base_url)
+        request.extensions = {"target": path.encode()}
+        assert http.send(request).status_code == 404
