@@ -79,7 +79,7 @@ async def test_a_double_charge_raises_an_alarm(visitor: Visitor, sandbox: Sandbo
     await expect(page.get_by_text("Every id has one effect.")).to_be_visible()
     second = sandbox.add_location()
     credentials = UserApiKey(second.user_id, second.user_api_key)
-    async with AsyncGateway(second.base_url, second.developer_id, credentials, location_id=second.location_id) as other:
+    async with sandbox.gateway(credentials=credentials, location_id=second.location_id) as other:
         await other.transactions.create(sale("12.50", "order-1"))
     await expect(page.get_by_role("alert")).to_have_text("1 id has more than one effect.")
     await expect(page.get_by_role("row", name="order-1")).to_contain_text("2 times")
