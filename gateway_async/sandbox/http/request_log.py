@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"(?<=/)[0-9]{9,}(?=/|$)")
 
 @attrs.define
 class LoggedMessage:
-    """What was sent in one direction.
+    """The headers and the body that were sent in one direction.
 
     Attributes:
         headers: The headers, in order.

@@ -41,7 +41,7 @@ class Visit:
         return self.request.query_params.get(name, default)
 
     def page_number(self) -> int:
-        """Return the page of a list that the query asks for, from 1."""
+        """Return the number of the requested page of a list, from 1."""
         text = self.query("page", "1")
         return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
 

@@ -144,7 +144,7 @@ _CARD_NUMBER = re.compile(
 
 
 def mask_card_numbers(text: str) -> str:
-    """Replace every card number in a text, but for its last four digits."""
+    """Mask every card number in a text, but for its last digits."""
     return _CARD_NUMBER.sub(_mask, text)
 
 

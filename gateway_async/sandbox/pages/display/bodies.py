@@ -117,7 +117,7 @@ def _show_json(message: LoggedMessage) -> str | None:
 
 
 def _decode_text(body: bytes) -> str | None:
-    """Decode a text, of which the last character may have been cut off."""
+    """Decode a text; its last character may have been cut off."""
     text = body.decode(errors="replace")
     return None if "\0" in text or "\N{REPLACEMENT CHARACTER}" in text[:-1] else text
 

@@ -1,4 +1,4 @@
-"""What an entry of the request log is about: the integrator id in it, and the record."""
+"""Find the integrator id and the record in an entry of the request log."""
 
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -19,15 +19,18 @@ _FAMILIES = {table.singular: table.plural for table in STORED} | {
 
 
 def find_api_id(entry: LoggedRequest) -> str:
-    """Return the integrator id that a request has in its body or its path; "" without one."""
+    """Return the integrator id in a request; "" without one.
+
+    It is in the body, or in the path of a lookup.
+    """
     _, record = _read_record(parse_body(entry.request))
     if "api_id" in parse_qs(entry.query.decode("latin-1")):
-        return mask_text(unquote(entry.path.split("/")[3]) if entry.path.count("/") > 2 else "")  # noqa: PLR2004  # /v2/<plural>/<id>
+        return mask_text(unquote("".join(entry.path.split("/")[3:4])))  # /v2/<plural>/<id>
     return mask_text(next((str(record[name]) for name in _API_IDS if record.get(name)), ""))
 
 
 def find_record_path(entry: LoggedRequest) -> str:
-    """Return the path of the page of the record that a response has; "" without one."""
+    """Return the page of the record in a response; "" without one."""
     name, record = _read_record(parse_body(entry.response))
     return f"/records/{_FAMILIES[name]}/{record['id']}" if name in _FAMILIES and "id" in record else ""
 

@@ -103,7 +103,7 @@ def _mask_scalar(value: Any, name: str, *, secret: bool) -> Any:
 
 
 def mask_record(table: Table, record: Row) -> Row:
-    """Mask the secrets of a record, of which the table says what is secret."""
+    """Mask the secrets of a record, which its table marks."""
     secrets = {field.name for field in table.fields if field.secret}
     return {
         name: mask_value(value, name if name == "url" else "", secret=name in secrets) for name, value in record.items()

@@ -28,8 +28,11 @@ _STEPS = {
 }
 """The buttons of the processor, by the status that each sets."""
 
-_EMPTY = (transactions.State.VOIDED, transactions.State.DECLINED)
-"""The states of transactions that no longer count in a batch."""
+_WITHOUT_MONEY = (transactions.State.VOIDED, transactions.State.DECLINED)
+"""The states of transactions that do not count in a batch."""
+_UNSETTLED = OPEN | {State.PROCESSING}
+_SUM = "coalesce(sum(transaction_amount), 0)"
+_REFUNDING = ", ".join(str(int(each)) for each in REFUNDING_TYPES)
 
 
 @attrs.frozen
@@ -67,11 +70,15 @@ async def change_batch(visit: Visit) -> Response:
 
 def _show(visit: Visit, problem: str = "") -> Response:
     rows = visit.gateway.store.select(TRANSACTION_BATCH, "1 ORDER BY rowid DESC")
-    opened = [_describe(visit.gateway, row) for row in rows if row["processing_status_id"] in OPEN | {State.PROCESSING}]
-    closed_rows = [row for row in rows if row["processing_status_id"] not in OPEN | {State.PROCESSING}]
-    closed = [_describe(visit.gateway, row) for row in closed_rows[:_MOST_CLOSED]]
+    unsettled = [row for row in rows if row["processing_status_id"] in _UNSETTLED]
+    closed = [row for row in rows if row["processing_status_id"] not in _UNSETTLED]
     return visit.render(
-        "batches.html", 422 if problem else 200, problem=problem, open=opened, closed=closed, total=len(closed_rows)
+        "batches.html",
+        422 if problem else 200,
+        problem=problem,
+        open=[_describe(visit.gateway, row) for row in unsettled],
+        closed=[_describe(visit.gateway, row) for row in closed[:_MOST_CLOSED]],
+        total=len(closed),
     )
 
 
@@ -82,19 +89,16 @@ def _describe(gateway: Gateway, row: Row) -> _Batch:
         account=(account or {}).get("title") or "",
         status=find_status(gateway, TRANSACTION_BATCH, row),
         payments=_total(gateway, row, "count(*)"),
-        charged=_total(gateway, row, "coalesce(sum(transaction_amount), 0)", "NOT IN"),
-        refunded=_total(gateway, row, "coalesce(sum(transaction_amount), 0)", "IN"),
+        charged=_total(gateway, row, _SUM, f"type_id NOT IN ({_REFUNDING})"),
+        refunded=_total(gateway, row, _SUM, f"type_id IN ({_REFUNDING})"),
         steps=_find_steps(State(row["processing_status_id"])),
     )
 
 
-def _total(gateway: Gateway, batch: Row, what: str, refunds: str | None = None) -> int:
-    """Return a count or sum over the payments of a batch; `refunds` says by IN or NOT IN whether refunds count."""
-    types = ", ".join(str(int(each)) for each in REFUNDING_TYPES)
-    where = "transaction_batch_id = ? AND status_id NOT IN (?, ?)" + (
-        f" AND type_id {refunds} ({types})" if refunds else ""
-    )
-    return gateway.store.total(TRANSACTION, what, where, (batch["id"], *_EMPTY))
+def _total(gateway: Gateway, batch: Row, what: str, condition: str = "1") -> int:
+    """Return a count or sum over the payments of a batch that match a condition."""
+    where = f"transaction_batch_id = ? AND status_id NOT IN (?, ?) AND {condition}"
+    return gateway.store.total(TRANSACTION, what, where, (batch["id"], *_WITHOUT_MONEY))
 
 
 def _find_steps(state: State) -> list[tuple[str, str]]:

@@ -63,7 +63,10 @@ def _to_plain(value: Any) -> Any:
 
 
 def _find_requests(gateway: Gateway, record_id: str) -> list[LoggedRequest]:
-    """Return the logged requests that name a record in their path, and the writes that name it in a body."""
+    """Return the logged requests about a record, newest first.
+
+    They have its id in the path. Writes may have it in a body instead.
+    """
     text = record_id.encode()
     return [
         entry

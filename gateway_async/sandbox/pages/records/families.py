@@ -120,7 +120,7 @@ def _count(gateway: Gateway, table: Table) -> Family:
 
 
 def search(gateway: Gateway, text: str) -> list[Summary]:
-    """Return the records of all families whose id or integrator id is a text."""
+    """Find records of all families by id or integrator id."""
     tables = [BY_PLURAL[family.plural] for family in count_families(gateway)]
     found = [(table, row) for table in tables for row in _find_exactly(gateway, table, text)]
     return [summarize(gateway, table, row) for table, row in found]
@@ -132,9 +132,9 @@ def _find_exactly(gateway: Gateway, table: Table, text: str) -> list[Row]:
 
 
 def list_records(gateway: Gateway, table: Table, text: str, page: int) -> tuple[list[Summary], int]:
-    """Return a page of records, newest first, and the number of records on all pages.
+    """Return a page of records, and the number of records.
 
-    `text` is a part of the id or of the integrator id; "" matches all records.
+    The newest record is first. `text` is a part of the id or of the integrator id; "" matches all records.
     """
     where, values = _condition(table, text)
     order = f"{where} ORDER BY rowid DESC LIMIT {PAGE_SIZE} OFFSET {(page - 1) * PAGE_SIZE}"

@@ -16,7 +16,7 @@ __all__ = ["show_ledger"]
 
 _MOST_IDS = 200
 _SECTIONS = {"charged": TRANSACTION, "refunded": TRANSACTION, "stored": ACCOUNT_VAULT}
-"""What is counted, with the records that show it."""
+"""The effects that are counted, and the table with the records of each."""
 
 
 @attrs.frozen

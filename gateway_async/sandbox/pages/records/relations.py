@@ -41,7 +41,7 @@ _OWNERS = {
     "default_cc": PRODUCT_TRANSACTION,
     "default_ach": PRODUCT_TRANSACTION,
 }
-"""The columns that refer to records to which too much belongs to list it."""
+"""The columns that refer to an owner; a list of everything that it owns would be too long."""
 
 _RELATED = {
     "contact_id": CONTACT,
@@ -78,7 +78,7 @@ class Relation:
 
 
 def find_links(gateway: Gateway, table: Table, row: Row) -> dict[str, str]:
-    """Return the path of the record that each column refers to, by the name of the column."""
+    """Return the pages of records that a record refers to, by column."""
     targets = {name: _table_of(table, row, name) for name in row if row[name]}
     return {
         name: f"/records/{target.plural}/{row[name]}"

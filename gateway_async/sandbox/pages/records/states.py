@@ -48,7 +48,7 @@ class Status:
 
 @attrs.frozen
 class Transition:
-    """What can happen to a record, and its state afterwards."""
+    """One thing that can happen to a record, and its state afterwards."""
 
     trigger: str
     state: str
