@@ -146,6 +146,11 @@ def test_the_state_and_what_can_follow(shop: Shop, browser: httpx.Client) -> Non
     assert "102 authorised" in page
     assert "<td>authcomplete</td><td>101 approved</td>" in page
     assert "<td>tipadjust</td>" not in page
+    settled = created(shop.pay())
+    shop.http.post(f"/v2/transactionbatches/{settled['transaction_batch_id']}/settle")
+    page = open_page(browser, f"/records/transactions/{settled['id']}")
+    assert "<td>refund</td>" in page
+    assert "the bank returns it" not in page
     declined = created(shop.pay("6.16"))
     page = open_page(browser, f"/records/transactions/{declined['id']}")
     assert "301 declined: Insufficient funds" in page

@@ -96,7 +96,7 @@ def _describe(gateway: Gateway, row: Row) -> _Batch:
 
 
 def _total(gateway: Gateway, batch: Row, what: str, condition: str = "1") -> int:
-    """Return a count or sum over the payments of a batch that match a condition."""
+    """Return a count or sum over payments of a batch."""
     where = f"transaction_batch_id = ? AND status_id NOT IN (?, ?) AND {condition}"
     return gateway.store.total(TRANSACTION, what, where, (batch["id"], *_WITHOUT_MONEY))
 

@@ -157,4 +157,7 @@ def find_transitions(gateway: Gateway, table: Table, row: Row) -> list[Transitio
 
 def _is_excluded(table: Table, row: Row, trigger: Any) -> bool:
     """Return whether the record itself excludes a transition of its state."""
-    return table is TRANSACTION and transactions.next_state(trigger, row) is None
+    if table is not TRANSACTION:
+        return False
+    is_return_of_card = trigger is transactions.Trigger.RETURN and row["payment_method"] != "ach"
+    return is_return_of_card or transactions.next_state(trigger, row) is None
