@@ -257,7 +257,7 @@ class AsyncGateway(_Resources):
             plural: the resource's path without `/v2/`, and the JSON key of its lists.
             name: the JSON key of a single record.
             api_id: the field that holds the integrator id, if the resource has one. Without it, a create whose response
-                is lost cannot be looked up.
+                is lost cannot be looked up, and a ledger does not record it.
 
         Raises:
             InvalidRequestError: a name is invalid, or the resource is one that needs its own methods.
@@ -285,7 +285,7 @@ class AsyncGateway(_Resources):
 
         Args:
             method: the HTTP method.
-            path: the percent-encoded path, from `/v2/`, without host and query.
+            path: the percent-encoded path, from `/v2/` or `/custom/`, without host and query.
             params: query parameters, converted like filters.
             body: the JSON body with its wrapper, such as `{"plan": {"title": "Tea"}}`. Values of sensitive fields are
                 masked in errors and logs.

@@ -13,6 +13,11 @@ PARTS = [
     ("sandbox", "uvicorn", "import gateway_async.sandbox"),
     ("sandbox", "python_multipart", "import gateway_async.sandbox"),
     ("sandbox", "starlette", "import gateway_async.crash_testing"),
+    (
+        "hosted-pages",
+        "cryptography",
+        "from gateway_async.hosted_forms import hosted_page_url as u; u('https://a.b', 'x', {}, encryption_key='k')",
+    ),
     ("redis", "redis", "from gateway_async import RedisTerminalLease as L; L('redis://127.0.0.1', owner='x')"),
     ("redis", "redis", "from gateway_async.migration import RedisRate; RedisRate('redis://127.0.0.1', 'name', 10)"),
     (

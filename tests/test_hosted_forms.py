@@ -125,6 +125,73 @@ def test_bank_payments_and_checks_of_an_address() -> None:
     assert payform({name: SALE[name] for name in SALE if name != "transaction_amount"} | {"action": "avsonly"})
 
 
+@pytest.mark.parametrize("action", ["sale", "debit", "authonly", "avsonly", "refund"])
+def test_the_documented_actions(action: str) -> None:
+    """A form accepts these actions, and no change of an existing payment."""
+    assert check_form_url(payform(SALE | {"action": action}), user_hash_key=KEY, now=NOW).fields["action"] == action
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"action": "void"}, "action: must be one of sale, debit, authonly, avsonly, refund"),
+        ({"action": "refund", "previous_transaction_id": "t"}, "previous_transaction_id: a form refunds without"),
+        ({"action": "refund", "previous_transaction_api_id": "t"}, "previous_transaction_api_id: a form refunds"),
+    ],
+)
+def test_an_action_that_a_form_does_not_take(fields: dict[str, Any], problem: str) -> None:
+    """The problem names the field."""
+    (line,) = problems_of(payform, SALE | fields)
+    assert line.startswith(problem)
+
+
+FLAGS = ("parent_close", "display_close_button", "show_account_holder_name", "show_street", "show_zip")
+FLAGS_OF_PAYMENTS = (
+    *("require_street", "require_zip", "show_cvv", "show_second_account_number", "show_service_address_fields"),
+)
+FORMS: dict[str, Any] = {
+    "payform": payform,
+    "accountform": lambda fields: accountform_url(BASE, {**VAULT, **fields}, **SIGNER, now=NOW),
+}
+SETTINGS = [
+    *((form, name, good, 2) for form in FORMS for name in FLAGS for good in (True, 0, "1")),
+    *(("payform", name, True, "yes") for name in FLAGS_OF_PAYMENTS),
+    ("accountform", "show_title", 1, []),
+    *((form, name, 10, 1.5) for form in FORMS for name in ("parent_close_delay", "redirect_url_delay")),
+    *((form, "redirect_url_delay", "0", -1) for form in FORMS),
+    *((form, "entry_method", good, "swipe") for form in FORMS for good in ("manual", "terminal", "both")),
+    *((form, name, 1, 3) for form in FORMS for name in ("parent_send_message", "send_parent_message")),
+    *(
+        (form, name, "u" * 256, "u" * 257)
+        for form in FORMS
+        for name in ("stylesheet_url", "redirect_url_on_approval", "redirect_url_on_decline")
+    ),
+]
+"""Each documented setting of a form, with a value that it takes and one that it does not take."""
+
+
+@pytest.mark.parametrize(("form", "name", "good", "bad"), SETTINGS)
+def test_the_documented_settings(form: str, name: str, good: Any, bad: Any) -> None:
+    """A setting is accepted up to its documented length, and named beyond it."""
+    make, fields = FORMS[form], SALE if form == "payform" else VAULT
+    assert name in check_form_url(make({**fields, name: good}), user_hash_key=KEY, now=NOW).fields
+    (line,) = problems_of(make, {**fields, name: bad})
+    assert line.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("show_title", "show_title: is a setting of accountform only"),
+        ("redirect_url_on_approve", "redirect_url_on_approve: is a setting of hostedpaymentpage only"),
+        ("field_configuration", "field_configuration: is a setting of hostedpaymentpage only"),
+    ],
+)
+def test_a_setting_of_another_form(name: str, problem: str) -> None:
+    """The gateway would ignore it."""
+    assert problems_of(payform, {**SALE, name: 1}) == (problem,)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "problem"),
     [

@@ -92,7 +92,12 @@ class ResourceSpec(RecordReader[R]):
         outcome_query, recovery = None, None
         if name:
             outcome_query = stored_as.outcome_query(
-                ApiId(name, location_id), scope, expected | _purpose(content), evidence, content, made_up_id=made_up
+                ApiId(name, location_id),
+                scope,
+                expected | _previous_payment(content),
+                evidence,
+                content,
+                made_up_id=made_up,
             )
             recovery = stored_as.recovery(
                 outcome_query,
@@ -171,7 +176,9 @@ class ResourceSpec(RecordReader[R]):
             InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
         action = str(getattr(changes, "action", ""))
-        prepared = self._prepare_update(ref, changes, scope)
+        return self._update_with_action(ref, self._prepare_update(ref, changes, scope), scope, action)
+
+    def _update_with_action(self, ref: Ref, prepared: PreparedRequest, scope: Scope, action: str) -> Call[R]:
         call = self._update(ref, prepared, scope, evidence_of(action), moves_money=action != "edit")
 
         def read(content: Any) -> R:
@@ -308,9 +315,10 @@ def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
 def _expected(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
     """Return the values that the response to a create must have.
 
-    The parts of the amount are included, because they tell how much lower the record's amount may be.
+    The action tells in which direction the money moves. The parts of the amount are included, because they tell how
+    much lower the record's amount may be.
     """
-    names = (api_id, "location_id", *(AMOUNTS if content.get("transaction_amount") is not None else ()))
+    names = (api_id, "location_id", "action", *(AMOUNTS if content.get("transaction_amount") is not None else ()))
     expected = {name: content[name] for name in names if name and content.get(name) is not None}
     number = content.get("account_number")
     if isinstance(number, AccountNumber) and number.shown_digits:  # a short one may not show its digits
@@ -318,9 +326,10 @@ def _expected(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
     return expected
 
 
-def _purpose(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the action that a found record must have.
+def _previous_payment(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payment that a found transaction must refer to.
 
-    A record of another action existed before the call.
+    A transaction that refers to another one existed before the call.
     """
-    return {"action": content["action"]} if content.get("action") else {}
+    previous = content.get("previous_transaction_id")
+    return {"previous_transaction_id": previous} if previous and content.get("action") else {}

@@ -97,6 +97,9 @@ def check_changed(action: str, sent: Mapping[str, Any], record: Mapping[str, Any
     status = record.get("status_id")
     if str(status) in _STATUSES_BEFORE.get(action, ()):
         raise MismatchedReplyError((f"status_id is still {status} after {action}",))
+    tip = record.get("tip_amount")
+    if action == "tipadjust" and tip is not None and not same_value(sent.get("tip_amount"), tip):
+        raise MismatchedReplyError((quote_text(f"tip_amount is still {tip} after {action}"),))
     if action in _SETS_AMOUNT and sent.get("transaction_amount") is not None:
         captured = {name: value for name, value in record.items() if name != "auth_amount"}  # still the old amount
         names = AMOUNTS if action == "authcomplete" else ("transaction_amount",)

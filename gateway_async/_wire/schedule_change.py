@@ -1,10 +1,11 @@
 """Lookup of skipped or deferred charges, by comparing a recurring before and after the write.
 
 The recurring is read before the write with its transactions, and again if the response is lost. Each charge that ran in
-the meantime has moved the next charge by one interval. A skip or a deferral moves it further:
+the meantime has moved the next charge by one interval. A payment of a declined charge moves nothing. A skip or a
+deferral moves the next charge further:
 
 - if it has moved by the charges that ran and by those to skip, the write was executed;
-- if it has moved by the charges that ran only, the write was not executed so far;
+- if it has moved by fewer than those to skip, or the end has not moved with it, the write was not executed so far;
 - in every other case, the outcome stays unknown.
 
 Gateways may count months differently at the end of a month, so dates may differ by three days.
@@ -26,6 +27,7 @@ from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.query import expansion, segment
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
+from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.codes import IntervalType
 from gateway_async.models.recurrings import Recurring
 
@@ -67,17 +69,23 @@ def with_schedule_lookup(call: Call[Recurring], spec: Spec, id: str, moves: Mapp
     """
 
     def add_lookup(content: Any) -> Call[Recurring]:
-        before = attrs.asdict(_schedule(_read(spec, id, content)))
+        schedule = _schedule(_read(spec, id, content))
         outcome_query = OutcomeQuery(
             kind=KIND,
             resource=spec.resource,
             id=id,
             evidence=EXISTS.name,
-            sent={"before": before, "moves": dict(moves)},
+            sent={"before": attrs.asdict(schedule), "moves": dict(moves)},
         )
+
+        def read(content: Any) -> Recurring:
+            record = call.read(content)
+            _check_moved(schedule, _schedule(record))
+            return record
+
         entry = call.ledger_entry and attrs.evolve(call.ledger_entry, outcome_query=outcome_query)
         recovery = Recovery(lookup=partial(schedule_change, spec, outcome_query))
-        return attrs.evolve(call, recovery=recovery, ledger_entry=entry, prerequisite=None)
+        return attrs.evolve(call, read=read, recovery=recovery, ledger_entry=entry, prerequisite=None)
 
     return attrs.evolve(call, prerequisite=Call(request=_request(spec, id), read=add_lookup))
 
@@ -94,6 +102,18 @@ def schedule_change(spec: Spec, outcome_query: OutcomeQuery) -> Lookup[Recurring
         return LookupResult(LookupStatus.NOT_EXECUTED)
 
     return Lookup(request=_request(spec, outcome_query.id), read=read)
+
+
+def _check_moved(before: _Schedule, after: _Schedule) -> None:
+    """Reject a response that shows the schedule from before the write.
+
+    A late response to the read does so.
+
+    Raises:
+        MismatchedReplyError: the next charge has not moved.
+    """
+    if before.next_run_date is not None and before.next_run_date == after.next_run_date:
+        raise MismatchedReplyError((f"next_run_date is still {after.next_run_date}",))
 
 
 def _request(spec: Spec, id: str) -> HttpRequest:  # noqa: A002
@@ -137,10 +157,12 @@ def _was_executed(before: _Schedule, after: _Schedule, moves: Mapping[str, int])
     runs = len(set(after.transaction_ids) - set(before.transaction_ids))
     next_moved = _intervals(before, before.next_run_date, after.next_run_date)
     end_moved = 0 if before.end_date == after.end_date else _intervals(before, before.end_date, after.end_date)
-    if (next_moved, end_moved) == (runs, 0):
-        return False
     if (next_moved, end_moved) == (runs + moves["next_run_date"], moves["end_date"]):
         return True
+    if 0 <= next_moved <= runs and end_moved == 0:
+        if next_moved < moves["next_run_date"] or moves["end_date"]:
+            return False
+        raise FieldError(".recurring.next_run_date", "it has moved by a charge or by this call")
     raise FieldError(".recurring.next_run_date", "it has moved by another number of intervals")
 
 

@@ -1,4 +1,4 @@
-"""The fields of a hosted form: which ones are required, and how they are written."""
+"""The fields of a hosted form: required ones, their problems, and their values as JSON."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,14 +7,17 @@ from decimal import Decimal
 from typing import Any, Final
 
 from gateway_async._wire.convert.write import is_utf8, money
+from gateway_async.hosted_forms.settings import setting_problem
 
-__all__ = ["field_problems", "write_field"]
+__all__ = ["field_problems", "value_problems", "write_field"]
 
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "payform": ("payment_method", "action", "product_transaction_id", "transaction_api_id"),
     "accountform": ("payment_method", "location_id", "account_vault_api_id"),
 }
 
+_ACTIONS: Final = ("sale", "debit", "authonly", "avsonly", "refund")
+_REFERENCES: Final = ("previous_transaction_id", "previous_transaction_api_id")
 _NEVER_IN_A_URL: Final = frozenset({"account_number", "cvv", "track_data"})
 _AMOUNT: Final = re.compile(r"\w+_amount|tax|room_rate")
 
@@ -27,13 +30,31 @@ def field_problems(form: str, fields: Mapping[str, Any]) -> Iterator[str]:
     if form == "payform" and fields.get("payment_method") == "ach":
         required = (*required, "ach_sec_code")
     yield from (f"{name}: is required" for name in required if fields.get(name) in (None, ""))
+    if form == "payform":
+        yield from _action_problems(fields)
     for name, value in fields.items():
-        if name in _NEVER_IN_A_URL:
-            yield f"{name}: must not be in a URL; it is entered on the form"
-        elif value is not None and _AMOUNT.fullmatch(name):
-            yield from _amount_problems(name, value)
-        elif not _is_plain(value):
-            yield f"{name}: must be text, a whole number, a Decimal, a date, or a list or mapping of these, not a float"
+        yield from value_problems(form, name, value)
+
+
+def _action_problems(fields: Mapping[str, Any]) -> Iterator[str]:
+    action = fields.get("action")
+    if action not in (None, "", *_ACTIONS):
+        yield f"action: must be one of {', '.join(_ACTIONS)}"
+    elif action == "refund":
+        given = (name for name in _REFERENCES if fields.get(name) not in (None, ""))
+        yield from (f"{name}: a form refunds without a reference (use gateway.transactions.refund)" for name in given)
+
+
+def value_problems(form: str, name: str, value: Any) -> Iterator[str]:
+    """Yield what is wrong with one field or setting of a form."""
+    if name in _NEVER_IN_A_URL:
+        yield f"{name}: must not be in a URL; it is entered on the form"
+    elif value is not None and (problem := setting_problem(form, name, value)):
+        yield f"{name}: {problem}"
+    elif value is not None and _AMOUNT.fullmatch(name):
+        yield from _amount_problems(name, value)
+    elif not _is_plain(value):
+        yield f"{name}: must be text, a whole number, a Decimal, a date, or a list or mapping of these, not a float"
 
 
 def _amount_problems(name: str, value: Any) -> Iterator[str]:

@@ -8,17 +8,17 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 import attrs
 
-from gateway_async._arguments import check_numbers, is_loopback
+from gateway_async._arguments import check_numbers
 from gateway_async._secrets import Secret
 from gateway_async._wire.auth import hash_key
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import encode
-from gateway_async.credentials import is_header_text
 from gateway_async.errors import InvalidRequestError
+from gateway_async.hosted_forms.addresses import address_problems, single_params, split_url, text_problems
 from gateway_async.hosted_forms.fields import field_problems, write_field
 
 __all__ = ["SignedForm", "accountform_url", "check_form_url", "payform_url"]
@@ -26,6 +26,7 @@ __all__ = ["SignedForm", "accountform_url", "check_form_url", "payform_url"]
 _WRAPPERS: Final[Mapping[str, str]] = {"payform": "transaction", "accountform": "accountvault"}
 """Form → the JSON key of its fields."""
 
+_SIGNED_PARAMS: Final = ("developer-id", "hash-key", "user-id", "timestamp", "data")
 _DIGITS: Final = re.compile(r"[0-9]{1,12}")
 
 
@@ -126,11 +127,11 @@ def check_form_url(
     """
     user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
     check_numbers(max_age=max_age)
-    parts = _split(url)
+    parts = split_url(url)
     form = parts.path.rstrip("/").rpartition("/v2/")[2]
     if form not in _WRAPPERS:
         raise InvalidRequestError(f"url: must be that of one of the forms {', '.join(_WRAPPERS)}")
-    params = _single_params(parts.query)
+    params = single_params(parts.query, _SIGNED_PARAMS)
     problems = [*_signature_problems(params, user_hash_key, max_age, time.time() if now is None else now)]
     fields = _read_data(params["data"], _WRAPPERS[form])
     if problems or fields is None:
@@ -149,9 +150,9 @@ def _signed_url(
     now: float | None,
 ) -> str:
     problems = [
-        *_address_problems(base_url),
+        *address_problems(base_url),
         *field_problems(form, fields),
-        *_signer_problems(developer_id=developer_id, user_id=user_id, user_hash_key=key),
+        *text_problems(developer_id=developer_id, user_id=user_id, user_hash_key=key),
     ]
     if problems:
         raise InvalidRequestError(problems)
@@ -165,44 +166,6 @@ def _signed_url(
         "data": data,
     }
     return f"{base_url.rstrip('/')}/v2/{form}?{urlencode(params, quote_via=quote)}"
-
-
-def _split(url: Any) -> SplitResult:
-    """Return the parts of a URL; all are empty if it is invalid."""
-    try:
-        return urlsplit(url if isinstance(url, str) else "")
-    except ValueError:
-        return urlsplit("")
-
-
-def _address_problems(base_url: str) -> Iterator[str]:
-    parts = _split(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        yield 'base_url: must be an http or https address, such as "https://api.example.test"'
-    elif parts.path.rstrip("/").endswith("/v2"):
-        yield "base_url: leave /v2 out; it is part of every path"
-    elif parts.scheme == "http" and not is_loopback(parts.hostname):
-        yield "base_url: plain http exposes card numbers (expected https)"
-
-
-def _signer_problems(**texts: Any) -> Iterator[str]:
-    for name, text in texts.items():
-        if not is_header_text(text.reveal() if isinstance(text, Secret) else text):
-            yield f"{name}: must be printable ASCII text, not empty, without spaces around it"
-
-
-def _single_params(query: str) -> dict[str, str]:
-    """Return the parameters of a form's URL.
-
-    Raises:
-        InvalidRequestError: one is missing or given twice.
-    """
-    pairs = parse_qsl(query, keep_blank_values=True)
-    names = ("developer-id", "hash-key", "user-id", "timestamp", "data")
-    problems = [f"{name}: must be given once" for name in names if sum(key == name for key, _ in pairs) != 1]
-    if problems:
-        raise InvalidRequestError(problems)
-    return dict(pairs)
 
 
 def _signature_problems(params: Mapping[str, str], key: Secret, max_age: float, now: float) -> Iterator[str]:

@@ -17,7 +17,9 @@ __all__ = ["Record", "tolerate_odd_values"]
 R = TypeVar("R", bound="type[Record]")
 
 _MASK: Final = "***"
-_CONFIDENTIAL: Final = re.compile("(key|password|token|secret|account_number|routing|cvv|ssn4|dl_number|track_data)$")
+_CONFIDENTIAL: Final = re.compile(
+    "(key|password|token|secret|account_number|routing|cvv|ssn4|dl_number|track_data)$|^(aba|dda)$"
+)
 """Names whose values are masked, also in fields that the model does not know."""
 
 _GATEWAY_ID: Final = re.compile("(.*(?<!_api)_)?id")

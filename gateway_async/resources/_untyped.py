@@ -26,6 +26,9 @@ _TYPED_ONLY: Final = {
 }
 """Paths whose calls need more than a mapping: lookups in another resource, or masked paths."""
 
+_SHOWN_API_IDS: Final = {("deviceterms", "device_terms_api_id"): "device_term_api_id"}
+"""Path and integrator id → the field of its records that shows the id, where the gateway spells it differently."""
+
 
 @attrs.frozen
 class UntypedResource:
@@ -163,6 +166,7 @@ def untyped_resource(
         resource=typed.resource if typed else plural,
         moves_money=typed is not None and typed.moves_money,
         is_known=typed is not None,
+        shown_api_id=None if api_id is None else _SHOWN_API_IDS.get((plural, api_id)),
     )
     return UntypedResource(spec, executor, scope)
 

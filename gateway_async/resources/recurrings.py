@@ -12,6 +12,7 @@ from gateway_async._wire.new_record import with_new_record_lookup
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.schedule_change import with_schedule_lookup
 from gateway_async._wire.scope import Scope
+from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.recurrings import Recurring, RecurringCreate, RecurringUpdate
 from gateway_async.models.request import UNSET
@@ -122,7 +123,7 @@ class Recurrings(DeletableResource[Recurring]):
             ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
             OutcomeUnknownError: it may be on hold; `await error.resolve()` looks again.
         """
-        return await self._executor.execute(_set_status(id, "placeOnHold", "on hold", self._scope))
+        return await self._executor.execute(_set_status(id, "placeOnHold", "active", "on hold", self._scope))
 
     async def activate(self, id: str) -> Recurring:  # noqa: A002
         """Activate a recurring that is on hold. A lost response is handled as in `hold`.
@@ -132,7 +133,7 @@ class Recurrings(DeletableResource[Recurring]):
             ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
             OutcomeUnknownError: it may be active; `await error.resolve()` looks again.
         """
-        return await self._executor.execute(_set_status(id, "activate", "active", self._scope))
+        return await self._executor.execute(_set_status(id, "activate", "on hold", "active", self._scope))
 
 
 def _create_call(new: RecurringCreate, scope: Scope) -> Call[Recurring]:
@@ -173,5 +174,14 @@ def _move_charges(
     return with_schedule_lookup(attrs.evolve(call, sent={parameter: str(count)}), RECURRING, id, moves)
 
 
-def _set_status(id: str, verb: str, status: str, scope: Scope) -> Call[Recurring]:  # noqa: A002
-    return RECURRING.action(id, verb, scope, evidence=_STATUS_MATCHES, shows={"status": status})
+def _set_status(id: str, verb: str, before: str, after: str, scope: Scope) -> Call[Recurring]:  # noqa: A002
+    """Build the call that changes the status. A response with the status before it may be a late one of a read."""
+    call = RECURRING.action(id, verb, scope, evidence=_STATUS_MATCHES, shows={"status": after})
+
+    def read(content: Any) -> Recurring:
+        record = call.read(content)
+        if record.status == before:
+            raise MismatchedReplyError((f"status is still {before} after {verb}",))
+        return record
+
+    return attrs.evolve(call, read=read)

@@ -143,6 +143,8 @@ class Transactions(ListableResource[Transaction]):
                 without an earlier tip. The read and the change have the client's `timeout` each.
 
         Raises:
+            InvalidRequestError: nothing was changed; `.problems` says why, for example a partial approval without an
+                `amount`.
             NotSentError: the payment could not be read, so nothing was changed.
             ValidationError: the gateway refuses, for example because it is settled; `.fields` says why.
             OutcomeUnknownError: it may have been executed; `await error.resolve()` looks it up again.
@@ -205,14 +207,17 @@ class Transactions(ListableResource[Transaction]):
         """Read the payment that a write refers to.
 
         Raises:
-            NotSentError: it could not be read, so the write was not sent.
+            NotSentError: it could not be read, or may be another one, so the write was not sent.
         """
         try:
-            return await self.get(id)
+            payment = await self.get(id)
         except (InvalidRequestError, NotSentError, StatusError):
             raise
         except GatewayError as error:
             raise NotSentError(f"the payment could not be read: {error}", call=f"the {purpose}") from error
+        if isinstance(id, ApiId) and payment.transaction_api_id != id.value:
+            raise NotSentError("the payment that was read does not show the id", call=f"the {purpose}")
+        return payment
 
 
 def _refund_of(payment: Transaction, new: TransactionCreate) -> TransactionCreate:
@@ -241,7 +246,13 @@ def _refund_of(payment: Transaction, new: TransactionCreate) -> TransactionCreat
 
 
 def _total_with_tip(payment: Transaction, tip: Decimal | int | str) -> Decimal | Unset:
-    """Return the payment's amount with another tip. A payment that shows no amount has none to send."""
+    """Return the payment's amount with another tip. A payment that shows no amount has none to send.
+
+    Raises:
+        InvalidRequestError: the amount is the requested one, and less was approved.
+    """
+    if payment.partially_approved:
+        raise InvalidRequestError("amount: required, because the payment was approved in part")
     if payment.transaction_amount is None:
         return UNSET
     return payment.transaction_amount - (payment.tip_amount or 0) + Decimal(tip)

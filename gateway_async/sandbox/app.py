@@ -76,7 +76,7 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
         if method == "POST" and path in POSTED_UPDATES:
             method = "PUT"
         caller = authenticate(gateway, f"{method} {path}", request.headers, query)
-        expands = read_expands(path.split("/")[2], query.get("expand", ""))
+        expands = read_expands(path.removeprefix("/v2").split("/")[1], query.get("expand", ""))
         response = await handlers[method](Call(gateway, caller.user, query, expands, request))
         response.headers["date"] = _http_date(gateway)
         if caller.token and response.status_code < HTTPStatus.MULTIPLE_CHOICES:

@@ -372,6 +372,7 @@ class Sandbox:
         auto_decline_street: bool | None = None,
         auto_decline_zip: bool | None = None,
         surcharge: bool | None = None,
+        level3_allow: bool | None = None,
         ach_terminal: str | None = None,
     ) -> Row:
         """Change settings of a merchant account, by default the one for cards.
@@ -383,6 +384,7 @@ class Sandbox:
             auto_decline_street: Whether a payment is declined if its street does not match; off at first.
             auto_decline_zip: Whether a payment is declined if its zip does not match; off at first.
             surcharge: Whether a payment must name the parts of its amount; off at first.
+            level3_allow: Whether a payment takes level 3 data; off at first.
             ach_terminal: The number of a test terminal for bank payments, such as "1010"; "" removes it.
 
         Returns:
@@ -393,7 +395,8 @@ class Sandbox:
         """
         product_id = self.cc_product_transaction_id if product_transaction_id is None else product_transaction_id
         checks = (auto_decline_cvv, auto_decline_street, auto_decline_zip)
-        return self._call(change_product, product_id, allow_partial_authorization, *checks, surcharge, ach_terminal)
+        allowed = (surcharge, level3_allow)
+        return self._call(change_product, product_id, allow_partial_authorization, *checks, *allowed, ach_terminal)
 
     def return_payment(self, transaction_id: str, code: str = "R01") -> Row:
         """Let the bank return a bank payment, or correct its data.
@@ -469,7 +472,9 @@ class Sandbox:
             timeout: The longest wait, in seconds of real time.
 
         Returns:
-            The `action`, the `amount`, the arrival time `since` (Unix seconds) and the `state` of the active call.
+            The active call: its `action`, its `amount`, the name of its `user`, the `User-Agent` of its `program`, its
+            integrator id `api_id`, the arrival time `since` and the time `acts_at` of the next automatic action (Unix
+            seconds), and its `state`.
 
         Raises:
             TimeoutError: No call arrived in time.
@@ -500,16 +505,34 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             ValueError: The terminal, the card or the entry mode is unknown.
         """
-        self._call(actions.present, self._or_first_terminal(terminal_id), card, entry_mode)
+        self._use_card(Terminals.present, terminal_id, card, entry_mode)
 
-    def decline(self, terminal_id: str | None = None) -> None:
-        """Let the issuer decline the card at a terminal.
+    def accept_terms(self, terminal_id: str | None = None) -> None:
+        """Let the customer accept, and sign, the terms that a terminal shows.
 
         Raises:
-            NothingWaitsError: No call waits at the terminal.
+            NothingWaitsError: The terminal shows no terms.
             ValueError: The terminal is unknown.
         """
-        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.decline)
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.accept)
+
+    def decline(
+        self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
+    ) -> None:
+        """Decline the card, or the terms, at a terminal.
+
+        The arguments and errors are those of `present`.
+        """
+        self._use_card(Terminals.decline, terminal_id, card, entry_mode)
+
+    def reject_pin(
+        self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
+    ) -> None:
+        """Let the issuer reject the PIN at a terminal.
+
+        The arguments and errors are those of `present`.
+        """
+        self._use_card(Terminals.reject_pin, terminal_id, card, entry_mode)
 
     def cancel(self, terminal_id: str | None = None) -> None:
         """Press the cancel key of a terminal.
@@ -531,8 +554,12 @@ class Sandbox:
         self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.silence)
 
     def add_terminal(self, title: str = "Terminal") -> str:
-        """Add a terminal and return its id."""
-        return self._call(seed.add_terminal, self._current.gateway.first_location, title)
+        """Add a terminal and return its id.
+
+        Raises:
+            ValueError: The title is empty, or longer than 64 characters.
+        """
+        return str(self._call(actions.add_terminal, title)["id"])
 
     def add_location(self, name: str = "Second", parent_id: str | None = None) -> SandboxInfo:
         """Add a location with its own user, and return its info. `parent_id` is the location above it, if any."""
@@ -574,6 +601,15 @@ class Sandbox:
         """Cancel waiting calls, delete records and faults, and reset the clock."""
         self._call_async(actions.reset)
 
+    def _use_card(
+        self,
+        act: Callable[[Terminals, str, str, EntryMode], None],
+        terminal_id: str | None,
+        card: str,
+        entry_mode: EntryMode,
+    ) -> None:
+        self._call(actions.use_card, self._or_first_terminal(terminal_id), act, card, entry_mode)
+
     def _or_first_terminal(self, terminal_id: str | None) -> str:
         return self.terminal_id if terminal_id is None else terminal_id
 
@@ -595,6 +631,7 @@ class Sandbox:
         stack.callback(portal.call, gateway.listener.close)
         stack.callback(portal.call, gateway.postback_delivery.close)
         gateway.info = seed.load_info(gateway)
+        gateway.refresh_info()
         changes.watch(gateway)
         EndOfDayScheduler(gateway).start()
         await gateway.listener.open()

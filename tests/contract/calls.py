@@ -28,9 +28,10 @@ from gateway_async import (
     TagUpdate,
     TransactionCreate,
     TransactionUpdate,
+    UntypedResource,
 )
 
-from .raw_client import VISA, RawClient
+from .raw_client import BANK_ACCOUNT, VISA, RawClient
 
 RECEIVER = "https://127.0.0.1/receiver"
 
@@ -102,9 +103,75 @@ def tag(raw_client: RawClient) -> str:
 
 
 def note(raw_client: RawClient) -> str:
-    """Return the id of a note about the first contact."""
-    about = {"resource": "Contact", "resource_id": raw_client.info.contact_id, "note": "Tea"}
+    """Return the id of a note about a new contact."""
+    about = {"resource": "Contact", "resource_id": raw_client.contact()["id"], "note": "Tea"}
     return str(raw_client.post("/v2/notes", "note", about).json()["note"]["id"])
+
+
+def location(raw_client: RawClient) -> str:
+    """Return the id of a location below the first one."""
+    return str(raw_client.post("/v2/locations", "location", branch(raw_client)).json()["location"]["id"])
+
+
+def branch(raw_client: RawClient) -> dict[str, Any]:
+    """Return the fields of a location below the first one."""
+    return {"name": "Branch", "parent_id": raw_client.info.location_id}
+
+
+def terminal(raw_client: RawClient) -> str:
+    """Return the id of a new terminal."""
+    return str(raw_client.made("/v2/terminals", "terminal", **DEVICE)["id"])
+
+
+DEVICE = {"serial_number": "1234567890", "terminal_manufacturer_id": "1", "terminal_application_id": "1"}
+"""The fields of a terminal, besides its location."""
+
+
+def user(raw_client: RawClient) -> str:
+    """Return the id of a new user."""
+    return str(raw_client.post("/v2/users", "user", {"first_name": "Ada"}).json()["user"]["id"])
+
+
+def role(raw_client: RawClient) -> str:
+    """Return the id of a role of a new user."""
+    return str(raw_client.post("/v2/authroleusers", "authroleuser", new_role(raw_client)).json()["authroleuser"]["id"])
+
+
+def new_role(raw_client: RawClient) -> dict[str, Any]:
+    """Return the fields of a role of a new user."""
+    return {"user_id": user(raw_client), "auth_role_id": 1}
+
+
+def _untyped(gateway: AsyncGateway, name: str) -> UntypedResource:
+    return gateway.resource(f"{name}s", name=name)
+
+
+CHECK = BANK_ACCOUNT | {"payment_method": "ach", "action": "debit", "ach_sec_code": "POP"}
+
+
+def refused_check(raw_client: RawClient) -> str:
+    """Return the id of a check that a manager must override."""
+    return str(raw_client.made("/v2/transactions", "transaction", **CHECK, transaction_amount="16.63")["id"])
+
+
+def voided_check(raw_client: RawClient) -> str:
+    """Return the id of a voided check."""
+    check_id = str(raw_client.made("/v2/transactions", "transaction", **CHECK, transaction_amount="12.50")["id"])
+    assert raw_client.put(f"/v2/transactions/{check_id}", "transaction", {"action": "void"}).is_success
+    return check_id
+
+
+def _payments(gateway: AsyncGateway) -> UntypedResource:
+    return gateway.resource("transactions", name="transaction", api_id="transaction_api_id")
+
+
+def hosted_page(raw_client: RawClient) -> str:
+    """Return the id of a hosted payment page."""
+    return str(raw_client.made("/v2/hostedpaymentpages", "hostedpaymentpage", title="Tea")["id"])
+
+
+def _hosted_pages(gateway: AsyncGateway) -> UntypedResource:
+    return gateway.resource("hostedpaymentpages", name="hostedpaymentpage")
 
 
 def token(raw_client: RawClient) -> str:
@@ -164,6 +231,15 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
     "transactions.list": lambda to, _: to.transactions.list().first(),
     "transactions.update": lambda to, at: to.transactions.update(at.sale()["id"], TransactionUpdate(action="void")),
     "transactions.bin_info": lambda to, at: to.transactions.bin_info(at.sale()["id"]),
+    "transactions.override": lambda to, at: _payments(to).action(refused_check(at), "override"),
+    "transactions.achupdate": lambda to, at: _payments(to).action(
+        voided_check(at), "achupdate", {"transaction_amount": "13.00"}
+    ),
+    "custom.tsvtransactions": lambda to, at: to.request(
+        "GET",
+        "/custom/tsvtransactions",
+        params={"location_id": at.info.location_id, "from_date": "2020-01-31 00:00:00"},
+    ),
     "router_transactions.create": lambda to, at: to.router_transactions.create(
         RouterTransactionCreate(action="sale", terminal_id=at.info.terminal_id, transaction_amount="12.50")
     ),
@@ -199,13 +275,32 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
     "notes.get": lambda to, at: to.notes.get(note(at)),
     "notes.list": lambda to, _: to.notes.list().first(),
     "notes.delete": lambda to, at: to.notes.delete(note(at)),
+    "hostedpaymentpages.create": lambda to, at: _hosted_pages(to).create(
+        {"location_id": at.info.location_id, "title": "Tea"}
+    ),
+    "hostedpaymentpages.get": lambda to, at: _hosted_pages(to).get(hosted_page(at)),
+    "hostedpaymentpages.list": lambda to, _: _hosted_pages(to).list().first(),
     "locations.list": lambda to, _: to.locations.list().first(),
     "locations.get": lambda to, at: to.locations.get(at.info.location_id),
+    "locations.create": lambda to, at: _untyped(to, "location").create(branch(at)),
+    "locations.update": lambda to, at: _untyped(to, "location").update(location(at), {"city": "Leeds"}),
+    "locations.delete": lambda to, at: _untyped(to, "location").delete(location(at)),
     "locations.infos": lambda to, _: to.locations.infos().first(),
     "terminals.list": lambda to, _: to.terminals.list().first(),
     "terminals.get": lambda to, at: to.terminals.get(at.info.terminal_id),
+    "terminals.create": lambda to, at: _untyped(to, "terminal").create(DEVICE | {"location_id": at.info.location_id}),
+    "terminals.update": lambda to, at: _untyped(to, "terminal").update(terminal(at), {"title": "Bar"}),
+    "terminals.delete": lambda to, at: _untyped(to, "terminal").delete(terminal(at)),
     "users.list": lambda to, _: to.users.list().first(),
     "users.me": lambda to, _: to.users.me(),
     "users.get": lambda to, at: to.users.get(at.info.user_id),
+    "users.create": lambda to, _: _untyped(to, "user").create({"first_name": "Ada"}),
+    "users.update": lambda to, at: _untyped(to, "user").update(user(at), {"first_name": "Ada"}),
+    "users.delete": lambda to, at: _untyped(to, "user").delete(user(at)),
+    "users.generateuserapikey": lambda to, at: _untyped(to, "user").action(user(at), "generateuserapikey"),
+    "authroleusers.list": lambda to, _: _untyped(to, "authroleuser").list().first(),
+    "authroleusers.get": lambda to, at: _untyped(to, "authroleuser").get(role(at)),
+    "authroleusers.create": lambda to, at: _untyped(to, "authroleuser").create(new_role(at)),
+    "authroleusers.delete": lambda to, at: _untyped(to, "authroleuser").delete(role(at)),
 }
 """The calls by name: from an SDK client and a raw client to the method's result."""

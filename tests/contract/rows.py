@@ -615,7 +615,7 @@ LOCATION = Table(
         modified_ts                          moment   -       -      no  no  yes
     """,
 )
-"""Requests of the vendor's documents can create and change locations; this version reads them."""
+"""The SDK has models of what it reads; `documented_records.py` has the requests of locations, users and terminals."""
 
 LOCATION_INFO = Table(
     "locationinfo",
@@ -696,8 +696,8 @@ USER = Table(
         primary_location_id    id       36     -  no  no  yes
         branding_domain_id     id       36     -  no  no  yes
         user_type_id           integer  -      -  no  no  yes
-        user_api_key           secret   0-64   -  no  no  no
-        user_hash_key          secret   24-64  -  no  no  no
+        user_api_key           secret   0-64   -  no  no  null
+        user_hash_key          secret   24-64  -  no  no  null
         account_number         text     0-32   -  no  no  yes
         city                   text     0-100  -  no  no  yes
         state                  text     0-100  -  no  no  yes
@@ -732,7 +732,7 @@ USER = Table(
         modified_ts            moment   -      -  no  no  yes
     """,
 )
-"""Passwords are only ever sent."""
+"""Passwords are only ever sent. A key is shown when it is generated."""
 
 TERMINAL = Table(
     "terminal",

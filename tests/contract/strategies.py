@@ -6,6 +6,7 @@ takes a draft and spoils one thing.
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,6 +21,7 @@ from .field_table import Row
 from .raw_client import RawClient
 from .record_type import RecordType, resolved
 from .record_types import RECORD_TYPES
+from .untyped_records import UNTYPED, make
 from .values import accepted_values, wrong
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -146,6 +148,11 @@ def good(draw: Draw, raw_client: RawClient, operation: str) -> Draft:
     record_type = _FAMILIES.get(collection)
     if method == "POST" and path == collection and record_type:
         return Draft(operation, wrapper=record_type.wrapper, record=_new(draw, raw_client, record_type))
+    if path == collection and method == "POST" and collection in _NEW:
+        return Draft(operation, wrapper=_NEW[collection][0], record=_NEW[collection][1](raw_client))
+    if method == "PUT" and collection in _CHANGES:
+        wrapper, _ = _NEW[collection]
+        return Draft(operation, (_MADE[collection](raw_client),), wrapper=wrapper, record=_CHANGES[collection])
     if method == "PUT" and record_type:
         return _change(draw, raw_client, operation, record_type)
     ids = (_MADE[collection](raw_client),) if "{" in path else ()
@@ -205,9 +212,25 @@ _MADE: dict[str, Callable[[RawClient], str]] = {
     "/v2/recurrings": calls.recurring,
     "/v2/tags": calls.tag,
     "/v2/notes": calls.note,
-    "/v2/locations": lambda raw_client: raw_client.info.location_id,
-    "/v2/terminals": lambda raw_client: raw_client.info.terminal_id,
-    "/v2/users": lambda raw_client: raw_client.info.user_id,
+    **{path: partial(make, path=path) for path in UNTYPED},
+    "/v2/hostedpaymentpages": calls.hosted_page,
+    "/v2/locations": calls.location,
+    "/v2/terminals": calls.terminal,
+    "/v2/users": calls.user,
+    "/v2/authroleusers": calls.role,
+}
+_NEW: dict[str, tuple[str, Callable[[RawClient], dict[str, Any]]]] = {
+    **UNTYPED,
+    "/v2/locations": ("location", calls.branch),
+    "/v2/terminals": ("terminal", lambda at: calls.DEVICE | {"location_id": at.info.location_id}),
+    "/v2/users": ("user", lambda _: {"first_name": "Ada", "password": "Planted-secret-1"}),
+    "/v2/authroleusers": ("authroleuser", calls.new_role),
+}
+"""The wrapper and the fields of a new record, by path, where the SDK has no model of the request."""
+_CHANGES: dict[str, dict[str, Any]] = {
+    "/v2/locations": {"city": "Leeds"},
+    "/v2/terminals": {"title": "Bar", "terminal_timeouts": {"overall_timeout": 60}},
+    "/v2/users": {"first_name": "Ada", "password": "Planted-secret-2"},
 }
 _ADD, _REMOVE = "PUT /v2/quickinvoices/{id}/addTransaction", "PUT /v2/quickinvoices/{id}/removeTransaction"
 _REOPEN = "POST /v2/quickinvoices/{id}/reopen"
@@ -215,6 +238,8 @@ _ATTACH, _DETACH = "POST /v2/quickinvoices/{id}/files", "DELETE /v2/quickinvoice
 _SKIP, _DEFER = "POST /v2/recurrings/{id}/skipPayment", "POST /v2/recurrings/{id}/deferPayment"
 _ACTIVATE = "POST /v2/recurrings/{id}/activate"
 _LOGOUT = "DELETE /v2/token/{token}"
+_OVERRIDE, _CORRECT = "POST /v2/transactions/{id}/override", "POST /v2/transactions/{id}/achupdate"
+_FILE, _NEW_PAGE = "GET /custom/tsvtransactions", "POST /v2/hostedpaymentpages"
 _SPECIAL: dict[str, Callable[[RawClient], Draft]] = {
     _ADD: lambda raw_client: _transaction(raw_client, _ADD, (calls.invoice(raw_client), raw_client.sale()["id"])),
     _REMOVE: lambda raw_client: _transaction(raw_client, _REMOVE, calls.paid_invoice(raw_client)),
@@ -227,6 +252,18 @@ _SPECIAL: dict[str, Callable[[RawClient], Draft]] = {
     _DEFER: lambda raw_client: Draft(_DEFER, (calls.recurring(raw_client),), query=(("defer_count", "1"),)),
     _ACTIVATE: lambda raw_client: Draft(_ACTIVATE, (calls.held_recurring(raw_client),)),
     _LOGOUT: lambda raw_client: Draft(_LOGOUT, (calls.token(raw_client),)),
+    _OVERRIDE: lambda raw_client: Draft(_OVERRIDE, (calls.refused_check(raw_client),)),
+    _CORRECT: lambda raw_client: Draft(
+        _CORRECT, (calls.voided_check(raw_client),), wrapper="transaction", record={"transaction_amount": "13.00"}
+    ),
+    _FILE: lambda raw_client: Draft(
+        _FILE, query=(("location_id", raw_client.info.location_id), ("from_date", "2020-01-31 00:00:00"))
+    ),
+    _NEW_PAGE: lambda raw_client: Draft(
+        _NEW_PAGE,
+        wrapper="hostedpaymentpage",
+        record={"location_id": raw_client.info.location_id, "title": "Tea", "redirect_url_delay": 5},
+    ),
 }
 
 

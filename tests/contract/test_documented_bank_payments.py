@@ -151,6 +151,7 @@ def test_an_sec_code_needs_its_fields(side: Side, sec_code: str, names: list[str
         assert list(refusal(partial(side.pay, action="debit", **account, **rest))) == [name]
 
 
+CHECK_FIELDS = {"TEL": ("check_number",), "POP": ("track_data",), "C21": tuple(CHECK)}
 ADDRESS = {"billing_street": "1 Main St", "billing_city": "Ada", "billing_state": "MI", "billing_zip": "49301"}
 PHONE = {"billing_phone": "6165550100"}
 LICENCE = {"dl_number": "D100", "dl_state": "MI"}
@@ -189,10 +190,10 @@ def test_a_test_terminal_needs_its_fields(
     needed = needed | ({"ssn4": "1234"} if proofs & 2 else {})
     needed = needed | (ADDRESS if address == "full" or proofs & 2 else {})
     needed = needed | (PHONE if address == "full" else {})
-    needed = needed | ({"check_number": "1001"} if sec_code == "TEL" else CHECK if sec_code == "C21" else {})
+    needed = needed | {name: CHECK[name] for name in CHECK_FIELDS.get(sec_code, ())}
     account = ACH | {"ach_sec_code": sec_code}
     assert side.pay(action="debit", **account, **needed)["status_id"] == 131
-    missing = {} if sec_code != "C21" else CHECK
+    missing = {name: needed[name] for name in CHECK_FIELDS.get(sec_code, ()) if sec_code in ("POP", "C21")}
     assert set(refusal(lambda: side.pay(action="debit", **account, **missing)) if needed != missing else ()) == {
         name for name in needed if name not in missing
     }
@@ -200,6 +201,26 @@ def test_a_test_terminal_needs_its_fields(
         assert side.pay(action="credit", **account, **needed)["status_id"] == 131
     else:
         assert list(refusal(lambda: side.pay(action="credit", **account, **needed))) == ["action"]
+
+
+@pytest.mark.parametrize("sec_code", ["POP", "C21"])
+def test_a_terminal_for_checks_needs_the_track(side: Side, bank_terminal: Any, sec_code: str) -> None:
+    """The track of the check is read at the terminal."""
+    bank_terminal("1110" if sec_code == "POP" else "1610")
+    check = {**ACH, **CHECK, "ach_sec_code": sec_code, "track_data": ...}
+    assert list(refusal(lambda: side.pay(action="debit", **check))) == ["track_data"]
+
+
+@pytest.mark.parametrize("sec_code", ["POP", "C21", "WEB", "TEL"])
+def test_a_check_can_be_verified(side: Side, sec_code: str) -> None:
+    """No money moves, and other bank accounts cannot be verified so."""
+    check = {**ACH, **CHECK, "ach_sec_code": sec_code, "action": "avsonly", "transaction_amount": ...}
+    if sec_code in ("WEB", "TEL"):
+        check |= {"track_data": ...}
+        assert list(refusal(lambda: side.pay(**check))) == ["action"]
+        return
+    made = side.pay(**check)
+    assert (made["status_id"], made["type_id"], made["transaction_amount"], made["auth_code"]) == (121, 21, "0.00", "")
 
 
 def test_a_test_terminal_has_its_sec_code(side: Side, bank_terminal: Any) -> None:

@@ -1,5 +1,6 @@
 """The documented expands, default orders and codes, row by row, through raw HTTP and through the SDK."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from gateway_async import ReasonCode, TransactionSource
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema.code_titles import REASONS as TITLES
 
+from . import calls
 from .documented_codes import REASONS, SOURCES
 from .raw_client import RawClient
 from .two_sides import SdkSide, Side
@@ -92,6 +94,20 @@ PATHS = {
         *("quick_invoice_settings", "quick_invoice_views", "payment_url"),
     ),
     "paylink": ("contact", "email_blacklist", "sms_blacklist", "location", "tags", "created_user", "payment_url"),
+    "recurring": (
+        *("created_user", "account_vault", "transactions", "signature", "location", "contact", "tags"),
+        "product_transaction",
+    ),
+    "location": (
+        *("branding_domain", "created_user", "developer_company", "product_transactions", "product_recurring"),
+        *("product_file", "parent", "terminal"),
+    ),
+    "tag": ("created_user",),
+    "note": ("created_user", "visibility_group"),
+    "terminal": (
+        *("location", "created_user", "terminal_application", "terminal_cvm", "terminal_manufacturer"),
+        *("terminal_routers", "has_terminal_routers", "changelogs"),
+    ),
 }
 ROWS = [(wrapper, name) for wrapper, names in PATHS.items() for name in names]
 
@@ -102,7 +118,7 @@ def test_a_record_has_its_expand(
     sides: dict[str, Any], raw_client: RawClient, way: str, wrapper: str, name: str
 ) -> None:
     """Each name is known, and is a key of the answer."""
-    record_id = MAKERS[wrapper](raw_client)["id"]
+    record_id = MAKERS[wrapper](raw_client)
     if way == "HTTP":
         answer = raw_client.http.get(f"/v2/{wrapper}s/{record_id}", params={"expand": name})
         assert name in answer.json()[wrapper]
@@ -118,25 +134,63 @@ RESOURCES = {
     "accountvault": "account_vaults",
     "quickinvoice": "quick_invoices",
     "paylink": "paylinks",
+    "recurring": "recurrings",
+    "location": "locations",
+    "tag": "tags",
+    "note": "notes",
+    "terminal": "terminals",
 }
-MAKERS = {
-    "contact": lambda raw_client: raw_client.contact(),
-    "accountvault": lambda raw_client: raw_client.vault(),
-    "quickinvoice": lambda raw_client: raw_client.made(
-        "/v2/quickinvoices", "quickinvoice", title="Tea", due_date="2030-01-31", item_list={"Tea": 1}
-    ),
-    "paylink": lambda raw_client: raw_client.made("/v2/paylinks", "paylink", amount_due=12),
+MAKERS: dict[str, Callable[[RawClient], str]] = {
+    "contact": lambda raw_client: str(raw_client.contact()["id"]),
+    "accountvault": lambda raw_client: str(raw_client.vault()["id"]),
+    "quickinvoice": calls.invoice,
+    "paylink": calls.paylink,
+    "recurring": calls.recurring,
+    "location": lambda raw_client: raw_client.info.location_id,
+    "tag": calls.tag,
+    "note": calls.note,
+    "terminal": lambda raw_client: raw_client.info.terminal_id,
+}
+"""Wrapper → the id of a record."""
+
+
+@pytest.mark.parametrize("way", ["HTTP", "SDK"])
+def test_a_location_info_has_its_expand(sides: dict[str, Any], raw_client: RawClient, way: str) -> None:
+    """The terminals are those of the location."""
+    sdk: SdkSide = sides["SDK"]
+    if way == "HTTP":
+        (info,) = raw_client.http.get("/v2/locationinfos", params={"expand": "terminals"}).json()["locationinfos"]
+        terminals = info["terminals"]
+    else:
+        (read,) = sdk.portal.call(sdk.gateway.locations.infos(expand=("terminals",)).to_list)
+        terminals = read.terminals
+    assert len(terminals) == 1
+
+
+NEWEST_FIRST: dict[str, Callable[[RawClient], str]] = {
+    "transactions": lambda raw_client: str(raw_client.sale()["id"]),
+    "accountvaults": MAKERS["accountvault"],
+    "tags": calls.tag,
+    "notes": calls.note,
 }
 
 
-@pytest.mark.parametrize("path", ["transactions", "accountvaults"])
+@pytest.mark.parametrize("path", NEWEST_FIRST)
 def test_the_newest_record_is_first_by_default(raw_client: RawClient, path: str) -> None:
     """The default order is by descending id."""
-    make = raw_client.sale if path == "transactions" else raw_client.vault
-    made = [make()["id"] for _ in range(2)]
+    made = [NEWEST_FIRST[path](raw_client) for _ in range(2)]
     body = raw_client.http.get(f"/v2/{path}", params={"page_size": 2}).json()
     assert [record["id"] for record in body[path]] == made[::-1]
     assert body["meta"]["sort"]["attributes"] == {"id": "desc"}
+
+
+@pytest.mark.parametrize(
+    ("path", "order"),
+    [("recurrings", {"next_run_date": "asc"}), ("locationinfos", {"created_ts": "desc"}), ("users", {"id": "desc"})],
+)
+def test_a_list_has_its_default_order(raw_client: RawClient, path: str, order: dict[str, str]) -> None:
+    """The response says by which column it is sorted."""
+    assert raw_client.http.get(f"/v2/{path}").json()["meta"]["sort"]["attributes"] == order
 
 
 @pytest.mark.parametrize("code", REASONS)

@@ -22,7 +22,7 @@ from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .raw_client import RawClient
-from .reading import judge, judge_faulty
+from .reading import JSON, judge, judge_faulty
 from .strategies import DEADLINE, EVERY_OPERATION, any_draft, ascii_text, broken_bodies, good, json_values, text
 
 SECONDS = float(os.environ.get("GATEWAY_FUZZ_SECONDS", "0"))
@@ -81,7 +81,7 @@ def one_sequence(data: st.DataObject, raw_client: RawClient) -> None:
             draft = draft.about(pool[record_type][which % len(pool[record_type])])
         answer = draft.send(raw_client.http)
         judge(draft.asks, answer)
-        pool[record_type] += ids_in(answer)
+        pool[record_type] += ids_in(answer, except_user=raw_client.info.user_id)
         happening = data.draw(st.none() | st.sampled_from(HAPPENINGS))
         if happening:
             change_a_record(raw_client, happening, pool, which)
@@ -97,11 +97,13 @@ def change_a_record(
     assert answer.status_code < 500, f"{path} {body} is answered with {answer.status_code} {answer.text}"
 
 
-def ids_in(answer: httpx.Response) -> list[str]:
-    """Return the ids of the records in a response."""
-    body = answer.json() if answer.is_success and answer.content else {}
+def ids_in(answer: httpx.Response, except_user: str) -> list[str]:
+    """Return the ids of the records in a response, without a user and its roles."""
+    is_json = answer.is_success and answer.headers.get("content-type") == JSON
+    body = answer.json() if is_json and answer.content else {}
     records = [record for value in body.values() for record in (value if isinstance(value, list) else [value])]
-    return [record["id"] for record in records if isinstance(record, dict) and "id" in record]
+    found = [record for record in records if isinstance(record, dict) and "id" in record]
+    return [record["id"] for record in found if except_user not in (record["id"], record.get("user_id"))]
 
 
 def one_fault(data: st.DataObject, raw_client: RawClient) -> None:

@@ -76,6 +76,19 @@ async def test_a_resource_without_a_model_has_every_verb(gateway: AsyncGateway, 
     await paylinks.action(link["id"], "resend", params={"email": 1})
 
 
+@pytest.mark.parametrize("fault", ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body"])
+async def test_device_terms_are_shown_once(sandbox: Sandbox, fault: Any) -> None:
+    """A lost response is looked up by the generated id, which the record spells differently."""
+    sandbox.fault("POST /v2/deviceterms", fault)
+    new = {"terminal_id": sandbox.terminal_id, "terms_conditions": "Tea is served at five.", "require_signature": True}
+    async with sandbox.gateway() as gateway:
+        terms = gateway.resource("deviceterms", name="deviceterm", api_id="device_terms_api_id")
+        accepted = await terms.create(new)
+        assert (accepted["reason_code_id"], accepted["signature"]["resource"]) == (1000, "DeviceTerm")
+        assert len(accepted["device_term_api_id"]) == 32
+        assert await terms.list().count() == 1
+
+
 async def test_no_traceback_shows_a_card(gateway: AsyncGateway) -> None:
     """Frames of the package hold secrets only, whether the call is refused here or by the gateway."""
     wrong = {**SALE, "transaction_amount": "0.00", "cvv": "987"}
@@ -92,6 +105,29 @@ async def test_no_traceback_shows_a_card(gateway: AsyncGateway) -> None:
         # Not a part of an id, an address or a time.
         secret = re.compile(rf"{CARD}|(?<![\w.])987(?!\w)")
         assert not any(secret.search(text) for frame in frames for text in (frame.locals or {}).values())
+
+
+async def test_no_repr_or_log_shows_a_key(
+    gateway: AsyncGateway, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A generated key, a password and a bank account are in the records and requests only."""
+    caplog.set_level("DEBUG")
+    users, locations = gateway.resource("users", name="user"), gateway.resource("locations", name="location")
+    planted = ["Planted-secret-1", "planted-api-key", "planted-hash-key-of-24-or-more", "072000326", "100020003000"]
+    content = dict(zip(("password", "user_api_key", "user_hash_key"), planted, strict=False))
+    bank = {"name": "Branch", "parent_id": sandbox.location_id, "aba": "072000326", "dda": "100020003000"}
+    user, location = await users.create(content), await locations.create(bank)
+    generated = await users.action(user["id"], "generateuserapikey")
+    assert generated is not None
+    shown = [f"{record!r} {record.to_dict()}" for record in (user, location, generated)]
+    with pytest.raises(ValidationError) as refused:
+        await users.create({**content, "email": "x" * 200})
+    told = traceback.TracebackException.from_exception(refused.value, capture_locals=True)
+    shown += [
+        text for frame in told.stack if "/gateway_async/" in frame.filename for text in (frame.locals or {}).values()
+    ]
+    text = " ".join([*shown, str(refused.value), caplog.text])
+    assert not [secret for secret in (*planted, generated["user_api_key"]) if secret in text]
 
 
 async def test_errors_of_single_requests_are_those_of_all_calls(gateway: AsyncGateway) -> None:

@@ -257,7 +257,8 @@ async def test_an_id_within_a_list_is_checked_by_itself() -> None:
     plan = {"id": "r", "interval": 1, "interval_type": "m", "next_run_date": "2030-01-31"}
     for ids, is_stored in (((f"11eb{CARD}beef",), True), ((CARD,), False)):
         shown = {**plan, "transactions": [{"id": each} for each in ids]}
-        script = LedgerScript(get=[record("recurring", **shown)], post=[record("recurring", **shown)])
+        skipped = record("recurring", **shown | {"next_run_date": "2030-02-28"})
+        script = LedgerScript(get=[record("recurring", **shown)], post=[skipped])
         await script.run(lambda g: g.recurrings.skip("r", 1))
         assert (script.ledger.intents[0].outcome_query is not None) is is_stored
 

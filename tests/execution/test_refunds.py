@@ -5,7 +5,14 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway_async import ApiId, InvalidRequestError, NotFoundError, NotSentError, OutcomeUnknownError
+from gateway_async import (
+    ApiId,
+    InvalidRequestError,
+    MismatchedWriteError,
+    NotFoundError,
+    NotSentError,
+    OutcomeUnknownError,
+)
 
 from .scripted_transport import LOST, NOT_THERE, Script, absent, echo, record
 
@@ -23,7 +30,7 @@ DEBIT = payment(payment_method="ach", type_id=50)
 
 async def test_a_refund_returns_the_full_amount_of_what_was_read() -> None:
     """The payment is read, and the refund names it, its location and its product, under an id of its own."""
-    script = Script(get=[payment()], post=[echo("transaction")])
+    script = Script(get=[payment(transaction_api_id="order-1")], post=[echo("transaction")])
     refund = await script.run(lambda gateway: gateway.transactions.refund(ApiId("order-1", "its")))
     (sent,) = script.bodies("POST")
     content = sent["transaction"]
@@ -112,12 +119,59 @@ async def test_a_refund_whose_response_is_lost_is_looked_up_and_sent_under_one_i
     assert "GET" in script.methods[2:-1]
 
 
+async def test_the_payment_itself_is_not_taken_for_its_refund() -> None:
+    """A late response to the read has the right amount, and the type of a sale; the refund is looked up."""
+    script = Script(get=[payment(type_id=20), absent], post=[payment(type_id=20)])
+    await script.fail(lambda gateway: gateway.transactions.refund("found"), MismatchedWriteError, match="type_id is 20")
+
+
+@pytest.mark.parametrize("verb", ["refund", "tip_adjust"])
+async def test_a_payment_that_does_not_show_the_integrator_id_may_be_another_one(verb: str) -> None:
+    """A late response to another read has the same location; another customer's payment is not changed."""
+    script = Script(get=[payment(transaction_api_id=None)])
+    order = ApiId("order-1", "its")
+    await script.fail(
+        lambda gateway: getattr(gateway.transactions, verb)(order, 3), NotSentError, match="does not show the id"
+    )
+    assert script.methods == ["GET"]
+
+
+async def test_a_refund_of_another_payment_is_not_the_result() -> None:
+    """The caller has used the id before, for an equal refund."""
+    other = payment(type_id=30, transaction_api_id="back", previous_transaction_id="another")
+    script = Script(get=[payment(), other], post=[LOST])
+    await script.fail(
+        lambda gateway: gateway.transactions.refund("found", transaction_api_id="back"),
+        MismatchedWriteError,
+        match="previous_transaction_id is 'another', not 'found'",
+    )
+
+
 async def test_a_tip_is_added_to_the_amount_without_the_earlier_tip() -> None:
     """The total is sent too, because the gateway documents it as required."""
     script = Script(get=[payment(tip_amount="2.50")], put=[payment(transaction_amount="13.00", tip_amount="3.00")])
     await script.run(lambda gateway: gateway.transactions.tip_adjust("found", 3))
     content = script.bodies("PUT")[0]["transaction"]
     assert content == {"action": "tipadjust", "tip_amount": "3.00", "transaction_amount": "13.00"}
+
+
+async def test_a_partial_approval_needs_a_given_total() -> None:
+    """Its amount is the requested one, more than what was approved."""
+    partial = payment(reason_code_id=1201, status_id=101, auth_amount="7.00")
+    script = Script(get=[partial], put=[payment()])
+    await script.fail(lambda gateway: gateway.transactions.tip_adjust("found", 3), InvalidRequestError, match="amount")
+    assert script.methods == ["GET"]
+
+
+async def test_a_response_with_the_old_tip_is_not_the_result() -> None:
+    """A late response to the read shows it, so the record is read again."""
+    tipped = payment(transaction_amount="15.50", tip_amount="3.00")
+    old = payment(tip_amount="0.00")
+    script = Script(get=[old, tipped], put=[old])
+    assert str((await script.run(lambda gateway: gateway.transactions.tip_adjust("found", 3))).tip_amount) == "3.00"
+    script = Script(get=[old], put=[old])
+    match = "tip_amount is still 0.00 after tipadjust"
+    await script.fail(lambda gateway: gateway.transactions.tip_adjust("found", 3), MismatchedWriteError, match=match)
 
 
 async def test_a_given_total_needs_no_read() -> None:

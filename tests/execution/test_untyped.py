@@ -13,12 +13,15 @@ from gateway_async import (
     DuplicateError,
     InvalidRequestError,
     MalformedReplyError,
+    MismatchedReplyError,
     NotFoundError,
     OutcomeUnknownError,
     UntypedRecord,
     UntypedResource,
     ValidationError,
 )
+from gateway_async._wire.call import Kind
+from gateway_async._wire.untyped.request import free_request
 
 from .scripted_transport import (
     LOST,
@@ -90,6 +93,36 @@ async def test_a_resource_without_an_integrator_id_is_sent_as_it_is() -> None:
     assert script.bodies("POST") == [{"note": {"note": "Tea"}}]
 
 
+async def test_a_location_named_by_its_own_id_is_not_mixed_with_the_clients() -> None:
+    """The payment is made, and looked up, at the location that the content names."""
+    script = Script(post=[LOST], get=[listed("transactions")])
+    sale = {"action": "sale", "transaction_amount": "12.50", "account_vault_id": "v", "location_api_id": "shop-2"}
+    payments: Any = {"plural": "transactions", "name": "transaction", "api_id": "transaction_api_id"}
+    await script.fail(lambda gateway: gateway.resource(**payments).create(sale), OutcomeUnknownError, max_attempts=1)
+    assert "location_id" not in script.bodies("POST")[0]["transaction"]
+    assert script.asked[-1].url.path == "/v2/transactions"
+    assert "location_id" not in script.asked[-1].url.params
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "after"),
+    [
+        ({"action": "void"}, {"status_id": 101}, {"status_id": 201}),
+        ({"action": "authcomplete"}, {"status_id": 102}, {"status_id": 101}),
+        ({"action": "tipadjust", "tip_amount": "3.00"}, {"tip_amount": "0.00"}, {"tip_amount": "3.00"}),
+    ],
+)
+async def test_a_transaction_from_before_an_action_is_not_the_result(
+    change: dict[str, str], before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """A late response to an earlier read shows it, so the transaction is read again."""
+    payments: Any = {"plural": "transactions", "name": "transaction", "api_id": "transaction_api_id"}
+    script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
+    changed = await script.run(lambda gateway: gateway.resource(**payments).update("found", change))
+    assert {name: changed[name] for name in after} == after
+    assert script.methods == ["PUT", "GET"]
+
+
 async def test_a_lost_create_is_looked_up_before_it_is_sent_again() -> None:
     """All attempts have one id."""
     script = Script(post=[LOST, echo("contact")], get=[absent])
@@ -151,6 +184,54 @@ async def test_a_create_with_a_terminal_is_sent_once() -> None:
     script = Script(post=[LOST], get=[absent])
     new = {"terminal_id": "t", "terms_conditions": "Tea"}
     await script.fail(lambda gateway: plans(gateway).create(new), OutcomeUnknownError, in_doubt_seconds=1)
+    assert script.methods.count("POST") == 1
+
+
+def device_terms(gateway: AsyncGateway) -> UntypedResource:
+    """Return the resource whose records spell their integrator id differently."""
+    return gateway.resource("deviceterms", name="deviceterm", api_id="device_terms_api_id")
+
+
+def shown_terms(**fields: Any) -> httpx.Response:
+    """Return the response with device terms that were sent as `mine`."""
+    return record("deviceterm", **{"device_term_api_id": "mine", **fields})
+
+
+TERMS = {"terminal_id": "t", "terms_conditions": "Tea", "device_terms_api_id": "mine"}
+
+
+async def test_lost_device_terms_are_found_under_the_spelling_of_records() -> None:
+    """The record has the fields of the gateway's response, and no others."""
+    script = Script(post=[LOST], get=[shown_terms()])
+    found = await script.run(lambda gateway: device_terms(gateway).create(TERMS))
+    assert found["device_term_api_id"] == "mine"
+    assert "device_terms_api_id" not in found
+    assert script.methods.count("POST") == 1
+    assert script.asked[1].url.path == "/v2/deviceterms/mine"
+
+
+@pytest.mark.parametrize("method", ["create", "get"])
+async def test_other_device_terms_are_a_mismatch(method: str) -> None:
+    """The id that a record shows is compared with the one that was asked for."""
+    script = Script(post=[shown_terms(device_term_api_id="other")], get=[shown_terms(device_term_api_id="other")])
+    async with script.gateway() as gateway:
+        argument: Any = TERMS if method == "create" else ApiId("mine")
+        await error_of(getattr(device_terms(gateway), method)(argument), MismatchedReplyError)
+
+
+async def test_a_list_without_the_device_terms_proves_that_there_are_none() -> None:
+    """Its rows show other ids. They are compared, as filters match parts of a text."""
+
+    def missing(request: httpx.Request) -> httpx.Response:
+        if "page" not in request.url.params:
+            return NOT_THERE
+        assert request.url.params["device_terms_api_id"] == "mine"
+        return listed("deviceterms", {"id": "1", "device_term_api_id": "mine too"})
+
+    script = Script(post=[LOST], get=[missing])
+    async with script.gateway(in_doubt_seconds=1, terminal_timeout=1) as gateway:
+        unknown = await error_of(device_terms(gateway).create(TERMS), OutcomeUnknownError)
+        assert await unknown.resolve(wait=5) is None
     assert script.methods.count("POST") == 1
 
 
@@ -357,10 +438,13 @@ async def test_a_request_that_cannot_be_sent_is_refused(arguments: dict[str, Any
     assert script.methods == []
 
 
-async def test_a_request_to_a_terminal_waits_and_is_sent_once() -> None:
-    """Such a request is never repeated."""
+@pytest.mark.parametrize("name", ["routertransaction", "deviceterm"])
+async def test_a_request_to_a_terminal_waits_and_is_sent_once(name: str) -> None:
+    """Such a request is never repeated. It may last as long as a customer needs."""
     script = Script(post=[LOST])
-    body = {"routertransaction": {"terminal_id": "t", "transaction_amount": 5, "action": "sale"}}
+    body = {name: {"terminal_id": "t"}}
     async with script.gateway() as gateway:
-        await error_of(gateway.request("POST", "/v2/routertransactions", body=body), OutcomeUnknownError)
+        await error_of(gateway.request("POST", f"/v2/{name}s", body=body), OutcomeUnknownError)
+        call = free_request("POST", f"/v2/{name}s", {}, body, None)
     assert script.methods == ["POST"]
+    assert (call.kind, call.terminal_id) == (Kind.TERMINAL, "t")

@@ -182,10 +182,30 @@ def fill(sandbox: Sandbox, shop: Shop) -> None:
     shop.post("recurring", "/v2/recurrings", plan)
     shop.post("tag", "/v2/tags", {"location_id": sandbox.location_id, "title": "Tea"})
     shop.post("note", "/v2/notes", {"resource": "Contact", "resource_id": sandbox.contact_id, "note": "Tea"})
+    picture = "iVBORw0KGgo="
+    signature = {"resource": "AccountVault", "resource_id": vault["id"], "signature": picture}
+    shop.post("signature", "/v2/signatures", signature)
+    terms = {"location_id": sandbox.location_id, "terminal_id": sandbox.terminal_id, "require_signature": 0}
+    shop.post("deviceterm", "/v2/deviceterms", terms | {"terms_conditions": "Tea"})
+    add_level3(sandbox, shop)
+    shop.post("hostedpaymentpage", "/v2/hostedpaymentpages", {"location_id": sandbox.location_id, "title": "Tea"})
     shop.paylink(email="ada@example.test")
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files={"file[file]": ("a.txt", b"hello")})
     sandbox.pay_quick_invoice(invoice["id"], "20.00")
+
+
+def add_level3(sandbox: Sandbox, shop: Shop) -> None:
+    """Add level 3 data to a sale."""
+    sandbox.change_product(level3_allow=True)
+    line = {"description": "Tea", "product_code": "tea", "quantity": 1, "unit_code": "EAC", "unit_cost": 1}
+    line |= {"tax_amount": 1, "tax_rate": 1, "commodity_code": "tea"}
+    data = {
+        "transaction_id": shop.pay().json()["transaction"]["id"],
+        "level3_data": {"tax_rate": 1, "line_items": [line]},
+    }
+    shop.post("transactionlevel3", "/v2/transactionlevel3s", data)
+    sandbox.change_product(level3_allow=False)
 
 
 def read_all(sandbox: Sandbox) -> dict[str, list[Record]]:

@@ -195,7 +195,7 @@ def test_long_any_of_lists_are_fine(shop: Shop) -> None:
 
 def test_an_unknown_range_is_refused_with_the_known_ones(shop: Shop, errors: Errors) -> None:
     """The message lists today, yesterday, the weeks, the months and custom."""
-    spans = "today, yesterday, this week, last week, last 30 days, this month, last month, custom"
+    spans = "today, yesterday, this week, last week, last 30 days, last 90 days, this month, last month, custom"
     expected = {"created_ts": [f"Created Ts must be a Unix timestamp or one of {spans}."]}
     assert errors(shop.get("/v2/contacts", created_ts="nonsense")) == expected
 

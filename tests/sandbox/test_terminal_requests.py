@@ -70,7 +70,7 @@ def test_an_aborted_request_leaves_the_queue(manual: Sandbox, queue: Callable[[i
 
 def test_an_ended_request_never_changes() -> None:
     """No transition starts at an end, and every request can reach one."""
-    unfinished = {State.QUEUED, State.WAITING}
+    unfinished = {State.QUEUED, State.WAITING, State.TERMS_SHOWN}
     assert {before for before, _ in MACHINE.transitions} == unfinished
     assert {*MACHINE.transitions.values()} == {*State} - {State.QUEUED}
     assert {trigger for _, trigger in MACHINE.transitions} == {*Trigger}

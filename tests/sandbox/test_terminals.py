@@ -175,6 +175,56 @@ def test_a_person_declines_or_cancels(
     assert (made["status_id"], made["verbiage"], made["last_four"]) == (301, text, card)
 
 
+@pytest.mark.parametrize(("act", "text", "reason"), [("decline", "DECLINED", 1500), ("reject_pin", "BAD_PIN", 1610)])
+def test_a_person_chooses_the_card_that_is_declined(
+    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str, text: str, reason: int
+) -> None:
+    """The declined transaction has the card, the text and the reason code."""
+    sale = pool.submit(counter.at_terminal)
+    manual.wait_for_call()
+    getattr(manual, act)(card="5454545454545454", entry_mode="P")
+    made = sale.result().json()["routertransaction"]
+    assert (made["status_id"], made["verbiage"], made["reason_code_id"]) == (301, text, reason)
+    assert (made["last_four"], made["account_type"], made["entry_mode_id"]) == ("5454", "mc", "P")
+
+
+def test_a_rejected_pin_is_not_printed_as_verified(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
+    """The data of the chip would say that the PIN was verified."""
+    sale = pool.submit(counter.at_terminal)
+    manual.wait_for_call()
+    manual.reject_pin()
+    assert sale.result().json()["routertransaction"]["emv_receipt_data"] is None
+
+
+def test_a_call_names_its_user_and_its_id(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
+    """A person at the terminal sees who waits."""
+    sale = pool.submit(counter.at_terminal, transaction_api_id="t1")
+    call = manual.wait_for_call()
+    assert (call["user"], call["api_id"], call["acts_at"]) == ("Sandy Box", "t1", None)
+    assert call["program"].startswith("python-httpx/")
+    manual.present()
+    assert sale.result().status_code == 201
+
+
+def test_a_call_tells_when_the_terminal_acts(pool: ThreadPoolExecutor, open_shop: OpenShop) -> None:
+    """In auto mode a card is presented after the delay, unless the terminal is silent."""
+    with Sandbox(terminal_delay=100) as sandbox:
+        sale = pool.submit(open_shop(sandbox.info).at_terminal)
+        call = sandbox.wait_for_call()
+        assert call["acts_at"] - call["since"] == pytest.approx(100, abs=1)
+        sandbox.silence()
+        assert sandbox.wait_for_call()["acts_at"] is None
+        sandbox.present()
+        assert sale.result().status_code == 201
+
+
+@pytest.mark.parametrize("title", ["", "x" * 65])
+def test_a_terminal_needs_a_title(manual: Sandbox, title: str) -> None:
+    """A title has 1 to 64 characters."""
+    with pytest.raises(ValueError, match=r"title: must have 1 to 64 characters\."):
+        manual.add_terminal(title)
+
+
 def test_a_cancelled_store_is_refused(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, errors: Errors) -> None:
     """Without a card, nothing is stored."""
     stored = pool.submit(counter.store_at_terminal)

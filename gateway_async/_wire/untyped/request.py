@@ -15,9 +15,9 @@ from gateway_async.errors import InvalidRequestError
 __all__ = ["free_request"]
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_PATH: Final = re.compile(r"/v2/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]+")
+_PATH: Final = re.compile(r"/(v2|custom)/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]+")
 _KINDS: Final = (None, "read", "write")
-_TERMINAL_PATH: Final = "/v2/router"
+_TERMINAL_PATHS: Final = ("/v2/router", "/v2/deviceterms")
 
 
 def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, kind: str | None) -> Call[Reply]:
@@ -25,7 +25,7 @@ def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, k
 
     Args:
         method: the HTTP method. A GET is a read, every other method a write that cannot be looked up.
-        path: the percent-encoded path, from `/v2/`.
+        path: the percent-encoded path, from `/v2/` or `/custom/`.
         params: query parameters.
         body: sealed content, with its wrapper; None for no body.
         kind: "read" or "write", if the method does not tell.
@@ -61,7 +61,7 @@ def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, k
 
 def _path_problems(path: Any) -> tuple[str, ...]:
     if not isinstance(path, str) or not _PATH.fullmatch(path):
-        return ("path: must be a percent-encoded path that starts with /v2/, without host and query",)
+        return ("path: must be a percent-encoded path that starts with /v2/ or /custom/, without host and query",)
     parts = unquote(path).split("/")
     if ".." in parts or "." in parts or "" in parts[1:-1]:
         return ("path: must not contain empty or relative parts",)
@@ -72,7 +72,7 @@ def _path_problems(path: Any) -> tuple[str, ...]:
 
 def _terminal_id(path: str, content: Mapping[str, Any]) -> str | None:
     """Return the terminal at which a call waits."""
-    if not path.startswith(_TERMINAL_PATH):
+    if not path.startswith(_TERMINAL_PATHS):
         return None
     values = [part.get("terminal_id") for part in content.values() if isinstance(part, dict)]
     return next((value for value in values if isinstance(value, str)), None)

@@ -8,7 +8,7 @@ import attrs
 from gateway_async._wire.call import Call, HttpRequest, Kind
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.write import encode
-from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, evidence_of
+from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
 from gateway_async._wire.query import free_params
 from gateway_async._wire.reply import read_undocumented
 from gateway_async._wire.resource import Ref, ResourceSpec
@@ -30,9 +30,11 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
     Attributes:
         is_known: whether the gateway is known to find the records by `api_id`. A gateway that ignores unknown fields
             would not find a record under an id that it dropped.
+        shown_api_id: the field of a record that shows the integrator id, where it is spelled differently.
     """
 
     is_known: bool
+    shown_api_id: str | None = None
 
     def create_from(self, content: Any, scope: Scope) -> Call[UntypedRecord]:
         """Build the call that creates a record.
@@ -43,6 +45,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         Raises:
             InvalidRequestError: the content cannot be sent; `.problems` lists every problem.
         """
+        scope = _scope_of(content, scope)
         filled = self._missing(content, scope)
         prepared = prepare_content(content, filled)
         name = prepared.content.get(self.api_id or "")
@@ -64,12 +67,11 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         self.path_and_params(ref, scope)  # a problem of the id is reported first
         prepared = prepare_content(content)
         action = prepared.content.get("action")
-        evidence = FIELDS_MATCH
-        if action is not None:
-            known = evidence_of(str(action)) if self.plural == "transactions" else None
-            moves_money = known is not None and action != "edit"
-            return self._update(ref, prepared, scope, known, moves_money=moves_money)
-        return self._update(ref, prepared, scope, evidence, moves_money=False)
+        if action is None:
+            return self._update(ref, prepared, scope, FIELDS_MATCH, moves_money=False)
+        if self.plural != "transactions":
+            return self._update(ref, prepared, scope, None, moves_money=False)
+        return self._update_with_action(ref, prepared, scope, str(action))
 
     def act(
         self, ref: Ref, verb: str, scope: Scope, *, method: str, content: Any, params: Mapping[str, Any]
@@ -115,6 +117,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         request, find = super()._search(wanted)
 
         def find_shown(content: Any) -> Mapping[str, Any] | None:
+            content = self._with_api_ids(content)
             row = find(content)
             rows = content[self.plural]
             if row is None and self.api_id in wanted and rows and not any(self.api_id in each for each in rows):
@@ -122,6 +125,27 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             return row
 
         return request, find_shown
+
+    def unwrap(self, content: Any) -> Mapping[str, Any]:
+        """Return the raw record of a response, with `api_id` filled in."""
+        return self._with_api_id(super().unwrap(content))
+
+    def _with_api_ids(self, content: Any) -> Any:
+        """Return the body of a list, with `api_id` filled in."""
+        if self.shown_api_id is None or not (isinstance(content, dict) and isinstance(content.get(self.plural), list)):
+            return content
+        rows = [self._with_api_id(row) if isinstance(row, dict) else row for row in content[self.plural]]
+        return {**content, self.plural: rows}
+
+    def _with_api_id(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self.shown_api_id is None or self.api_id is None or self.shown_api_id not in record:
+            return record
+        return {**record, self.api_id: record[self.shown_api_id]}
+
+    def _record(self, data: Mapping[str, Any]) -> UntypedRecord:
+        if self.shown_api_id in data:  # under that name only, as in the gateway's response
+            data = {name: value for name, value in data.items() if name != self.api_id}
+        return super()._record(data)
 
     def _missing(self, content: Any, scope: Scope) -> dict[str, Any]:
         """Return the integrator id and the location that the content omits."""
@@ -137,3 +161,9 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
     def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
         """Return no fields, because those of the resource are not known."""
         return frozenset()
+
+
+def _scope_of(content: Any, scope: Scope) -> Scope:
+    """Return the scope of a create: without the client's location if the content names its own by `location_api_id`."""
+    names_its_own = isinstance(content, dict) and content.get("location_api_id") is not None
+    return attrs.evolve(scope, location_id=None) if names_its_own else scope

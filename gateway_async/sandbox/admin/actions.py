@@ -22,11 +22,12 @@ from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account, EntryMode, check_expiry, read_card
+from gateway_async.sandbox.simulators.cards import Account, EntryMode, check_expiry, read_card
 from gateway_async.sandbox.simulators.faults import Plan
 from gateway_async.sandbox.simulators.scenarios import make_plans
 from gateway_async.sandbox.simulators.terminals import Terminals
@@ -35,19 +36,20 @@ from gateway_async.sandbox.state_machines.transactions import State
 __all__ = [
     "add_fault",
     "add_scenario",
+    "add_terminal",
     "add_ticket",
     "clear_faults",
     "faults",
     "ledger",
     "operate_terminal",
     "pay",
-    "present",
     "process_batch",
     "reset",
     "return_payment",
     "settle_batch",
     "terminal",
     "terminals",
+    "use_card",
     "wait_for_call",
     "wait_until_idle",
 ]
@@ -55,6 +57,8 @@ __all__ = [
 
 _EXP_DATE = "1230"
 """The expiry of cards that customers enter on payment pages."""
+
+_LONGEST_TITLE = 64
 
 _PAGES = {page.table.plural: page for page in (invoice_payments.PAGE, paylinks.PAGE)}
 
@@ -204,7 +208,7 @@ def _record(gateway: Gateway, table: Table, row: Row) -> Row:
 
 def terminals(gateway: Gateway) -> list[Row]:
     """Return every terminal and the calls that wait at it."""
-    return [_describe(gateway, row) for row in gateway.store.select(TERMINAL)]
+    return [_describe(gateway, row) for row in gateway.store.select(TERMINAL, ALIVE)]
 
 
 def terminal(gateway: Gateway, terminal_id: str) -> Row:
@@ -235,8 +239,27 @@ async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> R
     return call
 
 
-def present(gateway: Gateway, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: EntryMode = "C") -> Row:
-    """Present a card to a terminal, and describe the terminal.
+def add_terminal(gateway: Gateway, title: str = "Terminal", sig_capture_enable: bool = True) -> Row:
+    """Add a terminal to the first location, and describe it.
+
+    Raises:
+        ValueError: The title is empty or too long.
+    """
+    if not 0 < len(title) <= _LONGEST_TITLE:
+        raise ValueError(f"title: must have 1 to {_LONGEST_TITLE} characters.")
+    terminal_id = seed.add_terminal(gateway, gateway.first_location, title, sig_capture_enable=sig_capture_enable)
+    gateway.live_updates.publish("terminals")
+    return {"id": terminal_id, "title": title}
+
+
+def use_card(
+    gateway: Gateway,
+    terminal_id: str,
+    act: Callable[[Terminals, str, str, EntryMode], None],
+    card: str,
+    entry_mode: EntryMode,
+) -> Row:
+    """Act on a terminal with a card, and describe the terminal.
 
     Raises:
         NothingWaitsError: No call waits at the terminal.
@@ -245,7 +268,7 @@ def present(gateway: Gateway, terminal_id: str, card: str = TEST_CARDS["visa"], 
     _read_card(card)
     if entry_mode not in get_args(EntryMode):
         raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
-    return operate_terminal(gateway, terminal_id, lambda terminals, row_id: terminals.present(row_id, card, entry_mode))
+    return operate_terminal(gateway, terminal_id, lambda terminals, row_id: act(terminals, row_id, card, entry_mode))
 
 
 def operate_terminal(gateway: Gateway, terminal_id: str, act: Callable[[Terminals, str], None]) -> Row:
@@ -272,13 +295,18 @@ def _describe(gateway: Gateway, row: Row) -> Row:
         {
             "action": request.action,
             "amount": None if request.amount is None else show_money(request.amount),
+            "user": request.sender.user,
+            "program": request.sender.program,
+            "api_id": request.sender.api_id,
             "since": int(request.since),
+            "acts_at": request.acts_at,
             "state": request.state,
         }
         for request in gateway.terminals.waiting(row["id"])
     ]
     silent = gateway.terminals.is_silent(row["id"])
-    return {"id": row["id"], "title": row["title"], "silent": silent, "waiting": calls}
+    mode = gateway.terminals.options.mode
+    return {"id": row["id"], "title": row["title"], "mode": mode, "silent": silent, "waiting": calls}
 
 
 async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool = True) -> None:
@@ -303,7 +331,7 @@ async def reset(gateway: Gateway) -> None:
     """Cancel waiting calls, delete records and faults, and reset the clock."""
     await gateway.listener.cancel_requests()
     await clear_faults(gateway)
-    gateway.terminals.resume()
+    gateway.terminals.reset()
     await gateway.postback_delivery.cancel_attempts()
     gateway.clock.set(time.time())
     seed.delete_records(gateway)

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway_async.sandbox.admin import actions, seed
+from gateway_async.sandbox.admin import actions
 from gateway_async.sandbox.admin.product_settings import change_product
 from gateway_async.sandbox.handlers.invoice_files import read_file
 from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
@@ -30,7 +30,7 @@ from gateway_async.sandbox.request.call import read_body
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row, Table
-from gateway_async.sandbox.simulators.cards import TEST_CARDS
+from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
 from gateway_async.sandbox.simulators.faults import Plan
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Terminals
 
@@ -91,12 +91,15 @@ async def _add_fault(gateway: Gateway, /, **fields: Any) -> Row:
     return plan.describe()
 
 
-def _add_terminal(gateway: Gateway, title: str = "Terminal") -> Row:
-    return {"id": seed.add_terminal(gateway, gateway.first_location, title), "title": title}
-
-
 def _operate(act: Callable[[Terminals, str], None]) -> Callable[[Gateway, str], Row]:
     return lambda gateway, terminal_id: actions.operate_terminal(gateway, terminal_id, act)
+
+
+def _use_card(act: Callable[[Terminals, str, str, EntryMode], None]) -> Callable[..., Row]:
+    def run(gateway: Gateway, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: EntryMode = "C") -> Row:
+        return actions.use_card(gateway, terminal_id, act, card, entry_mode)
+
+    return run
 
 
 def _pay(table: Table) -> Callable[..., Awaitable[Row]]:
@@ -139,16 +142,32 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     },
     "/_sandbox/terminals": {
         "GET": ControlCall("Shows the terminals and the calls that wait at them.", actions.terminals, key="terminals"),
-        "POST": ControlCall('Adds a terminal: {"title": "Bar"}.', _add_terminal, 201),
+        "POST": ControlCall(
+            'Adds a terminal: {"title": "Bar", "sig_capture_enable": true}.', actions.add_terminal, 201
+        ),
     },
     "/_sandbox/terminals/{id}": {
         "GET": ControlCall("Shows one terminal and the calls that wait at it.", actions.terminal)
     },
     "/_sandbox/terminals/{id}/present": {
-        "POST": ControlCall('Presents a card: {"card": "4111111111111111", "entry_mode": "C"}.', actions.present)
+        "POST": ControlCall(
+            'Presents a card: {"card": "4111111111111111", "entry_mode": "C"}.', _use_card(Terminals.present)
+        )
     },
     "/_sandbox/terminals/{id}/decline": {
-        "POST": ControlCall("Lets the issuer decline the card.", _operate(Terminals.decline))
+        "POST": ControlCall(
+            'Declines the card, or the terms: {"card": "4111111111111111", "entry_mode": "C"}.',
+            _use_card(Terminals.decline),
+        )
+    },
+    "/_sandbox/terminals/{id}/reject_pin": {
+        "POST": ControlCall(
+            'Lets the issuer reject the PIN: {"card": "4111111111111111", "entry_mode": "C"}.',
+            _use_card(Terminals.reject_pin),
+        )
+    },
+    "/_sandbox/terminals/{id}/accept": {
+        "POST": ControlCall("Lets the customer accept the terms that are shown.", _operate(Terminals.accept))
     },
     "/_sandbox/terminals/{id}/cancel": {"POST": ControlCall("Presses the cancel key.", _operate(Terminals.cancel))},
     "/_sandbox/terminals/{id}/silence": {

@@ -17,6 +17,7 @@ def change_product(
     auto_decline_street: bool | None = None,
     auto_decline_zip: bool | None = None,
     surcharge: bool | None = None,
+    level3_allow: bool | None = None,
     ach_terminal: str | None = None,
 ) -> Row:
     """Change settings of a merchant account, and return it; None keeps a setting.
@@ -36,6 +37,7 @@ def change_product(
         "auto_decline_street": auto_decline_street,
         "auto_decline_zip": auto_decline_zip,
         "surcharge": surcharge,
+        "level3_allow": level3_allow,
     }
     changes: Row = {name: int(value) for name, value in settings.items() if value is not None}
     if ach_terminal:

@@ -10,10 +10,12 @@ import sqlite3
 import attrs
 import msgspec
 
+from gateway_async.sandbox.handlers.merchant_accounts import add_products
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
+    AUTH_ROLE_USER,
     CONTACT,
     CREATED_RECORDS,
     LOCATION,
@@ -30,6 +32,11 @@ __all__ = ["add_location", "add_terminal", "add_ticket", "add_vaults", "delete_r
 
 _VAULTS_PER_TRANSACTION = 5000
 _CONTACT = {"first_name": "John", "last_name": "Smith"}
+_ROLE = 1
+_OWN = "created_user_id IS NULL"
+"""The condition for records that the sandbox made itself, not a request."""
+
+_DEVICE = {"terminal_manufacturer_id": "1", "terminal_application_id": "1"}
 _USER = {"first_name": "Sandy", "last_name": "Box", "email": "sandy@example.com"}
 
 
@@ -46,15 +53,26 @@ def load_info(gateway: Gateway) -> SandboxInfo:
         return info
     _complete_users(gateway)
     try:
-        return attrs.evolve(msgspec.json.decode(settings["info"], type=SandboxInfo), base_url=gateway.base_url)
+        info = msgspec.json.decode(settings["info"], type=SandboxInfo)
     except msgspec.DecodeError:
         raise sqlite3.DatabaseError("the file was not made by this sandbox") from None
+    return attrs.evolve(info, base_url=gateway.base_url)
 
 
 def _complete_users(gateway: Gateway) -> None:
-    """Fill in what the users of an older file lack."""
+    """Complete the sandbox's own users.
+
+    An older file lacks their primary location and role, and a request can remove the role.
+    """
     for user in gateway.store.select(USER, "primary_location_id IS NULL"):
         gateway.store.update(USER, user["id"], {"primary_location_id": user["location_id"]})
+    for user in gateway.store.select(USER, _OWN):
+        if gateway.store.find(AUTH_ROLE_USER, user_id=user["id"]) is None:
+            _add_role(gateway, user)
+
+
+def _add_role(gateway: Gateway, user: Row) -> None:
+    gateway.create(AUTH_ROLE_USER, {"location_id": user["location_id"]}, {"user_id": user["id"], "auth_role_id": _ROLE})
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
@@ -67,11 +85,17 @@ def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
 def delete_records(gateway: Gateway) -> None:
     """Delete what requests created.
 
-    Locations, users and terminals stay, and so does the id of the first contact.
+    The sandbox's own locations, users and terminals stay, or come back. So does the id of the first contact.
     """
     with gateway.store.transaction():
         for table in CREATED_RECORDS:
             gateway.store.clear(table)
+        for table in (LOCATION, USER, AUTH_ROLE_USER, TERMINAL):
+            gateway.store.clear(table, f"NOT ({_OWN})")
+            for row in gateway.store.select(table, "deleted_ts IS NOT NULL"):
+                gateway.store.update(table, row["id"], {"deleted_ts": None})
+        gateway.store.clear(PRODUCT_TRANSACTION, "location_id NOT IN (SELECT id FROM locations)")
+        _complete_users(gateway)
         contact = gateway.new_row(CONTACT, gateway.first_location, _CONTACT) | {"id": gateway.info.contact_id}
         gateway.store.insert(CONTACT, contact)
 
@@ -93,6 +117,7 @@ def add_location(
     secret = {name: secrets.token_hex(16) for name in ("password", "user_api_key", "user_hash_key")}
     login = {"username": f"user-{secrets.token_hex(4)}", "domain": f"sandbox-{secrets.token_hex(4)}"}
     with gateway.store.transaction():
+        products = add_products(gateway, owner["location_id"])
         info = SandboxInfo(
             base_url=gateway.base_url,
             developer_id=developer_id,
@@ -101,11 +126,12 @@ def add_location(
             **secret,
             location_id=owner["location_id"],
             contact_id=add(CONTACT, **_CONTACT),
-            cc_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="cc", title="Cards"),
-            ach_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="ach", title="Bank accounts"),
+            cc_product_transaction_id=products["cc"],
+            ach_product_transaction_id=products["ach"],
             terminal_id=add_terminal(gateway, owner, "Counter"),
         )
         gateway.store.insert(LOCATION, _location(gateway, info, name, parent_id or gateway.ids.new()))
+        _add_role(gateway, owner | {"id": info.user_id})
         return info
 
 
@@ -120,9 +146,10 @@ def _location(gateway: Gateway, info: SandboxInfo, name: str, parent_id: str) ->
     return gateway.new_row(LOCATION, {"location_id": info.location_id}, known) | {"id": info.location_id}
 
 
-def add_terminal(gateway: Gateway, user: Row, title: str) -> str:
+def add_terminal(gateway: Gateway, user: Row, title: str, *, sig_capture_enable: bool = True) -> str:
     """Create a terminal in the caller's location and return its id."""
-    row = gateway.new_row(TERMINAL, user, {"title": title, "serial_number": str(secrets.randbelow(10**12))})
+    values = _DEVICE | {"title": title, "sig_capture_enable": int(sig_capture_enable)}
+    row = gateway.new_row(TERMINAL, user, values | {"serial_number": str(secrets.randbelow(10**12))})
     gateway.store.insert(TERMINAL, row)
     return str(row["id"])
 

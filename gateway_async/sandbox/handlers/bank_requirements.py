@@ -13,6 +13,9 @@ __all__ = ["check_bank_payment"]
 _BY_SEC_CODE = {"TEL": ("check_number",), "C21": ("check_number", "image_front", "image_back", "track_data")}
 """The further fields of a payment by telephone and of a check image."""
 
+_CHECKS = frozenset({"POP", "C21"})
+"""The SEC codes of checks, whose account can be verified without a payment."""
+
 _IDENTITY = ("ssn4", "dob_year")
 
 
@@ -23,6 +26,8 @@ def check_bank_payment(gateway: Gateway, user: Row, values: Row, account: Accoun
     sec_code = values.get("ach_sec_code") or account.ach_sec_code
     if not sec_code and "ach_sec_code" not in problems:
         problems.add("ach_sec_code", "ach_sec_code cannot be blank")
+    if values.get("action") == "avsonly" and sec_code not in _CHECKS:
+        problems.add("action", f"Action avsonly is only allowed for {' and '.join(sorted(_CHECKS))}.")
     if account.transaction_id:
         return
     _require(_BY_SEC_CODE.get(sec_code or "", ()), values, problems)

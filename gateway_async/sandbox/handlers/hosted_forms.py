@@ -13,7 +13,7 @@ from gateway_async.sandbox.http.errors import Problems, RefusedError
 from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.schema.fields import Row, label
 
-__all__ = ["show_account_form", "show_payment_form"]
+__all__ = ["make_page", "show_account_form", "show_payment_form"]
 
 
 _SHOWN = ("action", "payment_method", "transaction_amount", "transaction_api_id", "account_vault_api_id")
@@ -26,12 +26,12 @@ async def show_payment_form(call: Call) -> Response:
     fields = _read_data(call, "transaction")
     amount = () if fields.get("action") == "avsonly" else ("transaction_amount",)
     code = ("ach_sec_code",) if fields.get("payment_method") == "ach" else ()
-    return _page("Payment form", fields, (*_PAYMENT, *amount, *code))
+    return make_page("Payment form", fields, (*_PAYMENT, *amount, *code))
 
 
 async def show_account_form(call: Call) -> Response:
     """Handle GET /v2/accountform."""
-    return _page("Account form", _read_data(call, "accountvault"), _ACCOUNT)
+    return make_page("Account form", _read_data(call, "accountvault"), _ACCOUNT)
 
 
 def _read_data(call: Call, wrapper: str) -> Row:
@@ -47,7 +47,12 @@ def _read_data(call: Call, wrapper: str) -> Row:
     return fields
 
 
-def _page(title: str, fields: Row, required: tuple[str, ...]) -> Response:
+def make_page(title: str, fields: Row, required: tuple[str, ...] = ()) -> Response:
+    """Return a page that shows what a URL asks for.
+
+    Raises:
+        ValidationError: A required field is missing.
+    """
     problems = Problems()
     for name in required:
         if fields.get(name) in (None, ""):
@@ -56,4 +61,4 @@ def _page(title: str, fields: Row, required: tuple[str, ...]) -> Response:
     rows = "".join(
         f"<dt>{label(name)}</dt><dd>{escape(str(fields[name]))}</dd>" for name in _SHOWN if fields.get(name) is not None
     )
-    return HTMLResponse(f"<!doctype html><title>{title}</title><h1>{title}</h1><dl>{rows}</dl>")
+    return HTMLResponse(f"<!doctype html><title>{escape(title)}</title><h1>{escape(title)}</h1><dl>{rows}</dl>")

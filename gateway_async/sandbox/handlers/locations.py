@@ -9,17 +9,28 @@ from collections.abc import Mapping
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import RefusedError, ValidationError
-from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.handlers.merchant_accounts import add_products
+from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.listing import Condition, read_listing
-from gateway_async.sandbox.request.records import id_column, show
+from gateway_async.sandbox.request.listing import read_listing
+from gateway_async.sandbox.request.records import (
+    find_record,
+    make_get,
+    make_list,
+    read_new,
+    read_update,
+    show,
+    update_record,
+)
 from gateway_async.sandbox.request.transaction_expands import show_surcharge
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import LOCATION, LOCATION_INFO, PRODUCT_FILE, PRODUCT_TRANSACTION, TERMINAL
+from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.runtime.visibility import Condition
+from gateway_async.sandbox.schema import LOCATION, LOCATION_INFO, PRODUCT_FILE, PRODUCT_TRANSACTION, TERMINAL, USER
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["get", "get_infos", "get_list"]
+__all__ = ["create", "delete", "get", "get_infos", "get_list", "update"]
 
 
 _SCOPES: dict[str, str] = {"direct": "id = :id", "child": "parent_id = :id", "all": "(id = :id OR parent_id = :id)"}
@@ -27,44 +38,74 @@ _OWN_FILTERS = ("relationship", "product_transaction_active")
 _FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
 _INFOS = attrs.evolve(LOCATION, sort="-created_ts")
 _TERMINAL_FIELDS = ("id", "title", "local_ip_address", "port")
+_DEFAULT_ACCOUNTS = {"default_cc": "cc", "default_ach": "ach"}
 _RECURRING_SETTINGS = {"send_declined_notifications": False, "require_full_payment": False}
 
 
-async def get(call: Call) -> Response:
-    """Handle GET /v2/locations/{id}."""
-    row = call.gateway.store.find(LOCATION, **{id_column(call, LOCATION): call.path_id()})
-    if row is None or call.user["location_id"] not in {row["id"], row["parent_id"]}:
-        raise RefusedError(404, "The record cannot be found.")
-    return json_response({"location": show(call, LOCATION, row)})
-
-
-async def get_list(call: Call) -> Response:
-    """Handle GET /v2/locations."""
+async def create(call: Call) -> Response:
+    """Handle POST /v2/locations. The location is below the caller's, and has merchant accounts for cards and banks."""
     gateway = call.gateway
-    listing = read_listing(LOCATION, call.user, call.query, gateway.clock.date(), visible=_visible(call, "all"))
-    rows, total = listing.fetch(gateway.store)
-    records = [show(call, LOCATION, row) for row in rows]
-    return json_response({"locations": records, "meta": listing.meta(f"{gateway.base_url}/v2/locations", total)})
+    values, problems = await read_new(call, LOCATION)
+    _check_accounts(gateway, None, values, problems)
+    problems.raise_if_any()
+    with gateway.store.transaction():
+        row = gateway.new_row(LOCATION, call.user, values)
+        products = add_products(gateway, row["id"])
+        row |= {name: products[method] for name, method in _DEFAULT_ACCOUNTS.items()}
+        gateway.store.insert(LOCATION, row)
+    return json_response({"location": show(call, LOCATION, row)}, 201)
+
+
+async def update(call: Call) -> Response:
+    """Handle PUT /v2/locations/{id}."""
+    row, values, problems = await read_update(call, LOCATION)
+    _check_accounts(call.gateway, row["id"], values, problems)
+    problems.raise_if_any()
+    return json_response({"location": show(call, LOCATION, update_record(call, LOCATION, row, values))})
+
+
+async def delete(call: Call) -> Response:
+    """Handle DELETE /v2/locations/{id}. Its users are deleted with it; the caller's own location cannot be deleted."""
+    store, deleted = call.gateway.store, {"deleted_ts": call.gateway.clock.timestamp()}
+    row = find_record(call, LOCATION)
+    if row["id"] == call.user["location_id"]:
+        raise ValidationError({"id": ["The location of the caller cannot be deleted."]})
+    with store.transaction():
+        store.update(LOCATION, row["id"], deleted)
+        for user in store.filter(USER, location_id=row["id"]):
+            store.update(USER, user["id"], deleted)
+    return empty_response()
+
+
+def _check_accounts(gateway: Gateway, location_id: str | None, values: Row, problems: Problems) -> None:
+    """Check that the default merchant accounts belong to the location.
+
+    A new location has no id yet, and no merchant accounts that a request could name.
+    """
+    for name, method in _DEFAULT_ACCOUNTS.items():
+        where = {"id": values.get(name), "location_id": location_id, "payment_method": method}
+        if values.get(name) is not None and gateway.store.find(PRODUCT_TRANSACTION, **where) is None:
+            problems.add(name, f"{name} provided is not valid")
 
 
 async def get_infos(call: Call) -> Response:
     """Handle GET /v2/locationinfos, with its filters `relationship` and `product_transaction_active`."""
     gateway = call.gateway
     active = _read_active(call.query)
-    visible = _visible(call, call.query.get("relationship", "direct"))
+    scope = _read_scope(call, call.query.get("relationship", "direct"))
     own = {name: call.query[name] for name in _OWN_FILTERS if name in call.query}
     columns = {name: text for name, text in call.query.items() if name not in own}
-    listing = read_listing(_INFOS, call.user, columns, gateway.clock.date(), visible=visible)
+    listing = read_listing(_INFOS, call.user, columns, gateway.clock.date(), scope=scope)
     listing = attrs.evolve(listing, parameters=own | dict(listing.parameters))
     rows, total = listing.fetch(gateway.store)
     meta = listing.meta(f"{gateway.base_url}/v2/locationinfos", total)
     return json_response({"locationinfos": [_show_info(call, row, active) for row in rows], "meta": meta})
 
 
-def _visible(call: Call, scope: str) -> Condition:
-    if scope not in _SCOPES:
+def _read_scope(call: Call, name: str) -> Condition:
+    if name not in _SCOPES:
         raise ValidationError({"relationship": [f"Relationship must be one of {', '.join(_SCOPES)}."]})
-    sql = _SCOPES[scope]
+    sql = _SCOPES[name]
     return sql.replace(":id", "?"), (call.user["location_id"],) * sql.count(":id")
 
 
@@ -96,7 +137,7 @@ def _related(gateway: Gateway, location_id: str, active: int | None) -> Row:
         "product_recurring": _RECURRING_SETTINGS,
         "terminals": [
             {name: row[name] for name in _TERMINAL_FIELDS}
-            for row in gateway.store.filter(TERMINAL, location_id=location_id)
+            for row in gateway.store.select(TERMINAL, f"location_id = ? AND {ALIVE} ORDER BY id", (location_id,))
         ],
         "tags": [],
     }
@@ -107,3 +148,7 @@ def _links(gateway: Gateway, location: Row) -> Row:
         "self": {"href": f"{gateway.base_url}/v2/locationinfos/{location['id']}"},
         "location": {"href": f"{gateway.base_url}/v2/locations/{location['id']}"},
     }
+
+
+get = make_get(LOCATION)
+get_list = make_list(LOCATION)

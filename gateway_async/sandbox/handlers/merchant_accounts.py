@@ -1,17 +1,38 @@
-"""Merchant accounts: the location's defaults, and checks of named accounts."""
+"""Merchant accounts: those of a new location, a location's defaults, and checks of named accounts."""
 
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PRODUCT_TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["PRODUCTS", "check_product", "check_products", "default_product", "default_products", "product_of"]
+__all__ = [
+    "PRODUCTS",
+    "add_products",
+    "check_product",
+    "check_products",
+    "default_product",
+    "default_products",
+    "product_of",
+]
 
 
 _METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
 
 PRODUCTS = tuple(_METHODS)
 """The fields of an invoice or paylink that name a merchant account."""
+
+
+def add_products(gateway: Gateway, location_id: str) -> dict[str, str]:
+    """Create the merchant accounts of a new location.
+
+    The result has their ids by payment method.
+    """
+    owner = {"location_id": location_id}
+    titles = {"cc": "Cards", "ach": "Bank accounts"}
+    return {
+        method: gateway.create(PRODUCT_TRANSACTION, owner, {"payment_method": method, "title": title})["id"]
+        for method, title in titles.items()
+    }
 
 
 def default_products(gateway: Gateway, user: Row) -> Row:

@@ -20,6 +20,7 @@ from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.state_machines import transactions as states
 
 __all__ = [
+    "BANK_AUTH_CODE",
     "amount_charged",
     "check_action",
     "check_amount",
@@ -32,6 +33,8 @@ __all__ = [
 
 _NEVER_ZERO = ("sale", "authonly", "authcomplete", "authincrement", "debit", "credit", "refund", "tipadjust")
 """The actions that need an amount above 0.00."""
+BANK_AUTH_CODE = "AUTH NUM 272-172"
+"""The approval code of every accepted bank payment."""
 _WITHOUT_AUTH_CODE = frozenset({"refund", "avsonly"})
 _LONGEST_STAY = 99
 """Days."""
@@ -154,6 +157,6 @@ def _auth_code(values: Row, outcome: Outcome) -> str:
     """Return the approval code: the given one of a forced sale; none if no issuer was asked for money."""
     if values["action"] == "force":
         return str(values.get("auth_code") or "")
-    if outcome.approved and values["payment_method"] == "ach":
-        return "AUTH NUM 272-172"
+    if outcome.approved and values["payment_method"] == "ach" and values["action"] != "avsonly":
+        return BANK_AUTH_CODE
     return "" if not outcome.approved or values["action"] in _WITHOUT_AUTH_CODE else secrets.token_hex(3)

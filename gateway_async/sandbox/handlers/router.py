@@ -22,13 +22,16 @@ from gateway_async.sandbox.schema import (
     TERMINAL,
     TRANSACTION,
 )
+from gateway_async.sandbox.schema.code_titles import STATUSES
+from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account, read_card
 from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.simulators.terminal_scripts import Script
+from gateway_async.sandbox.simulators.terminals import Receipt, Sender
 
-__all__ = ["create_account_vault", "create_transaction"]
+__all__ = ["create_account_vault", "create_transaction", "read_sender"]
 
 
 _EXP_DATE = "1230"
@@ -54,11 +57,13 @@ async def create_transaction(call: Call) -> Response:
     values.pop("batch", None)  # it is for `settle`; a payment gets the batch of its merchant account
     amount = values["transaction_amount"]
     with gateway.reserve(TRANSACTION, user, values):
-        script = await gateway.terminals.process(values["terminal_id"], values["action"], amount)
+        sender = read_sender(call, values.get("transaction_api_id"))
+        script = await gateway.terminals.process(values["terminal_id"], values["action"], amount, sender)
         account = _read_account(script)
         outcome = _decide(call, values, account, script)
         values |= _terminal_values(gateway, values["terminal_id"], script)
         row = record_payment(gateway, user, values, account, outcome)
+    gateway.terminals.print_receipt(values["terminal_id"], _payment_receipt(values["action"], row, outcome))
     stored = {"exp_date": row["exp_date"]} if values.get("save_account") and row["account_vault_id"] else {}
     return json_response({"routertransaction": show(call, TRANSACTION, row) | stored}, 201)
 
@@ -70,11 +75,14 @@ async def create_account_vault(call: Call) -> Response:
     if values.get("action") not in {None, "store"}:
         problems.add("action", "Action must be store.")
     problems.raise_if_any()
-    script = await gateway.terminals.process(values["terminal_id"], values["action"])
+    sender = read_sender(call, values.get("account_vault_api_id"))
+    script = await gateway.terminals.process(values["terminal_id"], "store", None, sender)
     account = _read_account(script)
     if account is None or script.text:
         raise ValidationError({"terminal_id": [script.text or "The terminal read no card."]})
     row = store_account(gateway, user, account, values)
+    receipt = Receipt("Stored", True, "store", None, row["created_ts"], account.account_type, account.last_four)
+    gateway.terminals.print_receipt(values["terminal_id"], receipt)
     return json_response({"accountvault": show(call, ACCOUNT_VAULT, row) | {"active": "1"}}, 201)
 
 
@@ -95,8 +103,29 @@ def _terminal_values(gateway: Gateway, terminal_id: str, script: Script) -> Row:
     terminal = gateway.store.find(TERMINAL, id=terminal_id)
     return {
         "terminal_serial_number": terminal and terminal["serial_number"],
-        "emv_receipt_data": _EMV_RECEIPT if script.card and script.entry_mode in _CHIP_MODES else None,
+        "emv_receipt_data": _EMV_RECEIPT if _is_verified(script) else None,
     }
+
+
+def _is_verified(script: Script) -> bool:
+    """Return whether the chip has verified the cardholder."""
+    rejected = script.reason_code == ReasonCode.BAD_PIN
+    return script.card is not None and script.entry_mode in _CHIP_MODES and not rejected
+
+
+def read_sender(call: Call, api_id: str | None) -> Sender:
+    """Return who sends a request to a terminal."""
+    user = f"{call.user['first_name']} {call.user['last_name']}"
+    return Sender(user, call.request.headers.get("user-agent", ""), api_id)
+
+
+def _payment_receipt(action: str, row: Row, outcome: Outcome) -> Receipt:
+    title = STATUSES[row["status_id"]]
+    if not outcome.approved:
+        title = f"{title}: {row['verbiage']}"
+    amount = row["auth_amount"] if outcome.approved else row["transaction_amount"]
+    card = (row["account_type"], row["last_four"])
+    return Receipt(title, outcome.approved, action, amount, row["created_ts"], *card)
 
 
 def _read_account(script: Script) -> Account | None:

@@ -1,10 +1,37 @@
-"""Terminals: the devices of a location that read cards."""
+"""Terminals: the devices of a location that read cards. One that a request creates is simulated like the first one."""
 
-from gateway_async.sandbox.request.records import make_get, make_list
+import json
+
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.request.records import make_create, make_delete, make_get, make_list, make_update
 from gateway_async.sandbox.schema import TERMINAL
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema.terminals import TIMEOUT_RANGES
 
-__all__ = ["get", "get_list"]
+__all__ = ["create", "delete", "get", "get_list", "update"]
 
 
+def _check(row: Row, values: Row, problems: Problems) -> None:
+    serial_number = values.get("serial_number")
+    if serial_number and not (serial_number.isascii() and serial_number.isalnum()):
+        problems.add("serial_number", "Serial Number must contain only letters and digits.")
+    if values.get("terminal_timeouts") is not None:
+        values["terminal_timeouts"] = _merge_timeouts(row, values["terminal_timeouts"], problems)
+
+
+def _merge_timeouts(row: Row, text: str, problems: Problems) -> str:
+    """Return the timeouts of a terminal with those that a request names."""
+    given = json.loads(text)
+    for name, seconds in given.items():
+        limits = TIMEOUT_RANGES.get(name)
+        if limits and (isinstance(seconds, bool) or seconds not in limits):
+            problems.add("terminal_timeouts", f"{name} must be from {limits[0]} to {limits[-1]} seconds.")
+    current = row.get("terminal_timeouts") or TERMINAL.by_name["terminal_timeouts"].default
+    return json.dumps(json.loads(str(current)) | given)
+
+
+create = make_create(TERMINAL, _check)
 get = make_get(TERMINAL)
 get_list = make_list(TERMINAL)
+update = make_update(TERMINAL, _check)
+delete = make_delete(TERMINAL)

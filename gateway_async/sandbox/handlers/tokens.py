@@ -58,11 +58,20 @@ async def _read_login(call: Call) -> Row:
 
 def _log_in(gateway: Gateway, login: Row) -> Row:
     user = gateway.store.find(USER, username=login["username"], domain=login["domain"])
-    if user is None:
+    if user is None or user["deleted_ts"] is not None:
         raise RefusedError(401, "invalid user")
-    if not hmac.compare_digest(login["password"].encode(), user["password"].encode()):
+    if not hmac.compare_digest(login["password"].encode(), (user["password"] or "").encode()):
         raise RefusedError(401, "invalid password")
+    if user["requires_new_password"]:
+        _use_once(gateway, user)
     return user
+
+
+def _use_once(gateway: Gateway, user: Row) -> None:
+    """Accept a password that another user has set, for one login."""
+    if user["password_used"]:
+        raise RefusedError(401, "The password was valid for one login, and must be replaced.")
+    gateway.store.update(USER, user["id"], {"password_used": 1})
 
 
 def _show(gateway: Gateway, user: Row, token: str, now: int) -> Row:

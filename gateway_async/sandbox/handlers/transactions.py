@@ -33,7 +33,7 @@ from gateway_async.sandbox.request.records import find_record, make_get, make_li
 from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import Account
-from gateway_async.sandbox.simulators.issuer_decisions import Outcome
+from gateway_async.sandbox.simulators.issuer_decisions import Outcome, decide_bank_payment
 
 __all__ = ["bin_info", "create", "get", "get_list"]
 
@@ -90,7 +90,10 @@ def _check_amount(call: Call, values: Row, account: Account | None, problems: Pr
 
 
 def _decide(call: Call, values: Row, account: Account) -> Outcome:
-    if account.payment_method == "ach" or account.transaction_id:
+    if account.payment_method == "ach":
+        sec_code = values.get("ach_sec_code") or account.ach_sec_code
+        return decide_bank_payment(values["transaction_amount"], sec_code)
+    if account.transaction_id:
         return Outcome()
     return decide_card_payment(call.gateway, call.user, values, account)
 

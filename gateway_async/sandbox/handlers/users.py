@@ -1,18 +1,95 @@
-"""Users: the people and programs that call the gateway."""
+"""Users (contract, "Users"): the people and programs that call the gateway.
+
+A caller sees the users of its location and of those directly below it. A user has no rights before it gets a role.
+"""
+
+import secrets
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.handlers.passwords import check_password, password_changes
+from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import make_get, make_list, show
-from gateway_async.sandbox.schema import USER
+from gateway_async.sandbox.request.records import (
+    find_record,
+    make_get,
+    make_list,
+    read_new,
+    read_update,
+    show,
+    update_record,
+)
+from gateway_async.sandbox.runtime.visibility import find_visible
+from gateway_async.sandbox.schema import LOCATION, USER
+from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["get", "get_list", "get_self"]
+__all__ = ["create", "delete", "generate_key", "get", "get_list", "get_self", "update"]
 
 
 async def get_self(call: Call) -> Response:
     """Handle GET /v2/users/me: the caller."""
     return json_response({"user": show(call, USER, call.user)})
+
+
+async def create(call: Call) -> Response:
+    """Handle POST /v2/users. The user belongs to its primary location, by default that of the caller."""
+    values, problems = await read_new(call, USER)
+    location_id = values.get("primary_location_id") or call.user["location_id"]
+    location = find_visible(call.gateway.store, LOCATION, call.user, "id", location_id)
+    if location is None or location["deleted_ts"] is not None:
+        problems.add("primary_location_id", "primary_location_id provided is not valid")
+    _check_username(call, {}, values, problems)
+    check_password(call.user, {}, values, problems)
+    problems.raise_if_any()
+    owner = {"id": call.user["id"], "location_id": location_id}
+    values |= {"domain": call.user["domain"], "primary_location_id": location_id}
+    values |= password_changes(call.user, {}, values)
+    row = call.gateway.create(USER, owner, values)
+    return json_response({"user": show(call, USER, row)}, 201)
+
+
+async def update(call: Call) -> Response:
+    """Handle PUT /v2/users/{id}."""
+    row, values, problems = await read_update(call, USER)
+    _check_username(call, row, values, problems)
+    check_password(call.user, row, values, problems)
+    problems.raise_if_any()
+    changed = update_record(call, USER, row, values | password_changes(call.user, row, values))
+    call.gateway.refresh_info()
+    return json_response({"user": show(call, USER, changed)})
+
+
+async def delete(call: Call) -> Response:
+    """Handle DELETE /v2/users/{id}. A user cannot delete itself."""
+    row = find_record(call, USER)
+    if row["id"] == call.user["id"]:
+        raise ValidationError({"id": ["A user cannot delete itself."]})
+    call.gateway.store.update(USER, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+    return empty_response()
+
+
+async def generate_key(call: Call) -> Response:
+    """Handle POST /v2/users/{id}/generateuserapikey, the only response that shows a key. The old key ends at once."""
+    row, key = find_record(call, USER), secrets.token_hex(16)
+    update_record(call, USER, row, {"user_api_key": key})
+    call.gateway.refresh_info()
+    return json_response({"user": {"user_api_key": key}})
+
+
+def _check_username(call: Call, row: Row, values: Row, problems: Problems) -> None:
+    """Check that no other user of the domain has the user name.
+
+    A user that has a name keeps one.
+    """
+    name = values.get("username")
+    if name is None:
+        if "username" in values and row.get("username") and "username" not in problems:
+            problems.add("username", "Username cannot be blank.")
+        return
+    found = call.gateway.store.find(USER, username=name, domain=row.get("domain", call.user["domain"]))
+    if found and found["deleted_ts"] is None and found["id"] != row.get("id"):
+        problems.add("username", "username already exists")
 
 
 get = make_get(USER)

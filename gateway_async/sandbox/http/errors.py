@@ -1,6 +1,7 @@
 """The errors that become responses: refusals, validation problems (422) and unknown records."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import TypeVar
 
 import attrs
@@ -53,9 +54,21 @@ class Problems:
     def __contains__(self, field: str) -> bool:
         return field in self._by_field
 
+    def __bool__(self) -> bool:
+        return bool(self._by_field)
+
     def add(self, field: str, message: str) -> None:
         """Add one problem of a field."""
         self._by_field[field].append(message)
+
+    def add_all(self, path: str, problems: Mapping[str, list[str]]) -> None:
+        """Add the problems of the object in the field `path`."""
+        for field, messages in problems.items():
+            self._by_field[f"{path}.{field}"] += messages
+
+    def by_field(self) -> dict[str, list[str]]:
+        """Return the messages by field name."""
+        return dict(self._by_field)
 
     def raise_if_any(self) -> None:
         """Raise an error if problems were found.

@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests
+from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests, terminals
 from gateway_async.sandbox.pages.records import batches, details, ledger, lists
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -42,6 +42,8 @@ PAGES: dict[str, dict[str, Page]] = {
     "/clock": {"GET": clock.show, "POST": clock.move},
     "/connect": {"GET": connect.show},
     "/connect/reset": {"POST": connect.reset},
+    "/terminals": {"GET": terminals.show_all, "POST": terminals.add},
+    "/terminals/{id}": {"GET": terminals.show, "POST": terminals.press},
 }
 
 _STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))

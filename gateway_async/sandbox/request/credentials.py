@@ -15,7 +15,7 @@ import attrs
 
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import TOKEN, USER
+from gateway_async.sandbox.schema import AUTH_ROLE_USER, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens import Trigger, allows
 
@@ -39,7 +39,12 @@ Find = Callable[[Gateway, Source], "Caller | None"]
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
 
-_WITHOUT_CREDENTIALS = frozenset({"POST /v2/token"})
+_FOR_ANYONE = "GET /hostedpaymentpage"
+"""The operation that may omit the developer id too."""
+_WITHOUT_CREDENTIALS = frozenset({"POST /v2/token", _FOR_ANYONE})
+_WITHOUT_RIGHTS = frozenset({"DELETE /v2/token/{token}"})
+"""The operations that a user without a role may perform."""
+
 _HASH_KEY_SECONDS = 15 * 60
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 
@@ -73,14 +78,21 @@ def authenticate(gateway: Gateway, operation: str, headers: Source, query: Sourc
     The user is empty for operations that need only a developer id.
 
     Raises:
-        RefusedError: 401, the credentials are missing or invalid; 403, the operation does not accept them.
+        RefusedError: 401, the credentials are missing or invalid; 403, the operation does not accept them, or the user
+            has no role.
     """
     developer_id = headers.get("developer-id") or query.get("developer-id", "")
-    if not _equal(developer_id, gateway.info.developer_id):
+    if not _equal(developer_id, gateway.info.developer_id) and (developer_id or operation != _FOR_ANYONE):
         raise RefusedError(401, "developer-id is missing or unknown.")
     if operation in _WITHOUT_CREDENTIALS:
         return Caller({})
-    sources = {"headers": headers, "query": query}
+    caller = _find_caller(gateway, operation, {"headers": headers, "query": query})
+    if operation not in _WITHOUT_RIGHTS and gateway.store.find(AUTH_ROLE_USER, user_id=caller.user["id"]) is None:
+        raise RefusedError(403, "The user has no rights before it has a role.")
+    return caller
+
+
+def _find_caller(gateway: Gateway, operation: str, sources: Mapping[str, Source]) -> Caller:
     for scheme in SCHEMES:
         for part in scheme.parts:
             if caller := scheme.find(gateway, sources[part]):
@@ -118,12 +130,17 @@ def _find_by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
     if (hash_key := source.get("hash-key")) is None:
         return None
     user_id, timestamp = source.get("user-id", ""), source.get("timestamp", "")
-    user = gateway.store.find(USER, id=user_id)
-    if user and _TIMESTAMP.fullmatch(timestamp) and abs(gateway.clock.now() - int(timestamp)) <= _HASH_KEY_SECONDS:
+    user = _find_user(gateway, user_id)
+    if user and user["user_hash_key"] and _is_recent(gateway, timestamp):
         digest = hmac.new(user["user_hash_key"].encode(), f"{user_id}{timestamp}".encode(), "sha256")
         if _equal(hash_key, digest.hexdigest()):
             return Caller(user)
     raise RefusedError(401, "Hash key is invalid")
+
+
+def _is_recent(gateway: Gateway, timestamp: str) -> bool:
+    is_number = _TIMESTAMP.fullmatch(timestamp) is not None
+    return is_number and abs(gateway.clock.now() - int(timestamp)) <= _HASH_KEY_SECONDS
 
 
 SCHEMES: tuple[Scheme, ...] = (
@@ -145,8 +162,8 @@ A hash-key is also valid for salestax, which the sandbox does not have.
 def _check_key(gateway: Gateway, user_id: str | None, key: str | None) -> Caller | None:
     if user_id is None or key is None:
         return None
-    user = gateway.store.find(USER, id=user_id)
-    if user is None or not _equal(key, user["user_api_key"]):
+    user = _find_user(gateway, user_id)
+    if user is None or user["user_api_key"] is None or not _equal(key, user["user_api_key"]):
         raise RefusedError(401, "user-id or user-api-key is not valid.")
     return Caller(user)
 
@@ -155,10 +172,15 @@ def _check_token(gateway: Gateway, name: str, text: str | None) -> Caller | None
     if text is None:
         return None
     token = find_token(gateway, text, Trigger.USE)
-    user = token and gateway.store.find(USER, id=token["user_id"])
+    user = token and _find_user(gateway, token["user_id"])
     if user is None:
         raise RefusedError(401, f"{name} is not valid, or has expired.")
     return Caller(user, token)
+
+
+def _find_user(gateway: Gateway, user_id: str) -> Row | None:
+    user = gateway.store.find(USER, id=user_id)
+    return user if user and user["deleted_ts"] is None else None
 
 
 def _equal(given: str, expected: str) -> bool:

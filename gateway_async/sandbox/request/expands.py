@@ -19,6 +19,8 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
+    DEVICE_TERM,
+    HOSTED_PAYMENT_PAGE,
     LOCATION,
     LOCATION_INFO,
     NOTE,
@@ -31,6 +33,7 @@ from gateway_async.sandbox.schema import (
     RECURRING,
     ROUTER_ACCOUNT_VAULT,
     ROUTER_TRANSACTION,
+    SIGNATURE,
     TAG,
     TERMINAL,
     TRANSACTION,
@@ -40,7 +43,7 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines import transactions as states
 
-__all__ = ["EXPANDS", "Expand", "read_expands"]
+__all__ = ["COMPUTED", "EXPANDS", "Expand", "read_expands"]
 
 
 Expand = Callable[[Gateway, Row], Any]
@@ -105,7 +108,11 @@ def _vault_contact(gateway: Gateway, recurring: Row) -> Row | None:
 
 
 def _listed(table: Table, column: str) -> Expand:
-    return lambda gateway, row: [table.show(found) for found in gateway.store.filter(table, **{column: row["id"]})]
+    def find(gateway: Gateway, row: Row) -> list[Row]:
+        found = gateway.store.filter(table, **{column: row["id"]})
+        return [table.show(each) for each in found if each["deleted_ts"] is None]
+
+    return find
 
 
 def _notes(gateway: Gateway, contact: Row) -> list[Row]:
@@ -118,6 +125,16 @@ def _file_storage(gateway: Gateway, location: Row) -> Row | None:
     return PRODUCT_FILE.show(found) if found else None
 
 
+def _signature_of(resource: str) -> Expand:
+    """Return the newest signature of a record."""
+
+    def find(gateway: Gateway, row: Row) -> Row | None:
+        found = gateway.store.filter(SIGNATURE, resource=resource, resource_id=row["id"])
+        return SIGNATURE.show(found[-1]) if found else None
+
+    return find
+
+
 _LOCATION = _related(LOCATION, "location_id")
 _SHARED: dict[str, Expand] = {
     "location": _LOCATION,
@@ -126,7 +143,7 @@ _SHARED: dict[str, Expand] = {
     "tags": _empty_list,
 }
 _OF_VAULTS = _SHARED | {
-    "signature": _no_record,
+    "signature": _signature_of("AccountVault"),
     "product_transaction": _default_product,
     "account_vault_cau_product_transaction": _no_record,
     "account_vault_cau_logs": _empty_list,
@@ -142,7 +159,7 @@ _OF_TRANSACTIONS = (
         "quick_invoice": _related(QUICK_INVOICE, "quick_invoice_id"),
         "terminal": _related(TERMINAL, "terminal_id"),
         "tags": show_tags,
-        "signature": _no_record,
+        "signature": _signature_of("Transaction"),
         "changelogs": _empty_list,
         "is_voidable": is_voidable,
         "is_refundable": _allowed(states.Trigger.REFUND),
@@ -165,11 +182,24 @@ EXPANDS: dict[str, dict[str, Expand]] = {
         "account_vault": _related(ACCOUNT_VAULT, "account_vault_id"),
         "contact": _vault_contact,
         "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
-        "signature": _no_record,
+        "signature": _signature_of("Recurring"),
         "transactions": _listed(TRANSACTION, "recurring_id"),
+    },
+    HOSTED_PAYMENT_PAGE.plural: {
+        "location": _LOCATION,
+        "created_user": _SHARED["created_user"],
+        "modified_user": _related(USER, "modified_user_id"),
+        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
     },
     TAG.plural: {"created_user": _SHARED["created_user"]},
     NOTE.plural: {"created_user": _SHARED["created_user"], "visibility_group": _no_record},
+    DEVICE_TERM.plural: {
+        "created_user": _SHARED["created_user"],
+        "location": _LOCATION,
+        "terminal": _related(TERMINAL, "terminal_id"),
+        "reason_code": TRANSACTION_EXPANDS["reason_code"],
+        "signature": _signature_of("DeviceTerm"),
+    },
     ACCOUNT_VAULT.plural: _OF_VAULTS,
     ROUTER_ACCOUNT_VAULT.plural: _OF_VAULTS,
     PAYLINK.plural: _SHARED | {"email_blacklist": _no_record, "sms_blacklist": _no_record, "payment_url": paylink_url},
@@ -212,3 +242,11 @@ EXPANDS: dict[str, dict[str, Expand]] = {
     POSTBACK_CONFIG.plural: {name: _column(name) for name in ("basic_auth_username", "basic_auth_password")},
 }
 """The relations that each record type can include."""
+
+COMPUTED: dict[str, dict[str, Expand]] = {
+    DEVICE_TERM.plural: {
+        "device_term_api_id": _column("device_terms_api_id"),
+        "signature": _signature_of("DeviceTerm"),
+    },
+}
+"""The relations that every response of a record type includes."""

@@ -1,7 +1,7 @@
-"""A list as a file: comma-separated or tab-separated values, with the names of the fields in the first line."""
+"""A list as a file of comma-separated or tab-separated values; its first line has the names of the columns."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable
 from io import StringIO
 from typing import Any
 
@@ -9,7 +9,6 @@ from msgspec import Raw
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import ValidationError
-from gateway_async.sandbox.schema.fields import Row, Table
 
 __all__ = ["make_file"]
 
@@ -18,8 +17,8 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _CONTENT_TYPES = {"csv": "text/csv", "tsv": "text/tab-separated-values"}
 
 
-def make_file(table: Table, rows: Sequence[Row], name: str) -> Response:
-    """Return a page of records as a `csv` or `tsv` file.
+def make_file(columns: Iterable[str], rows: Iterable[Iterable[Any]], name: str) -> Response:
+    """Return rows as a `csv` or `tsv` file.
 
     Raises:
         ValidationError: The format is unknown.
@@ -28,8 +27,8 @@ def make_file(table: Table, rows: Sequence[Row], name: str) -> Response:
         raise ValidationError({"_format": [f"Format must be one of {', '.join(_DELIMITERS)}."]})
     text = StringIO()
     writer = csv.writer(text, delimiter=_DELIMITERS[name], lineterminator="\n")
-    writer.writerow(table.shown)
-    writer.writerows([_cell(value) for value in table.show(row).values()] for row in rows)
+    writer.writerow(columns)
+    writer.writerows(map(_cell, row) for row in rows)
     return Response(text.getvalue(), media_type=f"{_CONTENT_TYPES[name]}; charset=utf-8")
 
 

@@ -5,14 +5,14 @@ Filters depend on the kind of the field:
 - Text, including an integrator id: a substring. A caller that looks up an id must check equality.
 - System id, code or number: equality; several values are separated by commas.
 - Amount: an inclusive range, with a pipe between the bounds.
-- Timestamp: a number, a named range, or `custom` with `_from` and `_to`, inclusive.
+- Timestamp: a number, a named range, or `custom` with `_from` and `_to`, inclusive; these may be 2025-12-31 23:59:59.
 
 Days begin at midnight UTC and weeks on Monday. A name that is neither a column nor a list parameter is a problem.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any
 from urllib.parse import urlencode
@@ -22,18 +22,17 @@ import attrs
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.request.credentials import PARAMETERS
 from gateway_async.sandbox.runtime.store import ALIVE, Store
+from gateway_async.sandbox.runtime.visibility import Condition, visible
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 from gateway_async.sandbox.schema.kinds import Search
 
-__all__ = ["LARGEST_PAGE_SIZE", "Condition", "Listing", "read_listing"]
+__all__ = ["LARGEST_PAGE_SIZE", "Listing", "read_listing", "read_time"]
 
 
 LARGEST_PAGE_SIZE = 5000
 
 _PARAMETERS = {"page", "page_size", "sort", "expand", "_format"} | PARAMETERS
 _LONGEST_NUMBER = 15
-
-Condition = tuple[str, tuple[Any, ...]]
 
 
 @attrs.frozen
@@ -87,17 +86,17 @@ class Listing:
 
 
 def read_listing(
-    table: Table, user: Row, query: Mapping[str, str], now: datetime, *, visible: Condition | None = None
+    table: Table, user: Row, query: Mapping[str, str], now: datetime, *, scope: Condition | None = None
 ) -> Listing:
     """Read the query string of a list.
 
-    `visible` says which records the caller may see; None for those of the caller's location.
+    `scope` says which records are listed; None for all that the caller sees.
 
     Raises:
         ValidationError: Names every invalid parameter.
     """
     problems = Problems()
-    conditions: list[Condition] = [visible or ("location_id = ?", (user["location_id"],)), (ALIVE, ())]
+    conditions: list[Condition] = [scope or visible(table, user), (ALIVE, ())]
     conditions += _read_filters(table, query, now, problems)
     listing = Listing(
         table=table,
@@ -138,7 +137,7 @@ def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problem
     for name, text in query.items():
         if name in _PARAMETERS or _is_range_bound(table, name, query):
             continue
-        if (field := table.shown.get(name)) is None:
+        if (field := table.filterable.get(name)) is None:
             problems.add(name, f"{label(name)} is not a column to filter by.")
             continue
         try:
@@ -150,7 +149,7 @@ def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problem
 
 def _is_range_bound(table: Table, name: str, query: Mapping[str, str]) -> bool:
     column = name.removesuffix("_from").removesuffix("_to")
-    field = table.shown.get(column)
+    field = table.filterable.get(column)
     return bool(field and field.kind.search is Search.TIMESTAMP and column != name and query.get(column) == "custom")
 
 
@@ -190,9 +189,25 @@ def _match_custom_range(field: Field, query: Mapping[str, str]) -> Condition:
     first, last = (query.get(f"{field.name}_{end}") for end in ("from", "to"))
     if first is None and last is None:
         raise ValueError(f"needs {field.name}_from or {field.name}_to.")
-    low = field.kind.read(first) if first is not None else 0
-    high = field.kind.read(last) if last is not None else 10**_LONGEST_NUMBER
+    low = _read_bound(field, first) if first is not None else 0
+    high = _read_bound(field, last) if last is not None else 10**_LONGEST_NUMBER
     return f"{field.name} BETWEEN ? AND ?", (low, high)
+
+
+def _read_bound(field: Field, text: str) -> Any:
+    try:
+        return read_time(text)
+    except ValueError:
+        return field.kind.read(text)
+
+
+def read_time(text: str) -> int:
+    """Return the Unix seconds of `2025-12-31 23:59:59` in UTC.
+
+    Raises:
+        ValueError: The text has another form.
+    """
+    return int(datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp())
 
 
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
@@ -212,6 +227,7 @@ _NAMED_RANGES: dict[str, Callable[[datetime, datetime], tuple[datetime, datetime
     "this week": lambda today, _: (_monday(today), _monday(today) + _WEEK),
     "last week": lambda today, _: (_monday(today) - _WEEK, _monday(today)),
     "last 30 days": lambda _, now: (now - 30 * _DAY, now + timedelta(seconds=1)),
+    "last 90 days": lambda _, now: (now - 90 * _DAY, now + timedelta(seconds=1)),
     "this month": lambda today, _: (_first_of_month(today), _first_of_month(_first_of_month(today) + 31 * _DAY)),
     "last month": lambda today, _: (_first_of_month(_first_of_month(today) - _DAY), _first_of_month(today)),
 }

@@ -11,12 +11,14 @@ from starlette.responses import Response
 from gateway_async.sandbox.http.errors import Problems, RefusedError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.expands import COMPUTED
 from gateway_async.sandbox.request.list_files import make_file
 from gateway_async.sandbox.request.listing import read_listing
 from gateway_async.sandbox.request.transaction_tags import show_tags
 from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import ACCOUNT_VAULT, CONTACT, TRANSACTION
+from gateway_async.sandbox.runtime.visibility import find_visible
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, CONTACT, TRANSACTION, USER
 from gateway_async.sandbox.schema.fields import Row, Table
 
 __all__ = [
@@ -77,14 +79,16 @@ def show(call: Call, table: Table, row: Row) -> Row:
 def show_whole(gateway: Gateway, table: Table, row: Row) -> Row:
     """Return a stored record in response form, without links.
 
-    A contact has its header message type under both names, and a transaction the tags that it has.
+    A contact has its header message type under both names, a transaction the tags that it has, and a user null as keys.
     """
     record = show_fields(gateway, table, row)
     if table is CONTACT:
         record["header_message_type"] = row["header_message_type_id"]
     elif table is TRANSACTION and (tags := show_tags(gateway, row)):
         record["tags"] = tags
-    return record
+    elif table is USER:
+        record |= {"user_api_key": None, "user_hash_key": None}
+    return record | {name: find(gateway, row) for name, find in COMPUTED.get(table.plural, {}).items()}
 
 
 def make_links(gateway: Gateway, table: Table, row: Row) -> Row:
@@ -106,8 +110,7 @@ def find_record(call: Call, table: Table) -> Row:
         ValidationError: The query is invalid, or does not name the location of an integrator id.
     """
     column = id_column(call, table)
-    where = {"location_id": call.user["location_id"], column: call.path_id()}
-    row = call.gateway.store.find(table, **where)
+    row = find_visible(call.gateway.store, table, call.user, column, call.path_id())
     if row is None:
         raise RefusedError(404, "The record cannot be found.")
     if row["deleted_ts"] is not None:
@@ -175,7 +178,7 @@ def make_list(table: Table) -> Handler:
         listing = read_listing(table, call.user, call.query, gateway.clock.date())
         rows, total = listing.fetch(gateway.store)
         if name := call.query.get("_format"):
-            return make_file(table, rows, name)
+            return make_file(table.shown, (table.show(row).values() for row in rows), name)
         records = [show(call, table, row) for row in rows]
         url = f"{gateway.base_url}/v2/{table.plural}"
         return json_response({table.plural: records, "meta": listing.meta(url, total)})

@@ -1,15 +1,15 @@
-"""The relations of a transaction that are not records of their own: its codes in words, and its surcharge."""
+"""The relations that only a transaction has: its codes in words, its surcharge and its level 3 data."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import PRODUCT_TRANSACTION
+from gateway_async.sandbox.schema import PRODUCT_TRANSACTION, TRANSACTION_LEVEL3
 from gateway_async.sandbox.schema.code_titles import ENTRY_MODES, REASONS, STATUSES, TYPES
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions as states
 
-__all__ = ["TRANSACTION_EXPANDS", "show_surcharge"]
+__all__ = ["TRANSACTION_EXPANDS", "find_level3", "show_surcharge"]
 
 
 _RATE = "3.0"
@@ -53,6 +53,17 @@ def show_surcharge(product: Row) -> Row | None:
     }
 
 
+def find_level3(gateway: Gateway, transaction_id: str) -> Row | None:
+    """Find the stored level 3 data of a transaction."""
+    found = gateway.store.filter(TRANSACTION_LEVEL3, transaction_id=transaction_id)
+    return next((row for row in found if row["deleted_ts"] is None), None)
+
+
+def _show_level3(gateway: Gateway, row: Row) -> Row | None:
+    found = find_level3(gateway, row["id"])
+    return TRANSACTION_LEVEL3.show(found) if found else None
+
+
 def _is_reversible(_gateway: Gateway, row: Row) -> bool:
     return states.next_state(states.Trigger.REVERSE, row) is not None
 
@@ -74,7 +85,7 @@ TRANSACTION_EXPANDS: dict[str, Callable[[Gateway, Row], Any]] = {
     "surcharge": _find_surcharge,
     "surcharge_transaction": _no_record,
     "transaction_histories": _empty_list,
-    "transaction_level3": _no_record,
+    "transaction_level3": _show_level3,
     "type": _code("type_id", TYPES),
 }
-"""The relations by name. The sandbox has no histories, level 3 data or transactions of a surcharge alone."""
+"""The relations by name. The sandbox has no histories or transactions of a surcharge alone."""

@@ -112,7 +112,8 @@ def check_references(
     PUT changes; None for a POST.
     """
     _translate_contact(gateway, user, table, values, problems)
-    _check_location(gateway, user, values, problems)
+    if table is not LOCATION:
+        _check_location(gateway, user, table, values, problems)
     for name, value in values.items():
         target, known = table.by_name[name].references, (current or {}).get(name)
         if target and value not in {None, known} and not _exists(gateway, user, BY_PLURAL[target], value):
@@ -147,13 +148,13 @@ def _translate_contact(gateway: Gateway, user: Row, table: Table, values: Row, p
         values["contact_id"] = contact["id"]
 
 
-def _check_location(gateway: Gateway, user: Row, values: Row, problems: Problems) -> None:
+def _check_location(gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems) -> None:
     if (api_id := values.get("location_api_id")) is None:
         return
     location = gateway.store.find(LOCATION, id=user["location_id"])
     if location is None or location["location_api_id"] != api_id:
         problems.add("location_api_id", "location_api_id provided is not valid")
-    elif values.get("location_id") is not None:
+    elif values.get("location_id") is not None and not table.by_name["location_id"].required:
         problems.add("location_api_id", "Only one of Location Id and Location Api Id can be given.")
 
 

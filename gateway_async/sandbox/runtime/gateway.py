@@ -14,7 +14,7 @@ from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.runtime.live_updates import LiveUpdates
 from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery
 from gateway_async.sandbox.runtime.store import Store
-from gateway_async.sandbox.schema import STORED, TOKEN
+from gateway_async.sandbox.schema import STORED, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import Plan
@@ -27,6 +27,7 @@ _KEPT_REQUESTS = 500
 _TABLES_BY_API_ID = {table.api_id: table for table in STORED if table.api_id}
 _WITH_SYSTEM_ID = [table for table in STORED if table is not TOKEN]
 """The tables with system ids; the id of a token is its digest."""
+_CREDENTIALS = ("username", "password", "domain", "user_api_key", "user_hash_key")
 
 
 @attrs.define(eq=False)
@@ -73,6 +74,12 @@ class Gateway:
         """The location whose credentials are in `info`, as the owner of new records."""
         return {"location_id": self.info.location_id}
 
+    def refresh_info(self) -> None:
+        """Update the credentials of the first user in `info`; a request may have changed them."""
+        user = self.store.find(USER, id=self.info.user_id)
+        if user is not None:
+            self.info = attrs.evolve(self.info, **{name: user[name] for name in _CREDENTIALS})
+
     def new_row(self, table: Table, user: Row, values: Row) -> Row:
         """Return a new record: defaults, values, an id, timestamps and the creator."""
         now = self.clock.timestamp()
@@ -92,12 +99,13 @@ class Gateway:
         """Return whether an integrator id is in use in a location.
 
         A record or a waiting request may use it. The record with the id `except_id` does not count. Router requests
-        share the integrator ids of the records that they create.
+        share the integrator ids of the records that they create. The integrator id of a location is unique everywhere.
         """
         if (location_id, table.api_id, api_id) in self._reserved:
             return True
-        where = {"location_id": location_id, table.api_id: api_id}
-        found = self.store.find(_TABLES_BY_API_ID[table.api_id], **where)
+        stored = _TABLES_BY_API_ID[table.api_id]
+        where = {"location_id": location_id} if "location_id" in stored.by_name else {}
+        found = self.store.find(stored, **where, **{table.api_id: api_id})
         return found is not None and found["deleted_ts"] is None and found["id"] != except_id
 
     @contextmanager

@@ -105,6 +105,7 @@ class Table:
         page_size: The default number of records on a page of a list.
         sort: The default order of a list: a field name, with a minus before it for descending order.
         subject: The path of the record that a record is about, with column names in braces; empty without one.
+        filters: The columns by which a list can be filtered; empty for every column of its responses.
     """
 
     singular: str
@@ -115,6 +116,7 @@ class Table:
     page_size: int = 20
     sort: str = "-id"
     subject: str = ""
+    filters: tuple[str, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, Field]:
@@ -135,6 +137,11 @@ class Table:
     def shown(self) -> dict[str, Field]:
         """The stored fields that responses include, by name."""
         return {field.name: field for field in self.stored if field.shown}
+
+    @cached_property
+    def filterable(self) -> dict[str, Field]:
+        """The fields by which a list can be filtered, by name."""
+        return {name: self.by_name[name] for name in self.filters} or self.shown
 
     @cached_property
     def not_in_postbacks(self) -> tuple[str, ...]:

@@ -1,46 +1,55 @@
-"""The fields of a location and of its location info.
+"""The fields of a location (contract, "Locations") and of its location info.
 
 A location info shows in one record what a client must know about a location. It is not stored itself: it is made from
 the location and its merchant accounts and terminals.
 """
 
-from gateway_async.sandbox.schema.fields import NEVER, Field, Table, read_only
+from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
 from gateway_async.sandbox.schema.kinds import CODE, FLAG, INTEGER, OBJECT, TEXT, TIMESTAMP
 
 __all__ = ["LOCATION", "LOCATION_INFO"]
 
 
-_BRANDING = read_only(branding_domain_id=CODE, developer_company_id=CODE)
 _SWITCHES = tuple(
-    Field(name, FLAG, settable=NEVER, default=default)
+    Field(name, FLAG, default=default)
     for name, default in (
         ("contact_email_trx_receipt_default", 1),
         ("show_contact_files", 0),
         ("show_contact_notes", 1),
     )
 )
-_CUSTOM_FIELDS = read_only(location_c1=TEXT, location_c2=TEXT, location_c3=TEXT)
-_ADDRESS = read_only(address1=TEXT, address2=TEXT, city=TEXT, state=TEXT)
-_PHONES = read_only(office_phone=TEXT, office_ext_phone=TEXT, fax=TEXT)
-_TIME_ZONE = Field("tz", TEXT, settable=NEVER, default="UTC")
+_STREET = tuple(Field(name, TEXT, 0, 32) for name in ("address1", "address2"))
+_PLACE = tuple(Field(name, TEXT, 0, 100) for name in ("city", "state"))
+_PHONES = tuple(Field(name, TEXT, 0, 10) for name in ("office_phone", "office_ext_phone", "fax"))
+_TIME_ZONE = Field("tz", TEXT, 0, 24, default="UTC")
+_BRANDING_URL = Field("branding_domain_url", TEXT, 0, 256)
+_MERCHANT_ACCOUNTS = tuple(Field(name, CODE, 1, 36) for name in ("default_cc", "default_ach"))
 
 LOCATION = Table(
     "location",
     "locations",
     (
-        *read_only(id=CODE, parent_id=CODE, location_api_id=CODE, name=TEXT, account_number=TEXT),
-        *_ADDRESS,
-        *read_only(zip_code=TEXT),
+        Field("id", CODE, settable=NEVER),
+        Field("parent_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
+        Field("location_api_id", CODE, 1, 64),
+        Field("name", TEXT, 1, 64, required=True),
+        Field("account_number", TEXT, 0, 32),
+        *_STREET,
+        *_PLACE,
+        Field("zip_code", TEXT, 5, 10),
         *_PHONES,
         _TIME_ZONE,
-        *read_only(secret=True, aba=CODE, dda=CODE),
-        *read_only(default_cc=CODE, default_ach=CODE, branding_domain_url=TEXT),
-        *_BRANDING,
+        Field("aba", CODE, 9, 9, secret=True),
+        Field("dda", CODE, 3, 32, secret=True),
+        *_MERCHANT_ACCOUNTS,
+        _BRANDING_URL,
+        *(Field(name, CODE, 1, 36) for name in ("branding_domain_id", "developer_company_id")),
         *read_only(secret=True, location_api_key=TEXT, ticket_hash_key=TEXT),
-        *read_only(email_reply_to=TEXT, receipt_logo=TEXT),
-        *_CUSTOM_FIELDS,
+        Field("email_reply_to", TEXT, 0, 60),
+        Field("receipt_logo", TEXT, 0, 256),
+        *(Field(f"location_c{number}", TEXT, 0, 128) for number in (1, 2, 3)),
         *_SWITCHES,
-        Field("recurring_notification_days_default", INTEGER, settable=NEVER, default=0),
+        Field("recurring_notification_days_default", INTEGER, 1, 2, default=0),
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         Field("created_user_id", CODE, settable=NEVER, shown=False),
     ),
@@ -52,11 +61,14 @@ LOCATION_INFO = Table(
     "locationinfos",
     (
         *read_only(id=CODE, name=TEXT),
-        *_ADDRESS,
+        *_STREET,
+        *_PLACE,
         *read_only(zip=TEXT),
         *_PHONES,
         _TIME_ZONE,
-        *read_only(branding_domain_url=TEXT, branding_domain=OBJECT, default_cc=CODE, default_ach=CODE),
+        _BRANDING_URL,
+        *read_only(branding_domain=OBJECT),
+        *_MERCHANT_ACCOUNTS,
         *_SWITCHES,
         *read_only(product_transactions=OBJECT, product_file=OBJECT, product_accountvault=OBJECT),
         *read_only(product_recurring=OBJECT, terminals=OBJECT, tags=OBJECT),

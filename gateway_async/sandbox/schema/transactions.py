@@ -23,7 +23,7 @@ from gateway_async.sandbox.schema.kinds import (
     Kind,
 )
 
-__all__ = ["ROUTER_TRANSACTION", "TRANSACTION"]
+__all__ = ["ACH_UPDATE", "ROUTER_TRANSACTION", "TRANSACTION"]
 
 
 _CHANGED = frozenset({"PUT"})
@@ -157,6 +157,13 @@ TRANSACTION = Table(
     ),
     api_id="transaction_api_id",
 )
+
+ACH_UPDATE = Table(
+    "transaction",
+    "transactions",
+    (Field("track_data", CODE, 1, 256), Field("transaction_amount", MONEY, 0, 10)),
+)
+"""The fields that correct a bank payment."""
 
 ROUTER_TRANSACTION = Table(
     "routertransaction",

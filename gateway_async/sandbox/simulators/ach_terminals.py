@@ -37,6 +37,7 @@ _SEC_CODES = {
     "16": "C21",
 }
 _WITH_CREDIT = frozenset({"18", "19", "28", "29"})
+_OF_CHECKS = frozenset({"11", "16"})
 _WITH_FULL_ADDRESS = frozenset({"10", "17", "12", "18", "19"})
 
 _NUMBER = re.compile(r"([0-9]{2})1([0-7])")
@@ -61,6 +62,8 @@ def read_terminal(number: str) -> AchTerminal:
         required += (*_ADDRESS, "billing_phone")
     elif needs_identity:
         required += _ADDRESS
+    if kind in _OF_CHECKS:
+        required += ("track_data",)
     if proofs & _NEEDS_LICENCE:
         required += _LICENCE
     return AchTerminal(_SEC_CODES[kind], kind in _WITH_CREDIT, required, needs_identity)

@@ -9,7 +9,7 @@ import attrs
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.simulators.verification import AddressCheck
 
-__all__ = ["REJECTED_BATCH_CENTS", "TRIGGERS", "Outcome", "Rules", "decide", "decline", "verify"]
+__all__ = ["REJECTED_BATCH_CENTS", "TRIGGERS", "Outcome", "Rules", "decide", "decide_bank_payment", "decline", "verify"]
 
 
 @attrs.frozen
@@ -97,6 +97,10 @@ _DECLINES = {
 REJECTED_BATCH_CENTS = 630
 """An amount that is approved, but makes the first settlement of its batch fail."""
 
+_MANAGER_CENTS = 1663
+_OVERRIDABLE = frozenset({"TEL", "POP", "C21"})
+"""The SEC codes of bank payments that a manager can approve."""
+
 _TIMEOUT_SECONDS = 10
 """Seconds that the gateway waits for an issuer."""
 
@@ -125,6 +129,13 @@ def decide(cents: int, rules: Rules = Rules(), *, at_terminal: bool = False) -> 
     if outcome.auth_amount is not None and not rules.allow_partial_authorization:
         return decline(outcome.verbiage, ReasonCode.REVERSED_FOR_PARTIAL_APPROVAL)
     return outcome
+
+
+def decide_bank_payment(cents: int, sec_code: str | None) -> Outcome:
+    """Accept a bank payment, or decline it until a manager overrides."""
+    if cents == _MANAGER_CENTS and sec_code in _OVERRIDABLE:
+        return decline("MANAGER NEEDED", ReasonCode.MANAGER_NEEDED)
+    return Outcome()
 
 
 def verify(outcome: Outcome, address: AddressCheck, cvv_response: str, rules: Rules, *, denied: bool) -> Outcome:

@@ -1,9 +1,9 @@
 """Simulated terminals, which serve their calls in the order of arrival.
 
-Each terminal serves one call at a time. The active call waits for a card. In `auto` mode a card is presented
-automatically after a short delay; in `manual` mode a person or a control call presents it. In both modes the call ends
-300 seconds after its arrival. A caller that disconnects changes nothing: the terminal continues, and the sale may still
-be made.
+Each terminal serves one call at a time. The active call waits for a card, or for the answer to a prompt. In `auto` mode
+a card is presented, or the prompt accepted, automatically after a short delay; in `manual` mode a person or a control
+call does that. In both modes the call ends 300 seconds after its arrival. A caller that disconnects changes nothing:
+the terminal continues, and the sale may still be made.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from typing import Literal, get_args
 import attrs
 
 from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.simulators.cards import TEST_CARDS
 from gateway_async.sandbox.simulators.clock import Clock, Timer
 from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script, stop
 from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
@@ -23,6 +24,9 @@ __all__ = [
     "OVERALL_TIMEOUT",
     "Mode",
     "NothingWaitsError",
+    "Prompt",
+    "Receipt",
+    "Sender",
     "TerminalOptions",
     "TerminalQueue",
     "TerminalRequest",
@@ -37,7 +41,9 @@ Mode = Literal["auto", "manual"]
 
 _OVERALL_TIMEOUT_SCRIPT = stop("Overall Request Timeout")
 _DECLINE_SCRIPT = Script(text="DECLINED", reason_code=ReasonCode.DENIED)
+_WRONG_PIN_SCRIPT = Script(text="BAD_PIN", reason_code=ReasonCode.BAD_PIN)
 _CANCEL_SCRIPT = stop("CANCELLED", ReasonCode.DENIED)
+_KEPT_RECEIPTS = 3
 
 
 class NothingWaitsError(Exception):
@@ -69,25 +75,96 @@ class TerminalOptions:
             raise ValueError("terminal_delay: must be 0 or more seconds.")
 
 
+@attrs.frozen
+class Sender:
+    """The sender of a call.
+
+    Attributes:
+        user: The name of the user.
+        program: The `User-Agent` of the program; empty without one.
+        api_id: The integrator id of the call, if it has one.
+    """
+
+    user: str
+    program: str
+    api_id: str | None = None
+
+
+@attrs.frozen
+class Receipt:
+    """The receipt that a terminal prints at the end of a call.
+
+    Attributes:
+        title: The result, such as "Approved" or "Declined: CANCELLED".
+        approved: Whether money was approved, or a card was stored.
+        amount: The amount in cents; None when a card is only stored.
+        when: The time of the end, in Unix seconds.
+        brand: The brand of the card; None if no card was read.
+    """
+
+    title: str
+    approved: bool
+    action: str
+    amount: int | None
+    when: int
+    brand: str | None
+    last_four: str | None
+
+
+@attrs.frozen
+class Prompt:
+    """Terms that a terminal shows to the customer.
+
+    Attributes:
+        seconds: The longest wait for an answer.
+        timeout_text: The final message without one.
+    """
+
+    seconds: float
+    timeout_text: str
+
+
 @attrs.define(eq=False)
 class TerminalRequest:
     """One call at a terminal.
 
     Attributes:
-        amount: The amount in cents; None when a card is only stored.
+        amount: The amount in cents; None for a call without a payment.
         since: The arrival time, in Unix seconds.
-        timers: The timers that can end the call.
+        prompt: The terms that the terminal shows; None when it waits for a card.
+        timeouts: The timers that end the call when its time is up.
+        automatic: The timer of the automatic action, if one is planned.
         result: What the terminal did at the end.
     """
 
     terminal_id: str
     action: str
     amount: int | None
+    sender: Sender
     since: float
+    prompt: Prompt | None = None
     state: State = State.QUEUED
-    timers: list[Timer] = attrs.field(factory=list)
+    timeouts: list[Timer] = attrs.field(factory=list)
+    automatic: Timer | None = None
     result: Script = _OVERALL_TIMEOUT_SCRIPT
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    @property
+    def acts_at(self) -> float | None:
+        """The time of the automatic action, in Unix seconds; None if none is planned."""
+        return self.automatic.when if self.automatic else None
+
+    def cancel_automatic(self) -> None:
+        """Cancel the automatic action."""
+        if self.automatic:
+            self.automatic.cancel()
+            self.automatic = None
+
+    def cancel_timers(self) -> None:
+        """Cancel the automatic action and the timeouts."""
+        self.cancel_automatic()
+        for timeout in self.timeouts:
+            timeout.cancel()
 
 
 @attrs.define
@@ -106,25 +183,29 @@ class Terminals:
     """The terminals of a gateway and their queues of requests.
 
     Attributes:
-        on_change: Called when a call arrives or ends, or another one becomes active.
+        options: How cards are presented.
+        on_change: Called when a call arrives or ends, another one becomes active, or a receipt is printed.
     """
 
     def __init__(self, clock: Clock, options: TerminalOptions) -> None:
         self._clock = clock
-        self._options = options
+        self.options = options
         self._queues: defaultdict[str, TerminalQueue] = defaultdict(TerminalQueue)
+        self._receipts: defaultdict[str, deque[Receipt]] = defaultdict(lambda: deque(maxlen=_KEPT_RECEIPTS))
         self._arrival = asyncio.Event()
         self.on_change: Callable[[], object] = lambda: None
 
-    async def process(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
+    async def process(
+        self, terminal_id: str, action: str, amount: int | None, sender: Sender, *, prompt: Prompt | None = None
+    ) -> Script:
         """Queue a request at a terminal, and return what happened there.
 
-        `action` is shown by control calls. The amount is in cents.
+        `action` and `sender` are shown by control calls and pages. The amount is in cents. With a `prompt` the terminal
+        reads no card.
         """
-        now = self._clock.now()
-        request = TerminalRequest(terminal_id, action, amount, now)
+        request = TerminalRequest(terminal_id, action, amount, sender, self._clock.now(), prompt)
         self._queues[terminal_id].requests.append(request)
-        request.timers.append(self._clock.call_at(now + OVERALL_TIMEOUT, lambda: self._end(request, Trigger.TIME_OUT)))
+        request.timeouts.append(self._schedule_end(request, OVERALL_TIMEOUT, Trigger.TIME_OUT))
         self._activate_next(terminal_id)
         self._arrival.set()  # wakes the tasks that already wait for a call…
         self._arrival.clear()  # …but not tasks that start to wait later
@@ -142,13 +223,29 @@ class Terminals:
         """
         self._act(terminal_id, Trigger.CARD, Script(card, entry_mode))
 
-    def decline(self, terminal_id: str) -> None:
-        """Let the issuer decline the card of the active call.
+    def accept(self, terminal_id: str) -> None:
+        """Let the customer accept, and sign, the terms that the terminal shows.
+
+        Raises:
+            NothingWaitsError: The terminal shows no terms.
+        """
+        self._act(terminal_id, Trigger.ACCEPT, Script())
+
+    def decline(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
+        """Decline the card, or the terms, of the active call.
 
         Raises:
             NothingWaitsError: No call waits at the terminal.
         """
-        self._act(terminal_id, Trigger.DECLINE, _DECLINE_SCRIPT)
+        self._act(terminal_id, Trigger.DECLINE, attrs.evolve(_DECLINE_SCRIPT, card=card, entry_mode=entry_mode))
+
+    def reject_pin(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
+        """Let the issuer reject the PIN of the active call.
+
+        Raises:
+            NothingWaitsError: No call waits at the terminal.
+        """
+        self._act(terminal_id, Trigger.REJECT_PIN, attrs.evolve(_WRONG_PIN_SCRIPT, card=card, entry_mode=entry_mode))
 
     def cancel(self, terminal_id: str) -> None:
         """Press the cancel key.
@@ -163,14 +260,24 @@ class Terminals:
         queue = self._queues[terminal_id]
         queue.silent = True
         for request in queue.requests:
-            for timer in request.timers[1:]:
-                timer.cancel()
+            request.cancel_automatic()
         self.on_change()
 
-    def resume(self) -> None:
-        """Resume the automatic actions of all terminals."""
+    def reset(self) -> None:
+        """Resume the automatic actions of all terminals, and forget their receipts."""
         for queue in self._queues.values():
             queue.silent = False
+        self._receipts.clear()
+        self.on_change()
+
+    def print_receipt(self, terminal_id: str, receipt: Receipt) -> None:
+        """Keep a receipt as the newest one of a terminal."""
+        self._receipts[terminal_id].appendleft(receipt)
+        self.on_change()
+
+    def receipts(self, terminal_id: str) -> list[Receipt]:
+        """Return the last receipts of a terminal, newest first."""
+        return [*self._receipts.get(terminal_id, ())]
 
     def waiting(self, terminal_id: str) -> list[TerminalRequest]:
         """Return the calls that wait at a terminal, the active call first."""
@@ -187,29 +294,40 @@ class Terminals:
 
     def _act(self, terminal_id: str, trigger: Trigger, script: Script) -> None:
         waiting = self.waiting(terminal_id)
-        if not waiting:
+        if not waiting or MACHINE.next_state(waiting[0].state, trigger) is None:
             raise NothingWaitsError(terminal_id)
         self._queues[terminal_id].silent = False
         self._end(waiting[0], trigger, script)
 
     def _activate_next(self, terminal_id: str) -> None:
         queue = self._queues[terminal_id]
-        if queue.requests and (state := MACHINE.next_state(queue.requests[0].state, Trigger.ACTIVATE)):
-            queue.requests[0].state = state
-            self._schedule_action(queue, queue.requests[0])
-        elif not queue.requests and not queue.silent:
+        if queue.requests:
+            self._activate(queue, queue.requests[0])
+        elif not queue.silent:
             del self._queues[terminal_id]
         self.on_change()
 
+    def _activate(self, queue: TerminalQueue, request: TerminalRequest) -> None:
+        state = MACHINE.next_state(request.state, Trigger.SHOW_TERMS if request.prompt else Trigger.ACTIVATE)
+        if state:
+            request.state = state
+            self._schedule_action(queue, request)
+
+    def _schedule_end(
+        self, request: TerminalRequest, seconds: float, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT
+    ) -> Timer:
+        return self._clock.call_at(self._clock.now() + seconds, lambda: self._end(request, trigger, script))
+
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
-        """Schedule the automatic action for the amount of a call."""
+        """Schedule the automatic action of a call, and its prompt's timeout."""
+        if prompt := request.prompt:
+            timeout = self._schedule_end(request, prompt.seconds, Trigger.STOP, stop(prompt.timeout_text))
+            request.timeouts.append(timeout)
         script = SCRIPTS.get(request.amount or 0, Script()).with_drawn_card()
-        if self._options.mode == "auto" and not queue.silent and not script.silent:
-            wait = self._options.delay if script.wait is None else script.wait
-            trigger = Trigger.CARD if script.card else Trigger.STOP
-            request.timers.append(
-                self._clock.call_at(self._clock.now() + wait, lambda: self._end(request, trigger, script))
-            )
+        if self.options.mode == "auto" and not queue.silent and not script.silent:
+            wait = self.options.delay if script.wait is None else script.wait
+            trigger = _automatic_trigger(request, script)
+            request.automatic = self._schedule_end(request, wait, trigger, script)
 
     def _end(self, request: TerminalRequest, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT) -> None:
         """End a call, unless it has already ended."""
@@ -218,7 +336,12 @@ class Terminals:
             return
         request.state, request.result = state, script
         request.ended.set()
-        for timer in request.timers:
-            timer.cancel()
+        request.cancel_timers()
         self._queues[request.terminal_id].requests.remove(request)
         self._activate_next(request.terminal_id)
+
+
+def _automatic_trigger(request: TerminalRequest, script: Script) -> Trigger:
+    if request.prompt:
+        return Trigger.ACCEPT
+    return Trigger.CARD if script.card else Trigger.STOP

@@ -1,6 +1,6 @@
 """The state machine of a transaction: its first state, and its later changes.
 
-A payment that the issuer refuses starts, and ends, as 301 declined.
+A payment that the issuer refuses starts as 301 declined. It ends so, unless a manager overrides the decline.
 """
 
 from enum import StrEnum
@@ -31,13 +31,15 @@ class State(NumericState):
 
 
 class Trigger(StrEnum):
-    """The PUT actions, refunds and settlement steps that can change a transaction."""
+    """The actions, refunds and settlement steps that can change a transaction."""
 
     VOID = "void"
     COMPLETE = "authcomplete"
     INCREMENT = "authincrement"
     REVERSE = "partialreversal"
     TIP = "tipadjust"
+    OVERRIDE = "override"
+    CORRECT = "achupdate"
     REFUND = "refund"
     SETTLE = "its batch settles"
     ORIGINATE = "midnight passes"
@@ -62,6 +64,7 @@ INITIAL_STATES = {
     ("ach", "debit"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
     ("ach", "credit"): InitialState(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
     ("ach", "refund"): InitialState(TransactionType.REFUND, State.PENDING_ORIGINATION),
+    ("ach", "avsonly"): InitialState(TransactionType.ADDRESS_CHECK, State.ADDRESS_CHECKED),
 }
 """The first state of a transaction, by payment method and action of the POST."""
 
@@ -84,6 +87,8 @@ MACHINE = StateMachine(
         (State.ORIGINATING, Trigger.ORIGINATE): State.ORIGINATED,
         (State.ORIGINATED, Trigger.ORIGINATE): State.SETTLED,
         (State.SETTLED, Trigger.REFUND): State.SETTLED,
+        (State.DECLINED, Trigger.OVERRIDE): State.PENDING_ORIGINATION,
+        (State.VOIDED, Trigger.CORRECT): State.PENDING_ORIGINATION,
         (State.ORIGINATING, Trigger.RETURN): State.CHARGED_BACK,
         (State.ORIGINATED, Trigger.RETURN): State.CHARGED_BACK,
         (State.SETTLED, Trigger.RETURN): State.CHARGED_BACK,

@@ -44,7 +44,7 @@ async def show_record(visit: Visit) -> Response:
         times={name for name, value in record.items() if name.endswith("_ts") and isinstance(value, int)},
         fields={name: value for name, value in record.items() if value not in (None, "", [], {})},
         empty=[name for name, value in record.items() if value in (None, "", [], {})],
-        record_links=find_links(gateway, table, row),
+        record_links=find_links(gateway, row),
         json=record | {"_links": make_links(gateway, table, row)},
         transitions=find_transitions(gateway, table, row),
         relations=find_referring(gateway, table, row),

@@ -8,10 +8,9 @@ from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CHANGELOG,
     CONTACT,
+    HOSTED_PAYMENT_PAGE,
     LOCATION,
-    NOTE,
     PAYLINK,
-    POSTBACK,
     POSTBACK_CONFIG,
     PRODUCT_TRANSACTION,
     QUICK_INVOICE,
@@ -53,10 +52,15 @@ _RELATED = {
     "recurring_id": RECURRING,
     "terminal_id": TERMINAL,
     "config_id": POSTBACK_CONFIG,
+    "hosted_payment_page_id": HOSTED_PAYMENT_PAGE,
+    "transaction_id": TRANSACTION,
+    "model_id": TRANSACTION_BATCH,
 }
 """The columns that refer to other records, by their names in every table."""
 
-_SPECIAL = {(NOTE.plural, "resource_id"): CONTACT, (CHANGELOG.plural, "model_id"): TRANSACTION_BATCH}
+_OF_ANY_FAMILY = ("record_id", "resource_id")
+"""The columns that refer to a record of the family that `resource` names."""
+
 _MOST = 20
 """How many records of one relation are listed."""
 
@@ -77,9 +81,9 @@ class Relation:
     count: int
 
 
-def find_links(gateway: Gateway, table: Table, row: Row) -> dict[str, str]:
+def find_links(gateway: Gateway, row: Row) -> dict[str, str]:
     """Return the pages of records that a record refers to, by column."""
-    targets = {name: _table_of(table, row, name) for name in row if row[name]}
+    targets = {name: _table_of(row, name) for name in row if row[name]}
     return {
         name: f"/records/{target.plural}/{row[name]}"
         for name, target in targets.items()
@@ -87,16 +91,11 @@ def find_links(gateway: Gateway, table: Table, row: Row) -> dict[str, str]:
     }
 
 
-def _table_of(table: Table, row: Row, column: str) -> Table | None:
-    if table is POSTBACK and column == "record_id":
-        return _subject_of(row)
-    return _OWNERS.get(column) or _RELATED.get(column) or _SPECIAL.get((table.plural, column))
-
-
-def _subject_of(postback: Row) -> Table | None:
-    """Return the table of the record that a postback is about."""
-    name = postback["resource"].lower()
-    return next((each for each in STORED if name in (each.singular, each.plural)), None)
+def _table_of(row: Row, column: str) -> Table | None:
+    if column in _OF_ANY_FAMILY:
+        name = row["resource"].lower()
+        return next((each for each in STORED if name in (each.singular, each.plural)), None)
+    return _OWNERS.get(column) or _RELATED.get(column)
 
 
 def find_referring(gateway: Gateway, table: Table, row: Row) -> list[Relation]:
@@ -108,10 +107,8 @@ def find_referring(gateway: Gateway, table: Table, row: Row) -> list[Relation]:
 
 
 def _columns_to(table: Table, target: Table) -> list[str]:
-    if table is POSTBACK:
-        return ["record_id", *(["config_id"] if target is POSTBACK_CONFIG else [])]
     columns = (field.name for field in table.stored)
-    return [name for name in columns if target in (_RELATED.get(name), _SPECIAL.get((table.plural, name)))]
+    return [name for name in columns if name in _OF_ANY_FAMILY or _RELATED.get(name) is target]
 
 
 def _find_relation(gateway: Gateway, table: Table, column: str, record_id: str) -> Relation:

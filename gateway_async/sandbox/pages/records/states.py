@@ -20,6 +20,7 @@ from gateway_async.sandbox.schema import (
     TRANSACTION_BATCH,
 )
 from gateway_async.sandbox.schema.code_titles import REASONS
+from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines import (
     paylinks,
@@ -159,5 +160,13 @@ def _is_excluded(table: Table, row: Row, trigger: Any) -> bool:
     """Return whether the record itself excludes a transition of its state."""
     if table is not TRANSACTION:
         return False
-    is_return_of_card = trigger is transactions.Trigger.RETURN and row["payment_method"] != "ach"
-    return is_return_of_card or transactions.next_state(trigger, row) is None
+    condition = _CONDITIONS.get(trigger)
+    return transactions.next_state(trigger, row) is None or (condition is not None and not condition(row))
+
+
+_CONDITIONS: dict[transactions.Trigger, Callable[[Row], bool]] = {
+    transactions.Trigger.RETURN: lambda row: row["payment_method"] == "ach",
+    transactions.Trigger.OVERRIDE: lambda row: row["reason_code_id"] == ReasonCode.MANAGER_NEEDED,
+    transactions.Trigger.CORRECT: lambda row: row["ach_sec_code"] in ("POP", "C21"),
+}
+"""The conditions of some events, besides the state."""

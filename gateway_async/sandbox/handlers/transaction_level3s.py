@@ -1,0 +1,102 @@
+"""Level 3 data (contract, "Level 3"): the lines of a card payment.
+
+A transaction has level 3 data if its merchant account allows it and its card has a brand that takes it. A POST replaces
+earlier data. The data is sent with the batch, so that it cannot be deleted after that.
+"""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import find_record, read_new, show, update_record
+from gateway_async.sandbox.request.transaction_expands import find_level3
+from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.schema import LEVEL3_DATA, LINE_ITEM, PRODUCT_TRANSACTION, TRANSACTION, TRANSACTION_LEVEL3
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.state_machines.transactions import State
+
+__all__ = ["create", "delete", "get"]
+
+
+async def create(call: Call) -> Response:
+    """Handle POST /v2/transactionlevel3s."""
+    values, problems = await read_new(call, TRANSACTION_LEVEL3)
+    problems.raise_if_any()
+    transaction = call.gateway.store.find(TRANSACTION, id=values["transaction_id"])
+    brand = _brand(call, problems.require(transaction))
+    data = _read_data(call, json.loads(values["level3_data"], parse_float=Decimal), brand)
+    values["level3_data"] = msgspec.json.encode(data).decode()
+    current = find_level3(call.gateway, values["transaction_id"])
+    if current:
+        row = update_record(call, TRANSACTION_LEVEL3, current, values)
+    else:
+        row = call.gateway.create(TRANSACTION_LEVEL3, call.user, values)
+    return json_response({"transactionlevel3": show(call, TRANSACTION_LEVEL3, row)}, 201)
+
+
+async def get(call: Call) -> Response:
+    """Handle GET /v2/transactionlevel3s/{id}."""
+    return json_response({"transactionlevel3": show(call, TRANSACTION_LEVEL3, _find(call))})
+
+
+async def delete(call: Call) -> Response:
+    """Handle DELETE /v2/transactionlevel3s/{id}."""
+    row = _find(call)
+    transaction = call.gateway.store.find(TRANSACTION, id=row["transaction_id"])
+    if transaction and transaction["status_id"] == State.SETTLED:
+        raise ValidationError({"transaction_id": ["The transaction is settled."]})
+    call.gateway.store.update(TRANSACTION_LEVEL3, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+    return empty_response()
+
+
+def _find(call: Call) -> Row:
+    """Find the data by its own or its transaction's id."""
+    row = find_level3(call.gateway, call.path_id())
+    if row and row["location_id"] == call.user["location_id"]:
+        return row
+    return find_record(call, TRANSACTION_LEVEL3)
+
+
+def _brand(call: Call, transaction: Row) -> str:
+    product = call.gateway.store.find(PRODUCT_TRANSACTION, id=transaction["product_transaction_id"])
+    brand = str(transaction["account_type"])
+    if not (product and product["level3_allow"] and brand in LEVEL3_DATA):
+        raise ValidationError({"transaction_id": ["The transaction takes no level 3 data."]})
+    return brand
+
+
+def _read_data(call: Call, body: Row, brand: str) -> Row:
+    """Return valid data in the form of responses: each field of the brand, null if it is left out.
+
+    Raises:
+        ValidationError: The data is invalid.
+    """
+    problems = Problems()
+    lines = body.pop("line_items", None)
+    data = _read_part(call, LEVEL3_DATA[brand], body, "level3_data", problems)
+    if not isinstance(lines, list) or not lines:
+        problems.add("level3_data.line_items", "Line item record details missing")
+        lines = []
+    data["line_items"] = [
+        _read_part(call, LINE_ITEM[brand], line, f"level3_data.line_items[{index}]", problems)
+        for index, line in enumerate(lines)
+    ]
+    problems.raise_if_any()
+    return data
+
+
+def _read_part(call: Call, table: Table, body: Any, path: str, problems: Problems) -> Row:
+    """Return the fields of one object, and add its problems under `path`."""
+    if not isinstance(body, dict):
+        problems.add(path, "Line item record details missing")
+        return {}
+    found = Problems()
+    values = read_fields(table, body, found, strict=call.gateway.strict)
+    problems.add_all(path, found.by_field())
+    return {field.name: values.get(field.name) for field in table.fields}

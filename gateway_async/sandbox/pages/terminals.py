@@ -1,0 +1,144 @@
+"""The terminals as devices, at which a person presents cards and presses keys.
+
+The keys have the same effects as the control calls. What a device shows is live. Its keys are never replaced, so that
+the focus and the chosen card remain.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+import attrs
+from starlette.responses import Response
+
+from gateway_async.sandbox.admin import actions
+from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.code_titles import ENTRY_MODES
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.simulators.bin_info import DEBIT_CARDS
+from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
+from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Receipt, Terminals
+from gateway_async.sandbox.state_machines.terminal_requests import State
+
+__all__ = ["add", "press", "show", "show_all"]
+
+
+@attrs.frozen
+class Card:
+    """A test card to present to a terminal."""
+
+    title: str
+    number: str
+
+    @property
+    def last_four(self) -> str:
+        """The only digits that a page shows."""
+        return self.number[-4:]
+
+
+@attrs.frozen
+class Device:
+    """One terminal as a page shows it.
+
+    Attributes:
+        terminal: The terminal and the calls that wait at it.
+        receipts: Its last receipts, newest first.
+    """
+
+    terminal: Row
+    receipts: list[Receipt]
+
+
+CARDS = {
+    "visa": Card("Visa", TEST_CARDS["visa"]),
+    "mc": Card("Mastercard", TEST_CARDS["mc"]),
+    "amex": Card("Amex", TEST_CARDS["amex"]),
+    "disc": Card("Discover", TEST_CARDS["disc"]),
+    "debit": Card("Debit", DEBIT_CARDS["visa"]),
+}
+"""The test cards, by the value in the form."""
+
+_SHOWN_MODES: tuple[EntryMode, ...] = ("C", "P", "S", "K")
+_CARD_KEYS: dict[str, Callable[[Terminals, str, str, EntryMode], None]] = {
+    "approve": Terminals.present,
+    "decline": Terminals.decline,
+    "reject_pin": Terminals.reject_pin,
+}
+"""The keys that use the chosen card."""
+
+_KEYS: dict[str, Callable[[Terminals, str], None]] = {"cancel": Terminals.cancel, "silence": Terminals.silence}
+
+
+async def show_all(visit: Visit) -> Response:
+    """Handle GET /terminals."""
+    return _show_all(visit)
+
+
+async def add(visit: Visit) -> Response:
+    """Handle POST /terminals: add a terminal."""
+    title = visit.form.get("title", "").strip()
+    try:
+        terminal = actions.add_terminal(visit.gateway, title)
+    except ValueError as problem:
+        return _show_all(visit, 422, title=title, problem=str(problem))
+    return visit.redirect(f"/terminals#terminal-{terminal['id']}")
+
+
+async def show(visit: Visit) -> Response:
+    """Handle GET /terminals/{id}."""
+    device = _make_device(visit.gateway, actions.terminal(visit.gateway, visit.parameter("id")))
+    return visit.render("terminal.html", devices=[device], too_early=bool(visit.query("too_early")), **_choices(visit))
+
+
+async def press(visit: Visit) -> Response:
+    """Handle POST /terminals/{id}: present a card or press a key."""
+    terminal_id = visit.parameter("id")
+    try:
+        _press(visit.gateway, terminal_id, visit.form)
+    except NothingWaitsError:
+        return visit.redirect(f"/terminals/{terminal_id}?too_early=1")
+    return visit.redirect(f"/terminals/{terminal_id}")
+
+
+def _show_all(visit: Visit, status: int = 200, *, title: str = "", problem: str = "") -> Response:
+    """Show every terminal, and the form that adds one."""
+    devices = [_make_device(visit.gateway, terminal) for terminal in actions.terminals(visit.gateway)]
+    shown = visit.query("shown")
+    added = max(0, len(devices) - int(shown)) if shown.isdecimal() else 0
+    form = {"title": title, "problem": problem}
+    values = {"devices": devices, "added": added, "too_early": False, **form, **_choices(visit)}
+    return visit.render("terminals.html", status, **values)
+
+
+def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:
+    """Do what a key does.
+
+    Raises:
+        NothingWaitsError: No call waits at the terminal.
+        ValueError: The terminal, the key, the card or the entry mode is unknown.
+    """
+    key, card, entry_mode = (form.get(name, "") for name in ("key", "card", "entry_mode"))
+    if key in _KEYS:
+        actions.operate_terminal(gateway, terminal_id, _KEYS[key])
+        return
+    if key == "approve" and _shows_terms(gateway, terminal_id):
+        actions.operate_terminal(gateway, terminal_id, Terminals.accept)
+        return
+    if key not in _CARD_KEYS:
+        raise ValueError(f"key: must be one of {', '.join(_CARD_KEYS | _KEYS)}.")
+    if card not in CARDS:
+        raise ValueError(f"card: must be one of {', '.join(CARDS)}.")
+    actions.use_card(gateway, terminal_id, _CARD_KEYS[key], CARDS[card].number, cast("EntryMode", entry_mode))
+
+
+def _shows_terms(gateway: Gateway, terminal_id: str) -> bool:
+    return any(call.state == State.TERMS_SHOWN for call in gateway.terminals.waiting(terminal_id))
+
+
+def _make_device(gateway: Gateway, terminal: Row) -> Device:
+    return Device(terminal, gateway.terminals.receipts(terminal["id"]))
+
+
+def _choices(visit: Visit) -> Row:
+    modes = {mode: ENTRY_MODES[mode] for mode in _SHOWN_MODES}
+    return {"cards": CARDS, "entry_modes": modes, "delay": visit.gateway.terminals.options.delay}

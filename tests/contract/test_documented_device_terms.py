@@ -1,0 +1,227 @@
+"""The documented rows of device terms, through raw HTTP and through the SDK."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from gateway_async.sandbox import Sandbox
+
+from .raw_client import RawClient
+from .two_sides import Side, Values, refusal
+from .untyped_records import device_terms as device_terms_fields
+from .untyped_sides import Family, absence, family_of
+
+ANSWER = {
+    *("id", "location_id", "terminal_id", "require_signature", "reason_code_id", "device_term_api_id"),
+    *("created_ts", "created_user_id", "signature", "_links"),
+}
+
+
+@pytest.fixture
+def device_terms(side: Side, raw_client: RawClient) -> Family:
+    """The device terms on one side."""
+    return family_of(side, raw_client, "deviceterms", "deviceterm", "device_terms_api_id")
+
+
+@pytest.fixture
+def new(raw_client: RawClient) -> dict[str, Any]:
+    """The fields of terms to sign, with an integrator id."""
+    return device_terms_fields(raw_client)
+
+
+@pytest.fixture
+def show(sandbox: Sandbox, device_terms: Family) -> Iterator[Any]:
+    """Show terms at a terminal that does nothing automatically, until the test ends."""
+    with ThreadPoolExecutor(1) as pool:
+
+        def start(**fields: Any) -> Future[Values]:
+            sandbox.silence()
+            shown = pool.submit(device_terms.create, **fields)
+            assert sandbox.wait_for_call()["state"] == "showing device terms"
+            return shown
+
+        yield start
+
+
+def test_a_customer_accepts_and_signs(device_terms: Family, raw_client: RawClient, new: dict[str, Any]) -> None:
+    """The response has the signature, and the integrator id in another spelling."""
+    made = device_terms.create(**new)
+    assert {*made} == ANSWER
+    assert (made["reason_code_id"], made["require_signature"]) == (1000, 1)
+    assert made["device_term_api_id"] == new["device_terms_api_id"]
+    assert made["created_user_id"] == raw_client.info.user_id
+    signature = made["signature"]
+    assert (signature["resource"], signature["resource_id"]) == ("DeviceTerm", made["id"])
+    assert {*signature} == {"id", "resource_id", "resource", "signature", "created_ts", "modified_ts"}
+
+
+def test_the_signature_is_a_record(
+    side: Side, raw_client: RawClient, device_terms: Family, new: dict[str, Any]
+) -> None:
+    """The list of signatures includes it."""
+    signatures = family_of(side, raw_client, "signatures", "signature")
+    made = device_terms.create(**new)
+    (found,) = signatures.list(resource="DeviceTerm", resource_id=made["id"])
+    assert {field: found[field] for field in made["signature"]} == made["signature"]
+
+
+def test_terms_without_a_signature(device_terms: Family, new: dict[str, Any]) -> None:
+    """The customer only accepts them."""
+    made = device_terms.create(**new | {"require_signature": 0})
+    assert (made["reason_code_id"], made["require_signature"], made["signature"]) == (1000, 0, None)
+
+
+REQUIRED = ["location_id", "terminal_id", "require_signature", "terms_conditions"]
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_missing_field_is_named(raw_client: RawClient, new: dict[str, Any], name: str) -> None:
+    """An integrator id is not required."""
+    del new[name]
+    answer = raw_client.post("/v2/deviceterms", "deviceterm", new)
+    assert answer.json()["errors"] == {name: [f"{name.replace('_', ' ').title()} cannot be blank."]}
+
+
+@pytest.mark.parametrize("name", REQUIRED[1:])
+def test_the_sdk_fills_in_the_location_only(device_terms: Family, new: dict[str, Any], name: str) -> None:
+    """The gateway names another missing field on both sides."""
+    del new[name]
+    assert list(refusal(lambda: device_terms.create(**new))) == [name]
+
+
+@pytest.mark.parametrize(("name", "length"), [("terms_conditions", 4096), ("device_terms_api_id", 36)])
+def test_the_longest_text(device_terms: Family, new: dict[str, Any], name: str, length: int) -> None:
+    """One character more is refused."""
+    longest = new[name].ljust(length, "-")
+    assert list(refusal(lambda: device_terms.create(**new | {name: longest + "-"}))) == [name]
+    assert device_terms.create(**new | {name: longest})["reason_code_id"] == 1000
+
+
+def test_terms_are_not_returned(device_terms: Family, new: dict[str, Any]) -> None:
+    """Neither when created nor when read."""
+    made = device_terms.create(**new)
+    assert "terms_conditions" not in {*made, *device_terms.get(made["id"])}
+
+
+def test_an_integrator_id_is_unique(device_terms: Family, new: dict[str, Any]) -> None:
+    """Accepted terms are not replaced."""
+    device_terms.create(**new)
+    assert refusal(lambda: device_terms.create(**new)) == {
+        "device_terms_api_id": ["device_terms_api_id already exists in this location"]
+    }
+
+
+@pytest.mark.parametrize("act", ["decline", "cancel"])
+def test_declined_terms_are_shown_again(
+    sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any], act: str
+) -> None:
+    """The same integrator id is an update, with other terms if wanted."""
+    waiting = show(**new)
+    getattr(sandbox, act)()
+    declined = waiting.result()
+    assert (declined["reason_code_id"], declined["signature"]) == (1500, None)
+    waiting = show(**new | {"terms_conditions": "Tea is served at four.", "require_signature": 0})
+    sandbox.accept_terms()
+    accepted = waiting.result()
+    assert (accepted["id"], accepted["reason_code_id"], accepted["require_signature"]) == (declined["id"], 1000, 0)
+    listed = device_terms.list(device_terms_api_id=new["device_terms_api_id"])
+    exact = [each["id"] for each in listed if each["device_term_api_id"] == new["device_terms_api_id"]]
+    assert exact == [declined["id"]]
+
+
+def test_terms_without_an_answer(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any]) -> None:
+    """After 60 seconds the text is that of the terminal, and the integrator id can be used again."""
+    waiting = show(**new)
+    sandbox.advance(59)
+    assert not waiting.done()
+    sandbox.advance(1)
+    assert refusal(waiting.result) == {"terminal_id": ["Timeout waiting for Customer"]}
+    assert absence(lambda: device_terms.get_by_api_id(new["device_terms_api_id"])) == 404
+    waiting = show(**new)
+    sandbox.accept_terms()
+    assert waiting.result()["reason_code_id"] == 1000
+
+
+def test_a_device_that_takes_no_signatures(raw_client: RawClient, device_terms: Family, new: dict[str, Any]) -> None:
+    """The text is the gateway's own; terms without a signature are shown."""
+    terminal = raw_client.http.post("/_sandbox/terminals", json={"sig_capture_enable": False}).json()["id"]
+    new |= {"terminal_id": terminal}
+    assert refusal(lambda: device_terms.create(**new)) == {"terminal_id": ["Device is not signature capable"]}
+    assert device_terms.create(**new | {"require_signature": 0})["reason_code_id"] == 1000
+
+
+def test_an_unknown_terminal(device_terms: Family, new: dict[str, Any]) -> None:
+    """The text is that of other calls at a terminal."""
+    assert refusal(lambda: device_terms.create(**new | {"terminal_id": "f" * 24})) == {
+        "terminal_id": ["Terminal not found"]
+    }
+
+
+def test_terms_are_read_by_both_ids(device_terms: Family, new: dict[str, Any]) -> None:
+    """The signature is in each response."""
+    made = device_terms.create(**new)
+    assert device_terms.get(made["id"]) == made
+    assert device_terms.get_by_api_id(new["device_terms_api_id"]) == made
+    assert absence(lambda: device_terms.get("f" * 24)) == 404
+
+
+FILTERS = ["id", "location_id", "terminal_id", "device_terms_api_id", "reason_code_id", "created_ts", "created_user_id"]
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_list_is_filtered(device_terms: Family, new: dict[str, Any], name: str) -> None:
+    """Each documented column is a filter."""
+    made = device_terms.create(**new)
+    wanted = new[name] if name == "device_terms_api_id" else made[name]
+    assert made["id"] in [each["id"] for each in device_terms.list(**{name: wanted})]
+    other = "1" if name in ("reason_code_id", "created_ts") else "f" * 24
+    assert device_terms.list(**{name: other}) == []
+
+
+def test_a_list_of_the_last_90_days(sandbox: Sandbox, device_terms: Family, new: dict[str, Any]) -> None:
+    """The range is documented for device terms."""
+    made = device_terms.create(**new)
+    sandbox.advance(90 * 86_400)
+    assert device_terms.list(id=made["id"], created_ts="last 90 days") != []
+    sandbox.advance(86_400)
+    assert device_terms.list(id=made["id"], created_ts="last 90 days") == []
+
+
+@pytest.mark.parametrize("name", ["require_signature", "device_term_api_id", "terms_conditions"])
+def test_a_list_has_no_other_filters(device_terms: Family, name: str) -> None:
+    """Another column is refused."""
+    assert list(refusal(lambda: {"records": device_terms.list(**{name: "1"})})) == [name]
+
+
+@pytest.mark.parametrize("name", ["created_user", "location", "terminal", "reason_code", "signature"])
+def test_terms_have_their_expand(device_terms: Family, new: dict[str, Any], name: str) -> None:
+    """The related record is under the expand's name."""
+    made = device_terms.create(**new)
+    related = device_terms.get(made["id"], name)[name]
+    assert related["id"] == (made["signature"]["id"] if name == "signature" else made[f"{name}_id"])
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_terms_are_not_changed(raw_client: RawClient, method: str) -> None:
+    """There are no such methods."""
+    assert raw_client.http.request(method, f"/v2/deviceterms/{'f' * 24}").status_code == 405
+
+
+def test_only_terms_are_accepted(sandbox: Sandbox, raw_client: RawClient, show: Any, new: dict[str, Any]) -> None:
+    """A card is not presented to terms, and a sale is not accepted."""
+    url = f"/_sandbox/terminals/{new['terminal_id']}"
+    waiting = show(**new)
+    assert raw_client.http.post(f"{url}/present").status_code == 409
+    assert raw_client.http.post(f"{url}/accept").json()["waiting"] == []
+    assert waiting.result()["reason_code_id"] == 1000
+    sandbox.silence()
+    with ThreadPoolExecutor(1) as pool:
+        sale = {"payment_method": "cc", "action": "sale", "transaction_amount": "1.00"}
+        terminal = {"terminal_id": new["terminal_id"]}
+        paid = pool.submit(raw_client.made, "/v2/routertransactions", "routertransaction", **sale, **terminal)
+        sandbox.wait_for_call()
+        assert raw_client.http.post(f"{url}/accept").status_code == 409
+        sandbox.present()
+        assert paid.result()["status_id"] == 101

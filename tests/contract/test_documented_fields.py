@@ -1,0 +1,208 @@
+"""The documented effects of single fields, row by row, through raw HTTP and through the SDK."""
+
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from gateway_async import (
+    ContactCreate,
+    QuickInvoiceCreate,
+    RouterTransactionCreate,
+    ValidationError,
+)
+from gateway_async.sandbox import Sandbox
+
+from .raw_client import RawClient
+from .two_sides import RefusedError, SdkSide, Side, Values, plain, refusal
+
+Create = Callable[..., Values]
+CREATES = {
+    "contact": ("contacts", ContactCreate),
+    "quickinvoice": ("quick_invoices", QuickInvoiceCreate),
+    "routertransaction": ("router_transactions", RouterTransactionCreate),
+}
+"""Wrapper → the resource of the SDK and its request."""
+
+
+@pytest.fixture(params=["HTTP", "SDK"])
+def create(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, Any]) -> Create:
+    """Create a record of a wrapper, and return its values."""
+    sdk: SdkSide = sides["SDK"]
+
+    def by_http(wrapper: str, **fields: Any) -> Values:
+        body = {"location_id": raw_client.info.location_id} | fields
+        answer = raw_client.post(f"/v2/{wrapper}s", wrapper, body)
+        if answer.status_code == 422:
+            raise RefusedError(answer.json()["errors"])
+        record: Values = answer.json()[wrapper]
+        return record
+
+    def by_sdk(wrapper: str, **fields: Any) -> Values:
+        resource, request = CREATES[wrapper]
+        try:
+            return plain(sdk.portal.call(getattr(sdk.gateway, resource).create, request(**fields)))
+        except ValidationError as error:
+            raise RefusedError(error.fields) from None
+
+    return by_http if request.param == "HTTP" else by_sdk
+
+
+@pytest.fixture
+def settings(sandbox: Sandbox) -> Iterator[Callable[..., object]]:
+    """Change settings of the merchant account for cards until the test ends."""
+    yield sandbox.change_product
+    sandbox.change_product(
+        allow_partial_authorization=True, auto_decline_cvv=False, auto_decline_street=False, auto_decline_zip=False
+    )
+
+
+OVERRIDES: list[tuple[str, dict[str, str], int, int]] = [
+    ("auto_decline_cvv", {"cvv": "124"}, 1000, 1656),
+    ("auto_decline_street", {"billing_street": "1 Main St", "billing_zip": "32606"}, 1000, 1655),
+    ("auto_decline_zip", {"billing_street": "5800 NW 39th AVE", "billing_zip": "10001"}, 1000, 1655),
+    ("allow_partial_authorization", {"transaction_amount": "2.01"}, 1657, 1201),
+]
+"""Setting, a payment that it concerns, and the reasons without and with the setting."""
+
+
+@pytest.mark.parametrize(("setting", "fields", "off", "on"), OVERRIDES)
+def test_an_override_replaces_a_setting_once(
+    side: Side, settings: Callable[..., object], setting: str, fields: dict[str, str], off: int, on: int
+) -> None:
+    """The next payment has the setting of the merchant account again."""
+    for value, reason, other in ((True, on, off), (False, off, on)):
+        settings(**{setting: value})
+        assert side.pay(**fields)["reason_code_id"] == reason
+        assert side.pay(**fields, **{f"{setting}_override": not value})["reason_code_id"] == other
+        assert side.pay(**fields)["reason_code_id"] == reason
+
+
+def test_a_saved_account_has_its_title(side: Side, raw_client: RawClient) -> None:
+    """`save_account` makes a vault, and `save_account_title` is its title."""
+    made = side.pay(save_account=1, save_account_title="Sixteen letters.")
+    vault = raw_client.http.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
+    assert vault["title"] == "Sixteen letters."
+
+
+def test_an_approval_code_is_for_a_forced_sale(side: Side) -> None:
+    """A forced sale requires it and keeps it, and a sale has another one."""
+    assert list(refusal(lambda: side.pay(action="force"))) == ["auth_code"]
+    forced = side.pay(action="force", auth_code="ABC123")
+    assert (forced["status_id"], forced["auth_code"]) == (101, "ABC123")
+    assert side.pay(auth_code="ABC123")["auth_code"] != "ABC123"
+
+
+@pytest.mark.parametrize("days", [0, 99, 100, -1])
+def test_a_stay_has_at_most_ninety_nine_days(side: Side, days: int) -> None:
+    """The last day may be the first, and not before it."""
+    first = date(2030, 2, 1)
+    stay = {"checkin_date": first, "checkout_date": first + timedelta(days), "room_rate": "80.00", "room_num": "7"}
+    plain_stay = {name: str(value) for name, value in stay.items()}
+
+    def pay() -> Values:
+        return side.pay(**(stay if isinstance(side, SdkSide) else plain_stay))
+
+    if 0 <= days <= 99:
+        assert str(pay()["checkout_date"]) == plain_stay["checkout_date"]
+    else:
+        assert list(refusal(pay)) == ["checkout_date"]
+
+
+@pytest.mark.parametrize("flag", ["move_account_vault", "move_account_vault_transactions"])
+def test_only_an_edit_moves_a_vault(side: Side, flag: str) -> None:
+    """The flags are refused with other actions, and without a contact."""
+    payment = side.pay()
+    assert list(refusal(lambda: side.change(payment, action="void", **{flag: True}))) == [flag]
+    assert list(refusal(lambda: side.change(payment, action="edit", **{flag: True}))) == ["contact_id"]
+
+
+MONEY = ("transaction_amount", "tip_amount")
+
+
+@pytest.mark.parametrize("name", MONEY)
+def test_an_edit_takes_no_money(side: Side, name: str) -> None:
+    """The amount and the tip have their own actions."""
+    payment = side.pay()
+    assert list(refusal(lambda: side.change(payment, action="edit", **{name: "1.00"}))) == [name]
+
+
+PUT: dict[str, Any] = {
+    "account_holder_name": "n" * 60,
+    "checkin_date": date(2030, 1, 30),
+    "checkout_date": date(2030, 1, 31),
+    "room_num": "7",
+    "room_rate": "80.00",
+    "custom_data": {"cup": "white"},
+    "description": "Tea",
+    "tax": "1.00",
+    "transaction_c1": "1",
+    "transaction_c2": "2",
+    "transaction_c3": "3",
+    "transaction_c4": "4",
+}
+
+
+@pytest.mark.parametrize("name", PUT)
+def test_a_put_takes_more_than_an_action(side: Side, name: str) -> None:
+    """The field is stored with the completion of an authorization."""
+    value = PUT[name] if isinstance(side, SdkSide) or not isinstance(PUT[name], date) else str(PUT[name])
+    changed = side.change(side.pay(action="authonly"), action="authcomplete", **{name: value})
+    shown = changed[name] if not isinstance(changed[name], date) else changed[name].isoformat()
+    assert (changed["reason_code_id"], str(shown)) == (1001, str(PUT[name]))
+
+
+def test_a_contact_is_updated_by_its_integrator_id(create: Create, raw_client: RawClient) -> None:
+    """The second request changes the contact of the first."""
+    fields, own = {"last_name": "Smith", "update_if_exists": 1}, raw_client.own_id(12)
+    made = create("contact", **fields, contact_api_id=own)
+    changed = create("contact", **fields | {"last_name": "Jones"}, contact_api_id=own)
+    assert (changed["id"], changed["last_name"]) == (made["id"], "Jones")
+
+
+def test_an_update_of_a_contact_needs_its_integrator_id(raw_client: RawClient) -> None:
+    """The SDK always sends one."""
+    contact = {"last_name": "Smith", "update_if_exists": 1, "location_id": raw_client.info.location_id}
+    answer = raw_client.post("/v2/contacts", "contact", contact)
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["contact_api_id"])
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_a_contact_has_a_header_message(create: Create, kind: int) -> None:
+    """Type 0 is a pop-up, and 1 to 4 are colored bars."""
+    made = create("contact", last_name="Smith", header_message="Hello", header_message_type=kind)
+    assert (made["header_message"], made["header_message_type"]) == ("Hello", kind)
+
+
+@pytest.mark.parametrize(("overpayment", "largest"), [(False, "21.00"), (True, "9999999.99")])
+def test_a_single_payment_of_an_invoice_is_limited(create: Create, overpayment: bool, largest: str) -> None:
+    """The maximum is the amount due, unless overpayment is allowed."""
+    due = "2030-01-31" if create.__name__ == "by_http" else date(2030, 1, 31)
+    invoice = {"title": "Tea", "due_date": due, "item_list": {"Tea": 21}, "allow_overpayment": int(overpayment)}
+    made = create("quickinvoice", **invoice)
+    limits = (made["single_payment_min_amount"], made["single_payment_max_amount"])
+    assert limits == ("0.00", largest)
+
+
+def test_a_vault_stored_at_a_terminal_shows_its_expiry(create: Create, raw_client: RawClient) -> None:
+    """The answer has `exp_date` when `save_account` made a vault."""
+    sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}
+    sale |= {"terminal_id": raw_client.info.terminal_id}
+    assert create("routertransaction", **sale, save_account=1)["exp_date"] == "1230"
+    assert create("routertransaction", **sale).get("exp_date") is None
+
+
+@pytest.mark.parametrize(("action", "code"), [("force", "ABC123"), ("sale", None)])
+def test_an_approval_code_at_a_terminal(create: Create, raw_client: RawClient, action: str, code: str | None) -> None:
+    """The given code is that of a forced sale only."""
+    sale = {"action": action, "payment_method": "cc", "transaction_amount": "12.50", "auth_code": "ABC123"}
+    made = create("routertransaction", **sale, terminal_id=raw_client.info.terminal_id)
+    assert made["status_id"] == 101
+    assert (made["auth_code"] == "ABC123") == (code is not None)
+
+
+def test_an_edit_of_an_untouched_payment(side: Side) -> None:
+    """Description and tags need no amount."""
+    changed = side.change(side.pay(), action="edit", description="Tea", tags="vip")
+    assert (changed["description"], changed["transaction_amount"]) == ("Tea", "12.50")

@@ -1,0 +1,160 @@
+"""Hosted payment pages, row by row: their records on both sides, and the page that a URL of the SDK opens."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway_async.hosted_forms import hosted_page_url
+from gateway_async.sandbox import Sandbox
+
+from .raw_client import RawClient
+from .two_sides import SdkSide
+
+PATH, WRAPPER = "/v2/hostedpaymentpages", "hostedpaymentpage"
+KEY = "0123456789abcdef0123456789abcdef"
+ENCRYPTED = (
+    "oUXEyTKNQvy1lwwdN9ug9WQbC7hEnDBVwKar5NbXPptaXAAJr/1sCU6UDOCvbur1wB1x1bfURglXAfHQCQNEwXBF4w712g5vUkhlEEQflJwUgnneA"
+    "+nIJosFTQX21PjJEkOqhDXRIXElv8FPBOZFTE/BSCIYboDp4G9mzxPxNM0n/sBr8uSAxsHKI1Nhl5Sd"
+)
+"""By `openssl enc -aes-256-cbc -md md5 -S 0102030405060708 -pass pass:… -base64` of 12.50 and other settings."""
+SALTED = b64encode(b"Salted__" + bytes(range(1, 9)) + b64decode(ENCRYPTED)).decode()
+API_ID = {"id": "transaction_api_id", "value": "<b>order-1001", "visible": False}
+
+
+def page(raw_client: RawClient, **fields: Any) -> dict[str, Any]:
+    """Create a page."""
+    return raw_client.made(PATH, WRAPPER, **{"title": "Tea", "encryption_key": KEY} | fields)
+
+
+def with_fields(*fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with fields of the page's body."""
+    return {"field_configuration": {"body": {"fields": list(fields)}}}
+
+
+def amount(value: Any, **more: Any) -> dict[str, Any]:
+    """Return the settings of a page over an amount."""
+    return with_fields({"id": "transaction_amount", "value": value, "readonly": True}) | more
+
+
+def opened(sandbox: Sandbox, page_id: str, settings: dict[str, Any], **options: Any) -> httpx.Response:
+    """Open the URL that the SDK makes."""
+    return httpx.get(hosted_page_url(sandbox.base_url, page_id, settings, encryption_key=KEY, **options))
+
+
+def fields_refused(answer: httpx.Response) -> list[str]:
+    """Return the names in a refusal."""
+    assert answer.status_code == 422, answer.text
+    return list(answer.json()["errors"])
+
+
+def test_a_page_is_created_read_and_listed(raw_client: RawClient, sides: dict[str, Any]) -> None:
+    """Both sides see the same record; its key is made by the gateway if it is omitted."""
+    sdk: SdkSide = sides["SDK"]
+    pages = sdk.gateway.resource("hostedpaymentpages", name="hostedpaymentpage")
+    new = {"title": "Tea", "location_id": raw_client.info.location_id, "min_payment_amount": Decimal(1)}
+    made = sdk.portal.call(pages.create, new)
+    shown = raw_client.http.get(f"{PATH}/{made.id}").json()[WRAPPER]
+    assert len(shown["encryption_key"]) == 32
+    assert (shown["min_payment_amount"], shown["action"]) == ("1.00", "sale")
+    read = sdk.portal.call(pages.get, made.id)
+    listed = sdk.portal.call(pages.list({"title": "Tea"}, page_size=1).to_list, 1)
+    assert {each["encryption_key"] for each in (read, *listed)} == {shown["encryption_key"]}
+    assert raw_client.http.get(PATH).json()[PATH[4:]][0]["id"] == made.id
+
+
+@pytest.mark.parametrize("name", ["location", "created_user", "modified_user", "product_transaction"])
+def test_a_page_has_its_expands(raw_client: RawClient, name: str) -> None:
+    """Each documented relation is part of the answer."""
+    answer = raw_client.http.get(f"{PATH}/{page(raw_client)['id']}", params={"expand": name})
+    assert answer.json()[WRAPPER][name]["id"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"title": ""}, "title"),
+        ({"location_id": None}, "location_id"),
+        ({"stylesheet_url": "s" * 257}, "stylesheet_url"),
+        ({"redirect_url_on_approve": "a" * 257}, "redirect_url_on_approve"),
+        ({"redirect_url_on_decline": "d" * 257}, "redirect_url_on_decline"),
+        ({"redirect_url_delay": 16}, "redirect_url_delay"),
+        ({"encryption_key": "short"}, "encryption_key"),
+        ({"parent_send_message": 2}, "parent_send_message"),
+        ({"action": "void"}, "action"),
+    ],
+)
+def test_a_page_that_is_refused(raw_client: RawClient, fields: dict[str, Any], name: str) -> None:
+    """The problem is that of the field."""
+    new = {"location_id": raw_client.info.location_id, "title": "Tea"} | fields
+    assert fields_refused(raw_client.post(PATH, WRAPPER, new)) == [name]
+
+
+def test_the_page_shows_what_a_url_asks_for(sandbox: Sandbox, raw_client: RawClient) -> None:
+    """The developer id is optional, and the page escapes what it shows."""
+    page_id = page(raw_client)["id"]
+    fields = amount(Decimal("12.5"))["field_configuration"]["body"]["fields"]
+    for options in ({}, {"developer_id": raw_client.info.developer_id}):
+        answer = opened(sandbox, page_id, with_fields(*fields, API_ID), **options)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert all(text in answer.text for text in ("12.50", "&lt;b&gt;order-1001", "<dd>sale</dd>"))
+    assert opened(sandbox, page_id, {}, developer_id="another").status_code == 401
+
+
+def test_the_page_reads_the_data_of_another_program(sandbox: Sandbox, raw_client: RawClient) -> None:
+    """Key and format are those of OpenSSL; without data the page shows its own settings."""
+    params = {"id": page(raw_client)["id"], "data": SALTED}
+    assert "12.50" in httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params=params).text
+    answer = httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params={"id": params["id"]})
+    assert (answer.status_code, "12.50" in answer.text) == (200, False)
+
+
+@pytest.mark.parametrize("data", ["", "x", SALTED[:-4], b64encode(b"x" * 48).decode()])
+def test_data_that_the_page_cannot_read(sandbox: Sandbox, raw_client: RawClient, data: str) -> None:
+    """Garbage is a bad request."""
+    params = {"id": page(raw_client)["id"], "data": data}
+    assert httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params=params).status_code == 400
+
+
+def test_a_page_that_does_not_exist(sandbox: Sandbox, raw_client: RawClient) -> None:
+    """Its id is required; the key of another page does not open a page."""
+    url = f"{sandbox.base_url}/hostedpaymentpage"
+    assert [httpx.get(url).status_code, httpx.get(f"{url}?id={'f' * 24}").status_code] == [404, 404]
+    other = page(raw_client, encryption_key="f" * 32)["id"]
+    assert opened(sandbox, other, amount("12.50")).status_code == 400
+
+
+def test_a_hidden_action_replaces_that_of_the_page(sandbox: Sandbox, raw_client: RawClient) -> None:
+    """The page's own action applies without it."""
+    page_id = page(raw_client, action="authonly")["id"]
+    assert "<dd>authonly</dd>" in opened(sandbox, page_id, {}).text
+    hidden = {"id": "action", "value": "avsonly", "visible": False}
+    assert "<dd>avsonly</dd>" in opened(sandbox, page_id, with_fields(hidden)).text
+
+
+REFUSED: list[tuple[str, Callable[[], dict[str, Any]]]] = [
+    ("order_num", lambda: with_fields({"id": "order_num", "value": "1"})),
+    ("transaction_amount", lambda: amount("0.99", min_payment_amount="1.00")),
+    ("transaction_amount", lambda: amount("100.01", max_payment_amount=100)),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), REFUSED)
+def test_settings_that_the_page_refuses(
+    sandbox: Sandbox, raw_client: RawClient, name: str, settings: Callable[[], dict[str, Any]]
+) -> None:
+    """A field that is not on the page must be hidden, and the amount must be within the limits."""
+    assert fields_refused(opened(sandbox, page(raw_client)["id"], settings())) == [name]
+
+
+def test_the_fields_of_a_page_may_be_configured(sandbox: Sandbox, raw_client: RawClient) -> None:
+    """A field of the page's own configuration may be shown."""
+    page_id = page(raw_client, **with_fields({"id": "description"}, {"id": "transaction_amount", "value": "5.00"}))[
+        "id"
+    ]
+    answer = opened(sandbox, page_id, with_fields({"id": "description", "value": "Rent"}))
+    assert (answer.status_code, "5.00" in answer.text) == (200, True)
+    assert fields_refused(opened(sandbox, page_id, with_fields({"id": "billing_zip", "value": "1"}))) == ["billing_zip"]

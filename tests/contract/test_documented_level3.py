@@ -1,0 +1,258 @@
+"""The documented rows of level 3 data, through raw HTTP and through the SDK."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.schema.transaction_level3s import TAX_TYPES
+
+from .raw_client import BANK_ACCOUNT, RawClient
+from .two_sides import Side, refusal
+from .untyped_records import LINE, VISA_LINE
+from .untyped_sides import Family, absence, family_of
+
+CARDS = {"visa": "4111111111111111", "mc": "5454545454545454", "amex": "371449635398431"}
+LINES = {"visa": VISA_LINE, "mc": LINE}
+DATA: dict[str, dict[str, Any]] = {"visa": {"tax_rate": "4"}, "mc": {}}
+
+DATA_FIELDS = """
+    both  sales_tax                   0-10  amount
+    both  national_tax                0-10  amount
+    both  freight_amount              0-12  amount
+    both  duty_amount                 0-12  amount
+    both  tax_amount                  0-9   amount
+    both  tax_exempt                  1     flag
+    both  shipto_zip_code             0-10  text
+    both  shipfrom_zip_code           0-10  text
+    both  destination_country_code    3     text
+    both  transaction_discount_amount 0-12  amount
+    visa  tax_rate                    1-4!  amount
+    visa  order_date                  6     date
+    visa  summary_commodity_code      0-4   text
+    visa  unique_vat_ref_number       0-15  text
+    visa  merchant_vat_registration   0-20  text
+    visa  customer_vat_registration   0-13  text
+"""
+LINE_FIELDS = """
+    both  description      1-26!  text
+    both  product_code     1-12!  text
+    both  quantity         1-4!   amount
+    both  unit_code        1-3!   text
+    both  unit_cost        1-12!  amount
+    both  tax_amount       1-9!   amount
+    both  tax_rate         1-2!   amount
+    both  discount_amount  0-12   amount
+    visa  commodity_code   1-12!  text
+    visa  other_tax_amount 0-12   amount
+    mc    alternate_tax_id 0-15   text
+    mc    debit_credit     1      mark
+    mc    discount_rate    0-5    amount
+    mc    tax_type_applied 0-4    text
+    mc    tax_type_id      2      tax
+"""
+"""Brand, field, characters (`!`: required) and kind of value."""
+
+
+def read(table: str) -> list[Any]:
+    """Read a table: a row for each brand of a field."""
+    rows = [line.split() for line in table.strip().splitlines()]
+    return [
+        pytest.param(
+            brand, name, int(span.rstrip("!").rpartition("-")[2]), span.endswith("!"), kind, id=f"{brand} {name}"
+        )
+        for brands, name, span, kind in rows
+        for brand in (("visa", "mc") if brands == "both" else (brands,))
+    ]
+
+
+def longest(kind: str, length: int, name: str) -> str:
+    """Return a valid value of the greatest length."""
+    if kind == "amount" and name.endswith("_amount"):
+        return "9" * (length - 3) + ".25"  # the SDK sends two decimals
+    return {"flag": "1", "date": "190131", "mark": "D", "tax": "22"}.get(kind, "7" * length)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def allowed(sandbox: Sandbox) -> Iterator[None]:
+    """Let the merchant account take level 3 data."""
+    sandbox.change_product(level3_allow=True)
+    yield
+    sandbox.change_product(level3_allow=False)
+
+
+@pytest.fixture
+def level3s(side: Side, raw_client: RawClient) -> Family:
+    """The level 3 data on one side."""
+    return family_of(side, raw_client, "transactionlevel3s", "transactionlevel3")
+
+
+@pytest.fixture(scope="module")
+def sales(raw_client: RawClient) -> dict[str, str]:
+    """The ids of a sale with each card."""
+    return {brand: raw_client.sale(account_number=number)["id"] for brand, number in CARDS.items()}
+
+
+def content(brand: str, data: dict[str, Any] | None = None, line: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return valid data of a brand with further or other fields; `...` omits one."""
+    given = DATA[brand] | {"line_items": [_kept(LINES[brand] | (line or {}))]} | (data or {})
+    return {"level3_data": _kept(given)}
+
+
+def _kept(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not ...}
+
+
+@pytest.mark.parametrize(("brand", "name", "length", "required", "kind"), read(DATA_FIELDS))
+def test_a_field_of_the_data(
+    level3s: Family, sales: dict[str, str], brand: str, name: str, length: int, required: bool, kind: str
+) -> None:
+    """The longest value is kept, a longer one refused, and a required one named when missing."""
+    sale = {"transaction_id": sales[brand]}
+    value = longest(kind, length, name)
+    made = level3s.create(**sale, **content(brand, {name: value}))
+    assert str(made["level3_data"][name]) == value
+    too_long = "1" + value
+    assert f"level3_data.{name}" in refusal(lambda: level3s.create(**sale, **content(brand, {name: too_long})))
+    if required:
+        expected = {f"level3_data.{name}": [f"{name.replace('_', ' ').title()} cannot be blank."]}
+        assert refusal(lambda: level3s.create(**sale, **content(brand, {name: ...}))) == expected
+    else:
+        assert level3s.create(**sale, **content(brand, {name: ...}))["level3_data"][name] is None
+
+
+@pytest.mark.parametrize(("brand", "name", "length", "required", "kind"), read(LINE_FIELDS))
+def test_a_field_of_a_line(
+    level3s: Family, sales: dict[str, str], brand: str, name: str, length: int, required: bool, kind: str
+) -> None:
+    """As for the data; the problem has the number of the line."""
+    sale = {"transaction_id": sales[brand]}
+    value = longest(kind, length, name)
+    made = level3s.create(**sale, **content(brand, line={name: value}))
+    assert made["level3_data"]["line_items"][0][name] == value
+    path = f"level3_data.line_items[0].{name}"
+    assert path in refusal(lambda: level3s.create(**sale, **content(brand, line={name: "1" + value})))
+    if required:
+        expected = {path: [f"{name.replace('_', ' ').title()} cannot be blank."]}
+        assert refusal(lambda: level3s.create(**sale, **content(brand, line={name: ...}))) == expected
+    else:
+        cleared = level3s.create(**sale, **content(brand, line={name: ...}))
+        assert cleared["level3_data"]["line_items"][0][name] is None
+
+
+@pytest.mark.parametrize("code", TAX_TYPES)
+def test_a_tax_type(level3s: Family, sales: dict[str, str], code: str) -> None:
+    """Each documented code is accepted."""
+    made = level3s.create(transaction_id=sales["mc"], **content("mc", line={"tax_type_id": code}))
+    assert made["level3_data"]["line_items"][0]["tax_type_id"] == code
+
+
+WRONG = [
+    ("visa", {"order_date": "191301"}, {}, "order_date"),
+    ("visa", {"sales_tax": "1.23456"}, {}, "sales_tax"),
+    ("visa", {"shipto_zip_code": "32606-1"}, {}, "shipto_zip_code"),
+    ("visa", {"tax_exempt": "2"}, {}, "tax_exempt"),
+    ("mc", {}, {"debit_credit": "X"}, "line_items[0].debit_credit"),
+    ("mc", {}, {"tax_type_id": "07"}, "line_items[0].tax_type_id"),
+    ("mc", {}, {"description": "Tea & milk"}, "line_items[0].description"),
+    ("mc", {}, {"quantity": "two"}, "line_items[0].quantity"),
+    ("mc", {"order_date": "190131"}, {}, "order_date"),
+    ("visa", {}, {"debit_credit": "D"}, "line_items[0].debit_credit"),
+]
+
+
+@pytest.mark.parametrize(("brand", "data", "line", "path"), WRONG, ids=[f"{row[0]} {row[3]}" for row in WRONG])
+def test_a_wrong_value_is_named(
+    level3s: Family, sales: dict[str, str], brand: str, data: dict[str, Any], line: dict[str, Any], path: str
+) -> None:
+    """Codes, dates, digits, and the fields of the other brand in a strict sandbox."""
+    new = content(brand, data, line)
+    assert list(refusal(lambda: level3s.create(transaction_id=sales[brand], **new))) == [f"level3_data.{path}"]
+
+
+@pytest.mark.parametrize("lines", [..., [], None, "x"])
+def test_lines_are_required(level3s: Family, sales: dict[str, str], lines: Any) -> None:
+    """The message is the gateway's own."""
+    new = content("visa", {"line_items": lines})
+    assert refusal(lambda: level3s.create(transaction_id=sales["visa"], **new)) == {
+        "level3_data.line_items": ["Line item record details missing"]
+    }
+
+
+def test_a_line_is_an_object(level3s: Family, sales: dict[str, str]) -> None:
+    """The problem has the number of the line."""
+    new = content("visa", {"line_items": [LINES["visa"], "x"]})
+    assert list(refusal(lambda: level3s.create(transaction_id=sales["visa"], **new))) == ["level3_data.line_items[1]"]
+
+
+@pytest.mark.parametrize("missing", ["transaction_id", "level3_data"])
+def test_both_parts_are_required(level3s: Family, sales: dict[str, str], missing: str) -> None:
+    """The missing one is named."""
+    new = {"transaction_id": sales["visa"], **content("visa")}
+    del new[missing]
+    assert list(refusal(lambda: level3s.create(**new))) == [missing]
+
+
+def test_the_documented_record(level3s: Family, side: Side, raw_client: RawClient) -> None:
+    """The data is found by its own id and by that of its transaction, and the transaction shows it."""
+    sale = raw_client.sale()
+    made = level3s.create(transaction_id=sale["id"], **content("visa"))
+    assert {*made} == {"id", "transaction_id", "level3_data", "created_ts", "modified_ts", "_links"}
+    assert made["level3_data"]["line_items"][0] | LINES["visa"] == made["level3_data"]["line_items"][0]
+    assert level3s.get(made["id"])["level3_data"] == made["level3_data"]
+    assert raw_client.http.get(f"/v2/transactionlevel3s/{sale['id']}").json()["transactionlevel3"]["id"] == made["id"]
+    assert side.read(sale, "transaction_level3")["transaction_level3"]["id"] == made["id"]
+
+
+def test_a_second_post_replaces_the_first(level3s: Family, raw_client: RawClient) -> None:
+    """A field that the second one omits is cleared."""
+    sale = raw_client.sale()
+    first = level3s.create(transaction_id=sale["id"], **content("visa", {"sales_tax": "1.00"}))
+    second = level3s.create(transaction_id=sale["id"], **content("visa"))
+    assert (second["id"], second["level3_data"]["sales_tax"]) == (first["id"], None)
+    assert level3s.get(first["id"])["level3_data"] == second["level3_data"]
+
+
+def test_level3_data_is_deleted(level3s: Family, side: Side, raw_client: RawClient) -> None:
+    """A second deletion is a 409, and new data can be created."""
+    sale = raw_client.sale()
+    made = level3s.create(transaction_id=sale["id"], **content("visa"))
+    assert level3s.delete(made["id"]) == 204
+    assert absence(lambda: level3s.delete(made["id"])) == 409
+    assert absence(lambda: level3s.get("f" * 24)) == 404
+    assert side.read(sale, "transaction_level3")["transaction_level3"] is None
+    assert level3s.create(transaction_id=sale["id"], **content("visa"))["id"] != made["id"]
+
+
+def test_level3_data_of_a_settled_transaction_stays(level3s: Family, side: Side, raw_client: RawClient) -> None:
+    """Its deletion is a 422."""
+    sale = raw_client.sale()
+    made = level3s.create(transaction_id=sale["id"], **content("visa"))
+    side.settle(sale["transaction_batch_id"])
+    assert list(refusal(lambda: {"status": level3s.delete(made["id"])})) == ["transaction_id"]
+
+
+def test_a_transaction_without_level3(level3s: Family, sandbox: Sandbox, raw_client: RawClient) -> None:
+    """The merchant account, the card and the way of payment decide."""
+    bank = {"payment_method": "ach", "action": "debit", "ach_sec_code": "WEB", "exp_date": None}
+    others = [raw_client.sale(account_number=CARDS["amex"])["id"], raw_client.sale(**BANK_ACCOUNT | bank)["id"]]
+    sale = raw_client.sale()["id"]
+    sandbox.change_product(level3_allow=False)
+    refusals = [refusal(lambda: level3s.create(transaction_id=sale, **content("visa")))]
+    sandbox.change_product(level3_allow=True)
+    refusals += [refusal(lambda: level3s.create(transaction_id=other, **content("visa"))) for other in others]  # noqa: B023
+    assert [list(each) for each in refusals] == [["transaction_id"]] * 3
+
+
+def test_an_unknown_transaction(level3s: Family) -> None:
+    """The id is refused."""
+    assert refusal(lambda: level3s.create(transaction_id="f" * 24, **content("visa"))) == {
+        "transaction_id": ["transaction_id provided is not valid"]
+    }
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", ""), ("PUT", "/x")])
+def test_there_is_no_list_and_no_change(raw_client: RawClient, method: str, path: str) -> None:
+    """A POST changes the data."""
+    assert raw_client.http.request(method, f"/v2/transactionlevel3s{path}").status_code == 405

@@ -1,0 +1,206 @@
+"""The documented fields of locations, users, roles and terminals, row by row, through raw HTTP and through the SDK."""
+
+from functools import partial
+from itertools import count
+from typing import Any
+
+import pytest
+
+from .documented_records import RECORDS, TERMINAL, USER, DocumentedRecord, Fields
+from .raw_client import RawClient
+from .record_sides import RecordSide, record_refusal
+
+SERIAL = count(1)
+
+
+@pytest.fixture
+def ids(raw_client: RawClient) -> dict[str, str]:
+    """The ids that the rows name in angle brackets."""
+    info = raw_client.info
+    account = info.cc_product_transaction_id
+    own = raw_client.location_api_id()
+    return {"<location>": info.location_id, "<user>": info.user_id, "<account>": account, "<own>": own}
+
+
+def filled(fields: Fields, ids: dict[str, str]) -> dict[str, Any]:
+    """Return fields with the ids that they name, and a user name that no other user has."""
+    values = {name: ids.get(value, value) if isinstance(value, str) else value for name, value in fields.items()}
+    return values | ({"username": f"user-{next(SERIAL)}"} if "username" in values else {})
+
+
+def rows(name: str) -> list[Any]:
+    """Return a parameter for each row of one kind, such as `lengths`."""
+    return [
+        pytest.param(record, field, id=f"{record.plural}-{field}")
+        for record in RECORDS
+        for field in getattr(record, name)
+    ]
+
+
+def each_record(*records: DocumentedRecord) -> list[Any]:
+    """Return a parameter for each record type."""
+    return [pytest.param(record, id=record.plural) for record in records]
+
+
+@pytest.mark.parametrize("record", each_record(*RECORDS))
+def test_a_create_shows_every_field(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+    """The response, and a later read, have the values that were sent."""
+    sent = filled({**record.required, **record.once, **record.settable}, ids)
+    made = record_side.create(record.plural, sent)
+    read = record_side.get(record.plural, made["id"])
+    for name, value in sent.items():
+        assert (made[name], read[name]) == (value, value), name
+    assert {*record.answers} <= {*made}
+    assert {*record.answers} <= {*read}
+
+
+@pytest.mark.parametrize(("record", "name"), rows("settable"))
+def test_a_field_is_changed(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str) -> None:
+    """A PUT changes the field and leaves the others."""
+    made = record_side.create(record.plural, filled(record.required, ids))
+    sent = filled({name: record.settable[name]}, ids)
+    changed = record_side.update(record.plural, made["id"], sent)
+    assert changed[name] == sent[name] == record_side.get(record.plural, made["id"])[name]
+    others = {*made} - {name, "modified_ts", "modified_user_id"}
+    assert {other: changed[other] for other in others} == {other: made[other] for other in others}
+
+
+@pytest.mark.parametrize(("record", "name"), rows("required"))
+def test_a_required_field(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str) -> None:
+    """A POST without it names it."""
+    sent = {other: value for other, value in filled(record.required, ids).items() if other != name}
+    refused = record_refusal(lambda: record_side.create(record.plural, sent))
+    assert (refused.status, list(refused.fields)) == (422, [name])
+
+
+@pytest.mark.parametrize(("record", "name"), rows("lengths"))
+def test_a_length(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str) -> None:
+    """The longest and the shortest value fit; one character more or less is refused."""
+    low, high = record.lengths[name]
+    for length in {low, high} - {0}:
+        text = f"{next(SERIAL):x}".rjust(length, "0")[-length:]
+        assert record_side.create(record.plural, filled(record.required, ids) | {name: text})["id"]
+    for length in {high + 1, max(low - 1, 0)} - ({0} if low == 0 else set()):
+        sent = filled(record.required, ids) | {name: "1" * length}
+        assert list(record_refusal(partial(record_side.create, record.plural, sent)).fields) == [name]
+
+
+@pytest.mark.parametrize(("record", "name"), rows("choices"))
+def test_a_choice(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str) -> None:
+    """Each documented value is accepted, and any other is refused."""
+    made = record_side.create(record.plural, filled(record.required, ids))
+    for value in record.choices[name]:
+        assert record_side.update(record.plural, made["id"], {name: value})[name] == value
+    refused = record_refusal(lambda: record_side.update(record.plural, made["id"], {name: "7"}))
+    assert list(refused.fields) == [name]
+
+
+@pytest.mark.parametrize(("record", "name"), rows("invalid"))
+def test_an_invalid_value(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str) -> None:
+    """The problem is that of the field."""
+    for value in record.invalid[name]:
+        sent = filled(record.required, ids) | {name: value}
+        refused = record_refusal(partial(record_side.create, record.plural, sent))
+        assert (refused.status, list(refused.fields)) == (422, [name]), value
+
+
+@pytest.mark.parametrize(("record", "name"), rows("answers"))
+def test_a_field_of_responses(
+    record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str
+) -> None:
+    """A request cannot set it."""
+    sent = filled(record.required, ids) | {name: 7}
+    assert list(record_refusal(lambda: record_side.create(record.plural, sent)).fields) == [name]
+
+
+@pytest.mark.parametrize(("record", "name"), rows("once"))
+def test_a_field_of_creates(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str) -> None:
+    """A PUT with the stored value is accepted, and one with another value is refused."""
+    made = record_side.create(record.plural, filled(record.required, ids))
+    assert record_side.update(record.plural, made["id"], {name: made[name]})[name] == made[name]
+    assert list(record_refusal(lambda: record_side.update(record.plural, made["id"], {name: "f" * 24})).fields) == [
+        name
+    ]
+
+
+@pytest.mark.parametrize("way", ["create", "get", "find", "update"])
+def test_no_response_shows_a_secret(record_side: RecordSide, way: str) -> None:
+    """Passwords are never there, and keys are null."""
+    made = record_side.create("users", USER.never_shown)
+    shown: dict[str, Any] = {
+        "create": lambda: made,
+        "get": lambda: record_side.get("users", made["id"]),
+        "find": lambda: record_side.find("users", {"id": made["id"]})[0],
+        "update": lambda: record_side.update("users", made["id"], {"first_name": "Ada"}),
+    }
+    record = shown[way]()
+    assert (record["user_api_key"], record["user_hash_key"]) == (None, None)
+    assert not {"password", "old_password", "previous_passwords", "domain"} & {*record}
+    assert not any(secret in str(record) for secret in USER.never_shown.values())
+
+
+@pytest.mark.parametrize("name", ["user_api_key", "user_hash_key", "password"])
+def test_no_filter_or_sort_by_a_secret(raw_client: RawClient, name: str) -> None:
+    """A list would tell whether a guess is right."""
+    for query in ({name: "guess"}, {"sort": name}):
+        answer = raw_client.http.get("/v2/users", params=query)
+        assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(("record", "name"), rows("expands"))
+def test_an_expand(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str) -> None:
+    """The related record is under the expand's name, or null."""
+    made = record_side.create(record.plural, filled(record.required, ids))
+    related = record_side.get(record.plural, made["id"], name)[name]
+    known = {"created_user": ids["<user>"], "parent": ids["<location>"], "location": ids["<location>"]}
+    assert (related["id"] if name in known else None) == known.get(name)
+
+
+@pytest.mark.parametrize("record", each_record(*RECORDS))
+def test_a_deletion(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+    """The record is gone, also from the list; a second DELETE has the documented status."""
+    made = record_side.create(record.plural, filled(record.required, ids))
+    record_side.delete(record.plural, made["id"])
+    assert record_refusal(lambda: record_side.delete(record.plural, made["id"])).status == record.deleted_again
+    assert record_refusal(lambda: record_side.get(record.plural, made["id"])).status == record.deleted_again
+    assert record_side.find(record.plural, {"id": made["id"]}) == []
+    assert record_refusal(lambda: record_side.delete(record.plural, "f" * 24)).status == 404
+
+
+@pytest.mark.parametrize("record", each_record(*RECORDS))
+def test_the_newest_record_is_first(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+    """The default order is by descending id, and a page has 20 records."""
+    made = [record_side.create(record.plural, filled(record.required, ids))["id"] for _ in range(2)]
+    found = [each["id"] for each in record_side.find(record.plural, {})]
+    assert found[:2] == made[::-1]
+    assert len(found) <= 20
+
+
+@pytest.mark.parametrize(
+    ("plural", "name"), [("users", "username"), ("terminals", "serial_number"), ("locations", "name")]
+)
+def test_a_filter(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
+    """Every column filters."""
+    (record,) = (record for record in RECORDS if record.plural == plural)
+    value = f"filter{next(SERIAL)}"
+    made = record_side.create(plural, filled(record.required, ids) | {name: value})
+    assert [each["id"] for each in record_side.find(plural, {name: value})] == [made["id"]]
+
+
+def test_terminals_of_a_location(record_side: RecordSide, ids: dict[str, str]) -> None:
+    """The list is filtered by `location_id`."""
+    made = record_side.create("terminals", filled(TERMINAL.required, ids))
+    found = record_side.find("terminals", {"location_id": ids["<location>"]})
+    assert made["id"] in [each["id"] for each in found]
+
+
+@pytest.mark.parametrize(("plural", "name"), [("locations", "location_api_id"), ("terminals", "terminal_api_id")])
+def test_an_integrator_id_is_unique(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
+    """The repeated id is refused until the record is deleted."""
+    (record,) = (record for record in RECORDS if record.plural == plural)
+    sent = filled(record.required, ids) | {name: f"mine-{next(SERIAL)}"}
+    made = record_side.create(plural, sent)
+    refused = record_refusal(lambda: record_side.create(plural, sent))
+    assert refused.fields == {name: [f"{name} already exists in this location"]}
+    record_side.delete(plural, made["id"])
+    assert record_side.create(plural, sent)[name] == sent[name]

@@ -1,0 +1,215 @@
+"""Users, roles, keys and passwords as documented, through raw HTTP and through the SDK."""
+
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+
+from .raw_client import RawClient
+from .record_sides import RecordSide, record_refusal
+
+GIVEN, OWN = "Given-password-1", "Own-password-12"
+DEVICE = {"terminal_manufacturer_id": "1", "terminal_application_id": "1", "serial_number": "1234567890"}
+
+
+def make_user(record_side: RecordSide, *, role: int | None = 1, **fields: Any) -> tuple[str, str]:
+    """Create a user with a role, and return its id and a generated key."""
+    user_id = record_side.create("users", fields)["id"]
+    if role:
+        record_side.create("authroleusers", {"user_id": user_id, "auth_role_id": role})
+    return user_id, record_side.act("users", user_id, "generateuserapikey")["user_api_key"]
+
+
+def log_in(raw_client: RawClient, username: str, password: str) -> httpx.Response:
+    """Log in at the domain of the sandbox's user."""
+    login = {"username": username, "password": password, "domain": raw_client.info.domain}
+    return raw_client.post("/v2/token", "", login)
+
+
+def test_a_user_without_a_role_has_no_rights(record_side: RecordSide, raw_client: RawClient) -> None:
+    """Each request is a 403, also the change of a terminal; a role changes that at once."""
+    user_id, key = make_user(record_side, role=None)
+    terminal_id = raw_client.info.terminal_id
+    with record_side.sign_in(user_id, key) as user:
+        assert record_refusal(lambda: user.get("users", user_id)).status == 403
+        assert record_refusal(lambda: user.update("terminals", terminal_id, {"title": "Bar"})).status == 403
+        role = record_side.create("authroleusers", {"user_id": user_id, "auth_role_id": 11})
+        assert user.get("users", user_id)["id"] == user_id
+        record_side.delete("authroleusers", role["id"])
+        assert record_refusal(lambda: user.get("users", user_id)).status == 403
+
+
+def test_the_roles_of_a_user(record_side: RecordSide) -> None:
+    """The list is filtered by `user_id`."""
+    user_id, _ = make_user(record_side, role=3)
+    (role,) = record_side.find("authroleusers", {"user_id": user_id})
+    assert (role["user_id"], role["auth_role_id"]) == (user_id, 3)
+
+
+def test_a_generated_key_replaces_the_old_one(record_side: RecordSide) -> None:
+    """The response has the key alone; the key before it is no longer accepted."""
+    user_id = record_side.create("users", {"user_api_key": "first-key"})["id"]
+    record_side.create("authroleusers", {"user_id": user_id, "auth_role_id": 1})
+    with record_side.sign_in(user_id, "first-key") as user:
+        assert user.get("users", user_id)["user_api_key"] is None
+        made = user.act("users", user_id, "generateuserapikey")
+        assert {name for name, value in made.items() if value is not None} == {"user_api_key"}
+        assert record_refusal(lambda: user.get("users", user_id)).status == 401
+    with record_side.sign_in(user_id, made["user_api_key"]) as user:
+        assert user.get("users", user_id)["id"] == user_id
+
+
+@pytest.mark.parametrize("key", ["", "None", "null"])
+def test_a_user_without_a_key_cannot_sign_in(record_side: RecordSide, raw_client: RawClient, key: str) -> None:
+    """No key is accepted before one is given."""
+    user_id = record_side.create("users", {})["id"]
+    headers = {"user-id": user_id, "user-api-key": key}
+    assert raw_client.http.get("/v2/users/me", headers=headers).status_code == 401
+    login = {"developer-id": raw_client.info.developer_id, "user-id": user_id, "timestamp": "1", "hash-key": "0" * 64}
+    assert raw_client.anonymous.get("/v2/transactions", headers=login).status_code == 401
+
+
+def test_a_deleted_user_cannot_sign_in(record_side: RecordSide, raw_client: RawClient) -> None:
+    """Its key, its password and its tokens are no longer accepted, and its name can be given again."""
+    user_id, key = make_user(record_side, username="grace", password=GIVEN)
+    token = log_in(raw_client, "grace", GIVEN).json()["token"]["token"]
+    record_side.delete("users", user_id)
+    with record_side.sign_in(user_id, key) as user:
+        assert record_refusal(lambda: user.get("users", user_id)).status == 401
+    assert log_in(raw_client, "grace", GIVEN).json()["message"] == "invalid user"
+    headers = {"developer-id": raw_client.info.developer_id, "access-token": token}
+    assert raw_client.anonymous.get("/v2/users/me", headers=headers).status_code == 401
+    record_side.delete("users", record_side.create("users", {"username": "grace"})["id"])
+
+
+def test_a_user_cannot_delete_itself_or_its_location(record_side: RecordSide, raw_client: RawClient) -> None:
+    """The refusal is a 422."""
+    for plural, record_id in (("users", raw_client.info.user_id), ("locations", raw_client.info.location_id)):
+        refused = record_refusal(partial(record_side.delete, plural, record_id))
+        assert (refused.status, list(refused.fields)) == (422, ["id"])
+
+
+def test_a_user_name_is_unique(record_side: RecordSide) -> None:
+    """The second user with it is refused, on create and on update."""
+    first = record_side.create("users", {"username": "alan"})["id"]
+    second = record_side.create("users", {})["id"]
+    taken = {"username": ["username already exists"]}
+    assert record_refusal(lambda: record_side.create("users", {"username": "alan"})).fields == taken
+    assert record_refusal(lambda: record_side.update("users", second, {"username": "alan"})).fields == taken
+    assert record_side.update("users", first, {"username": "alan"})["username"] == "alan"
+    record_side.delete("users", first)
+
+
+def test_a_password_of_another_user_works_once(record_side: RecordSide, raw_client: RawClient) -> None:
+    """The user replaces it, with the old one beside it; then its own works repeatedly."""
+    user_id, key = make_user(record_side, username="edsger", password=GIVEN)
+    assert record_side.get("users", user_id)["requires_new_password"] is True
+    assert [log_in(raw_client, "edsger", GIVEN).status_code for _ in range(2)] == [201, 401]
+    with record_side.sign_in(user_id, key) as user:
+        for old in ({}, {"old_password": "Wrong-password-1"}):
+            refused = record_refusal(partial(user.update, "users", user_id, {"password": OWN} | old))
+            assert list(refused.fields) == ["old_password"]
+        changed = user.update("users", user_id, {"password": OWN, "old_password": GIVEN})
+    assert changed["requires_new_password"] is False
+    assert [log_in(raw_client, "edsger", OWN).status_code for _ in range(2)] == [201, 201]
+    assert log_in(raw_client, "edsger", GIVEN).json()["message"] == "invalid password"
+    record_side.delete("users", user_id)
+
+
+def test_a_password_differs_from_the_last_four(record_side: RecordSide) -> None:
+    """The fifth password may be the first again."""
+    passwords = [f"Own-password-{number}" for number in range(1, 6)]
+    user_id = record_side.create("users", {"password": passwords[0]})["id"]
+    for password in passwords[1:4]:
+        record_side.update("users", user_id, {"password": password})
+    for password in passwords[:4]:
+        refused = record_refusal(partial(record_side.update, "users", user_id, {"password": password}))
+        assert list(refused.fields) == ["password"]
+    record_side.update("users", user_id, {"password": passwords[4]})
+    record_side.update("users", user_id, {"password": passwords[0]})
+
+
+def test_a_location_with_a_user_and_a_terminal(record_side: RecordSide, raw_client: RawClient) -> None:
+    """A new location takes payments at once, at its terminal too."""
+    parent_id = raw_client.info.location_id
+    location = record_side.create("locations", {"name": "Branch", "parent_id": parent_id})
+    user_id, key = make_user(record_side, primary_location_id=location["id"])
+    assert record_side.get("users", user_id)["primary_location_id"] == location["id"]
+    with record_side.sign_in(user_id, key) as user:
+        terminal = user.create("terminals", DEVICE | {"location_id": location["id"]})
+        assert record_refusal(lambda: user.get("locations", parent_id)).status == 404
+        assert record_refusal(lambda: user.get("users", raw_client.info.user_id)).status == 404
+    headers = {"user-id": user_id, "user-api-key": key}
+    sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "1.00", "location_id": location["id"]}
+    at_terminal = {"routertransaction": sale | {"terminal_id": terminal["id"]}}
+    keyed = {"transaction": sale | {"account_number": "4111111111111111", "exp_date": "1230"}}
+    for path, body in (("routertransactions", at_terminal), ("transactions", keyed)):
+        made = raw_client.http.post(f"/v2/{path}", json=body, headers=headers)
+        record = next(iter(made.json().values()))
+        assert (made.status_code, record["status_id"], record["location_id"]) == (201, 101, location["id"])
+        assert record["product_transaction_id"] == location["default_cc"]
+
+
+def test_the_users_of_a_deleted_location(record_side: RecordSide, raw_client: RawClient) -> None:
+    """Users of a deleted location can no longer sign in."""
+    location = record_side.create("locations", {"name": "Branch", "parent_id": raw_client.info.location_id})
+    user_id, key = make_user(record_side, primary_location_id=location["id"])
+    record_side.delete("locations", location["id"])
+    with record_side.sign_in(user_id, key) as user:
+        assert record_refusal(lambda: user.get("users", user_id)).status == 401
+
+
+def test_the_primary_location_of_a_user(record_side: RecordSide, raw_client: RawClient) -> None:
+    """By default it is the creator's; a deleted one is refused."""
+    own = raw_client.info.location_id
+    location = record_side.create("locations", {"name": "Branch", "parent_id": own})
+    for fields in ({}, {"primary_location_id": None}):
+        assert record_side.create("users", fields)["primary_location_id"] == own
+    record_side.delete("locations", location["id"])
+    refused = record_refusal(partial(record_side.create, "users", {"primary_location_id": location["id"]}))
+    assert refused.fields == {"primary_location_id": ["primary_location_id provided is not valid"]}
+
+
+def test_a_user_keeps_a_name(record_side: RecordSide, raw_client: RawClient) -> None:
+    """A user that has a name can change it, but not lose it."""
+    refused = record_refusal(partial(record_side.update, "users", raw_client.info.user_id, {"username": None}))
+    assert refused.fields == {"username": ["Username cannot be blank."]}
+
+
+def test_a_sale_at_a_new_terminal(record_side: RecordSide, raw_client: RawClient) -> None:
+    """The terminal presents a card like the first one, until it is deleted."""
+    terminal = record_side.create("terminals", DEVICE | {"location_id": raw_client.info.location_id})
+    sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "1.00", "terminal_id": terminal["id"]}
+    made = raw_client.post("/v2/routertransactions", "routertransaction", sale).json()["routertransaction"]
+    assert (made["status_id"], made["terminal_serial_number"]) == (101, DEVICE["serial_number"])
+    record_side.delete("terminals", terminal["id"])
+    refused = raw_client.post("/v2/routertransactions", "routertransaction", sale)
+    assert (refused.status_code, refused.json()["errors"]) == (422, {"terminal_id": ["Terminal not found"]})
+
+
+def test_the_default_accounts_of_a_location(record_side: RecordSide, raw_client: RawClient) -> None:
+    """Each is an account of the location for its payment method."""
+    location = record_side.create("locations", {"name": "Branch", "parent_id": raw_client.info.location_id})
+    cards, bank = location["default_cc"], location["default_ach"]
+    assert record_side.update("locations", location["id"], {"default_cc": cards})["default_cc"] == cards
+    for wrong in (bank, raw_client.info.cc_product_transaction_id):
+        refused = record_refusal(partial(record_side.update, "locations", location["id"], {"default_cc": wrong}))
+        assert refused.fields == {"default_cc": ["default_cc provided is not valid"]}
+
+
+def test_timeouts_are_changed_one_by_one(record_side: RecordSide, raw_client: RawClient) -> None:
+    """The others keep their values."""
+    made = record_side.create("terminals", DEVICE | {"location_id": raw_client.info.location_id})
+    changed = record_side.update("terminals", made["id"], {"terminal_timeouts": {"overall_timeout": 60}})
+    assert changed["terminal_timeouts"] == made["terminal_timeouts"] | {"overall_timeout": 60}
+
+
+@pytest.mark.parametrize("plural", ["users", "terminals", "locations"])
+def test_a_record_is_sent_back_whole(record_side: RecordSide, raw_client: RawClient, plural: str) -> None:
+    """A client reads a record, changes it and sends all of it, also one that the sandbox made."""
+    info = raw_client.info
+    own = {"users": info.user_id, "terminals": info.terminal_id, "locations": info.location_id}
+    record = raw_client.http.get(f"/v2/{plural}/{own[plural]}").json()[plural[:-1]]
+    sent = {name: value for name, value in record.items() if name != "_links"}
+    assert record_side.update(plural, own[plural], sent)["id"] == own[plural]

@@ -1,0 +1,133 @@
+"""The documented rows of signatures, through raw HTTP and through the SDK."""
+
+from typing import Any
+
+import pytest
+
+from .raw_client import RawClient
+from .two_sides import Side, refusal
+from .untyped_records import PNG
+from .untyped_sides import Family, absence, family_of
+
+RESOURCES = ("AccountVault", "Transaction", "Recurring")
+
+
+@pytest.fixture
+def signatures(side: Side, raw_client: RawClient) -> Family:
+    """The signatures on one side."""
+    return family_of(side, raw_client, "signatures", "signature")
+
+
+@pytest.fixture
+def recurring(raw_client: RawClient) -> dict[str, Any]:
+    """A recurring."""
+    facts: dict[str, Any] = {"interval": 1, "interval_type": "m", "start_date": "2030-01-31"}
+    vault = raw_client.vault()
+    return raw_client.made(
+        "/v2/recurrings", "recurring", account_vault_id=vault["id"], transaction_amount="10.00", **facts
+    )
+
+
+@pytest.fixture
+def signed(raw_client: RawClient, recurring: dict[str, Any]) -> dict[str, str]:
+    """The ids of one record of each resource."""
+    return {
+        "AccountVault": raw_client.vault()["id"],
+        "Transaction": raw_client.sale()["id"],
+        "Recurring": recurring["id"],
+    }
+
+
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_a_record_is_signed(signatures: Family, signed: dict[str, str], resource: str) -> None:
+    """The record has the picture, and what it signs."""
+    made = signatures.create(resource=resource, resource_id=signed[resource], signature=PNG)
+    assert {*made} == {"id", "resource_id", "resource", "signature", "created_ts", "modified_ts", "_links"}
+    assert (made["resource"], made["resource_id"], made["signature"]) == (resource, signed[resource], PNG)
+    assert signatures.get(made["id"])["signature"] == PNG
+
+
+@pytest.mark.parametrize(
+    ("plural", "name", "resource"),
+    [
+        ("accountvaults", "accountvault", "AccountVault"),
+        ("transactions", "transaction", "Transaction"),
+        ("recurrings", "recurring", "Recurring"),
+    ],
+)
+def test_the_signed_record_shows_it(
+    side: Side, raw_client: RawClient, signatures: Family, signed: dict[str, str], plural: str, name: str, resource: str
+) -> None:
+    """The expand has the newest signature; null before."""
+    family = family_of(side, raw_client, plural, name)
+    assert family.get(signed[resource], "signature")["signature"] is None
+    signatures.create(resource=resource, resource_id=signed[resource], signature=PNG)
+    newest = signatures.create(resource=resource, resource_id=signed[resource], signature=PNG)
+    shown = family.get(signed[resource], "signature")["signature"]
+    assert shown == {field: newest[field] for field in shown}
+
+
+NEEDED = ("resource", "resource_id", "signature")
+
+
+@pytest.mark.parametrize("missing", NEEDED)
+def test_a_missing_field_is_named(signatures: Family, signed: dict[str, str], missing: str) -> None:
+    """All three fields are required."""
+    new = {"resource": "Transaction", "resource_id": signed["Transaction"], "signature": PNG}
+    assert list(refusal(lambda: signatures.create(**new | {missing: ""}))) == [missing]
+    del new[missing]
+    assert list(refusal(lambda: signatures.create(**new))) == [missing]
+
+
+@pytest.mark.parametrize("value", ["Tea", "VGVh", "not base64!"])
+def test_a_signature_is_a_picture(signatures: Family, signed: dict[str, str], value: str) -> None:
+    """Only a PNG in base64 is accepted."""
+    new = {"resource": "Transaction", "resource_id": signed["Transaction"], "signature": value}
+    assert list(refusal(lambda: signatures.create(**new))) == ["signature"]
+
+
+@pytest.mark.parametrize("resource", ["Contact", "DeviceTerm"])
+def test_nothing_else_is_signed(signatures: Family, signed: dict[str, str], resource: str) -> None:
+    """Device terms are signed at a terminal only."""
+    new = {"resource_id": signed["Transaction"], "signature": PNG}
+    assert list(refusal(lambda: signatures.create(resource=resource, **new))) == ["resource"]
+
+
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_the_signed_record_exists(signatures: Family, resource: str) -> None:
+    """An unknown id is refused."""
+    new = {"resource": resource, "resource_id": "f" * 24, "signature": PNG}
+    assert refusal(lambda: signatures.create(**new)) == {"resource_id": ["resource_id provided is not valid"]}
+
+
+@pytest.mark.parametrize("name", ["resource_id", "resource", "created_ts", "modified_ts"])
+def test_a_list_is_filtered(signatures: Family, signed: dict[str, str], name: str) -> None:
+    """The newest signature is the first."""
+    new = {"resource": "Transaction", "resource_id": signed["Transaction"], "signature": PNG}
+    first, second = (signatures.create(**new) for _ in range(2))
+    found = [each["id"] for each in signatures.list(**{name: second[name]})]
+    assert found[0] == second["id"]
+    assert first["id"] in found or first[name] != second[name]
+
+
+@pytest.mark.parametrize("name", ["id", "signature"])
+def test_a_list_has_no_other_filters(signatures: Family, name: str) -> None:
+    """Another column is refused."""
+    assert list(refusal(lambda: {"records": signatures.list(**{name: "x"})})) == [name]
+
+
+def test_a_signature_has_no_expands(signatures: Family, signed: dict[str, str]) -> None:
+    """Any name is refused."""
+    made = signatures.create(resource="Transaction", resource_id=signed["Transaction"], signature=PNG)
+    assert list(refusal(lambda: signatures.get(made["id"], "created_user"))) == ["expand"]
+
+
+def test_an_unknown_signature(signatures: Family) -> None:
+    """Its status is 404."""
+    assert absence(lambda: signatures.get("f" * 24)) == 404
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_signature_is_not_changed(raw_client: RawClient, method: str) -> None:
+    """There are no such methods."""
+    assert raw_client.http.request(method, f"/v2/signatures/{'f' * 24}").status_code == 405

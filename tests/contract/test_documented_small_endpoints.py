@@ -1,0 +1,166 @@
+"""Small endpoints, row by row, through raw HTTP and through the SDK: corrected checks, and transactions as files."""
+
+import csv
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gateway_async import AsyncGateway, ValidationError
+from gateway_async.sandbox import Sandbox
+
+from .calls import CHECK, refused_check, voided_check
+from .raw_client import RawClient
+from .two_sides import SdkSide, Side
+
+DAY = 24 * 60 * 60
+LIST, FILE = "/v2/transactions", "/custom/tsvtransactions"
+Send = Callable[..., Mapping[str, Any]]
+Read = Callable[..., str]
+
+
+@pytest.fixture(params=["HTTP", "SDK"])
+def act(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, Any]) -> Send:
+    """Perform an action on a transaction; return the transaction, or the problems by field."""
+    sdk: SdkSide = sides["SDK"]
+
+    def by_http(record_id: str, verb: str, **fields: Any) -> Mapping[str, Any]:
+        body = {"transaction": fields} if fields or verb == "achupdate" else None
+        answer = raw_client.http.post(f"{LIST}/{record_id}/{verb}", json=body).json()
+        found: Mapping[str, Any] = answer.get("transaction") or answer["errors"]
+        return found
+
+    def by_sdk(record_id: str, verb: str, **fields: Any) -> Mapping[str, Any]:
+        payments = sdk.gateway.resource("transactions", name="transaction", api_id="transaction_api_id")
+        try:
+            record = sdk.portal.call(payments.action, record_id, verb, fields if verb == "achupdate" else None)
+        except ValidationError as error:
+            return {name: list(lines) for name, lines in error.fields.items()}
+        assert record is not None
+        extra: Mapping[str, Any] = record.extra
+        return extra
+
+    return by_http if request.param == "HTTP" else by_sdk
+
+
+@pytest.fixture(params=["HTTP", "SDK"])
+def read(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, Any]) -> Read:
+    """Read a text by its path and parameters."""
+    sdk: SdkSide = sides["SDK"]
+
+    async def request_text(gateway: AsyncGateway, path: str, params: dict[str, Any]) -> str:
+        return (await gateway.request("GET", path, params=params, kind="read")).body.decode()
+
+    def by_sdk(path: str, **params: Any) -> str:
+        text: str = sdk.portal.call(request_text, sdk.gateway, path, params)
+        return text
+
+    return by_sdk if request.param == "SDK" else lambda path, **params: raw_client.http.get(path, params=params).text
+
+
+def rows(text: str, *, delimiter: str) -> list[dict[str, str]]:
+    """Return the rows of a file with their columns."""
+    return list(csv.DictReader(text.splitlines(), delimiter=delimiter))
+
+
+@pytest.mark.parametrize("sec_code", ["TEL", "POP", "C21"])
+def test_a_manager_overrides_a_decline(side: Side, act: Send, sec_code: str) -> None:
+    """After reason 1663 the payment is accepted, without a body."""
+    more = {"check_number": "1001", "image_front": "aGk=", "image_back": "aGk=", "track_data": "d072000326d1d2c"}
+    more = more if sec_code == "C21" else {"check_number": "1001"}
+    check = CHECK | more | {"ach_sec_code": sec_code}
+    made = side.pay(**check, transaction_amount="16.63")
+    assert (made["status_id"], made["reason_code_id"], made["auth_code"]) == (301, 1663, "")
+    changed = act(made["id"], "override")
+    assert (changed["status_id"], changed["reason_code_id"], changed["transaction_amount"]) == (131, 1000, "16.63")
+    assert act(made["id"], "override") == {
+        "action": ["Action override is not allowed when reason_code_id is 1000."],
+    }
+
+
+@pytest.mark.parametrize("sec_code", ["WEB", "PPD", "CCD"])
+def test_other_bank_payments_need_no_manager(side: Side, sec_code: str) -> None:
+    """Only payments by telephone and of checks are declined with 1663."""
+    assert side.pay(**CHECK | {"ach_sec_code": sec_code}, transaction_amount="16.63")["status_id"] == 131
+
+
+@pytest.mark.parametrize("fields", [{"transaction_amount": "13.00"}, {"track_data": "d072000326d100020003000c"}])
+def test_a_voided_check_is_corrected(raw_client: RawClient, act: Send, fields: dict[str, str]) -> None:
+    """The payment is pending again, with the corrected amount or that before the void."""
+    changed = act(voided_check(raw_client), "achupdate", **fields)
+    amount = fields.get("transaction_amount", "12.50")
+    assert (changed["status_id"], changed["reason_code_id"], changed["void_date"]) == (131, 1000, None)
+    assert (changed["transaction_amount"], changed["auth_amount"]) == (amount, amount)
+
+
+def test_what_cannot_be_corrected(raw_client: RawClient, sandbox: Sandbox, act: Send) -> None:
+    """Only a voided check of the same day, by a track or an amount."""
+    voided, declined, sale = voided_check(raw_client), refused_check(raw_client), raw_client.sale()["id"]
+    assert list(act(voided, "achupdate")) == ["track_data"]
+    assert list(act(voided, "achupdate", transaction_amount="0.00")) == ["transaction_amount"]
+    assert list(act(declined, "achupdate", transaction_amount="1.00")) == ["action"]
+    assert list(act(sale, "achupdate", transaction_amount="1.00")) == ["action"]
+    sandbox.advance(DAY)
+    assert act(voided, "achupdate", transaction_amount="1.00") == {
+        "action": ["Action achupdate is only allowed on the day of the payment."],
+    }
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_a_list_as_a_file(raw_client: RawClient, read: Read, name: str, delimiter: str) -> None:
+    """The columns are the fields of the list."""
+    sale = raw_client.sale(description="Tea, hot")
+    (row,) = rows(read(LIST, _format=name, id=sale["id"]), delimiter=delimiter)
+    (listed,) = raw_client.http.get(LIST, params={"id": sale["id"]}).json()["transactions"]
+    assert [*row] == [field for field in listed if field not in {"_links", "tags"}]
+    assert (row["id"], row["description"], row["transaction_amount"]) == (sale["id"], "Tea, hot", "12.50")
+
+
+def test_the_bounds_of_a_file_are_times(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:
+    """Times of the form yyyy-mm-dd hh:mm:ss belong to the range."""
+    sandbox.advance(DAY)
+    sale = raw_client.sale()
+    bounds = {"created_ts_from": time_of(sale), "created_ts_to": "2099-12-31 23:59:59"}
+    found = rows(read(LIST, _format="csv", created_ts="custom", **bounds), delimiter=",")
+    assert [row["id"] for row in found] == [sale["id"]]
+
+
+def test_the_file_of_a_location(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:
+    """The file has twelve columns; a void and a reject follow their payments, and the id of a reject ends in cb."""
+    sandbox.advance(DAY)
+    sale, voided = raw_client.sale(), raw_client.sale()
+    assert raw_client.put(f"{LIST}/{voided['id']}", "transaction", {"action": "void"}).is_success
+    debit = raw_client.made(LIST, "transaction", **CHECK | {"ach_sec_code": "WEB"}, transaction_amount="20.00")
+    since = time_of(sale)
+    sandbox.advance(DAY)
+    sandbox.return_payment(debit["id"], "R01")
+    found = rows(read(FILE, location_id=raw_client.info.location_id, from_date=since), delimiter="\t")
+    assert {len(row) for row in found} == {12}
+    assert [(row["id"], row["event"], row["reason_code_id"], row["transaction_amount"]) for row in found] == [
+        (sale["id"], "payment", "1000", "12.50"),
+        (voided["id"], "payment", "1000", "12.50"),
+        (voided["id"], "void", "1200", "-12.50"),
+        (debit["id"], "payment", "1000", "20.00"),
+        (f"{debit['id']}cb", "reject", "2101", "-20.00"),
+    ]
+
+
+def time_of(transaction: dict[str, Any]) -> str:
+    """Return when a transaction was created, as a bound of a file."""
+    return f"{datetime.fromtimestamp(transaction['created_ts'], UTC):%Y-%m-%d %H:%M:%S}"
+
+
+@pytest.mark.parametrize(
+    ("params", "names"),
+    [
+        ({}, ["location_id", "from_date"]),
+        ({"location_id": "another", "from_date": "2030-01-31 00:00:00"}, ["location_id"]),
+        ({"location_id": ..., "from_date": "2030-01-31"}, ["from_date"]),
+    ],
+)
+def test_a_file_needs_location_and_time(raw_client: RawClient, params: dict[str, Any], names: list[str]) -> None:
+    """Both are required."""
+    given = {name: raw_client.info.location_id if value is ... else value for name, value in params.items()}
+    answer = raw_client.http.get(FILE, params=given)
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, names)

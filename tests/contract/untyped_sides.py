@@ -1,0 +1,150 @@
+"""The same record without a model through both sides: raw JSON over HTTP, and `gateway.resource(…)`."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import attrs
+from anyio.from_thread import BlockingPortal
+
+from gateway_async import ApiId, NotFoundError, RecordDeletedError, UntypedResource, ValidationError
+
+from .raw_client import RawClient
+from .two_sides import RefusedError, SdkSide, Side, Values, plain
+
+
+class AbsentError(Exception):
+    """A 404 or 409 of the gateway.
+
+    Attributes:
+        status: the status.
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Family(Protocol):
+    """One way to send the requests of a resource."""
+
+    def create(self, **fields: Any) -> Values:
+        """POST a record, and return its values."""
+        ...
+
+    def get(self, record_id: str, *expand: str) -> Values:
+        """GET a record with expands, and return its values."""
+        ...
+
+    def get_by_api_id(self, api_id: str) -> Values:
+        """GET a record by its integrator id, and return its values."""
+        ...
+
+    def list(self, **filters: Any) -> list[Values]:
+        """GET a list, and return the values of its records."""
+        ...
+
+    def delete(self, record_id: str) -> int:
+        """DELETE a record, and return the status."""
+        ...
+
+
+@attrs.frozen
+class RawFamily:
+    """Raw JSON over HTTP."""
+
+    raw_client: RawClient
+    plural: str
+    name: str
+
+    def create(self, **fields: Any) -> Values:
+        """POST a record."""
+        return self._record(self.raw_client.post(f"/v2/{self.plural}", self.name, fields))
+
+    def get(self, record_id: str, *expand: str) -> Values:
+        """GET a record."""
+        query = {"expand": ",".join(expand)} if expand else {}
+        return self._record(self.raw_client.http.get(f"/v2/{self.plural}/{record_id}", params=query))
+
+    def get_by_api_id(self, api_id: str) -> Values:
+        """GET a record by its integrator id."""
+        query = {"api_id": "1", "location_id": self.raw_client.info.location_id}
+        return self._record(self.raw_client.http.get(f"/v2/{self.plural}/{api_id}", params=query))
+
+    def list(self, **filters: Any) -> list[Values]:
+        """GET a list."""
+        records: list[Values] = self._body(self.raw_client.http.get(f"/v2/{self.plural}", params=filters))[self.plural]
+        return records
+
+    def delete(self, record_id: str) -> int:
+        """DELETE a record."""
+        answer = self.raw_client.http.delete(f"/v2/{self.plural}/{record_id}")
+        if answer.status_code != 204:
+            self._body(answer)
+        return answer.status_code
+
+    def _record(self, answer: Any) -> Values:
+        record: Values = self._body(answer)[self.name]
+        return record
+
+    @staticmethod
+    def _body(answer: Any) -> Any:
+        if answer.status_code == 422:
+            raise RefusedError(answer.json()["errors"])
+        if answer.status_code in (404, 409):
+            raise AbsentError(answer.status_code)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+
+@attrs.frozen
+class SdkFamily:
+    """The SDK's access to resources without models."""
+
+    portal: BlockingPortal
+    resource: UntypedResource
+
+    def create(self, **fields: Any) -> Values:
+        """Create a record."""
+        return plain(self._call(self.resource.create, fields))
+
+    def get(self, record_id: str, *expand: str) -> Values:
+        """Read a record."""
+        return plain(self._call(lambda: self.resource.get(record_id, expand=expand)))
+
+    def get_by_api_id(self, api_id: str) -> Values:
+        """Read a record by its integrator id."""
+        return plain(self._call(self.resource.get, ApiId(api_id)))
+
+    def list(self, **filters: Any) -> list[Values]:
+        """List records."""
+        sort = filters.pop("sort", None)
+        return [plain(record) for record in self._call(lambda: self.resource.list(filters, sort=sort).to_list())]
+
+    def delete(self, record_id: str) -> int:
+        """Delete a record. The SDK accepts a 204 only."""
+        self._call(self.resource.delete, record_id)
+        return 204
+
+    def _call(self, send: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return self.portal.call(send, *args)
+        except (NotFoundError, RecordDeletedError) as error:
+            raise AbsentError(error.status_code) from None
+        except ValidationError as error:
+            raise RefusedError(error.fields) from None
+
+
+def family_of(side: Side, raw_client: RawClient, plural: str, name: str, api_id: str | None = None) -> Family:
+    """Return a resource on one side."""
+    if isinstance(side, SdkSide):
+        return SdkFamily(side.portal, side.gateway.resource(plural, name=name, api_id=api_id))
+    return RawFamily(raw_client, plural, name)
+
+
+def absence(send: Callable[[], object]) -> int:
+    """Return the status of a request about a record that does not exist."""
+    try:
+        send()
+    except AbsentError as absent:
+        return absent.status
+    raise AssertionError("the record exists")

@@ -1,0 +1,187 @@
+"""URLs of hosted payment pages: a vector of another program, the rows of the documents, and the sandbox's page."""
+
+import sys
+import traceback
+from base64 import b64decode, b64encode
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from gateway_async import InvalidRequestError, Secret
+from gateway_async.hosted_forms import HostedPage, hosted_page_url, read_hosted_page_url
+
+BASE, PAGE, KEY = "https://api.example.test", "11e8c3d4e5f6a7b8c9d0e1f2", "0123456789abcdef0123456789abcdef"
+SALT = bytes(range(1, 9))
+AMOUNT = {"id": "transaction_amount", "value": Decimal("12.5"), "readonly": True}
+SETTINGS: dict[str, Any] = {"field_configuration": {"body": {"fields": [AMOUNT]}}, "redirect_url_delay": 5}
+ENCRYPTED = (
+    "oUXEyTKNQvy1lwwdN9ug9WQbC7hEnDBVwKar5NbXPptaXAAJr/1sCU6UDOCvbur1wB1x1bfURglXAfHQCQNEwXBF4w712g5vUkhlEEQflJwUgnneA"
+    "+nIJosFTQX21PjJEkOqhDXRIXElv8FPBOZFTE/BSCIYboDp4G9mzxPxNM0n/sBr8uSAxsHKI1Nhl5Sd"
+)
+"""By `openssl enc -aes-256-cbc -md md5 -S 0102030405060708 -pass pass:… -base64` of the JSON, without the salt."""
+
+
+def page_url(settings: Any = SETTINGS, **changes: Any) -> str:
+    """Return the URL of a page."""
+    options: dict[str, Any] = {"base_url": BASE, "page_id": PAGE, "encryption_key": KEY, **changes}
+    return hosted_page_url(options.pop("base_url"), options.pop("page_id"), settings, **options)
+
+
+def with_field(**field: Any) -> dict[str, Any]:
+    """Return settings with one field of the page's body."""
+    return {"field_configuration": {"body": {"fields": [field]}}}
+
+
+def problems_of(settings: Any = SETTINGS, **changes: Any) -> tuple[str, ...]:
+    """Return the problems of a URL that cannot be made."""
+    with pytest.raises(InvalidRequestError) as caught:
+        page_url(settings, **changes)
+    return caught.value.problems
+
+
+def test_a_page() -> None:
+    """The URL is that of the documents, with data that another program encrypted."""
+    parts = urlsplit(page_url(salt=SALT))
+    params = parse_qs(parts.query)
+    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{BASE}/hostedpaymentpage"
+    assert params == {"id": [PAGE], "data": [b64encode(b"Salted__" + SALT + b64decode(ENCRYPTED)).decode()]}
+    assert "developer-id=dev-1" in page_url(developer_id="dev-1")
+
+
+def test_each_url_has_its_own_salt() -> None:
+    """Two URLs with the same settings are different, and have the same content."""
+    one, two = page_url(), page_url()
+    assert one != two
+    assert read_hosted_page_url(one, encryption_key=KEY) == read_hosted_page_url(two, encryption_key=Secret(KEY))
+
+
+def test_a_url_is_read() -> None:
+    """The content is that of the URL; the repr shows no values."""
+    page = read_hosted_page_url(page_url(developer_id="dev-1"), encryption_key=KEY)
+    settings = with_field(id="transaction_amount", value="12.50", readonly=True) | {"redirect_url_delay": 5}
+    assert page == HostedPage(PAGE, "dev-1", settings)
+    assert "12.50" not in repr(page)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"stylesheet_url": "s" * 256, "redirect_url_on_approve": "a" * 256, "redirect_url_on_decline": "d" * 256},
+        {"parent_send_message": True, "redirect_url_delay": 15},
+        {"min_payment_amount": 1, "max_payment_amount": Decimal(100)},
+        with_field(id="transaction_api_id", value="order-1001", visible=False),
+        with_field(id="account_holder_name", label="Your name", visible=True),
+        {"field_configuration": {"header": {"fields": [{"id": "title", "value": "Tea"}]}}},
+        with_field(id="action", value="authonly", visible=False),
+    ],
+    ids=str,
+)
+def test_the_documented_settings(settings: dict[str, Any]) -> None:
+    """Each documented setting is accepted up to its documented length."""
+    assert list(read_hosted_page_url(page_url(settings), encryption_key=KEY).settings) == list(settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"stylesheet_url": "s" * 257}, "stylesheet_url: must have at most 256 characters, not 257"),
+        ({"redirect_url_on_approve": "a" * 257}, "redirect_url_on_approve: must have at most 256 characters, not 257"),
+        ({"redirect_url_on_decline": "d" * 257}, "redirect_url_on_decline: must have at most 256 characters, not 257"),
+        ({"redirect_url_on_approval": "a"}, "redirect_url_on_approval: is a setting of payform and accountform only"),
+        ({"show_cvv": 1}, "show_cvv: is a setting of payform only"),
+        ({"redirect_url_delay": 16}, "redirect_url_delay: must be at most 15 seconds"),
+        ({"parent_send_message": 2}, "parent_send_message: must be True, False, 1 or 0"),
+        ({"min_payment_amount": 1.5}, "min_payment_amount: must be a Decimal, an int or a str, never a float"),
+        ({"max_payment_amount": "1.005"}, "max_payment_amount: has more than two decimals"),
+        ({"account_number": "4111111111111111"}, "account_number: must not be in a URL; it is entered on the form"),
+        ({"field_configuration": []}, "field_configuration: must be a mapping"),
+        (
+            {"field_configuration": {"footer": {}}},
+            "field_configuration.footer: is not a part of a page (expected header or body)",
+        ),
+        ({"field_configuration": {"body": {"fields": {}}}}, "field_configuration.body.fields: must be a list"),
+        (
+            {"field_configuration": {"body": {"fields": [], "title": ""}}},
+            "field_configuration.body.title: is unknown (expected fields)",
+        ),
+        (
+            {"field_configuration": {"header": {"fields": [1]}}},
+            "field_configuration.header.fields[0]: must be a mapping",
+        ),
+        (with_field(value="x"), "field_configuration.body.fields[0].id: must be the name of a field"),
+        (with_field(id="tax", value=1.5), "field_configuration.body.fields[0].value: tax: must be a Decimal, an int"),
+        (with_field(id="order_num", value=1.5), "field_configuration.body.fields[0].value: order_num: must be text"),
+        (with_field(id="tax", lable=""), "field_configuration.body.fields[0].lable: is unknown (expected id, value"),
+        (with_field(id="tax", label=1), "field_configuration.body.fields[0].label: must be text"),
+        (with_field(id="tax", visible="no"), "field_configuration.body.fields[0].visible: must be True or False"),
+        (with_field(id="tax", readonly=2), "field_configuration.body.fields[0].readonly: must be True or False"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_setting_that_cannot_be_sent(settings: dict[str, Any], problem: str) -> None:
+    """The problem names the setting or the field."""
+    (line,) = problems_of(settings)
+    assert line.startswith(problem)
+
+
+@pytest.mark.parametrize("name", ["account_number", "exp_date", "cvv", "account_holder_name"])
+def test_an_account_is_only_entered(name: str) -> None:
+    """The gateway takes no values of these fields from a URL."""
+    assert problems_of(with_field(id=name, value="x")) == (
+        f"field_configuration.body.fields[0].value: {name} can only be entered on the page",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"base_url": f"{BASE}/v2"}, "base_url: leave /v2 out"),
+        ({"page_id": ""}, "page_id: must be printable"),
+        ({"encryption_key": ""}, "encryption_key: must be printable"),
+        ({"developer_id": ""}, "developer_id: must be printable"),
+        ({"salt": b"short"}, "salt: must be 8 bytes"),
+    ],
+)
+def test_an_argument_that_cannot_be_sent(changes: dict[str, Any], problem: str) -> None:
+    """Arguments are checked like those of a form."""
+    (line,) = problems_of(**changes)
+    assert line.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["", "x", b64encode(b"Salted__").decode(), b64encode(b"Salted__" + SALT + b"x" * 15).decode(), ENCRYPTED],
+    ids=["empty", "no base64", "no salt", "part of a block", "without its salt"],
+)
+def test_data_that_cannot_be_read(data: str) -> None:
+    """The error does not quote the data."""
+    with pytest.raises(InvalidRequestError, match="data: is not that of a page"):
+        read_hosted_page_url(f"{BASE}/hostedpaymentpage?id={PAGE}&data={data}", encryption_key=KEY)
+
+
+def test_another_key_reads_nothing() -> None:
+    """The message names neither key nor data, and no traceback shows the key."""
+    with pytest.raises(InvalidRequestError) as caught:
+        read_hosted_page_url(page_url(salt=SALT), encryption_key="f" * 32)
+    assert caught.value.problems == ("data: is not that of a page, or was encrypted with another key",)
+    frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
+    ours = [frame.locals for frame in frames if frame.filename.endswith("hosted_forms/page_urls.py")]
+    assert ours
+    assert "f" * 32 not in str(ours)
+
+
+@pytest.mark.parametrize("url", ["", None, f"{BASE}/v2/payform?id=x&data=y"])
+def test_another_url_is_refused(url: Any) -> None:
+    """Only a hosted page has such a URL."""
+    with pytest.raises(InvalidRequestError, match="url: must be that of a hosted page"):
+        read_hosted_page_url(url, encryption_key=KEY)
+
+
+def test_a_page_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it the error names the extra to install."""
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.padding", None)
+    with pytest.raises(ImportError, match=r"pip install 'gateway-async\[hosted-pages\]'"):
+        page_url()
