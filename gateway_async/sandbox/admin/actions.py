@@ -46,6 +46,7 @@ __all__ = [
     "process_batch",
     "reset",
     "return_payment",
+    "settle_batch",
     "terminal",
     "terminals",
     "use_card",
@@ -163,6 +164,17 @@ async def pay(gateway: Gateway, table: Table, bill_id: str, card: str, amount: A
     account = _read_card(card, _EXP_DATE)
     transaction, bill = await payment_pages.pay(gateway, _PAGES[table.plural], bill_id, amount, account)
     return {"transaction": _record(gateway, TRANSACTION, transaction), table.singular: _record(gateway, table, bill)}
+
+
+def settle_batch(gateway: Gateway, batch_id: str) -> Row:
+    """Settle a batch by hand.
+
+    Raises:
+        UnknownRecordError: The batch is unknown.
+        ValueError: The batch is closed.
+    """
+    settled = transaction_batches.settle_batch(gateway, _find(gateway, TRANSACTION_BATCH, batch_id))
+    return _record(gateway, TRANSACTION_BATCH, settled)
 
 
 def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) -> Row:

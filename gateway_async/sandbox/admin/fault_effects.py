@@ -17,6 +17,7 @@ import attrs
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gateway_async.sandbox.http.request_log import FAULT
 from gateway_async.sandbox.http.responses import error_response
 from gateway_async.sandbox.http.server import TRANSPORT
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -251,6 +252,7 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
         for plan in refusals:
             await close_port(gateway, plan.seconds)
         for plan in other_faults:
+            scope[FAULT] = plan.fault
             await EFFECTS[plan.fault](FaultContext(plan, gateway, app, scope, receive, send))
         if not other_faults:
             await app(scope, receive, send)

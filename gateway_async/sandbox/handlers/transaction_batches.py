@@ -26,7 +26,16 @@ from gateway_async.sandbox.simulators.issuer_decisions import REJECTED_BATCH_CEN
 from gateway_async.sandbox.state_machines import transactions
 from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, MACHINE, OPEN, State, Trigger
 
-__all__ = ["advance_bank_payments", "batch_for", "get", "get_list", "process", "settle", "settle_open_batches"]
+__all__ = [
+    "advance_bank_payments",
+    "batch_for",
+    "get",
+    "get_list",
+    "process",
+    "settle",
+    "settle_batch",
+    "settle_open_batches",
+]
 
 
 _NO_USER: Row = {}
@@ -47,13 +56,23 @@ get_list = make_list(TRANSACTION_BATCH)
 async def settle(call: Call) -> Response:
     """Handle POST /v2/transactionbatches/{id}/settle."""
     batch = find_record(call, TRANSACTION_BATCH)
-    settled = _settle(call.gateway, batch, call.user)
-    if settled is None:
-        status = batch["processing_status_id"]
-        raise ValidationError(
-            {"processing_status_id": [f"Settle is not allowed when processing_status_id is {status}."]}
-        )
+    try:
+        settled = settle_batch(call.gateway, batch, call.user)
+    except ValueError as problem:
+        raise ValidationError({"processing_status_id": [str(problem)]}) from None
     return json_response({"transactionbatch": show(call, TRANSACTION_BATCH, settled)})
+
+
+def settle_batch(gateway: Gateway, batch: Row, user: Row = _NO_USER) -> Row:
+    """Settle a batch by hand, and return it.
+
+    Raises:
+        ValueError: The batch is closed.
+    """
+    settled = _settle(gateway, batch, user)
+    if settled is None:
+        raise ValueError(f"Settle is not allowed when processing_status_id is {batch['processing_status_id']}.")
+    return settled
 
 
 def settle_open_batches(gateway: Gateway, _day: date) -> None:

@@ -1,12 +1,14 @@
 """How pages show money, times and JSON."""
 
-import json
 import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
+import msgspec
+
 from gateway_async.sandbox.http.responses import encode
+from gateway_async.sandbox.pages.display.masking import mask_text
 from gateway_async.sandbox.schema.fields import label
 from gateway_async.sandbox.schema.kinds import show_money
 
@@ -30,7 +32,19 @@ def _show_size(size: int) -> str:
 
 
 def _show_json(value: Any) -> str:
-    return json.dumps(json.loads(encode(value)), indent=2, ensure_ascii=False)
+    return msgspec.json.format(encode(value), indent=2).decode()
+
+
+def _show_duration(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _show_clock_time(timestamp: float) -> str:
+    return f"{datetime.fromtimestamp(timestamp, UTC):%H:%M:%S}"
+
+
+def _show_iso(timestamp: float) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")
 
 
 FILTERS: dict[str, Callable[..., str]] = {
@@ -38,11 +52,15 @@ FILTERS: dict[str, Callable[..., str]] = {
     "cents": show_money,
     "date": _show_date,
     "file_size": _show_size,
+    "clock_time": _show_clock_time,
+    "duration": _show_duration,
+    "iso": _show_iso,
     "label": label,
+    "mask": mask_text,
     "time": _show_time,
 }
 """Filters for templates.
 
-`cents` shows whole cents, `date` a date of a record, `file_size` bytes, `time` Unix seconds, and `label` the name of a
-field.
+`cents` shows whole cents. `date` shows a date of a record, and `file_size` bytes. `time`, `clock_time` and `iso` show
+Unix seconds. `label` shows the name of a field. `mask` shows a text without card numbers.
 """

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests, terminals
 from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
+from gateway_async.sandbox.pages.records import batches, details, ledger, lists
 from gateway_async.sandbox.pages.reference import views as reference
 from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -26,6 +27,13 @@ __all__ = ["PAGES", "with_pages"]
 
 PAGES: dict[str, dict[str, Page]] = {
     "/": {"GET": with_paylinks(requests.show)},
+    "/requests/{number}": {"GET": requests.show_request},
+    "/records": {"GET": lists.show_families},
+    "/records/{family}": {"GET": lists.show_family},
+    "/records/{family}/{id}": {"GET": details.show_record},
+    "/batches": {"GET": batches.show_batches},
+    "/batches/{id}": {"POST": batches.change_batch},
+    "/ledger": {"GET": ledger.show_ledger},
     "/events": {"GET": event_stream.stream},
     "/postbacks": {"GET": postbacks.show},
     "/postbacks/{id}": {"GET": postbacks.show_one, "POST": postbacks.replay},

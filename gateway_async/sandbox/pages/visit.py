@@ -18,6 +18,7 @@ __all__ = ["Page", "Visit"]
 
 
 _SEE_OTHER = 303
+_MOST_DIGITS = 9
 
 
 @attrs.frozen
@@ -41,6 +42,11 @@ class Visit:
     def query(self, name: str, default: str = "") -> str:
         """Return a parameter of the query."""
         return self.request.query_params.get(name, default)
+
+    def page_number(self) -> int:
+        """Return the number of the requested page of a list, from 1."""
+        text = self.query("page", "1")
+        return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
 
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
         """Render a template; some values are known to every template."""

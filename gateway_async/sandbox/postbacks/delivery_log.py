@@ -4,21 +4,16 @@
 credentials of a receiver and no card number that is part of a record.
 """
 
-import re
-
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.postbacks.changes import is_in_effect
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.postback_delivery import body_fields, last_attempt_number, mask_url, read_attempts
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.cards import passes_luhn
+from gateway_async.sandbox.simulators.cards import mask_card_numbers
 from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
 __all__ = ["read", "replay"]
-
-
-_CARD_NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
 
 
 def read(gateway: Gateway, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
@@ -54,9 +49,4 @@ def _show(row: Row, config: Row) -> Row:
     shown = POSTBACK.show(row) | {"attempts": read_attempts(row), "url": mask_url(config["url"])}
     due = shown.pop("due_ts")
     shown["next_attempt_ts"] = (due or row["created_ts"]) if row["state"] == State.WAITING else None
-    return shown | {"body": body | {"data": _CARD_NUMBER.sub(_mask, body["data"])}}
-
-
-def _mask(found: re.Match[str]) -> str:
-    digits = re.sub(r"[ -]", "", found[0])
-    return f"{'*' * (len(digits) - 4)}{digits[-4:]}" if passes_luhn(digits) else found[0]
+    return shown | {"body": body | {"data": mask_card_numbers(body["data"])}}

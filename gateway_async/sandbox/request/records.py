@@ -37,6 +37,7 @@ __all__ = [
     "read_update",
     "show",
     "show_fields",
+    "show_whole",
     "update_record",
 ]
 
@@ -67,21 +68,27 @@ def _months_until(expiry: str | None, today: datetime) -> int | None:
 
 
 def show(call: Call, table: Table, row: Row) -> Row:
-    """Return a stored record in response form, with its link and expands.
-
-    A contact has its header message type under both names, a transaction the tags that it has, and a user null as keys.
-    """
-    record = show_fields(call.gateway, table, row)
-    if table is CONTACT:
-        record["header_message_type"] = row["header_message_type_id"]
-    elif table is TRANSACTION and (tags := show_tags(call.gateway, row)):
-        record["tags"] = tags
-    elif table is USER:
-        record |= {"user_api_key": None, "user_hash_key": None}
-    for name, find in {**COMPUTED.get(table.plural, {}), **call.expands}.items():
+    """Return a stored record in response form, with its link and expands."""
+    record = show_whole(call.gateway, table, row)
+    for name, find in call.expands.items():
         record[name] = find(call.gateway, row)
     record["_links"] = make_links(call.gateway, table, row)
     return record
+
+
+def show_whole(gateway: Gateway, table: Table, row: Row) -> Row:
+    """Return a stored record in response form, without links.
+
+    A contact has its header message type under both names, a transaction the tags that it has, and a user null as keys.
+    """
+    record = show_fields(gateway, table, row)
+    if table is CONTACT:
+        record["header_message_type"] = row["header_message_type_id"]
+    elif table is TRANSACTION and (tags := show_tags(gateway, row)):
+        record["tags"] = tags
+    elif table is USER:
+        record |= {"user_api_key": None, "user_hash_key": None}
+    return record | {name: find(gateway, row) for name, find in COMPUTED.get(table.plural, {}).items()}
 
 
 def make_links(gateway: Gateway, table: Table, row: Row) -> Row:

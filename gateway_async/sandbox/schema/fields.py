@@ -38,6 +38,7 @@ class Field:
         stored: Whether it is stored; other fields are used by the request and discarded.
         shown: Whether responses include it.
         in_postbacks: Whether postbacks include it, if responses do.
+        secret: Whether pages mask it, also where responses include it.
         references: The table of the record whose id it holds.
         default: The stored value when a POST omits it.
     """
@@ -52,6 +53,7 @@ class Field:
     stored: bool = True
     shown: bool = True
     in_postbacks: bool = True
+    secret: bool = attrs.field(default=False, kw_only=True)
     references: str | None = None
     default: Stored = None
 
@@ -85,9 +87,9 @@ class Field:
         return f"{number} character{'s' if number != 1 else ''}"
 
 
-def read_only(**kinds: Kind) -> tuple[Field, ...]:
+def read_only(*, secret: bool = False, **kinds: Kind) -> tuple[Field, ...]:
     """Return fields that no request sets, from their names and kinds."""
-    return tuple(Field(name, kind, settable=NEVER) for name, kind in kinds.items())
+    return tuple(Field(name, kind, settable=NEVER, secret=secret) for name, kind in kinds.items())
 
 
 @attrs.frozen(slots=False)

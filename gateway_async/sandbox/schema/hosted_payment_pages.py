@@ -29,7 +29,7 @@ HOSTED_PAYMENT_PAGE = Table(
         Field("product_transaction_id", CODE, 1, 36, references="producttransactions"),
         Field("title", TEXT, 1, 64, required=True),
         Field("action", CODE, choices=("sale", "authonly", "avsonly", "debit", "refund"), default="sale"),
-        Field("encryption_key", TEXT, 32, 32),
+        Field("encryption_key", TEXT, 32, 32, secret=True),
         *_SETTINGS,
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP, created_user_id=CODE, modified_user_id=CODE),
     ),

@@ -28,7 +28,7 @@ POSTBACK_CONFIG = Table(
         Field("expands", TEXT, 0, 250),
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         Field("product_transaction_id", CODE, 1, 36, references="producttransactions"),
-        Field("basic_auth_username", TEXT, 0, 250, shown=False),
-        Field("basic_auth_password", TEXT, 0, 250, shown=False),
+        Field("basic_auth_username", TEXT, 0, 250, shown=False, secret=True),
+        Field("basic_auth_password", TEXT, 0, 250, shown=False, secret=True),
     ),
 )

@@ -29,7 +29,7 @@ SIGNATURE = Table(
         Field("id", CODE, settable=NEVER),
         Field("resource_id", CODE, 1, 36, settable=ONCE, required=True),
         Field("resource", CODE, 1, 36, settable=ONCE, required=True),
-        Field("signature", Kind("TEXT", _read_picture), settable=ONCE, required=True),
+        Field("signature", Kind("TEXT", _read_picture), settable=ONCE, required=True, secret=True),
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         Field("location_id", CODE, settable=NEVER, shown=False),
     ),

@@ -45,12 +45,12 @@ USER = Table(
         Field("ui_prefs", OBJECT, settable=NEVER),
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         *(Field(name, CODE, settable=NEVER, shown=False) for name in ("location_id", "domain")),
-        Field("password", TEXT, 12, 128, shown=False),
-        Field("old_password", TEXT, 1, 128, settable=_CHANGE_ONLY, stored=False),
-        Field("previous_passwords", TEXT, settable=NEVER, shown=False, default="[]"),
+        Field("password", TEXT, 12, 128, shown=False, secret=True),
+        Field("old_password", TEXT, 1, 128, settable=_CHANGE_ONLY, stored=False, secret=True),
+        Field("previous_passwords", TEXT, settable=NEVER, shown=False, default="[]", secret=True),
         Field("password_used", FLAG, settable=NEVER, shown=False, default=0),
-        Field("user_api_key", TEXT, 1, 64, settable=ONCE, shown=False),
-        Field("user_hash_key", TEXT, 24, 64, settable=ONCE, shown=False),
+        Field("user_api_key", TEXT, 1, 64, settable=ONCE, shown=False, secret=True),
+        Field("user_hash_key", TEXT, 24, 64, settable=ONCE, shown=False, secret=True),
     ),
 )
 

@@ -15,6 +15,7 @@ __all__ = [
     "EntryMode",
     "check_expiry",
     "is_routing",
+    "mask_card_numbers",
     "passes_luhn",
     "read_bank_account",
     "read_card",
@@ -133,6 +134,23 @@ def passes_luhn(number: str) -> bool:
     """Return whether the check digit of a card number is right."""
     doubled = (sum(divmod(2 * int(digit), 10)) for digit in number[-2::-2])
     return (sum(map(int, number[-1::-2])) + sum(doubled)) % 10 == 0
+
+
+_CARD_NUMBER = re.compile(
+    r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])"
+    r"|(?<=B)[0-9]{12,19}(?=\^)|(?<=;)[0-9]{12,19}(?=[=D])"
+)
+"""A number by itself, or that of a magnetic stripe."""
+
+
+def mask_card_numbers(text: str) -> str:
+    """Mask every card number in a text, but for its last digits."""
+    return _CARD_NUMBER.sub(_mask, text)
+
+
+def _mask(found: re.Match[str]) -> str:
+    digits = re.sub(r"[ -]", "", found[0])
+    return f"{'*' * (len(digits) - 4)}{digits[-4:]}" if passes_luhn(digits) else found[0]
 
 
 def is_routing(number: str) -> bool:

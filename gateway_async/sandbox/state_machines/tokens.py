@@ -5,7 +5,7 @@ from enum import StrEnum
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
-__all__ = ["IDLE_SECONDS", "MACHINE", "State", "Trigger", "allows"]
+__all__ = ["IDLE_SECONDS", "MACHINE", "State", "Trigger", "allows", "state_of"]
 
 
 IDLE_SECONDS = 15 * 60
@@ -40,10 +40,11 @@ MACHINE = StateMachine(
 
 def allows(trigger: Trigger, row: Row, now: float) -> bool:
     """Return whether a trigger is allowed for a token at a time."""
-    return MACHINE.next_state(_state_of(row, now), trigger) is not None
+    return MACHINE.next_state(state_of(row, now), trigger) is not None
 
 
-def _state_of(row: Row, now: float) -> State:
+def state_of(row: Row, now: float) -> State:
+    """Return the state of a stored token at a time."""
     if row["deleted_ts"] is not None:
         return State.REVOKED
     return State.EXPIRED if now - row["used_ts"] >= IDLE_SECONDS else State.VALID

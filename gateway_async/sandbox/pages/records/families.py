@@ -1,0 +1,173 @@
+"""The families of records: their titles, and how records are counted, searched and summarized."""
+
+from typing import Any
+
+import attrs
+
+from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.pages.display.masking import mask_text
+from gateway_async.sandbox.pages.records.states import Status, find_status
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.schema import BY_PLURAL, FILE_CONTENT, STORED
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.schema.kinds import show_money
+
+__all__ = [
+    "PAGE_SIZE",
+    "TITLES",
+    "Family",
+    "Summary",
+    "count_families",
+    "find_table",
+    "list_records",
+    "search",
+    "summarize",
+]
+
+
+PAGE_SIZE = 50
+
+TITLES = {
+    "contacts": "Contacts",
+    "accountvaults": "Account vaults",
+    "transactions": "Transactions",
+    "transactionbatches": "Transaction batches",
+    "recurrings": "Recurrings",
+    "quickinvoices": "Quick invoices",
+    "files": "Files of invoices",
+    "paylinks": "Paylinks",
+    "hostedpaymentpages": "Hosted payment pages",
+    "transactionlevel3s": "Level 3 data",
+    "signatures": "Signatures",
+    "deviceterms": "Device terms",
+    "tags": "Tags",
+    "notes": "Notes",
+    "postbackconfigs": "Postback configs",
+    "postbacks": "Postbacks",
+    "outbox": "Messages to customers",
+    "changelogs": "Change log entries",
+    "tokens": "Tokens",
+    "tickets": "Tickets",
+    "locations": "Locations",
+    "users": "Users",
+    "authroleusers": "Roles of users",
+    "producttransactions": "Merchant accounts",
+    "terminals": "Terminals",
+    "productfiles": "File storage",
+}
+"""The families that the pages show, in their order; another one is shown last, under its own name."""
+
+_HIDDEN = {FILE_CONTENT.plural}
+_NAMES = ("title", "name", "username", "description", "subject", "note", "resource", "model")
+"""The fields that can say what a record is about; the first one with a value does."""
+_AMOUNTS = ("transaction_amount", "amount_due")
+_LONGEST_NAME = 60
+
+
+@attrs.frozen
+class Family:
+    """One family, with the numbers of its records.
+
+    Attributes:
+        plural: Its name in paths.
+        count: The number of records that exist.
+        deleted: The number of deleted records.
+    """
+
+    plural: str
+    title: str
+    count: int
+    deleted: int
+
+
+@attrs.frozen
+class Summary:
+    """One record, as lists show it.
+
+    Attributes:
+        name: What it is about; "" if no field says so.
+        amount: Its amount, with two decimals; "" without one.
+        created: When it was created, in Unix seconds, if that is known.
+        status: Its state; None if records of the family have no states and this one is not deleted.
+    """
+
+    plural: str
+    id: str
+    api_id: str
+    name: str
+    amount: str
+    created: int | None
+    status: Status | None
+
+
+def find_table(plural: str) -> Table:
+    """Return the table of a family.
+
+    Raises:
+        UnknownRecordError: The family is unknown.
+    """
+    if plural not in BY_PLURAL or plural in _HIDDEN:
+        raise UnknownRecordError("family", plural)
+    return BY_PLURAL[plural]
+
+
+def count_families(gateway: Gateway) -> list[Family]:
+    """Count the records of each family."""
+    names = [*TITLES, *(table.plural for table in STORED if table.plural not in TITLES.keys() | _HIDDEN)]
+    return [_count(gateway, BY_PLURAL[name]) for name in names]
+
+
+def _count(gateway: Gateway, table: Table) -> Family:
+    alive = gateway.store.total(table, "count(*)", ALIVE, ())
+    every = gateway.store.total(table, "count(*)", "1", ())
+    return Family(table.plural, TITLES.get(table.plural, table.plural), alive, every - alive)
+
+
+def search(gateway: Gateway, text: str) -> list[Summary]:
+    """Find records of all families by id or integrator id."""
+    tables = [BY_PLURAL[family.plural] for family in count_families(gateway)]
+    found = [(table, row) for table in tables for row in _find_exactly(gateway, table, text)]
+    return [summarize(gateway, table, row) for table, row in found]
+
+
+def _find_exactly(gateway: Gateway, table: Table, text: str) -> list[Row]:
+    column = f" OR {table.api_id} = ?" if table.api_id else ""
+    return gateway.store.select(table, f"id = ?{column} LIMIT {PAGE_SIZE}", (text, text)[: 2 if column else 1])
+
+
+def list_records(gateway: Gateway, table: Table, text: str, page: int) -> tuple[list[Summary], int]:
+    """Return a page of records, and the number of records.
+
+    The newest record is first. `text` is a part of the id or of the integrator id; "" matches all records.
+    """
+    where, values = _condition(table, text)
+    order = f"{where} ORDER BY rowid DESC LIMIT {PAGE_SIZE} OFFSET {(page - 1) * PAGE_SIZE}"
+    rows = gateway.store.select(table, order, values)
+    return [summarize(gateway, table, row) for row in rows], gateway.store.total(table, "count(*)", where, values)
+
+
+def _condition(table: Table, text: str) -> tuple[str, tuple[str, ...]]:
+    if not text:
+        return "1", ()
+    columns = ["id", *([table.api_id] if table.api_id else [])]
+    return f"({' OR '.join(f'instr({column}, ?)' for column in columns)})", (text,) * len(columns)
+
+
+def summarize(gateway: Gateway, table: Table, row: Row) -> Summary:
+    """Return what a list shows of a record."""
+    return Summary(
+        plural=table.plural,
+        id=row["id"],
+        api_id=(row[table.api_id] or "") if table.api_id else "",
+        name=mask_text(_name(row)),
+        amount=next((show_money(row[name]) for name in _AMOUNTS if row.get(name) is not None), ""),
+        created=row.get("created_ts"),
+        status=find_status(gateway, table, row),
+    )
+
+
+def _name(row: Row) -> str:
+    people = " ".join(filter(None, (row.get("first_name"), row.get("last_name"))))
+    found: Any = people or next((row[name] for name in _NAMES if row.get(name)), "")
+    return f"{found[:_LONGEST_NAME]}…" if len(found) > _LONGEST_NAME else str(found)

@@ -1,0 +1,172 @@
+"""The state of a record in words, and what can happen to it next.
+
+Both come from the state machines.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Literal
+
+import attrs
+
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import (
+    PAYLINK,
+    POSTBACK,
+    QUICK_INVOICE,
+    RECURRING,
+    TOKEN,
+    TRANSACTION,
+    TRANSACTION_BATCH,
+)
+from gateway_async.sandbox.schema.code_titles import REASONS
+from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.state_machines import (
+    paylinks,
+    postbacks,
+    quick_invoices,
+    recurrings,
+    tokens,
+    transaction_batches,
+    transactions,
+)
+from gateway_async.sandbox.state_machines.machine import StateMachine
+
+__all__ = ["Mood", "Status", "Transition", "find_status", "find_transitions"]
+
+
+Mood = Literal["good", "bad", "open", "plain"]
+
+
+@attrs.frozen
+class Status:
+    """The state of a record in words, and how it is colored."""
+
+    text: str
+    mood: Mood
+
+
+@attrs.frozen
+class Transition:
+    """One thing that can happen to a record, and its state afterwards."""
+
+    trigger: str
+    state: str
+
+
+@attrs.frozen
+class _States:
+    """The states of one family."""
+
+    machine: StateMachine[Any, Any]
+    find: Callable[[Gateway, Row], Enum]
+    good: frozenset[Any] = frozenset()
+    bad: frozenset[Any] = frozenset()
+    open: frozenset[Any] = frozenset()
+
+    def mood_of(self, state: Enum) -> Mood:
+        if state in self.good:
+            return "good"
+        if state in self.bad:
+            return "bad"
+        return "open" if state in self.open else "plain"
+
+
+_Payment = transactions.State
+_Batch = transaction_batches.State
+_Invoice = quick_invoices.State
+
+_STATES: dict[str, _States] = {
+    TRANSACTION.plural: _States(
+        transactions.MACHINE,
+        lambda _, row: _Payment(row["status_id"]),
+        good=frozenset({_Payment.APPROVED, _Payment.REFUNDED, _Payment.ADDRESS_CHECKED, _Payment.SETTLED}),
+        bad=frozenset({_Payment.DECLINED, _Payment.CHARGED_BACK}),
+        open=frozenset({_Payment.AUTHORISED, _Payment.PENDING_ORIGINATION, _Payment.ORIGINATING, _Payment.ORIGINATED}),
+    ),
+    TRANSACTION_BATCH.plural: _States(
+        transaction_batches.MACHINE,
+        lambda _, row: _Batch(row["processing_status_id"]),
+        good=frozenset({_Batch.SETTLED}),
+        bad=frozenset({_Batch.ERROR, _Batch.FORCED_CLOSED}),
+        open=frozenset({_Batch.TO_SETTLE, _Batch.REPROCESS, _Batch.PROCESSING}),
+    ),
+    QUICK_INVOICE.plural: _States(
+        quick_invoices.MACHINE,
+        lambda _, row: quick_invoices.state_of(row),
+        good=frozenset({_Invoice.CLOSED_PAID, _Invoice.OPEN_PAID}),
+        open=frozenset({_Invoice.OPEN_UNPAID, _Invoice.OPEN_IN_PART}),
+    ),
+    PAYLINK.plural: _States(
+        paylinks.MACHINE,
+        lambda _, row: paylinks.State(row["status_id"]),
+        good=frozenset({paylinks.State.PAID}),
+        open=frozenset({paylinks.State.UNPAID}),
+    ),
+    RECURRING.plural: _States(
+        recurrings.MACHINE,
+        lambda _, row: recurrings.State(row["status"]),
+        good=frozenset({recurrings.State.ACTIVE}),
+        open=frozenset({recurrings.State.ON_HOLD}),
+    ),
+    POSTBACK.plural: _States(
+        postbacks.MACHINE,
+        lambda _, row: postbacks.State(row["state"]),
+        good=frozenset({postbacks.State.DELIVERED}),
+        bad=frozenset({postbacks.State.FAILED}),
+        open=frozenset({postbacks.State.WAITING}),
+    ),
+    TOKEN.plural: _States(
+        tokens.MACHINE,
+        lambda gateway, row: tokens.state_of(row, gateway.clock.now()),
+        good=frozenset({tokens.State.VALID}),
+        bad=frozenset({tokens.State.EXPIRED, tokens.State.REVOKED}),
+    ),
+}
+
+
+def find_status(gateway: Gateway, table: Table, row: Row) -> Status | None:
+    """Return the state of a record; None if its family has no states."""
+    if row["deleted_ts"] is not None:
+        return Status("deleted", "bad")
+    if (states := _STATES.get(table.plural)) is None:
+        return None
+    state = states.find(gateway, row)
+    return Status(_describe(table, row, state), states.mood_of(state))
+
+
+def _describe(table: Table, row: Row, state: Enum) -> str:
+    if table is not TRANSACTION or state is not _Payment.DECLINED:
+        return str(state)
+    reason = REASONS.get(row["reason_code_id"] or 0, "").removeprefix("Declined: ")
+    return f"{state}: {reason}" if reason else str(state)
+
+
+def find_transitions(gateway: Gateway, table: Table, row: Row) -> list[Transition]:
+    """Return what can happen to a record that is not deleted."""
+    states = _STATES.get(table.plural)
+    if states is None or row["deleted_ts"] is not None:
+        return []
+    state = states.find(gateway, row)
+    return [
+        Transition(trigger, str(after))
+        for (before, trigger), after in states.machine.transitions.items()
+        if before == state and not _is_excluded(table, row, trigger)
+    ]
+
+
+def _is_excluded(table: Table, row: Row, trigger: Any) -> bool:
+    """Return whether the record itself excludes a transition of its state."""
+    if table is not TRANSACTION:
+        return False
+    condition = _CONDITIONS.get(trigger)
+    return transactions.next_state(trigger, row) is None or (condition is not None and not condition(row))
+
+
+_CONDITIONS: dict[transactions.Trigger, Callable[[Row], bool]] = {
+    transactions.Trigger.RETURN: lambda row: row["payment_method"] == "ach",
+    transactions.Trigger.OVERRIDE: lambda row: row["reason_code_id"] == ReasonCode.MANAGER_NEEDED,
+    transactions.Trigger.CORRECT: lambda row: row["ach_sec_code"] in ("POP", "C21"),
+}
+"""The conditions of some events, besides the state."""

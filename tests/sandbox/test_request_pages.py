@@ -1,0 +1,251 @@
+"""The pages of the request log: what they show, and the secrets that they do not show."""
+
+import base64
+import json
+
+import httpx
+import pytest
+
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.schema import STORED
+
+from .conftest import VISA, Shop
+
+SECRET_FIELDS = sorted({field.name for table in STORED for field in table.fields if field.secret})
+SPELLINGS = [
+    "cardNumber",
+    "CVC",
+    "api_key",
+    "client-secret",
+    "accessToken",
+    "ssn",
+    "track2",
+    "pan",
+    "contact[password]",
+]
+
+
+def open_page(sandbox: Sandbox, path: str = "/", status: int = 200) -> str:
+    """Return the HTML of a page."""
+    response = httpx.get(sandbox.base_url + path)
+    assert response.status_code == status
+    return response.text
+
+
+def open_last(sandbox: Sandbox) -> str:
+    """Return the HTML of the page about the newest request."""
+    number = open_page(sandbox).partition('href="/requests/')[2].partition('"')[0]
+    return open_page(sandbox, f"/requests/{number}")
+
+
+def send(shop: Shop, content: bytes | str, content_type: str = "application/json") -> None:
+    """POST a body, with whatever result."""
+    shop.http.post("/v2/contacts", content=content, headers={"content-type": content_type})
+
+
+def test_an_empty_log_says_how_to_begin(sandbox: Sandbox) -> None:
+    """Without requests, the first page shows how to send one, without the credentials."""
+    page = open_page(sandbox)
+    assert "AsyncGateway.from_env()" in page
+    assert f"curl {sandbox.base_url}/v2/contacts" in page
+    assert sandbox.info.user_api_key not in page
+
+
+def test_an_entry_shows_what_happened(sandbox: Sandbox, shop: Shop) -> None:
+    """The log shows method, path, status, problem and integrator id of a request."""
+    shop.pay(transaction_api_id="order-1")
+    shop.get("/v2/contacts/unknown")
+    page = open_page(sandbox)
+    for text in ("<b>POST</b> /v2/transactions", ">201<", "order-1", "<b>GET</b> /v2/contacts/unknown", ">404<"):
+        assert text in page
+    assert page.index("/v2/contacts/unknown") < page.index("/v2/transactions")
+    assert "The record cannot be found." in page
+
+
+@pytest.mark.parametrize(
+    ("show", "expected"),
+    [
+        ("", ["/v2/tags", "/v2/contacts/x", "/v2/transactions"]),
+        ("unknown", ["/v2/tags", "/v2/contacts/x", "/v2/transactions"]),
+        ("writes", ["/v2/transactions"]),
+        ("errors", ["/v2/contacts/x"]),
+    ],
+)
+def test_filters(sandbox: Sandbox, shop: Shop, show: str, expected: list[str]) -> None:
+    """A filter leaves out what does not match."""
+    shop.pay()
+    shop.get("/v2/contacts/x")
+    shop.get("/v2/tags")
+    page = open_page(sandbox, f"/?show={show}")
+    assert [path for path in ("/v2/tags", "/v2/contacts/x", "/v2/transactions") if f"</b> {path}<" in page] == expected
+
+
+def test_a_fault_is_named(sandbox: Sandbox, shop: Shop) -> None:
+    """The entry of a request that a fault affected names the fault, also without a response."""
+    sandbox.fault("GET /v2/tags", "close_after_commit")
+    with pytest.raises(httpx.RemoteProtocolError):
+        shop.get("/v2/tags")
+    sandbox.wait_until_idle()
+    page = open_page(sandbox, "/?show=errors")
+    assert "fault: close_after_commit" in page
+    assert "no response" in page
+    assert "The program got no response." in open_page(sandbox, "/requests/1")
+
+
+def test_the_log_has_pages(sandbox: Sandbox, shop: Shop) -> None:
+    """Fifty entries are on a page, the newest on the first; a page beyond the end is empty."""
+    for number in range(51):
+        shop.get(f"/v2/tags/tag-{number}")
+    assert "/v2/tags/tag-50<" in open_page(sandbox)
+    assert "/v2/tags/tag-0<" not in open_page(sandbox)
+    assert "/v2/tags/tag-0<" in open_page(sandbox, "/?page=2")
+    for page in ("/?page=99", "/?page=x", "/?page=-1", "/?page=" + "9" * 5000):
+        open_page(sandbox, page)
+
+
+def test_an_entry_links_to_its_record(sandbox: Sandbox, shop: Shop) -> None:
+    """The page of a request links to the record in its response, also of one at a terminal."""
+    record = shop.at_terminal().json()["routertransaction"]
+    assert f'href="/records/transactions/{record["id"]}"' in open_last(sandbox)
+
+
+@pytest.mark.parametrize("number", ["0", "999", "x", "-1"])
+def test_an_unknown_entry(sandbox: Sandbox, number: str) -> None:
+    """The page of an unknown entry is a 404."""
+    assert "not found" in open_page(sandbox, f"/requests/{number}", 404)
+
+
+HIDDEN = dict.fromkeys([*SECRET_FIELDS, *SPELLINGS], "do-not-show")
+FORMS = {
+    "json": json.dumps({"contact": HIDDEN | {"last_name": "visible"}}),
+    "lists": json.dumps({"contact": {name: [{"x": [1, "do-not-show"]}] for name in HIDDEN} | {"last_name": "visible"}}),
+    "in text": json.dumps({"contact": {"note": json.dumps({"last_name": "visible"} | HIDDEN)}}),
+    "cut": json.dumps({"contact": {"last_name": "visible"} | HIDDEN | {"address": "x" * 20_000}}),
+    "escaped": json.dumps({"last_name": "visible", "note": json.dumps(HIDDEN), "address": "x" * 20_000}),
+    "cut lists": json.dumps({"last_name": "visible", "cvv": [[1], "do-not-show"], "address": "x" * 20_000}),
+    "broken": "last_name: visible," + ",".join(f'{name}: \'do-not-show\', "{name}": "do-not-show' for name in HIDDEN),
+    "pairs": "last_name=visible&" + "&".join(f"{name}=do-not-show" for name in HIDDEN),
+}
+"""Ways to send secrets, the last ones by mistake."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_secret_fields_are_masked(sandbox: Sandbox, shop: Shop, form: str) -> None:
+    """The value of a secret field is not shown, in whatever form it was sent."""
+    for content_type in ("application/json", "application/x-www-form-urlencoded", "text/plain"):
+        send(shop, FORMS[form], content_type)
+        page = open_last(sandbox)
+        assert ("do-not-show" in page, "visible" in page) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        VISA,
+        int(VISA),
+        "4111 1111 1111 1111",
+        "4111-1111-1111-1111",
+        f"my card: {VISA}.",
+        [VISA],
+        {VISA: "x"},
+        f"%B{VISA}^DOE/JOHN^30121010000?",
+        f";{VISA}=30121010000?",
+        f"https://a:b@host/{VISA}",
+    ],
+)
+def test_card_numbers_are_masked_everywhere(sandbox: Sandbox, shop: Shop, value: object) -> None:
+    """A card number is masked in a field that is not known, but for its last four digits."""
+    send(shop, json.dumps({"contact": {"whatever": value}}))
+    page = open_last(sandbox)
+    assert "1111" in page
+    for digits in (VISA, "4111 1111", "4111-1111"):
+        assert digits not in page
+
+
+def test_credentials_are_masked(sandbox: Sandbox) -> None:
+    """No kind of credentials is shown, in headers, query or body, and no token in a response."""
+    info = sandbox.info
+    basic = base64.b64encode(f"{info.user_id}:{info.user_api_key}".encode()).decode()
+    keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
+    login = {"username": info.username, "password": info.password, "domain": info.domain}
+    with httpx.Client(base_url=info.base_url) as client:
+        secrets = {
+            info.user_api_key,
+            info.user_hash_key,
+            info.password,
+            basic,
+            "the-hash-key",
+            "the-bearer",
+            "a-cookie",
+        }
+        client.get("/v2/contacts", headers=keys)
+        client.get("/v2/contacts", params=keys)
+        client.get("/v2/contacts", headers={"authorization": f"Basic {basic}", "cookie": "x=a-cookie"})
+        client.get("/v2/contacts", headers={"authorization": "Bearer the-bearer"})
+        client.get("/v2/contacts", headers={"referer": "http://host/?hash-key=the-hash-key"})
+        client.get("/v2/payform", params={"hash-key": "the-hash-key", "data": "7b7d", "user-id": info.user_id})
+        answer = client.post("/v2/token", json=login, headers={"developer-id": info.developer_id}).json()
+        secrets.add(answer["token"]["token"])
+        client.delete(f"/v2/token/{answer['token']['token']}", headers=keys)
+    for path in ("/", *(f"/requests/{number}" for number in range(1, 9))):
+        page = open_page(sandbox, path)
+        assert [secret for secret in secrets if secret in page] == []
+    assert "Basic ***" in open_page(sandbox, "/requests/3")
+    assert "data=***" in open_page(sandbox, "/requests/6")
+
+
+def test_a_multipart_form_shows_names_and_sizes(sandbox: Sandbox, shop: Shop) -> None:
+    """Of a form with files, the page shows names and sizes, and neither values nor contents."""
+    shop.http.post(
+        "/v2/quickinvoices",
+        data={"quickinvoice[title]": "hidden-title", "quickinvoice[ssn4]": "7391"},
+        files={"quickinvoice[files][0]": ("<menu>.txt", b"hidden-content" * 1000)},
+    )
+    page = open_last(sandbox)
+    assert "quickinvoice[title]" in page
+    assert "&lt;menu&gt;.txt" in page
+    assert "more than" in page
+    assert "hidden" not in page
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "note"),
+    [
+        (b"", "application/json", "No body."),
+        (b"\xff\x00\xfe", "application/json", "3 bytes that are not shown"),
+        (b"a,b\nssn,1", "text/csv", "9 bytes that are not shown"),
+        (b"--x", "multipart/form-data; boundary=y", "Request"),
+        (b"--x", "multipart/form-data", "3 bytes that are not shown"),
+        (b"[" * 9000, "application/json", "[[[["),
+        (b'{"a":' * 1500, "application/json", "a&#34;"),
+        (b"a" * 20_000, "text/plain", "Only the first 10,000 of 20,000 bytes are kept."),
+        ("ü".encode() * 9999, "text/plain", "ü"),
+    ],
+    ids=["empty", "binary", "csv", "boundary", "no boundary", "deep", "deep objects", "long", "cut character"],
+)
+def test_bodies_of_every_kind(sandbox: Sandbox, shop: Shop, body: bytes, content_type: str, note: str) -> None:
+    """The page of a request opens whatever its body is, and says what it leaves out."""
+    send(shop, body, content_type)
+    assert note in open_last(sandbox)
+
+
+def test_a_body_that_was_not_read(sandbox: Sandbox) -> None:
+    """The page says that a request was refused before its body was read."""
+    httpx.post(f"{sandbox.base_url}/v2/contacts", json={})
+    assert "The body was not read." in open_last(sandbox)
+
+
+def test_exact_digits_are_shown(sandbox: Sandbox, shop: Shop) -> None:
+    """A number is shown as it was sent."""
+    send(shop, '{"contact": {"contact_balance": 21.00}}')
+    assert "21.00" in open_last(sandbox)
+
+
+def test_markup_stays_text(sandbox: Sandbox) -> None:
+    """Markup in a path, a query, a header and a body is escaped."""
+    attack = "<script>alert(1)</script>"
+    with httpx.Client(base_url=sandbox.base_url) as client:
+        client.post(f"/v2/{attack}", params={attack: attack}, headers={"x-attack": attack}, json={attack: attack})
+    for page in (open_page(sandbox), open_last(sandbox)):
+        assert attack not in page
+    assert "&lt;script&gt;" in open_last(sandbox)
