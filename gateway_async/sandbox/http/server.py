@@ -75,7 +75,7 @@ class Listener:
         self._config.load()
         self._state = ServerState()
         self._requests: dict[asyncio.Task[None], asyncio.Transport] = {}
-        self._streams: set[asyncio.Task[None]] = set()
+        self._pages: set[asyncio.Task[None]] = set()
         self.host, self.port = host, port
         self._server: asyncio.Server
         self._resuming: asyncio.Future[None] | None = None
@@ -125,18 +125,18 @@ class Listener:
         """Schedule `resume` from code that cannot await."""
         self._resuming = asyncio.ensure_future(self.resume())
 
-    def mark_as_stream(self) -> None:
-        """Declare that the response to the current request does not end.
+    def mark_as_page(self) -> None:
+        """Declare that the current request is for a page, and not of a program.
 
-        `wait_until_idle` does not wait for it.
+        `wait_until_idle` does not wait for it, and a reset does not cancel it.
         """
-        self._streams.add(cast("asyncio.Task[None]", asyncio.current_task()))
+        self._pages.add(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def wait_until_idle(self) -> None:
         """Wait until no request is in progress or unread in a socket."""
         await self._send_probe()
         current_task = asyncio.current_task()
-        while tasks := self._requests.keys() - self._streams - {current_task}:
+        while tasks := self._requests.keys() - self._pages - {current_task}:
             await asyncio.wait(tasks)
 
     async def _send_probe(self) -> None:
@@ -148,12 +148,12 @@ class Listener:
         finally:  # the wait for the response may time out
             writer.close()
 
-    async def cancel_requests(self, *, with_streams: bool = False) -> None:
+    async def cancel_requests(self, *, with_pages: bool = False) -> None:
         """Cancel every other request than the current one, and abort its connection.
 
-        The streams of open pages continue, unless `with_streams` is set.
+        Requests for pages continue, unless `with_pages` is set.
         """
-        others = self._requests.keys() - {asyncio.current_task()} - (set() if with_streams else self._streams)
+        others = self._requests.keys() - {asyncio.current_task()} - (set() if with_pages else self._pages)
         requests = {task: self._requests[task] for task in others}
         for transport in requests.values():
             transport.abort()
@@ -165,7 +165,7 @@ class Listener:
     async def close(self) -> None:
         """Stop serving at once."""
         await self._stop_accepting()
-        await self.cancel_requests(with_streams=True)
+        await self.cancel_requests(with_pages=True)
         for protocol in list(self._state.connections):
             protocol.transport.abort()
 
@@ -189,4 +189,4 @@ class Listener:
             return  # cancelled by cancel_requests: the client is disconnected, and uvicorn would log an error
         finally:
             del self._requests[task]
-            self._streams.discard(task)
+            self._pages.discard(task)

@@ -23,7 +23,6 @@ _SILENCE_SECONDS = 15.0
 
 async def stream(visit: Visit) -> Response:
     """Handle GET /events; the query has the versions that the page shows."""
-    visit.gateway.listener.mark_as_stream()
     events = _events(visit.gateway.live_updates, dict(visit.request.query_params))
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
