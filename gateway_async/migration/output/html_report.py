@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from gateway_async._extras import import_extra
 from gateway_async._secrets import mask_text
+from gateway_async.migration.journal.protocol import RowResult
 from gateway_async.migration.output.chart import create_chart
 from gateway_async.migration.output.summary import (
     RunContext,
@@ -80,10 +81,7 @@ def _values(report: Report, context: RunContext) -> dict[str, Any]:
         "summary": _summary(report),
         "failures": most_frequent(report.failures)[:_MAX_FAILURES],
         "reasons": context.reasons,
-        "rejects": [
-            ("–" if result.line is None else result.line, mask_text(result.key), "; ".join(result.reasons))
-            for result in context.newest_rejects
-        ],
+        "rejects": [(_row_name(result), "; ".join(result.reasons)) for result in context.newest_rejects],
         "resume_command": context.resume_command,
     }
 
@@ -103,6 +101,12 @@ def _figures(report: Report, progress: RunProgress) -> Iterator[tuple[str, str]]
     yield "left", "unknown" if progress.eta is None else f"about {duration(progress.eta)}"
     yield "concurrent calls", f"{report.in_flight} of {report.limit}"
     yield "so far", duration(report.seconds)
+
+
+def _row_name(result: RowResult) -> str:
+    """Return a row's line and key. A key that looks like a card number is masked."""
+    line = "" if result.line is None else f"line {result.line:,}"
+    return " · ".join(filter(None, [line, mask_text(result.key)]))
 
 
 def _summary(report: Report) -> str:

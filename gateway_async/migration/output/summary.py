@@ -144,7 +144,7 @@ def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     """Yield where the rejects are: in a file, or only in the journal."""
     if context.rejects:
         yield "rejects", context.rejects
-    elif report.rejected:
+    elif report.rejected and not context.progress:
         location = shlex.quote(context.journal) if context.journal else "JOURNAL"
         named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
         yield "rejects", f"in the journal; gateway-async migrate journal {location}{named} --state rejected lists them"
