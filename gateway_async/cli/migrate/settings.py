@@ -97,7 +97,7 @@ class Settings:
         if not self.plan:
             self._check_paths()
         if self.plan and self.serve is not None:
-            raise InvalidRequestError("serve: not allowed with --plan, which shows no progress in a browser")
+            raise InvalidRequestError("serve: not allowed with --plan")
         if self.wait_for_window and not self.window:
             raise InvalidRequestError("wait-for-window: only allowed with --window")
         if self.dask:
