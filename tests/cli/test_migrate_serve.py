@@ -57,7 +57,7 @@ def test_the_page_says_that_the_migration_stops(
 
 
 def test_the_page_says_what_the_migration_waits_for(environment: dict[str, str], tmp_path: Path, start: Start) -> None:
-    """It is there before the window opens."""
+    """A page exists before the window opens."""
     hour = time.localtime().tm_hour
     window = f"{(hour + 2) % 24:02}:00-{(hour + 3) % 24:02}:00"
     options = ("--window", window, "--wait-for-window", "--serve", "0", "--json")
@@ -80,6 +80,6 @@ def test_a_port_that_is_taken_is_wrong_usage(sandbox: Sandbox, environment: dict
 
 
 def test_a_plan_has_no_page(tmp_path: Path) -> None:
-    """It is over before anyone could open a page."""
+    """A plan is over before anyone could open a page."""
     ended = run("migrate", write(tmp_path), "--plan", "--serve", "0")
     assert (ended.returncode, "serve: not allowed with --plan" in ended.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""The page of a running migration: what is served, to whom, and how it ends."""
+"""The page of a running migration: what is served, who can read it, and how it ends."""
 
 import socket
 from collections.abc import AsyncIterator

@@ -101,7 +101,7 @@ class _LivePage:
         return StreamingResponse(self._updates(request), media_type="text/event-stream", headers=_HEADERS)
 
     async def _updates(self, request: Request) -> AsyncIterator[str]:
-        """Yield each part of the page when it has changed, until the migration ends."""
+        """Yield the parts of the page that have changed, until the end."""
         shown: Mapping[str, str] = {}
         is_last = False
         while not is_last:

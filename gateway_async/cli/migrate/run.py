@@ -41,7 +41,7 @@ from gateway_async.migration.stop_conditions import (
 __all__ = ["run_migration"]
 
 _MAX_REASONS: Final = 20
-_MAX_NEWEST_REJECTS: Final = 10
+_MAX_NEWEST_REJECTS: Final = 5
 _WINDOW_SECONDS: Final = 1.0
 _MASKED_NOTE: Final = (
     "Card numbers in the rejects are masked: correct the rows in the input, or write the rejects with "
@@ -101,7 +101,7 @@ class _MigrationRun:
 
     @asynccontextmanager
     async def _serve_live_page(self) -> AsyncIterator[None]:
-        """Serve the report as a page during the block, if the user asked for that."""
+        """Serve the report as a page during the block, if requested."""
         if self._settings.serve is None:
             yield
             return

@@ -41,7 +41,7 @@ def render_page(report: Report, context: RunContext) -> str:
 
 
 def render_parts(report: Report, context: RunContext) -> Mapping[str, str]:
-    """Return the current content of each part of the page by its name."""
+    """Return the content of each part of the page by its name."""
     template = _template()
     values = template.new_context(_values(report, context))
     return {name: "".join(block(values)) for name, block in template.blocks.items()}
@@ -78,7 +78,7 @@ def _values(report: Report, context: RunContext) -> dict[str, Any]:
         ],
         "facts": list(facts(report, context)),
         "chart": create_chart(report.samples),
-        "summary": _summary(report),
+        "summary": _summary(report, "in all" if progress is None else "so far"),
         "failures": most_frequent(report.failures)[:_MAX_FAILURES],
         "reasons": context.reasons,
         "rejects": [(_row_name(result), "; ".join(result.reasons)) for result in context.newest_rejects],
@@ -93,7 +93,7 @@ def _tone(report: Report, *, running: bool) -> str:
 
 
 def _figures(report: Report, progress: RunProgress) -> Iterator[tuple[str, str]]:
-    """Yield the numbers that change all the time, as pairs of name and text."""
+    """Yield the current numbers as pairs of name and text."""
     share = progress.share
     yield "rows per second", f"{progress.rate:,.0f}"
     yield "rows done", f"{report.rows:,}"
@@ -109,6 +109,6 @@ def _row_name(result: RowResult) -> str:
     return " · ".join(filter(None, [line, mask_text(result.key)]))
 
 
-def _summary(report: Report) -> str:
+def _summary(report: Report, extent: str) -> str:
     rate = f"{rate_of(report):,.0f} rows per second on average"
-    return f"{duration(report.seconds)} in all, {rate}; {report.failed_attempts:,} attempts failed."
+    return f"{duration(report.seconds)} {extent}, {rate}; {report.failed_attempts:,} attempts failed."
