@@ -220,7 +220,10 @@ class _MigrationRun:
         rows = self._rows
         if self._report.share is not None or self._settings.dask:
             return self._report.share
-        return min(1.0, rows.position / rows.total) if rows.total else None
+        if not rows.total:
+            return None
+        read_ahead = max(rows.row_count - self._report.rows, 0)
+        return min(1.0, rows.position / rows.total) * (1 - read_ahead / max(rows.row_count, 1))
 
     def _input_format(self) -> InputFormat:
         rows = self._rows
