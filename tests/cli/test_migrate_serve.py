@@ -34,7 +34,7 @@ def test_the_page_says_that_the_migration_stops(
     sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start
 ) -> None:
     """An open page sees it run, stop and end. Afterwards nothing is served any more."""
-    sandbox.fault("POST /v2/accountvaults", "delay", seconds=3, times=4)
+    sandbox.fault("POST /v2/accountvaults", "delay", seconds=4, times=4)
     process = start("migrate", write(tmp_path), "--serve", "0", **environment)
     address, states = address_of(process), []
     with httpx.stream("GET", f"{address}/events", timeout=20) as response:
