@@ -223,8 +223,8 @@ class _MigrationRun:
         if not rows.total:
             return None
         read_ahead = max(rows.row_count - self._report.rows, 0)
-        read: float = min(1.0, rows.position / rows.total)
-        return read * (1 - read_ahead / max(rows.row_count, 1))
+        share: float = min(1.0, rows.position / rows.total) * (1 - read_ahead / max(rows.row_count, 1))
+        return share
 
     def _input_format(self) -> InputFormat:
         rows = self._rows
