@@ -249,6 +249,15 @@ def test_a_file_that_cannot_be_written_is_a_failure(
     assert (page.read_text(), [*tmp_path.glob("*.part")]) == (former, [])
 
 
+def test_the_share_is_that_of_ended_rows(environment: dict[str, str], tmp_path: Path) -> None:
+    """Not of those that were read ahead, which is all of them in a small file."""
+    ended = migrate(environment, write(tmp_path / "cards.csv", 40), *MAPPED, "--rate", "20", "--json")
+    *progress, _ = events(ended)
+    assert len(progress) > 1
+    for event in progress:
+        assert event["share"] == pytest.approx(event["stored"] / 40, abs=0.05)
+
+
 def test_too_many_rejects(environment: dict[str, str], tmp_path: Path) -> None:
     """Something may be wrong with the whole file."""
     ended = migrate(environment, write(tmp_path / "cards.csv", 30, wrong=9), *MAPPED, "--max-rejected", "3")

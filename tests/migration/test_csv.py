@@ -87,6 +87,14 @@ async def test_how_far_it_is_can_be_told(tmp_path: Path) -> None:
     assert len(places) > 3
 
 
+async def test_how_far_it_is_in_a_small_file(tmp_path: Path) -> None:
+    """Rows count, although the whole file is read at once."""
+    path = put(tmp_path, lines(*map(card_row, range(10))))
+    rows = read_rows(path)
+    shares = [round(rows.position / (rows.total or 1), 1) async for _ in rows]
+    assert shares == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+
+
 async def test_it_can_be_read_again(tmp_path: Path) -> None:
     """A plan first, then the migration: a path, and an open file that can go back."""
     path = put(tmp_path, lines(card_row(1)))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
@@ -11,6 +12,7 @@ from secrets import token_hex
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 from gateway_async import AsyncGateway, InvalidRequestError
@@ -218,6 +220,29 @@ async def test_the_command_keeps_to_its_cap(
         assert {event["event"] for event in progress} == {"progress"}
         assert all(event["share"] is not None for event in progress)
         assert (end["gateway"], end["location"]) == (sandbox.base_url, sandbox.location_id)
+
+
+@services
+async def test_the_live_page_shows_all_workers(
+    cluster: Cluster, sandbox: Sandbox, database: str, name: str, tmp_path: Path
+) -> None:
+    """`--serve` shows sums while the workers run, and at last the report."""
+    _, path = write_cards(tmp_path, 200)
+    options = ("--dask", cluster.address, "--journal", database, "--name", name, "--redis", REDIS, "--rate", "100")
+    command = [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options, "--serve", "0"]
+    environment = {**os.environ, **environment_of(sandbox)}
+    async with await anyio.open_process(command, env=environment) as process, httpx.AsyncClient(timeout=30) as browser:
+        assert process.stderr
+        address = (await process.stderr.receive()).decode().splitlines()[0].removeprefix("Live page: ")
+        counts: list[str] = []
+        async with browser.stream("GET", f"{address}/events") as response:
+            async for line in response.aiter_lines():
+                counts += re.findall(r"<dt>Stored</dt><dd>(\d+)</dd>", line)
+                if line == "event: end":
+                    break
+        assert await process.wait() == 0
+    assert (counts[0], counts[-1]) == ("0", "200")
+    assert len(counts) > 2
 
 
 async def test_a_cap_goes_from_shard_to_shard(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:

@@ -67,6 +67,15 @@ def run(  # noqa: PLR0913  the options of a command
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one line of JSON each second and one at the end.")
     ] = False,
+    serve: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="PORT",
+            help="Show the running migration in a browser, at this port of 127.0.0.1; 0 picks a free port.",
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -154,6 +163,7 @@ def run(  # noqa: PLR0913  the options of a command
             dask=dask,
             redis=redis,
             as_json=as_json,
+            serve=serve,
             plan=plan,
         )
         if plan:

@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from gateway_async.migration.output.summary import duration
+from gateway_async.migration.output.summary import RunProgress, duration
 from gateway_async.migration.report import Report
 
 __all__ = [
@@ -76,6 +76,11 @@ class ProgressMeter:
         self._rows.update(self._counted, completed=report.rows - report.skipped)
         share = self.share
         self.bar.update(self._read, total=None if share is None else 1.0, completed=share or 0.0, rate=self.rate)
+
+    @property
+    def progress(self) -> RunProgress:
+        """Rate, share and remaining time."""
+        return RunProgress(rate=self.rate, share=self.share, eta=self.eta)
 
     @property
     def rate(self) -> float:

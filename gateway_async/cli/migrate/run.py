@@ -1,12 +1,15 @@
 """Run of the `migrate` command: shows progress, stops at limits, and writes the output files."""
 
 import json
-from collections.abc import Mapping
-from contextlib import aclosing
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from typing import Any, Final
 
 import anyio
+import attrs
+import typer
 
 from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
@@ -38,6 +41,7 @@ from gateway_async.migration.stop_conditions import (
 __all__ = ["run_migration"]
 
 _MAX_REASONS: Final = 20
+_MAX_NEWEST_REJECTS: Final = 5
 _WINDOW_SECONDS: Final = 1.0
 _MASKED_NOTE: Final = (
     "Card numbers in the rejects are masked: correct the rows in the input, or write the rejects with "
@@ -63,10 +67,12 @@ class _MigrationRun:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._rows = settings.input.rows()
-        self._display = create_display(ProgressMeter(self._share), as_json=settings.as_json)
+        self._meter = ProgressMeter(self._share)
+        self._display = create_display(self._meter, as_json=settings.as_json)
         self._interruption = Interruption(self._display.print)
         self._stopped_by_limit = False
         self._reasons = Reasons()
+        self._newest_rejects: deque[RowResult] = deque(maxlen=_MAX_NEWEST_REJECTS)
         self._report = Report()
         outputs = settings.outputs
         self._rejects = (
@@ -76,7 +82,7 @@ class _MigrationRun:
         )
         self._files: list[tuple[str, str]] = []
         self._notes: list[str] = []
-        self._failed = False
+        self._failed = self._ended = False
         self._totals: Mapping[RowState, int] | None = None
 
     async def run(self) -> int:
@@ -84,13 +90,34 @@ class _MigrationRun:
         try:
             with self._interruption.handle_signals():
                 await self._rows.header()
-                if await self._wait_for_window():
-                    await self._migrate()
-                    await self._write_outputs()
+                async with self._serve_live_page():
+                    if await self._wait_for_window():
+                        await self._migrate()
+                        await self._write_outputs()
         finally:
             self._display.close()
             await self._rows.aclose()
         return self._finish()
+
+    @asynccontextmanager
+    async def _serve_live_page(self) -> AsyncIterator[None]:
+        """Serve the report as a page during the block, if requested."""
+        if self._settings.serve is None:
+            yield
+            return
+        from gateway_async.cli.migrate.live_page import serve_live_page
+
+        async with serve_live_page(self._settings.serve, self._read_report) as address:
+            typer.echo(f"Live page: {address}", err=True)
+            try:
+                yield
+            finally:
+                self._ended = True
+
+    def _read_report(self) -> tuple[Report, RunContext]:
+        """Return what the live page shows."""
+        progress = None if self._ended else self._meter.progress
+        return self._report, attrs.evolve(self._context(), progress=progress)
 
     async def _wait_for_window(self) -> bool:
         """Return whether the migration may start; wait for the window if the user asked for that.
@@ -105,6 +132,7 @@ class _MigrationRun:
         if not self._settings.wait_for_window:
             raise InvalidRequestError(f"window: {window} opens in {left} (expected --wait-for-window to wait for it)")
         self._display.print(f"Waiting for the window {window}, which opens in {left}.")
+        self._report.waiting = f"the window {window} opens in {left}"
         while not window.contains(datetime.now()) and not self._interruption.check():  # noqa: ASYNC110, DTZ005  a clock has no event
             await anyio.sleep(_WINDOW_SECONDS)
         self._report.stopped = self._interruption.reason
@@ -134,9 +162,9 @@ class _MigrationRun:
             else:
                 await self._migrate_here(options)
         except (GatewayError, OSError) as error:
+            self._report.stopped = str(error)
             if not self._report.rows:
                 raise
-            self._report.stopped = str(error)
 
     async def _migrate_here(self, options: Mapping[str, Any]) -> None:
         from gateway_async import AsyncGateway
@@ -183,6 +211,7 @@ class _MigrationRun:
     def _on_row(self, row: VaultRow, result: RowResult) -> None:
         if result.state is RowState.REJECTED:
             self._reasons.add(result)
+            self._newest_rejects.appendleft(result)
             if self._rejects:
                 self._rejects.add(row, result)
 
@@ -191,7 +220,11 @@ class _MigrationRun:
         rows = self._rows
         if self._report.share is not None or self._settings.dask:
             return self._report.share
-        return min(1.0, rows.position / rows.total) if rows.total else None
+        if not rows.total:
+            return None
+        read_ahead = max(rows.row_count - self._report.rows, 0)
+        share: float = min(1.0, rows.position / rows.total) * (1 - read_ahead / max(rows.row_count, 1))
+        return share
 
     def _input_format(self) -> InputFormat:
         rows = self._rows
@@ -267,6 +300,7 @@ class _MigrationRun:
             totals=self._totals,
             rejects=str(settings.outputs.rejects) if wrote_rejects else "",
             reasons=self._reasons.most(_MAX_REASONS),
+            newest_rejects=tuple(self._newest_rejects),
             resume_command=command_line() + same_input,
         )
 

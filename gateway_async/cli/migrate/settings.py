@@ -68,6 +68,9 @@ def _parse_window(text: str | None) -> Window | None:
 class Settings:
     """The options of one run. A plan needs no journal and writes nothing.
 
+    Attributes:
+        serve: the port of the live page; 0 for a free one, None for no page.
+
     Raises:
         InvalidRequestError: an option is wrong, or two options contradict each other.
     """
@@ -87,11 +90,14 @@ class Settings:
     dask: str | None
     redis: str | None
     as_json: bool
+    serve: int | None = None
     plan: bool = False
 
     def __attrs_post_init__(self) -> None:
         if not self.plan:
             self._check_paths()
+        if self.plan and self.serve is not None:
+            raise InvalidRequestError("serve: not allowed with --plan")
         if self.wait_for_window and not self.window:
             raise InvalidRequestError("wait-for-window: only allowed with --window")
         if self.dask:

@@ -1,6 +1,7 @@
 """The chart of a migration over time: rows per second, failed attempts per second, concurrent calls.
 
-It holds coordinates and texts. The template `report.html.jinja` draws them as SVG.
+It holds coordinates and texts. The template `report.html.jinja` draws them as SVG. Horizontal coordinates are
+percentages, so that the chart fits every page.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,9 +16,6 @@ from gateway_async.migration.report import Sample
 
 __all__ = ["create_chart"]
 
-_WIDTH: Final = 880
-_LEFT: Final = 64
-_RIGHT: Final = _WIDTH - 12
 _MAX_POINTS: Final = 120
 _MIN_SECONDS: Final = 0.05
 """A rate over a shorter interval has no meaning."""
@@ -25,7 +23,7 @@ _MIN_SECONDS: Final = 0.05
 _GAP: Final = 52
 _TITLE: Final = 26
 _FOOT: Final = 34
-"""Lengths in the units of the SVG."""
+"""Heights in pixels."""
 
 _STEPS: Final = (1, 2, 5, 10)
 _MAX_TIMES: Final = 8
@@ -68,10 +66,7 @@ def create_chart(samples: Sequence[Sample]) -> dict[str, Any] | None:
         "description": _describe(points),
         "panels": panels,
         "times": list(_times(points[-1].ends)),
-        "width": _WIDTH,
         "height": top - _GAP + _FOOT,
-        "left": _LEFT,
-        "right": _RIGHT,
         "bottom": top - _GAP,
     }
 
@@ -122,7 +117,7 @@ def _panel(
         "line": line,
         "area": f"{line}L{edges[-1][1]} {height}L{edges[0][0]} {height}Z",
         "tips": [
-            {"x": left, "width": round(right - left, 1), "text": f"{duration(point.begins)}: {value:,.1f}"}
+            {"x": left, "width": round(right - left, 2), "text": f"{duration(point.begins)}: {value:,.1f}"}
             for point, (left, right), value in zip(points, edges, values, strict=True)
         ],
     }
@@ -143,7 +138,8 @@ def _moment(seconds: float) -> str:
 
 
 def _x(seconds: float, end: float) -> float:
-    return round(_LEFT + (_RIGHT - _LEFT) * seconds / end, 1)
+    """Return the percentage of the width."""
+    return round(100 * seconds / end, 2)
 
 
 def _round_numbers(highest: float, most: int) -> list[float]:

@@ -7,10 +7,22 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async.migration.journal.protocol import RowState
+from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.report import Report
 
-__all__ = ["RunContext", "as_values", "duration", "facts", "failures", "format_local_time", "headline", "rate_of"]
+__all__ = [
+    "RunContext",
+    "RunProgress",
+    "as_values",
+    "duration",
+    "facts",
+    "failures",
+    "format_local_time",
+    "headline",
+    "most_frequent",
+    "rate_of",
+    "running_headline",
+]
 
 _MAX_FAILURES: Final = 5
 _TOTALS: Final[Mapping[RowState, str]] = {
@@ -19,6 +31,21 @@ _TOTALS: Final[Mapping[RowState, str]] = {
     RowState.UNKNOWN: "unknown",
     RowState.SENDING: "in progress",
 }
+
+
+@attrs.frozen(kw_only=True)
+class RunProgress:
+    """How fast a migration runs, and how far it is.
+
+    Attributes:
+        rate: rows per second over the last seconds.
+        share: part of the input that has ended, from 0 to 1; None if that is not known.
+        eta: estimated remaining seconds; None if not known.
+    """
+
+    rate: float
+    share: float | None
+    eta: float | None
 
 
 @attrs.frozen(kw_only=True)
@@ -31,7 +58,9 @@ class RunContext:
         totals: rows of each state over all runs, from the journal; None if it cannot be counted.
         rejects: the file of rejects that this run has written; "" without one.
         reasons: the reasons of rejections, and the number of rows for each.
+        newest_rejects: the rows that were rejected last, the newest first.
         resume_command: the command that continues the migration, if something is left to do.
+        progress: how fast it runs; None when it has ended.
     """
 
     input: str = ""
@@ -39,7 +68,9 @@ class RunContext:
     totals: Mapping[RowState, int] | None = None
     rejects: str = ""
     reasons: Sequence[tuple[str, int]] = ()
+    newest_rejects: Sequence[RowResult] = ()
     resume_command: str = ""
+    progress: RunProgress | None = None
 
 
 def headline(report: Report) -> str:
@@ -53,6 +84,15 @@ def headline(report: Report) -> str:
     if report.rejected:
         return f"Every row has ended; {report.rejected:,} of {report.rows:,} were rejected."
     return "Complete: every row is stored."
+
+
+def running_headline(report: Report) -> str:
+    """Return the state of a migration that has not ended."""
+    if report.stopped:
+        return f"Stopping: {report.stopped.rstrip('.')}. Calls in progress end first."
+    if report.ended_at:
+        return "Every row has ended; the files are being written."
+    return f"Waiting: {report.waiting}." if report.waiting else "Running."
 
 
 def as_values(report: Report, context: RunContext) -> dict[str, Any]:
@@ -75,7 +115,7 @@ def as_values(report: Report, context: RunContext) -> dict[str, Any]:
         "rows_per_second": round(rate_of(report), 1),
         "totals": totals,
         "rejects": context.rejects,
-        "failures": [{"reason": reason, "attempts": attempts} for reason, attempts in _most_frequent(report.failures)],
+        "failures": [{"reason": reason, "attempts": attempts} for reason, attempts in most_frequent(report.failures)],
         "reasons": [{"reason": reason, "rows": rows} for reason, rows in context.reasons],
         "resume_command": context.resume_command,
     }
@@ -104,7 +144,7 @@ def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     """Yield where the rejects are: in a file, or only in the journal."""
     if context.rejects:
         yield "rejects", context.rejects
-    elif report.rejected:
+    elif report.rejected and not context.progress:
         location = shlex.quote(context.journal) if context.journal else "JOURNAL"
         named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
         yield "rejects", f"in the journal; gateway-async migrate journal {location}{named} --state rejected lists them"
@@ -113,13 +153,14 @@ def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
 def failures(report: Report) -> str:
     """Return how many attempts failed, and the reasons, as text."""
     text = f"{report.failed_attempts:,} attempts failed"
-    most = _most_frequent(report.failures)
+    most = most_frequent(report.failures)
     reasons = [f"{attempts:,} {reason}" for reason, attempts in most[:_MAX_FAILURES]]
     more = ["…"] if len(most) > len(reasons) else []
     return f"{text}: {'; '.join([*reasons, *more])}" if reasons else text
 
 
-def _most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+def most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the entries, the most frequent first."""
     return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
 
 

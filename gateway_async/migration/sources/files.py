@@ -83,7 +83,8 @@ class Rows:
         delimiter, quotechar: of CSV, once its header is read.
         encoding: the given encoding of a text file.
         total: size of the input in bytes, or in rows for Parquet; None if it is not known.
-        position: how much of it was read, in the same unit.
+        position: how much of it the rows so far are, in the same unit.
+        row_count: number of rows so far.
         unit: `"bytes"` or `"rows"`.
     """
 
@@ -104,6 +105,7 @@ class Rows:
         self.encoding = encoding
         self.total: int | None = None
         self.position = 0
+        self.row_count = 0
         self.unit = "rows" if format_name == "parquet" else "bytes"
         self._source = source
         self._mapping = columns
@@ -131,12 +133,15 @@ class Rows:
     async def __aiter__(self) -> AsyncIterator[VaultRow]:
         """Read the rows from the beginning of the file."""
         parser, self._peeked = self._peeked or await self._open_parser(), None
-        batches = parser.batches()
+        batches, begin, self.row_count = parser.batches(), 0, 0
         try:
             while (rows := await anyio.to_thread.run_sync(next, batches, None, abandon_on_cancel=True)) is not None:
-                self.position = parser.position
-                for row in rows:
+                end = parser.position
+                for number, row in enumerate(rows, start=1):
+                    self.position = begin + (end - begin) * number // len(rows)  # all rows count as equally long
+                    self.row_count += 1
                     yield row
+                begin = self.position = end
         finally:
             self._close(parser)
 

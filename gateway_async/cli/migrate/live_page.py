@@ -1,0 +1,131 @@
+"""The report of a running migration as a page that updates itself, for browsers on this machine.
+
+The page is served in the event loop of the migration, and rendered once a second while it is open. A browser that reads
+slowly, or not at all, delays only its own updates.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import anyio
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+import gateway_async.sandbox.pages
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.output.html_report import render_page, render_parts
+from gateway_async.migration.output.summary import RunContext
+from gateway_async.migration.report import Report
+from gateway_async.sandbox.http.server import Listener
+
+__all__ = ["serve_live_page"]
+
+_HOST: Final = "127.0.0.1"
+_UPDATE_SECONDS: Final = 1.0
+_LAST_UPDATE_SECONDS: Final = 2.0
+"""Time for open pages to show the end."""
+
+_SCRIPTS: Final = Path(gateway_async.sandbox.pages.__file__).parent / "static" / "vendor"
+_HEADERS: Final = {
+    "content-security-policy": "frame-ancestors 'none'",  # the page itself has the rest of its policy
+    "cross-origin-resource-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+
+@asynccontextmanager
+async def serve_live_page(port: int, read: Callable[[], tuple[Report, RunContext]]) -> AsyncIterator[str]:
+    """Serve the page during the block, and yield its address. Open pages show the end before this returns.
+
+    Args:
+        port: the port of 127.0.0.1; 0 picks a free one.
+        read: returns the current report. Without progress in its context, the migration has ended.
+
+    Raises:
+        InvalidRequestError: the port is taken.
+    """
+    page = _LivePage(read)
+    listener = Listener(page.app, _HOST, port)
+    try:
+        await listener.bind()
+    except OSError as error:
+        problem = f"serve: port {port} of {_HOST} cannot be used: {error.strerror} (expected a free port, or 0)"
+        raise InvalidRequestError(problem) from None
+    await listener.open()
+    try:
+        yield listener.url
+    finally:
+        with anyio.CancelScope(shield=True):
+            page.end()
+            with anyio.move_on_after(_LAST_UPDATE_SECONDS):
+                await listener.wait_until_idle()
+            await listener.close()
+
+
+class _LivePage:
+    """The page, its updates and its scripts, as a read-only application."""
+
+    def __init__(self, read: Callable[[], tuple[Report, RunContext]]) -> None:
+        self.app = Starlette(
+            routes=[
+                Route("/", self._show),
+                Route("/events", self._stream),
+                Mount("/static", StaticFiles(directory=_SCRIPTS)),
+            ],
+            # Other sites cannot read the page by a name of their own that resolves to this machine.
+            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"], www_redirect=False)],
+        )
+        self._read = read
+        self._ended = anyio.Event()
+        self._parts: Mapping[str, str] = {}
+        self._parts_expire_at = float("-inf")
+
+    def end(self) -> None:
+        """Send the last update to open pages."""
+        self._parts_expire_at = float("-inf")
+        self._ended.set()
+
+    async def _show(self, _request: Request) -> Response:
+        return HTMLResponse(render_page(*self._read()), headers=_HEADERS)
+
+    async def _stream(self, request: Request) -> Response:
+        return StreamingResponse(self._updates(request), media_type="text/event-stream", headers=_HEADERS)
+
+    async def _updates(self, request: Request) -> AsyncIterator[str]:
+        """Yield the parts of the page that have changed, until the end."""
+        shown: Mapping[str, str] = {}
+        is_last = False
+        while not is_last:
+            is_last = self._ended.is_set()
+            parts = self._render_parts()
+            yield "".join(_event(name, html) for name, html in parts.items() if shown.get(name) != html)
+            shown = parts
+            if not is_last:
+                with anyio.move_on_after(_UPDATE_SECONDS):
+                    await self._ended.wait()
+        yield _event("end")
+        while (await request.receive())["type"] != "http.disconnect":  # the page closes the connection
+            pass
+
+    def _render_parts(self) -> Mapping[str, str]:
+        """Return the current parts. All open pages share them."""
+        now = anyio.current_time()
+        if now >= self._parts_expire_at:
+            self._parts = render_parts(*self._read())
+            self._parts_expire_at = now + _UPDATE_SECONDS / 2
+        return self._parts
+
+
+def _event(name: str, html: str = "") -> str:
+    """Return a server-sent event."""
+    data = "".join(f"data: {line}\n" for line in html.splitlines() or [""])
+    return f"event: {name}\n{data}\n"

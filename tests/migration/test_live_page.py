@@ -1,0 +1,172 @@
+"""The page of a running migration: what is served, who can read it, and how it ends."""
+
+import socket
+from collections.abc import AsyncIterator
+
+import anyio
+import attrs
+import httpx
+import pytest
+
+from gateway_async.cli.migrate.live_page import serve_live_page
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration import Report, RowResult, RowState, Sample
+from gateway_async.migration.output.html_report import render_page, render_parts
+from gateway_async.migration.output.summary import RunContext, RunProgress
+
+pytestmark = pytest.mark.anyio
+
+CARD = "4111111111111111"
+REJECTS = (
+    RowResult(key=CARD, api_id="", state=RowState.REJECTED, fingerprint="", line=7, reasons=("<script>alert(1)",)),
+)
+RUNNING = RunContext(input="cards.csv", newest_rejects=REJECTS, progress=RunProgress(rate=120.0, share=0.25, eta=90.0))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The command runs on asyncio."""
+    return "asyncio"
+
+
+class Run:
+    """A migration whose numbers the test sets."""
+
+    def __init__(self) -> None:
+        samples = [Sample(part * 0.5, part * 60, 0, 16) for part in range(20)]
+        self.report = Report("cards", stored=1234, rejected=1, seconds=9.5, limit=16, in_flight=9, samples=samples)
+        self.context = RUNNING
+        self.times_read = 0
+
+    def read(self) -> tuple[Report, RunContext]:
+        """Return what the page shows."""
+        self.times_read += 1
+        return self.report, self.context
+
+    def end(self) -> None:
+        """Let the migration end."""
+        self.context = attrs.evolve(RUNNING, progress=None)
+
+
+async def events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[str, str]]:
+    """Yield the name and the data of each server-sent event."""
+    name, data = "", []
+    async for line in lines:
+        field, _, value = line.partition(": ")
+        if field == "event":
+            name = value
+        elif field.startswith("data"):
+            data.append(value)
+        elif not line:
+            yield name, "\n".join(data)
+            name, data = "", []
+
+
+async def test_the_page_shows_a_running_migration() -> None:
+    """Rows, rate, part, remaining time, calls; card numbers are masked, and foreign text stays text."""
+    run = Run()
+    async with serve_live_page(0, run.read) as url, httpx.AsyncClient(base_url=url) as browser:
+        page = await browser.get("/")
+        for script in ("htmx.min.js", "htmx-ext-sse.min.js"):
+            assert (await browser.get(f"/static/{script}")).status_code == 200
+    for shown in ("Running.", "1,234", "1,235", ">120<", "25%", "about 1 min 30 s", "9 of 16", "line 7"):
+        assert shown in page.text
+    assert CARD not in page.text
+    assert "&lt;script&gt;alert(1)" in page.text
+    assert page.headers["cache-control"] == "no-store"
+    assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+
+
+async def test_an_open_page_gets_what_changes_until_the_end() -> None:
+    """First every part, then only parts that changed, at last the final report and an event that says so."""
+    run = Run()
+    latest: dict[str, str] = {}
+    async with httpx.AsyncClient() as browser, anyio.create_task_group() as tasks:
+
+        async def migrate(*, task_status: anyio.abc.TaskStatus[str]) -> None:
+            async with serve_live_page(0, run.read) as url:
+                task_status.started(url)
+                await seen.wait()
+                run.report.stored = 5678
+                run.end()
+
+        seen = anyio.Event()
+        url = await tasks.start(migrate)
+        names = []
+        async with browser.stream("GET", f"{url}/events") as response:
+            async for name, data in events(response.aiter_lines()):
+                names.append(name)
+                latest[name] = data
+                if name == "resume":
+                    seen.set()
+                if name == "end":
+                    break
+    first, rest = names[: len(latest) - 1], names[len(latest) - 1 :]
+    assert sorted(first) == sorted(render_parts(*run.read()))
+    assert {"counts", "state", "now", "end"} <= {*rest}
+    assert "name" not in rest
+    assert "5,678" in latest["counts"]
+    assert "Every row has ended; 1 of 5,679 were rejected." in latest["state"]
+    assert latest["now"] == ""
+
+
+async def test_the_last_update_is_the_report() -> None:
+    """Each part that an open page shows at the end is in the file, too."""
+    run = Run()
+    run.end()
+    page = render_page(*run.read())
+    assert [name for name, html in render_parts(*run.read()).items() if html not in page] == []
+    assert "sse" not in page
+    assert "script src" not in page
+
+
+@pytest.mark.parametrize("host", ["example.test", "example.test:8081", "127.0.0.1.example.test"])
+async def test_a_foreign_name_of_this_machine_gets_nothing(host: str) -> None:
+    """Otherwise a foreign site could read the page by such a name. Nothing can be written."""
+    async with serve_live_page(0, Run().read) as url, httpx.AsyncClient(base_url=url) as browser:
+        for path in ("/", "/events", "/static/htmx.min.js"):
+            refused = await browser.get(path, headers={"host": host})
+            assert (refused.status_code, "1,234" in refused.text) == (400, False)
+        assert (await browser.post("/")).status_code == 405
+        assert (await browser.get("/static/../../site.css")).status_code == 404
+
+
+async def test_a_browser_that_does_not_read_delays_nothing() -> None:
+    """Its connection is closed soon after the end."""
+    run = Run()
+    with socket.socket() as hanging:
+        hanging.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        with anyio.fail_after(5):
+            async with serve_live_page(0, run.read) as url:
+                hanging.connect(("127.0.0.1", int(url.rpartition(":")[2])))
+                hanging.sendall(b"GET /events HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+                async with httpx.AsyncClient(base_url=url) as browser:
+                    assert "Running." in (await browser.get("/")).text
+                run.end()
+
+
+async def test_open_pages_share_one_rendering() -> None:
+    """So that many of them cost the migration no more than one."""
+    run = Run()
+    async with serve_live_page(0, run.read) as url, httpx.AsyncClient() as browser:
+
+        async def watch() -> None:
+            async with browser.stream("GET", f"{url}/events") as response:
+                async for name, _ in events(response.aiter_lines()):
+                    if name == "resume":
+                        break
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(watch)
+        assert run.times_read < 5
+        run.end()
+
+
+async def test_a_port_that_is_taken_is_named() -> None:
+    """The migration does not begin."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidRequestError, match=f"serve: port {port} of 127.0.0.1 cannot be used"):
+            async with serve_live_page(port, Run().read):
+                pass
