@@ -126,7 +126,7 @@ class Listener:
         self._resuming = asyncio.ensure_future(self.resume())
 
     def mark_as_page(self) -> None:
-        """Declare that the current request is for a page, and not of a program.
+        """Declare that the current request reads a page.
 
         `wait_until_idle` does not wait for it, and a reset does not cancel it.
         """

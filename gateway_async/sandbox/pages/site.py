@@ -78,8 +78,9 @@ def _endpoint(gateway: Gateway, api: ASGIApp, pages: dict[str, Page]) -> Callabl
         visit = Visit(gateway, request, api)
         try:
             if request.method == "POST":
-                visit = await visit.with_form()
-            return await pages["GET" if request.method == "HEAD" else request.method](visit)
+                return await pages["POST"](await visit.with_form())
+            gateway.listener.mark_as_page()
+            return await pages["GET"](visit)
         except ClientDisconnect:
             return Response(status_code=400)
         except (RefusedError, NothingWaitsError, ValueError) as error:
