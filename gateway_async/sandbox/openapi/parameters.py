@@ -41,7 +41,8 @@ def describe_expand(plural: str) -> list[Schema]:
     if not names:
         return []
     schema: Schema = {"type": "array", "items": {"enum": names}}
-    return [in_query("expand", schema, "The relations to include, with commas.") | {"style": "form", "explode": False}]
+    expand = in_query("expand", schema, "The relations to include, with commas.")
+    return [expand | {"style": "form", "explode": False, "allowEmptyValue": True}]
 
 
 def describe_record_query(table: Table) -> list[Schema]:
