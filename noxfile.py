@@ -85,6 +85,13 @@ def benchmarks(session: nox.Session) -> None:
 
 
 @nox.session
+def screenshots(session: nox.Session) -> None:
+    """Take the pictures of the sandbox's pages again."""
+    session.install("-e", ".[tests]", "pillow")
+    session.run("python", "docs/take_screenshots.py")
+
+
+@nox.session
 def demo(session: nox.Session) -> None:
     """Run `gateway-async demo`, and draw its picture for the README."""
     session.install(".[cli]")

@@ -198,10 +198,8 @@ def _banner(info: "SandboxInfo", settings: Mapping[str, str]) -> RenderableType:
         _part("Paste into your shell, for AsyncGateway.from_env():", Text(indent(exports, "  "), style="cyan")),
         _part("A first call:", Text(indent(FIRST_CALL, "  "), style="cyan")),
         _part("Other values:", _table(others)),
-        _part(
-            "Faults, clock, terminals and ledger, without credentials:",
-            Text(f"  {info.base_url}/_sandbox/"),
-        ),
+        _part("In a browser: requests, records, terminals, payment pages and more:", Text(f"  {info.base_url}/")),
+        _part("The same for programs, without credentials:", Text(f"  {info.base_url}/_sandbox/")),
         Rule(),
         Text("Press Ctrl-C to stop.", style="dim"),
     )
