@@ -126,7 +126,7 @@ OPTIONAL = {
     "tax": "0.50",
     "billing_street": "5800 NW 39th AVE",
     "billing_zip": "32606",
-    "po_number": "PO-1",
+    "po_number": "PO1",
     "clerk_number": "12",
 }
 

@@ -1,7 +1,6 @@
 """Stores payments: the account, the amount and the issuer's decision."""
 
 import secrets
-from datetime import date
 
 from gateway_async.sandbox.handlers.account_vaults import store_account
 from gateway_async.sandbox.handlers.card_decisions import verification_values
@@ -26,7 +25,6 @@ __all__ = [
     "check_amount",
     "check_not_zero",
     "check_refund",
-    "check_stay",
     "record_payment",
 ]
 
@@ -36,8 +34,6 @@ _NEVER_ZERO = ("sale", "authonly", "authcomplete", "authincrement", "debit", "cr
 BANK_AUTH_CODE = "AUTH NUM 272-172"
 """The approval code of every accepted bank payment."""
 _WITHOUT_AUTH_CODE = frozenset({"refund", "avsonly"})
-_LONGEST_STAY = 99
-"""Days."""
 
 
 def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: Outcome) -> Row:
@@ -89,16 +85,6 @@ def check_not_zero(values: Row, problems: Problems) -> None:
     """Check that the amount is not zero where the action needs money."""
     if values.get("transaction_amount") == 0 and values.get("action") in _NEVER_ZERO:
         problems.add("transaction_amount", f"Transaction Amount cannot be 0 for {', '.join(_NEVER_ZERO)}.")
-
-
-def check_stay(stay: Row, problems: Problems) -> None:
-    """Check the order and the distance of a stay's dates."""
-    first, last = stay.get("checkin_date"), stay.get("checkout_date")
-    if not first or not last or "checkin_date" in problems or "checkout_date" in problems:
-        return
-    days = (date.fromisoformat(last) - date.fromisoformat(first)).days
-    if not 0 <= days <= _LONGEST_STAY:
-        problems.add("checkout_date", f"Checkout Date must be at most {_LONGEST_STAY} days after Checkin Date.")
 
 
 def amount_charged(row: Row) -> int:
