@@ -200,7 +200,7 @@ def _print(finding: _Finding, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(attrs.asdict(finding)))
         return
-    from gateway_async.cli.rows import is_terminal
+    from gateway_async.cli.table_output import is_terminal
 
     if not is_terminal():
         typer.echo(f"{finding.check}\t{finding.state}\t{finding.details}")

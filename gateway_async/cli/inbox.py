@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gateway_async.cli.errors import fail, fail_with
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.rows import NONE, Row, print_advice, print_json, print_table
+from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
     from gateway_async.postbacks import Inbox, PostbackState, StoredPostback

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gateway_async.cli.migrate.journal_location import open_existing_journal
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
-from gateway_async.cli.rows import NONE, Row, is_terminal, print_advice, print_table
+from gateway_async.cli.table_output import NONE, Row, is_terminal, print_advice, print_table
 from gateway_async.migration.journal.protocol import RowState, iterate_entries
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ _OVERRIDABLE = ("allow_partial_authorization", "auto_decline_cvv", "auto_decline
 """The settings of a merchant account that a request can replace once."""
 
 
-def _answered(**kinds: Kind) -> tuple[Field, ...]:
+def _response_only(**kinds: Kind) -> tuple[Field, ...]:
     """Return fields that only responses contain, not postbacks."""
     return tuple(Field(name, kind, settable=NEVER, in_postbacks=False) for name, kind in kinds.items())
 
@@ -84,16 +84,16 @@ TRANSACTION = Table(
         *read_only(created_user_id=CODE, modified_user_id=CODE),
         Field("ach_identifier", TEXT, 1, 1, settable=ONCE),
         Field("check_number", TEXT, 0, 250, settable=ONCE),
-        *_answered(recaptcha_score=CODE),
+        *_response_only(recaptcha_score=CODE),
         Field("previous_transaction_id", CODE, 1, 36, settable=ONCE, in_postbacks=False),
-        *_answered(auth_surcharge_rate=MONEY, is_surcharge=FLAG, auth_surcharge_fee=MONEY),
+        *_response_only(auth_surcharge_rate=MONEY, is_surcharge=FLAG, auth_surcharge_fee=MONEY),
         *read_only(settle_date=DATE, charge_back_date=DATE, void_date=TEXT),
         Field("account_type", CODE, 1, 32, settable=ONCE),
         Field("is_recurring", FLAG, settable=NEVER, default=0),
         Field("is_accountvault", FLAG, settable=NEVER, default=0),
         *(Field(f"transaction_c{number}", TEXT, 0, 128) for number in (1, 2, 3)),
         Field("transaction_c4", TEXT, 0, 128, in_postbacks=False),
-        *_answered(online_payment_cryptogram=CODE, ecommerce_indicator=CODE, digital_payment_cryptogram=CODE),
+        *_response_only(online_payment_cryptogram=CODE, ecommerce_indicator=CODE, digital_payment_cryptogram=CODE),
         Field("additional_amounts", AMOUNTS, settable=ONCE, default="[]"),
         Field("terminal_serial_number", CODE, 0, 24),
         *read_only(entry_mode_id=CODE, terminal_id=CODE),
@@ -105,10 +105,10 @@ TRANSACTION = Table(
         Field("trx_source_id", INTEGER, settable=NEVER, default=TransactionSource.API),
         Field("transaction_batch_id", CODE, settable=NEVER, in_postbacks=False),
         Field("recurring_flag", CODE, settable=NEVER, default="no", in_postbacks=False),
-        *_answered(recurring_number=CODE, installment_number=CODE, installment_total_count=CODE),
+        *_response_only(recurring_number=CODE, installment_number=CODE, installment_total_count=CODE),
         Field("external_recurring_flag", CODE, settable=NEVER, default="no", in_postbacks=False),
-        *_answered(external_installment_number=CODE, external_installment_total_count=CODE),
-        *_answered(external_recurring_number=CODE, tlid=CODE),
+        *_response_only(external_installment_number=CODE, external_installment_total_count=CODE),
+        *_response_only(external_recurring_number=CODE, tlid=CODE),
         Field("service_address", TEXT, 0, 32, settable=ONCE, in_postbacks=False),
         Field("service_state", TEXT, 0, 26, settable=ONCE, in_postbacks=False),
         Field("service_zip", TEXT, 4, 12, settable=ONCE, in_postbacks=False),
