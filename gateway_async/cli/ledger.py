@@ -31,7 +31,7 @@ class Resolution(StrEnum):
 
 
 _HEADINGS = ("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record")
-COLOURS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
+COLORS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
 
 
 def ledger(
@@ -172,6 +172,6 @@ def _cells(row: Row) -> list[Text]:
     )
     return [
         *(Text(text or NONE) for text in texts),
-        Text(outcome, style=COLOURS.get(outcome, "")),
+        Text(outcome, style=COLORS.get(outcome, "")),
         Text(row["record_id"] or NONE),
     ]

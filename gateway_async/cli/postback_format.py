@@ -20,7 +20,7 @@ from gateway_async.models.transactions import Transaction
 
 __all__ = ["forward_line", "forward_object", "object_of", "refusal_line", "refusal_object", "text_of"]
 
-_COLOURS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
+_COLORS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
 _HIDDEN: Final = AccountVault.hidden | Transaction.hidden | {"account_number", "cvv", "track_data"}
 """Secret fields of all records, except a contact's `account_number`, which is the merchant's customer number."""
 
@@ -32,7 +32,7 @@ def text_of(postback: Postback[Any], at: datetime) -> Text:
     return Text("  ").join(
         [
             _time(at),
-            Text(words[0], style=_COLOURS.get(postback.type, "magenta")),
+            Text(words[0], style=_COLORS.get(postback.type, "magenta")),
             Text(words[1], style="bold"),
             Text(words[2], style="cyan"),
             Text(words[3] + _attempt(postback)),

@@ -35,8 +35,8 @@ from gateway_async.models.request import (
     FourDigits,
     HolderName,
     Id,
-    LicenceNumber,
-    LicenceState,
+    LicenseNumber,
+    LicenseState,
     NotBoth,
     NotWhen,
     Pattern,
@@ -498,10 +498,10 @@ class TransactionCreate(Request):
     """The back of the check as base64, at most 65535 characters. The gateway requires it for `C21`."""
     check_number: Text | None = None
     """The number of the check, documented with at most 15 characters. The gateway requires it for `TEL` and `C21`."""
-    dl_number: LicenceNumber | None = attrs.field(default=None, repr=False)
-    """The account holder's driver's licence, at most 50 characters. Only together with `dl_state`."""
-    dl_state: LicenceState | None = None
-    """The state of the licence, 2 letters. Only together with `dl_number`."""
+    dl_number: LicenseNumber | None = attrs.field(default=None, repr=False)
+    """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
+    dl_state: LicenseState | None = None
+    """The state of the license, 2 letters. Only together with `dl_number`."""
     ssn4: FourDigits | None = attrs.field(default=None, repr=False)
     """The last four digits of the account holder's social security number."""
     dob_year: FourDigits | None = attrs.field(default=None, repr=False)

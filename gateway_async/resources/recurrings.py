@@ -100,7 +100,7 @@ class Recurrings(DeletableResource[Recurring]):
     async def defer(self, id: str, count: int = 1) -> Recurring:  # noqa: A002
         """Move the next `count` charges to the end: `next_run_date` and `end_date` go on by `count` intervals.
 
-        It is for instalment plans, and the gateway refuses it for an ongoing recurring. A lost response is handled as
+        It is for installment plans, and the gateway refuses it for an ongoing recurring. A lost response is handled as
         in `skip`.
 
         Raises:

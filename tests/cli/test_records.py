@@ -139,7 +139,7 @@ WRONG = {
     ("create", "contacts", "--json", "none.json"): "--json: cannot read none.json: No such file or directory",
     ("list", "contacts", "--created_ts", "1..2"): "created_ts: not a range of times (expected TODAY",
     ("list", "contacts", "--filter", "x"): "--filter: must have the form NAME=VALUE",
-    ("list", "contacts", "--colour", "red"): "--colour: no such option",
+    ("list", "contacts", "--color", "red"): "--color: no such option",
     ("get", "contacts", ""): "id: must not be empty",
     ("update", "postback_configs"): "ID: required",
 }

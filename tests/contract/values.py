@@ -21,7 +21,7 @@ _SAMPLES: dict[str, Any] = {
     "money": "1.00",
     "date": "2030-01-31",
     "moment": 1_900_000_000,
-    "object": {"colour": "red"},
+    "object": {"color": "red"},
     "list": [],
     "items": {"Tea": 1},
     "texts": ["a", "b"],

@@ -23,7 +23,7 @@ MAX_SHOWN = 500
 
 _HEADINGS: Final = ("key", "line", "changed at (UTC)", "account", "reasons")
 
-COLOURS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
+COLORS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
 
 
 def journal(
@@ -73,7 +73,7 @@ async def _print_counts(store: "Journal") -> None:
 
 
 def _count_cells(row: Row) -> list[Text]:
-    return [Text(row["state"], style=COLOURS[row["state"]]), Text(str(row["rows"]))]
+    return [Text(row["state"], style=COLORS[row["state"]]), Text(str(row["rows"]))]
 
 
 async def _print_rows(store: "Journal", state: RowState) -> None:

@@ -129,7 +129,7 @@ class _VerbGroup(TyperGroup):
         return self.commands.get(resource)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the arguments; a misspelt resource gets the nearest one as a hint."""
+        """Find the command of the arguments; a misspelled resource gets the nearest one as a hint."""
         if args and self.get_command(ctx, args[0]) is None:
             for resource in list_resources(self.verb):
                 self.get_command(ctx, resource)

@@ -132,9 +132,8 @@ class WebhookClient:
 
     @cached_property
     def _plain_transport(self) -> httpx.AsyncHTTPTransport:
-        return _make_transport(
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        )  # never used; a default context takes long to load
+        unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # a default context takes long to load
+        return _make_transport(unused)
 
     @cached_property
     def _encrypted_transport(self) -> httpx.AsyncHTTPTransport:
