@@ -46,7 +46,7 @@ OUTCOMES: Final = (
 )
 MADE: Final = frozenset({"done", "unknown, then found"})
 VOIDED: Final = 201
-AUTHORISED: Final = 102
+AUTHORIZED: Final = 102
 
 Made = AccountVault | Transaction
 
@@ -152,7 +152,7 @@ def ledger_of(facts: dict[str, Any]) -> dict[str, Counter[str]]:
         "charged": Counter(page["charged"]),
         "stored": Counter(page["stored"]),
         "voided": Counter(key for key, status in states.items() if status == VOIDED),
-        "captured": Counter(key for key, status in states.items() if status not in (AUTHORISED, VOIDED)),
+        "captured": Counter(key for key, status in states.items() if status not in (AUTHORIZED, VOIDED)),
     }
 
 

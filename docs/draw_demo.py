@@ -23,7 +23,7 @@ FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 def draw(output: str) -> str:
-    """Draw some parts of the demo's coloured output as SVG."""
+    """Draw some parts of the demo's colored output as SVG."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, legacy_windows=False)
     lines = Text.from_ansi(CURSOR.sub("", output)).split("\n")
     part = 0

@@ -4,8 +4,8 @@
     python examples/move_cards.py cards.csv moved.journal
 
 The first line of the file names the fields of an account vault, such as `key,account_number,exp_date`. The column `key`
-names each row. Stop the script
-with Ctrl-C, or kill it, and run it again with the same journal: every card is stored once. The command
+names each row. Stop the script with Ctrl-C, or kill it, and run it again with the same journal: every card is stored
+once. At its end it says why rows were rejected. Correct them in the file, and run it once more. The command
 `gateway-async migrate` does the same with more options.
 """
 
@@ -13,9 +13,11 @@ import asyncio
 import sys
 
 from gateway_async import AsyncGateway, GatewayError
-from gateway_async.migration import Report, migrate_vaults, read_rows
+from gateway_async.migration import Report, RowResult, RowState, VaultRow, migrate_vaults, read_rows
 
 CONCURRENCY = 64
+MOST_SHOWN = 20
+"""The number of rejected rows whose reasons are shown. The journal has all of them."""
 
 
 def show(report: Report) -> None:
@@ -25,14 +27,23 @@ def show(report: Report) -> None:
 
 async def move(cards: str, journal: str) -> int:
     """Move the cards; return the exit status."""
+    rejections: list[str] = []
+
+    def keep_reasons(row: VaultRow, result: RowResult) -> None:
+        if result.state is RowState.REJECTED and len(rejections) < MOST_SHOWN:
+            rejections.append(f"line {row.line}: {'; '.join(result.reasons)}")
+
     async with AsyncGateway.from_env() as gateway:
         report = await migrate_vaults(
-            gateway, read_rows(cards), journal=journal, concurrency=CONCURRENCY, on_progress=show
+            gateway, read_rows(cards), journal=journal, concurrency=CONCURRENCY, on_progress=show, on_row=keep_reasons
         )
     print(file=sys.stderr)
     print(
         f"{report.stored} stored, {report.skipped} stored before, {report.rejected} rejected, {report.unknown} unknown"
     )
+    print(*rejections, sep="\n", end="\n" if rejections else "")
+    if report.rejected > len(rejections):
+        print(f"and {report.rejected - len(rejections)} more")
     return 0 if report.complete and not report.rejected else 1
 
 

@@ -68,7 +68,7 @@ def __dir__() -> list[str]:
     return sorted({"__doc__", "__version__", *(name for module in _PUBLIC_NAMES for name in _names_of(module))})
 
 
-if not TYPE_CHECKING:  # otherwise type checkers would treat every misspelt name as `Any`
+if not TYPE_CHECKING:  # otherwise type checkers would treat every misspelled name as `Any`
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":

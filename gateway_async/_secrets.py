@@ -190,7 +190,7 @@ class _Numbers:
         simple = [bool(_SIMPLE.fullmatch(text, end, start)) for (_, end), (start, _) in pairwise(groups)]
         sums = _luhn_sums(digits)
         found = ((first, self._last_group(offsets, simple, sums, first)) for first in range(len(groups)))
-        for first, last in _merged((first, last) for first, last in found if last is not None):
+        for first, last in _merge_spans((first, last) for first, last in found if last is not None):
             yield groups[first][0], groups[last][1], digits[: offsets[last + 1]][-4:]
 
     def _last_group(
@@ -218,7 +218,7 @@ class _Numbers:
         return found
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for first, last in spans:
         if merged and first <= merged[-1][1]:

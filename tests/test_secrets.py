@@ -313,7 +313,7 @@ def test_no_card_number_survives(before: str, card: str, after: str) -> None:
 
 @given(card_numbers(), st.sampled_from([" ", "-"]), st.integers(2, 5))
 def test_no_grouping_hides_a_card_number(card: str, separator: str, size: int) -> None:
-    """Groups of any size are recognised."""
+    """Groups of any size are recognized."""
     grouped = separator.join(card[place : place + size] for place in range(0, len(card), size))
     assert mask_text(f"card: {grouped}!") == f"card: ************{card[-4:]}!"
 

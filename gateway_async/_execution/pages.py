@@ -64,7 +64,7 @@ class Pages(Generic[T]):
     def by_page(self) -> AsyncIterator[Page[T]]:
         """Iterate over the pages that have new records."""
         size = self._page_size or _PAGE_SIZE
-        return PageStream(self._call, lambda number: self._fetch(number, self._sized(size)))
+        return PageStream(self._call, lambda number: self._fetch(number, self._params_with_size(size)))
 
     def __await__(self) -> Generator[Any, Any, Page[T]]:
         return self._first_page(self._page_size).__await__()
@@ -107,9 +107,9 @@ class Pages(Generic[T]):
         return records
 
     async def _first_page(self, size: int | None) -> Page[T]:
-        return await read_in_slices(await self._fetch(1, self._sized(size)))
+        return await read_in_slices(await self._fetch(1, self._params_with_size(size)))
 
-    def _sized(self, size: int | None) -> Params:
+    def _params_with_size(self, size: int | None) -> Params:
         return self._params if size is None else (*self._params, ("page_size", str(size)))
 
 

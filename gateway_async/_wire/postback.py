@@ -74,7 +74,7 @@ class BasicCredentials:
 
     def __init__(self, username: str | None, password: str | Secret | None) -> None:
         password = None if password is None else Secret(password)  # an error's traceback shows local variables
-        self._digest = None if username is None and password is None else _digest(_joined(username, password))
+        self._digest = None if username is None and password is None else _digest(_join_credentials(username, password))
 
     def check(self, headers: Mapping[str, str]) -> None:
         """Check that a request has the expected credentials.
@@ -85,11 +85,12 @@ class BasicCredentials:
         Raises:
             PostbackRefusedError: 401; the credentials are missing or wrong.
         """
-        if self._digest and not compare_digest(_digest(_given(headers.get("authorization", ""))), self._digest):
+        sent = _read_credentials(headers.get("authorization", ""))
+        if self._digest and not compare_digest(_digest(sent), self._digest):
             raise PostbackRefusedError(401, "authorization: not the Basic credentials of this receiver")
 
 
-def _joined(username: str | None, password: Secret | None) -> bytes:
+def _join_credentials(username: str | None, password: Secret | None) -> bytes:
     if not username or password is None or not password.reveal():
         raise ValueError("username, password: both must be given, or None and None to ask callers for none")
     if ":" in username:
@@ -105,7 +106,7 @@ def _digest(credentials: bytes) -> bytes:
     return sha256(credentials).digest()
 
 
-def _given(authorization: str) -> bytes:
+def _read_credentials(authorization: str) -> bytes:
     scheme, _, encoded = authorization.partition(" ")
     try:
         return b64decode(encoded.strip(), validate=True) if scheme.lower() == "basic" else b""
@@ -138,7 +139,7 @@ def read_postback(headers: Mapping[str, str], body: bytes) -> Postback[Any]:
     fields = _fields(headers.get("content-type", "").lower(), body)
     data = fields.get("data")
     if isinstance(data, str):
-        data = _decoded(data.encode(), "data: not JSON")
+        data = _decode_json(data.encode(), "data: not JSON")
     if not isinstance(data, dict):
         raise PostbackRefusedError(400, "data: must be a record, as a JSON text")
     attempts = _attempts(fields.get("number_of_attempts"))
@@ -231,7 +232,7 @@ def _charset(content_type: str) -> str | None:
 
 
 def _object(body: bytes) -> Mapping[str, Any]:
-    fields = _decoded(body, "the body: not JSON")
+    fields = _decode_json(body, "the body: not JSON")
     if not isinstance(fields, dict):
         raise PostbackRefusedError(400, "the body: must be an object")
     return fields
@@ -254,7 +255,7 @@ def _form(body: bytes, charset: str) -> Mapping[str, Any]:
     return fields
 
 
-def _decoded(text: bytes, problem: str) -> Any:
+def _decode_json(text: bytes, problem: str) -> Any:
     try:
         return decode(text)
     except ValueError:

@@ -130,12 +130,12 @@ def _success(call: Call[T], reply: Reply) -> T:
     try:
         result: Any = call.read(_content(call, reply))
     except FieldError as error:
-        malformed = _malformed(call, reply, error)
+        malformed = _malformed_reply_error(call, reply, error)
     else:
         if call.returns_reply:  # the response to a write, whose body is empty or JSON: a page of a proxy proves nothing
             result = attrs.evolve(reply, secrets=())
         if isinstance(result, RawPage):  # its rows are read later
-            result = attrs.evolve(result, on_error=partial(_malformed, call, reply))
+            result = attrs.evolve(result, on_error=partial(_malformed_reply_error, call, reply))
         success: T = result
         return success
     raise malformed
@@ -145,11 +145,11 @@ def _content(call: Call[Any], reply: Reply) -> Any:
     try:
         return call.decode(reply.body) if reply.body.strip() else None
     except ValueError as error:
-        malformed = _malformed(call, reply, error)
+        malformed = _malformed_reply_error(call, reply, error)
     raise malformed
 
 
-def _malformed(call: Call[Any], reply: Reply, error: ValueError) -> MalformedReplyError:
+def _malformed_reply_error(call: Call[Any], reply: Reply, error: ValueError) -> MalformedReplyError:
     """Build the error for a body that cannot be read."""
     if not isinstance(error, FieldError):
         return MalformedReplyError("$", f"not JSON: {_describe_body(reply)}", call=str(call))

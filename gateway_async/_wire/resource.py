@@ -86,7 +86,7 @@ class ResourceSpec(RecordReader[R]):
     ) -> Call[R]:
         """Build the create of prepared content. `made_up` says whether the client generated its integrator id."""
         content = prepared.content
-        expected = _expected(content, self.api_id)
+        expected = _expected_values(content, self.api_id)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
         stored_as = self.stored_as or self
         outcome_query, recovery = None, None
@@ -312,7 +312,7 @@ def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
         raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
 
 
-def _expected(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
+def _expected_values(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
     """Return the values that the response to a create must have.
 
     The action tells in which direction the money moves. The parts of the amount are included, because they tell how

@@ -155,8 +155,8 @@ _REFUSALS: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.REFUSED, At
 A lookup after one of them finds out about an earlier attempt, or whether the integrator id is taken.
 """
 
-_HONOUR_RETRY_AFTER: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
-"""Responses whose `Retry-After` is honoured."""
+_HONOR_RETRY_AFTER: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
+"""Responses whose `Retry-After` is honored."""
 
 _RESULT_BY_REACHED: Final[Mapping[Reached, AttemptResult]] = {
     Reached.NOT_CONNECTED: AttemptResult.QUEUED,
@@ -234,7 +234,7 @@ def backoff(error: GatewayError, attempt: int, random_share: float) -> float:
     first, longest = BACK_OFF
     wait = exponential_backoff(attempt, first=first, longest=longest) * random_share
     retry_after = (
-        error.retry_after if isinstance(error, StatusError) and classify(error) in _HONOUR_RETRY_AFTER else None
+        error.retry_after if isinstance(error, StatusError) and classify(error) in _HONOR_RETRY_AFTER else None
     )
     return (retry_after or 0.0) + wait
 
@@ -255,4 +255,4 @@ def _pauses(result: AttemptResult) -> str:
     decisions = TABLE[result].values()
     if not any(NextStep.AGAIN in (each.step, each.if_not_found) for each in decisions):
         return "–"
-    return "`Retry-After` plus backoff" if result in _HONOUR_RETRY_AFTER else "backoff"
+    return "`Retry-After` plus backoff" if result in _HONOR_RETRY_AFTER else "backoff"

@@ -55,14 +55,19 @@ class _Schedule:
     transaction_ids: list[str] | None
 
 
-def with_schedule_lookup(call: Call[Recurring], spec: Spec, id: str, moves: Mapping[str, int]) -> Call[Recurring]:  # noqa: A002
+def with_schedule_lookup(
+    call: Call[Recurring],
+    spec: Spec,
+    id: str,  # noqa: A002
+    expected_shift: Mapping[str, int],
+) -> Call[Recurring]:
     """Add this lookup to a skip or a deferral. Its prerequisite reads the recurring.
 
     Args:
         call: the write.
         spec: the resource of the recurring.
         id: the recurring's id.
-        moves: `next_run_date` and `end_date` → the number of intervals by which the write moves them.
+        expected_shift: `next_run_date` and `end_date` → the number of intervals by which the write moves them.
 
     Raises:
         InvalidRequestError: the id cannot be sent.
@@ -75,7 +80,7 @@ def with_schedule_lookup(call: Call[Recurring], spec: Spec, id: str, moves: Mapp
             resource=spec.resource,
             id=id,
             evidence=EXISTS.name,
-            sent={"before": attrs.asdict(schedule), "moves": dict(moves)},
+            sent={"before": attrs.asdict(schedule), "expected_shift": dict(expected_shift)},
         )
 
         def read(content: Any) -> Recurring:
@@ -93,11 +98,11 @@ def with_schedule_lookup(call: Call[Recurring], spec: Spec, id: str, moves: Mapp
 def schedule_change(spec: Spec, outcome_query: OutcomeQuery) -> Lookup[Recurring]:
     """Build the lookup for an outcome query of `with_schedule_lookup`."""
     before = _Schedule(**outcome_query.sent["before"])
-    moves = outcome_query.sent["moves"]
+    expected_shift = outcome_query.sent["expected_shift"]
 
     def read(content: Any) -> LookupResult[Recurring]:
         record = _read(spec, outcome_query.id, content)
-        if _was_executed(before, _schedule(record), moves):
+        if _was_executed(before, _schedule(record), expected_shift):
             return LookupResult(LookupStatus.EXECUTED, record)
         return LookupResult(LookupStatus.NOT_EXECUTED)
 
@@ -128,15 +133,15 @@ def _read(spec: Spec, id: str, content: Any) -> Recurring:  # noqa: A002
 
 def _schedule(record: Recurring) -> _Schedule:
     return _Schedule(
-        next_run_date=_written(record.next_run_date),
-        end_date=_written(record.end_date),
+        next_run_date=_format_date(record.next_run_date),
+        end_date=_format_date(record.end_date),
         interval=record.interval,
         interval_type=None if record.interval_type is None else str(record.interval_type),
         transaction_ids=_ids(record.extra.get("transactions")),
     )
 
 
-def _written(day: date | None) -> str | None:
+def _format_date(day: date | None) -> str | None:
     return None if day is None else day.isoformat()
 
 
@@ -146,7 +151,7 @@ def _ids(records: Any) -> list[str] | None:
     return [str(each["id"]) for each in records]
 
 
-def _was_executed(before: _Schedule, after: _Schedule, moves: Mapping[str, int]) -> bool:
+def _was_executed(before: _Schedule, after: _Schedule, expected_shift: Mapping[str, int]) -> bool:
     """Return whether the schedule has moved as the write moves it.
 
     Raises:
@@ -157,10 +162,10 @@ def _was_executed(before: _Schedule, after: _Schedule, moves: Mapping[str, int])
     runs = len(set(after.transaction_ids) - set(before.transaction_ids))
     next_moved = _intervals(before, before.next_run_date, after.next_run_date)
     end_moved = 0 if before.end_date == after.end_date else _intervals(before, before.end_date, after.end_date)
-    if (next_moved, end_moved) == (runs + moves["next_run_date"], moves["end_date"]):
+    if (next_moved, end_moved) == (runs + expected_shift["next_run_date"], expected_shift["end_date"]):
         return True
     if 0 <= next_moved <= runs and end_moved == 0:
-        if next_moved < moves["next_run_date"] or moves["end_date"]:
+        if next_moved < expected_shift["next_run_date"] or expected_shift["end_date"]:
             return False
         raise FieldError(".recurring.next_run_date", "it has moved by a charge or by this call")
     raise FieldError(".recurring.next_run_date", "it has moved by another number of intervals")

@@ -71,7 +71,7 @@ class _LazyGroup(TyperGroup):
         return super().shell_complete(ctx, incomplete)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the arguments; a misspelt name gets the nearest ones as a hint."""
+        """Find the command of the arguments; a misspelled name gets the nearest ones as a hint."""
         if args and args[0] not in COMMANDS:
             self._add_summaries()
         return super().resolve_command(ctx, args)

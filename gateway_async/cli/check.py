@@ -19,7 +19,7 @@ __all__ = ["check"]
 
 State = Literal["ok", "skipped", "attention", "failed"]
 
-_COLOURS: Final = {"ok": "green", "skipped": "bright_black", "attention": "yellow", "failed": "red"}
+_COLORS: Final = {"ok": "green", "skipped": "bright_black", "attention": "yellow", "failed": "red"}
 _CLOCK_SECONDS: Final = 60.0
 """A greater difference is reported: signatures of requests are refused from five minutes on."""
 
@@ -200,10 +200,10 @@ def _print(finding: _Finding, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(attrs.asdict(finding)))
         return
-    from gateway_async.cli.rows import is_terminal
+    from gateway_async.cli.table_output import is_terminal
 
     if not is_terminal():
         typer.echo(f"{finding.check}\t{finding.state}\t{finding.details}")
         return
-    state = typer.style(f"{finding.state:9}", fg=_COLOURS[finding.state])
+    state = typer.style(f"{finding.state:9}", fg=_COLORS[finding.state])
     typer.echo(f"{finding.check:11}  {state}  {finding.details}")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gateway_async.cli.errors import fail, fail_with
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.rows import NONE, Row, print_advice, print_json, print_table
+from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
     from gateway_async.postbacks import Inbox, PostbackState, StoredPostback
@@ -19,7 +19,7 @@ __all__ = ["inbox", "read_dead"]
 
 WHAT_TO_DO = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
 _HEADINGS = ("number", "received at (UTC)", "change", "record", "state", "attempts", "error")
-COLOURS = {"waiting": "yellow", "dead": "red", "handled": "green"}
+COLORS = {"waiting": "yellow", "dead": "red", "handled": "green"}
 _PAGE = 200
 _ALL_DAYS = 999_999.0
 """`keep_days` of the opened inbox, so that listing deletes nothing."""
@@ -181,7 +181,7 @@ def _cells(row: Row) -> list[Text]:
         Text(f"{row['received_at']:%Y-%m-%d %H:%M:%S}"),
         Text(f"{row['resource']} {row['type']}"),
         Text(row["record_id"] or NONE),
-        Text(row["state"], style=COLOURS.get(row["state"], "")),
+        Text(row["state"], style=COLORS.get(row["state"], "")),
         Text(str(row["attempts"])),
         Text(row["error"] or NONE),
     ]

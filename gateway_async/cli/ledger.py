@@ -14,7 +14,7 @@ from rich.text import Text
 from gateway_async.cli.command_name import command_name
 from gateway_async.cli.errors import fail, fail_with
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.rows import NONE, Row, print_advice, print_json, print_table
+from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
     from gateway_async import Recovered
@@ -31,7 +31,7 @@ class Resolution(StrEnum):
 
 
 _HEADINGS = ("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record")
-COLOURS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
+COLORS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
 
 
 def ledger(
@@ -172,6 +172,6 @@ def _cells(row: Row) -> list[Text]:
     )
     return [
         *(Text(text or NONE) for text in texts),
-        Text(outcome, style=COLOURS.get(outcome, "")),
+        Text(outcome, style=COLORS.get(outcome, "")),
         Text(row["record_id"] or NONE),
     ]

@@ -64,12 +64,12 @@ class PostbackDisplay:
         at = datetime.now(UTC)
         self._show(text_of(postback, at), object_of(postback, at) if self.as_json else {})
 
-    def refused(self, response: "ReceiverResponse") -> None:
+    def print_refused(self, response: "ReceiverResponse") -> None:
         """Print a rejected request."""
         at, reason = datetime.now(UTC), response.body.decode(errors="replace").strip()
         self._show(refusal_line(response.status, reason, at), refusal_object(response.status, reason, at))
 
-    def forwarded(self, forward: Forward) -> None:
+    def print_forwarded(self, forward: Forward) -> None:
         """Print the result of an attempt to forward a postback."""
         self._show(forward_line(forward), forward_object(forward, datetime.now(UTC)))
 
@@ -146,7 +146,7 @@ def listen(
         configs = TemporaryConfigs(resources, product_transaction_id or [], url, username, password)
     try:
         display = PostbackDisplay(as_json)
-        forwarder = Forwarder(target, forward_attempts, display.forwarded) if target else None
+        forwarder = Forwarder(target, forward_attempts, display.print_forwarded) if target else None
         asyncio.run(_listen(host, port, _receiver(username, password), configs, display, forwarder))
     except OSError as error:
         reason = REASONS.get(error.errno or 0, error.strerror or error)
@@ -225,7 +225,7 @@ def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay, forw
         body = bytearray()
         response = await receiver.receive(method, headers, _copy(chunks, body))
         if response.status >= _REFUSED:
-            display.refused(response)
+            display.print_refused(response)
         elif forward:
             forward(receiver.parse(headers, bytes(body)), headers, bytes(body))
         return response

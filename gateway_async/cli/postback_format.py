@@ -20,7 +20,7 @@ from gateway_async.models.transactions import Transaction
 
 __all__ = ["forward_line", "forward_object", "object_of", "refusal_line", "refusal_object", "text_of"]
 
-_COLOURS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
+_COLORS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
 _HIDDEN: Final = AccountVault.hidden | Transaction.hidden | {"account_number", "cvv", "track_data"}
 """Secret fields of all records, except a contact's `account_number`, which is the merchant's customer number."""
 
@@ -28,11 +28,11 @@ _HIDDEN: Final = AccountVault.hidden | Transaction.hidden | {"account_number", "
 def text_of(postback: Postback[Any], at: datetime) -> Text:
     """Format a postback as a line: time, type, resource, record id and the record's current state."""
     columns = (f"{postback.type:6}", f"{postback.resource:16}", f"{postback.record_id:24}", _state(postback.record))
-    words = [_printable(column) for column in columns]
+    words = [_clean(column) for column in columns]
     return Text("  ").join(
         [
             _time(at),
-            Text(words[0], style=_COLOURS.get(postback.type, "magenta")),
+            Text(words[0], style=_COLORS.get(postback.type, "magenta")),
             Text(words[1], style="bold"),
             Text(words[2], style="cyan"),
             Text(words[3] + _attempt(postback)),
@@ -42,7 +42,7 @@ def text_of(postback: Postback[Any], at: datetime) -> Text:
 
 def refusal_line(status: int, reason: str, at: datetime) -> Text:
     """Format a rejected request as a line with the reason."""
-    return Text("  ").join([_time(at), Text(f"rejected with {status}: {_printable(reason)}", style="bold red")])
+    return Text("  ").join([_time(at), Text(f"rejected with {status}: {_clean(reason)}", style="bold red")])
 
 
 def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:
         "resource": mask_shown(postback.resource),
         "id": mask_shown(postback.record_id),
         "number_of_attempts": postback.number_of_attempts,
-        "data": _masked(postback.raw, hidden),
+        "data": _mask_values(postback.raw, hidden),
     }
 
 
@@ -73,7 +73,7 @@ def forward_line(forward: Forward) -> Text:
     return Text.assemble(
         ("          → ", "dim"),
         (outcome, "green" if result.is_acknowledged else "bold red"),
-        f"  {_printable(forward.postback.type)} {_printable(forward.postback.record_id)}  {forward.target.shown}  ",
+        f"  {_clean(forward.postback.type)} {_clean(forward.postback.record_id)}  {forward.target.shown}  ",
         (f"attempt {forward.attempt}, {forward.seconds * 1000:.0f} ms{again}{last}", "dim"),
     )
 
@@ -126,21 +126,21 @@ def _iso(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def _printable(text: str) -> str:
+def _clean(text: str) -> str:
     """Mask a text and replace control characters, which a terminal would interpret."""
     return "".join(character if character.isprintable() else "?" for character in mask_shown(text))
 
 
-def _masked(value: Any, hidden: frozenset[str] | set[str]) -> Any:
+def _mask_values(value: Any, hidden: frozenset[str] | set[str]) -> Any:
     """Mask card and bank data in nested JSON values; amounts become strings."""
     match value:
         case Mapping():
             return {
-                mask_shown(name): "***" if name in hidden and each is not None else _masked(each, hidden)
+                mask_shown(name): "***" if name in hidden and each is not None else _mask_values(each, hidden)
                 for name, each in value.items()
             }
         case list():
-            return [_masked(each, hidden) for each in value]
+            return [_mask_values(each, hidden) for each in value]
         case bool() | None:
             return value
         case int() if mask_shown(str(value)) == str(value):

@@ -11,7 +11,7 @@ import attrs
 import typer
 
 from gateway_async._secrets import Secret
-from gateway_async.cli.created_configs import CreatedConfigs, abandoned_configs, state_folder
+from gateway_async.cli.config_id_file import ConfigIdFile, lock_abandoned_configs, state_folder
 from gateway_async.cli.errors import warn
 from gateway_async.models.codes import PostbackResource
 
@@ -70,18 +70,18 @@ class TemporaryConfigs:
         async with AsyncGateway.from_env() as gateway:
             owner = (state_folder(), gateway.base_url, os.environ.get("GATEWAY_USER_ID", ""))
             await _remove_abandoned(gateway, *owner)
-            created, config_ids, remaining = CreatedConfigs(*owner), list[str](), list[str]()
+            id_file, config_ids, remaining = ConfigIdFile(*owner), list[str](), list[str]()
             try:
                 for new in self._requests(self.url or address):
                     config = await gateway.postback_configs.create(new)
-                    created.add(config.id)
+                    id_file.add(config.id)
                     config_ids.append(config.id)
                 yield len(config_ids)
             finally:
                 try:
                     remaining = await _remove(gateway, config_ids)
                 finally:
-                    created.close(remaining)
+                    id_file.close(remaining)
 
     def _requests(self, url: str) -> Iterator["PostbackConfigCreate"]:
         from gateway_async import PostbackConfigCreate
@@ -107,7 +107,7 @@ def _is_remote(base_url: str) -> bool:
 
 async def _remove_abandoned(gateway: "AsyncGateway", folder: Path, address: str, user_id: str) -> None:
     """Delete the configs of runs that were killed."""
-    with abandoned_configs(folder, address, user_id) as found:
+    with lock_abandoned_configs(folder, address, user_id) as found:
         for each in found:
             warn(f"deleting {len(each.config_ids)} postback configs that a killed run left")
             if not await _remove(gateway, each.config_ids):

@@ -40,10 +40,10 @@ def _plain(message: str) -> str:
         if match := re.fullmatch(form, message.strip(), re.DOTALL):
             parts = {"name": "", "problem": ""} | match.groupdict("")
             name = re.sub(r"'([^' ]+)'", r"\1", parts["name"]).replace(" / ", ", ")
-            problem = _HINTS.sub(_expected, re.sub(r"\s+", " ", parts["problem"]))
+            problem = _HINTS.sub(_format_expected, re.sub(r"\s+", " ", parts["problem"]))
             return ours.format(name=name, problem=problem).removesuffix(".")
     return message.strip().removesuffix(".")
 
 
-def _expected(hint: re.Match[str]) -> str:
+def _format_expected(hint: re.Match[str]) -> str:
     return f" (expected {hint['options'] or hint['commands']})"

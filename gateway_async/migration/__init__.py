@@ -92,5 +92,5 @@ _MODULES = {
 }
 
 
-if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
+if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelled name as `Any`
     __getattr__, __dir__ = lazy_index(__name__, _MODULES)

@@ -20,8 +20,8 @@ from gateway_async.models.request import (
     FourDigits,
     HolderName,
     Id,
-    LicenceNumber,
-    LicenceState,
+    LicenseNumber,
+    LicenseState,
     LocationId,
     NotBoth,
     Pattern,
@@ -114,9 +114,9 @@ class AccountVault(Record):
     customer_id: str | None = None
     """Your id of the customer."""
     dl_number: str | None = None
-    """The account holder's driver's licence. The repr masks it."""
+    """The account holder's driver's license. The repr masks it."""
     dl_state: str | None = None
-    """The state of the licence."""
+    """The state of the license."""
     ssn4: str | None = None
     """The last four digits of the social security number. The repr masks them."""
     dob_year: str | None = None
@@ -216,10 +216,10 @@ class VaultCreate(Request):
     """Your third custom field, at most 128 characters."""
     customer_id: CustomerId | None = None
     """Your id of the customer, at most 50 characters."""
-    dl_number: LicenceNumber | None = attrs.field(default=None, repr=False)
-    """The account holder's driver's licence, at most 50 characters. Only together with `dl_state`."""
-    dl_state: LicenceState | None = None
-    """The state of the licence, 2 letters. Only together with `dl_number`."""
+    dl_number: LicenseNumber | None = attrs.field(default=None, repr=False)
+    """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
+    dl_state: LicenseState | None = None
+    """The state of the license, 2 letters. Only together with `dl_number`."""
     ssn4: FourDigits | None = attrs.field(default=None, repr=False)
     """The last four digits of the account holder's social security number."""
     dob_year: FourDigits | None = attrs.field(default=None, repr=False)
@@ -363,10 +363,10 @@ class AccountVaultUpdate(Request):
     """Your third custom field, at most 128 characters."""
     customer_id: CustomerId | Unset | None = UNSET
     """Your id of the customer, at most 50 characters."""
-    dl_number: LicenceNumber | Unset | None = attrs.field(default=UNSET, repr=False)
-    """The account holder's driver's licence, at most 50 characters. Only together with `dl_state`."""
-    dl_state: LicenceState | Unset | None = UNSET
-    """The state of the licence, 2 letters. Only together with `dl_number`."""
+    dl_number: LicenseNumber | Unset | None = attrs.field(default=UNSET, repr=False)
+    """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
+    dl_state: LicenseState | Unset | None = UNSET
+    """The state of the license, 2 letters. Only together with `dl_number`."""
     ssn4: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
     """The last four digits of the account holder's social security number."""
     dob_year: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)

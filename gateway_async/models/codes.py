@@ -480,7 +480,7 @@ class RecurringStatus(OpenStr):
 
 
 class RecurringType(OpenStr):
-    """`recurring_type_id`: whether a recurring has a number of instalments."""
+    """`recurring_type_id`: whether a recurring has a number of installments."""
 
     ONGOING = "o"
     INSTALLMENTS = "i"

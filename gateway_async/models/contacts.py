@@ -63,7 +63,7 @@ class Contact(Record):
     header_message: str | None = None
     """A message that the gateway shows with the contact."""
     header_message_type: int | None = None
-    """How the message is shown: 0 a pop-up, 1 to 4 a coloured bar."""
+    """How the message is shown: 0 a pop-up, 1 to 4 a colored bar."""
     header_message_type_id: int | None = None
     """The other name of `header_message_type`; a gateway sends either."""
     contact_c1: str | None = None
@@ -121,7 +121,7 @@ class ContactCreate(Request):
     header_message: Text | None = None
     """A message that the gateway shows with the contact, at most 250 characters."""
     header_message_type: int | None = None
-    """How the message is shown: 0 a pop-up, 1 to 4 a coloured bar. The documented name of the field."""
+    """How the message is shown: 0 a pop-up, 1 to 4 a colored bar. The documented name of the field."""
     header_message_type_id: int | None = None
     """The other name of `header_message_type`. Only one of the two may be sent."""
     contact_c1: Text | None = None
@@ -177,7 +177,7 @@ class ContactUpdate(Request):
     header_message: Text | Unset | None = UNSET
     """A message that the gateway shows with the contact, at most 250 characters."""
     header_message_type: int | Unset | None = UNSET
-    """How the message is shown: 0 a pop-up, 1 to 4 a coloured bar. The documented name of the field."""
+    """How the message is shown: 0 a pop-up, 1 to 4 a colored bar. The documented name of the field."""
     header_message_type_id: int | Unset | None = UNSET
     """The other name of `header_message_type`. Only one of the two may be sent."""
     contact_c1: Text | Unset | None = UNSET

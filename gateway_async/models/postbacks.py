@@ -40,7 +40,7 @@ class HandlerStatements:
         return tuple(self._statements)
 
 
-def _masked(value: object) -> str:
+def _mask_repr(value: object) -> str:
     return mask_text(repr(value))
 
 
@@ -48,9 +48,9 @@ def _masked(value: object) -> str:
 class Postback(Generic[R]):
     """One change of one record."""
 
-    type: PostbackType = attrs.field(repr=_masked)
+    type: PostbackType = attrs.field(repr=_mask_repr)
     """CREATE, UPDATE or DELETE; unknown values are kept."""
-    resource: PostbackResource = attrs.field(repr=_masked)
+    resource: PostbackResource = attrs.field(repr=_mask_repr)
     """contact, transaction, transactionbatch or accountvault; unknown values are kept."""
     number_of_attempts: int | None
     """How often the gateway has tried to deliver it, including this time; None if not given."""
@@ -58,7 +58,7 @@ class Postback(Generic[R]):
     """The record after the change, typed; None for an unknown resource."""
     raw: Mapping[str, Any] = attrs.field(repr=False, converter=dict, hash=False)
     """The record as received, a dict of JSON values; numbers with a fraction are `Decimal`."""
-    record_id: str = attrs.field(repr=_masked)
+    record_id: str = attrs.field(repr=_mask_repr)
     """The record's `id`; "" if it has no id."""
     modified_ts: datetime | None
     """When the record was changed, UTC; None if the record does not contain a time.

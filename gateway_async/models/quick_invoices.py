@@ -1,4 +1,4 @@
-"""Quick invoices: itemised invoices that customers pay online (contract, *Quick invoice*)."""
+"""Quick invoices: itemized invoices that customers pay online (contract, *Quick invoice*)."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -19,8 +19,8 @@ from gateway_async.models.request import (
     FourDigits,
     Id,
     ItemList,
-    LicenceNumber,
-    LicenceState,
+    LicenseNumber,
+    LicenseState,
     LocationId,
     NotBoth,
     Request,
@@ -123,9 +123,9 @@ class QuickInvoice(Record):
     customer_id: str | None = None
     """Your id of the customer."""
     dl_number: str | None = None
-    """The customer's driver's licence. The repr masks it."""
+    """The customer's driver's license. The repr masks it."""
     dl_state: str | None = None
-    """The state of the licence."""
+    """The state of the license."""
     ssn4: str | None = None
     """The last four digits of the customer's social security number. The repr masks them."""
     dob_year: str | None = None
@@ -212,11 +212,11 @@ class QuickInvoiceCreate(Request):
     ach_product_transaction_id: Id | None = None
     """The merchant account for bank accounts, at most 36 characters. Without it, the location's default."""
     customer_id: CustomerId | None = None
-    """Your id of the customer, at most 64 characters. It replaces a driver's licence for bank accounts."""
-    dl_number: LicenceNumber | None = attrs.field(default=None, repr=False)
-    """The customer's driver's licence, at most 50 characters. Only together with `dl_state`."""
-    dl_state: LicenceState | None = None
-    """The state of the licence, 2 letters. Only together with `dl_number`."""
+    """Your id of the customer, at most 64 characters. It replaces a driver's license for bank accounts."""
+    dl_number: LicenseNumber | None = attrs.field(default=None, repr=False)
+    """The customer's driver's license, at most 50 characters. Only together with `dl_state`."""
+    dl_state: LicenseState | None = None
+    """The state of the license, 2 letters. Only together with `dl_number`."""
     ssn4: FourDigits | None = attrs.field(default=None, repr=False)
     """The last four digits of the customer's social security number. Not together with `dob_year`."""
     dob_year: FourDigits | None = attrs.field(default=None, repr=False)
@@ -281,11 +281,11 @@ class QuickInvoiceUpdate(Request):
     ach_product_transaction_id: Id | Unset | None = UNSET
     """The merchant account for bank accounts, at most 36 characters. Fixed after a payment."""
     customer_id: CustomerId | Unset | None = UNSET
-    """Your id of the customer, at most 64 characters. It replaces a driver's licence for bank accounts."""
-    dl_number: LicenceNumber | Unset | None = attrs.field(default=UNSET, repr=False)
-    """The customer's driver's licence, at most 50 characters. Only together with `dl_state`."""
-    dl_state: LicenceState | Unset | None = UNSET
-    """The state of the licence, 2 letters. Only together with `dl_number`."""
+    """Your id of the customer, at most 64 characters. It replaces a driver's license for bank accounts."""
+    dl_number: LicenseNumber | Unset | None = attrs.field(default=UNSET, repr=False)
+    """The customer's driver's license, at most 50 characters. Only together with `dl_state`."""
+    dl_state: LicenseState | Unset | None = UNSET
+    """The state of the license, 2 letters. Only together with `dl_number`."""
     ssn4: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
     """The last four digits of the customer's social security number. Not together with `dob_year`."""
     dob_year: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)

@@ -52,12 +52,12 @@ class Record:
     """Fields whose values are not documented: a value that does not fit is in `extra`, and the field is None."""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self._shown())})"
+        return f"{type(self).__name__}({', '.join(self._format_fields())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by fields, because a read-only mapping supports neither."""
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
-        return _made, (type(self), {**fields, "extra": dict(self.extra)})
+        return _make_record, (type(self), {**fields, "extra": dict(self.extra)})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready values, with secrets masked.
@@ -71,7 +71,7 @@ class Record:
             for name, value in {**fields, **self.extra}.items()
         }
 
-    def _shown(self) -> Iterator[str]:
+    def _format_fields(self) -> Iterator[str]:
         """Yield the fields that are not None, then the keys of `extra`.
 
         The values of `extra` are omitted, because they may be confidential.
@@ -109,7 +109,7 @@ def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911  one for each kind of
             return value
 
 
-def _made(kind: type[Record], fields: Mapping[str, Any]) -> Record:
+def _make_record(kind: type[Record], fields: Mapping[str, Any]) -> Record:
     return kind(**fields)
 
 

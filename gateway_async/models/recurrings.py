@@ -62,9 +62,9 @@ class Recurring(Record):
     transaction_amount: Decimal | None = None
     """The amount of each charge."""
     installment_total_count: int | None = None
-    """The number of instalments; None for an ongoing recurring."""
+    """The number of installments; None for an ongoing recurring."""
     installment_amount_total: Decimal | None = None
-    """The sum of all instalments: their number times the amount."""
+    """The sum of all installments: their number times the amount."""
     description: str | None = None
     """The merchant's own text."""
     notification_days: int | None = None
@@ -76,7 +76,7 @@ class Recurring(Record):
     status: RecurringStatus | None = None
     """Whether it is active, on hold or ended."""
     recurring_type_id: RecurringType | None = None
-    """Whether it is ongoing (o) or has instalments (i). Instalments count charges, approved or not."""
+    """Whether it is ongoing (o) or has installments (i). Installments count charges, approved or not."""
     recurring_c1: str | None = None
     """The first custom field."""
     recurring_c2: str | None = None
@@ -93,7 +93,7 @@ class Recurring(Record):
 
 @attrs.frozen(kw_only=True, repr=False)
 class RecurringCreate(Request):
-    """A new recurring. With `installment_total_count` it is an instalment plan, otherwise it is ongoing."""
+    """A new recurring. With `installment_total_count` it is an installment plan, otherwise it is ongoing."""
 
     transaction_amount: RunAmount
     """The amount of each charge, at most 12 characters. A later change is not possible."""
@@ -112,9 +112,9 @@ class RecurringCreate(Request):
     product_transaction_id: Id | None = None
     """The merchant account for the charges. The location's default is used when it is omitted."""
     end_date: date | None = None
-    """The last day on which a charge may run; omitted for no end. An instalment plan ends after its instalments."""
+    """The last day on which a charge may run; omitted for no end. An installment plan ends after its installments."""
     installment_total_count: InstallmentCount | None = None
-    """The number of instalments, two digits (three in newer releases)."""
+    """The number of installments, two digits (three in newer releases)."""
     description: Description | None = None
     """Your own text, at most 36 characters."""
     notification_days: Days | None = None
@@ -139,7 +139,7 @@ class RecurringCreate(Request):
 class RecurringUpdate(Request):
     """Changes to a recurring. Omitted fields keep their values; None is sent as null.
 
-    The amount, the interval and the number of instalments cannot be changed.
+    The amount, the interval and the number of installments cannot be changed.
     """
 
     account_vault_id: Id | Unset | None = UNSET
@@ -157,7 +157,7 @@ class RecurringUpdate(Request):
     notification_days: Days | Unset | None = UNSET
     """Notify the customer this number of days before each charge, at most two digits."""
     active: bool | Unset | None = UNSET
-    """Whether the recurring is switched on. The gateway ignores it for an instalment plan."""
+    """Whether the recurring is switched on. The gateway ignores it for an installment plan."""
     recurring_c1: CustomField | Unset | None = UNSET
     """The first custom field, at most 128 characters. Only newer gateways take it."""
     recurring_c2: CustomField | Unset | None = UNSET

@@ -38,8 +38,8 @@ __all__ = [
     "Id",
     "ItemList",
     "Items",
-    "LicenceNumber",
-    "LicenceState",
+    "LicenseNumber",
+    "LicenseState",
     "LocationId",
     "NotBoth",
     "NotWhen",
@@ -209,8 +209,8 @@ TrackData = Annotated[Secret, Len(1, 256)]
 Ticket = Annotated[Secret, Len(1, 36)]
 HolderName = Annotated[str, Len(1, 60)]
 FourDigits = Annotated[str, Pattern("[0-9]{4}", "must be four digits")]
-LicenceNumber = Annotated[str, Len(1, 50)]
-LicenceState = Annotated[str, Len(2, 2)]
+LicenseNumber = Annotated[str, Len(1, 50)]
+LicenseState = Annotated[str, Len(2, 2)]
 
 
 @attrs.frozen(kw_only=True, repr=False)

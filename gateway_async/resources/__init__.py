@@ -138,7 +138,7 @@ class _Resources:
     product_files: "_ProductFiles"
     """File storage for a location."""
     quick_invoices: "_QuickInvoices"
-    """Itemised invoices that customers pay online."""
+    """Itemized invoices that customers pay online."""
     recurrings: "_Recurrings"
     """Plans by which a stored account is charged again and again."""
     router_account_vaults: "_RouterAccountVaults"
@@ -162,7 +162,7 @@ class _Resources:
         self._executor = executor
         self._scope = scope
 
-    if not TYPE_CHECKING:  # otherwise type checkers would treat every misspelt attribute as `Any`
+    if not TYPE_CHECKING:  # otherwise type checkers would treat every misspelled attribute as `Any`
 
         def __getattr__(self, name: str) -> Any:
             """Create a resource at its first use, which loads its modules."""

@@ -44,7 +44,7 @@ _MOVE_EVIDENCE: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": I
 
 @attrs.frozen
 class QuickInvoices(DeletableResource[QuickInvoice]):
-    """Itemised invoices that customers pay online.
+    """Itemized invoices that customers pay online.
 
     `expand` accepts contact, email_blacklist, files, location, tags, created_user, quick_invoice_settings,
     quick_invoice_views and payment_url.

@@ -94,13 +94,13 @@ class Recurrings(DeletableResource[Recurring]):
             ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
             OutcomeUnknownError: the charges may have been dropped; `await error.resolve()` looks again.
         """
-        moves = {"next_run_date": count, "end_date": 0}
-        return await self._executor.execute(_move_charges(id, "skipPayment", "skip_count", count, moves, self._scope))
+        shift = {"next_run_date": count, "end_date": 0}
+        return await self._executor.execute(_move_charges(id, "skipPayment", "skip_count", count, shift, self._scope))
 
     async def defer(self, id: str, count: int = 1) -> Recurring:  # noqa: A002
         """Move the next `count` charges to the end: `next_run_date` and `end_date` go on by `count` intervals.
 
-        It is for instalment plans, and the gateway refuses it for an ongoing recurring. A lost response is handled as
+        It is for installment plans, and the gateway refuses it for an ongoing recurring. A lost response is handled as
         in `skip`.
 
         Raises:
@@ -110,8 +110,8 @@ class Recurrings(DeletableResource[Recurring]):
             ValidationError: the gateway refuses, for example because it is ongoing; `.fields` says why.
             OutcomeUnknownError: the charges may have been moved; `await error.resolve()` looks again.
         """
-        moves = {"next_run_date": count, "end_date": count}
-        return await self._executor.execute(_move_charges(id, "deferPayment", "defer_count", count, moves, self._scope))
+        shift = {"next_run_date": count, "end_date": count}
+        return await self._executor.execute(_move_charges(id, "deferPayment", "defer_count", count, shift, self._scope))
 
     async def hold(self, id: str) -> Recurring:  # noqa: A002
         """Place an active recurring on hold: no charge runs until `activate`.
@@ -166,12 +166,12 @@ def _move_charges(
     verb: str,
     parameter: str,
     count: int,
-    moves: Mapping[str, int],
+    expected_shift: Mapping[str, int],
     scope: Scope,
 ) -> Call[Recurring]:
     check_numbers(whole=True, minimum=1, count=count)
     call = RECURRING.action(id, verb, scope, params=((parameter, str(count)),))
-    return with_schedule_lookup(attrs.evolve(call, sent={parameter: str(count)}), RECURRING, id, moves)
+    return with_schedule_lookup(attrs.evolve(call, sent={parameter: str(count)}), RECURRING, id, expected_shift)
 
 
 def _set_status(id: str, verb: str, before: str, after: str, scope: Scope) -> Call[Recurring]:  # noqa: A002

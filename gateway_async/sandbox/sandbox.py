@@ -374,6 +374,7 @@ class Sandbox:
         surcharge: bool | None = None,
         level3_allow: bool | None = None,
         ach_terminal: str | None = None,
+        industry_type: str | None = None,
     ) -> Row:
         """Change settings of a merchant account, by default the one for cards.
 
@@ -386,17 +387,19 @@ class Sandbox:
             surcharge: Whether a payment must name the parts of its amount; off at first.
             level3_allow: Whether a payment takes level 3 data; off at first.
             ach_terminal: The number of a test terminal for bank payments, such as "1010"; "" removes it.
+            industry_type: `retail`, `restaurant`, `lodging`, `mailorder` or `ecommerce`, which it is at first.
 
         Returns:
             The merchant account after the change.
 
         Raises:
-            ValueError: The merchant account or the test terminal is unknown.
+            ValueError: The merchant account, the test terminal or the industry is unknown.
         """
         product_id = self.cc_product_transaction_id if product_transaction_id is None else product_transaction_id
         checks = (auto_decline_cvv, auto_decline_street, auto_decline_zip)
         allowed = (surcharge, level3_allow)
-        return self._call(change_product, product_id, allow_partial_authorization, *checks, *allowed, ach_terminal)
+        kinds = (ach_terminal, industry_type)
+        return self._call(change_product, product_id, allow_partial_authorization, *checks, *allowed, *kinds)
 
     def return_payment(self, transaction_id: str, code: str = "R01") -> Row:
         """Let the bank return a bank payment, or correct its data.
@@ -414,6 +417,22 @@ class Sandbox:
             ValueError: The payment or the code is unknown, or the bank does not have the payment.
         """
         return self._call(actions.return_payment, transaction_id, code)
+
+    def update_card(self, account_vault_id: str, card: str | None = None, exp_date: str | None = None) -> Row:
+        """Let the card updater change a stored card, and post it back.
+
+        Args:
+            account_vault_id: The id of the account vault.
+            card: The new number of the card; None keeps it.
+            exp_date: The new expiry as MMYY; None keeps it.
+
+        Returns:
+            The account vault after the change.
+
+        Raises:
+            ValueError: The vault is unknown, deleted or a bank account, nothing is given, or a value is invalid.
+        """
+        return self._call(actions.update_card, account_vault_id, card, exp_date)
 
     def outbox(self, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
         """Return the e-mails and text messages to customers, newest last.

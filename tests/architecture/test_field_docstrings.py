@@ -55,10 +55,10 @@ class Shoe:
 
     size: int
     """The size."""
-    colour: str = "red"
+    color: str = "red"
     _sole: str = ""
     rules: ClassVar[int] = 1
     width: int = 0
     """ """
 '''
-    assert list(undocumented(ast.parse(source))) == ["Shoe.colour", "Shoe.width"]
+    assert list(undocumented(ast.parse(source))) == ["Shoe.color", "Shoe.width"]

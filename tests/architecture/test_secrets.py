@@ -34,7 +34,7 @@ PLANTED = {
     "image_back": "aW1hZ2UtYmFjaw==",
     "ssn4": "8264",
     "dob_year": "1971",
-    "dl_number": "LICENCE-77",
+    "dl_number": "LICENSE-77",
     "basic_auth_password": "basic-5c0e",
 }
 IN_RECORDS = {"online_payment_cryptogram": "cryptogram-91f0", "digital_payment_cryptogram": "cryptogram-44b2"}

@@ -78,7 +78,7 @@ def complete(shell: str, words: str, environment: dict[str, str], folder: Path) 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("words", WORDS)
 def test_completion(shell: str, words: str, environment: dict[str, str], tmp_path: Path) -> None:
-    """Commands, nouns, options, events and fields are completed."""
+    """Commands, resources, options, events and fields are completed."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     assert complete(shell, words, environment, tmp_path) == WORDS[words]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async.cli.records.nouns import nouns
+from gateway_async.cli.records.resources import list_resources
 from gateway_async.resources import _Resources
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import COMMAND, Ended, run
@@ -101,7 +101,7 @@ def test_card_number_on_the_command_line(sandbox: Sandbox, environment: dict[str
 
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_json_body(environment: dict[str, str], tmp_path: Path, wrapped: bool) -> None:
-    """A body comes from a file or standard input, with or without the noun around it; a decline is status 3."""
+    """A body comes from a file or standard input, with or without the resource around it; a decline is status 3."""
     sale = {"action": "sale", "transaction_amount": 6.16, "account_number": CARD, "exp_date": "1230"}
     body = json.dumps({"transaction": sale} if wrapped else sale)
     (tmp_path / "sale.json").write_text(body)
@@ -139,7 +139,7 @@ WRONG = {
     ("create", "contacts", "--json", "none.json"): "--json: cannot read none.json: No such file or directory",
     ("list", "contacts", "--created_ts", "1..2"): "created_ts: not a range of times (expected TODAY",
     ("list", "contacts", "--filter", "x"): "--filter: must have the form NAME=VALUE",
-    ("list", "contacts", "--colour", "red"): "--colour: no such option",
+    ("list", "contacts", "--color", "red"): "--color: no such option",
     ("get", "contacts", ""): "id: must not be empty",
     ("update", "postback_configs"): "ID: required",
 }
@@ -168,6 +168,6 @@ def test_help_lists_the_fields() -> None:
 def test_the_nouns_are_those_of_the_client(verb: Any) -> None:
     """A verb has the resources of the client that have this method, and the help lists them."""
     shown = run(verb, "--help").stdout
-    assert [noun for noun in nouns(verb) if noun not in shown] == []
-    assert {*nouns(verb)} <= _Resources.__annotations__.keys()
-    assert ("tokens" in nouns(verb), "contacts" in nouns(verb)) == (False, True)
+    assert [resource for resource in list_resources(verb) if resource not in shown] == []
+    assert {*list_resources(verb)} <= _Resources.__annotations__.keys()
+    assert ("tokens" in list_resources(verb), "contacts" in list_resources(verb)) == (False, True)

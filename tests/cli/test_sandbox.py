@@ -187,12 +187,12 @@ def test_ignored_fields_are_logged(start: Start, options: tuple[str, ...]) -> No
     lines = [line.strip().removeprefix("export ") for line in welcome_of(process)]
     facts = dict(line.removeprefix("GATEWAY_").split("=") for line in lines if line.startswith("GATEWAY_"))
     headers = {name.lower().replace("_", "-"): facts[name] for name in ("DEVELOPER_ID", "USER_ID", "USER_API_KEY")}
-    contact = {"last_name": "Ada", "location_id": facts["LOCATION_ID"], "colour": "red"}
+    contact = {"last_name": "Ada", "location_id": facts["LOCATION_ID"], "color": "red"}
     with httpx.Client(base_url=facts["BASE_URL"], headers=headers, trust_env=False) as http:
         assert http.post("/v2/contacts", json={"contact": contact}).status_code == 201
     status, log, errors = stop(process)
     assert (status, errors) == (0, "")
-    assert ("ignored unknown fields" in log, "colour" in log) == (not options, not options)
+    assert ("ignored unknown fields" in log, "color" in log) == (not options, not options)
 
 
 def test_quiet(start: Start) -> None:

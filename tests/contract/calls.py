@@ -84,7 +84,7 @@ def config(raw_client: RawClient) -> str:
 
 
 def recurring(raw_client: RawClient, **fields: Any) -> str:
-    """Return the id of a monthly instalment plan."""
+    """Return the id of a monthly installment plan."""
     said: dict[str, Any] = {"account_vault_id": raw_client.vault()["id"], "transaction_amount": "10.00"}
     said |= {"interval": 1, "interval_type": "m", "start_date": "2030-01-31", "installment_total_count": 20}
     return str(raw_client.made("/v2/recurrings", "recurring", **said | fields)["id"])

@@ -4,10 +4,10 @@ A table is text, one line for each field:
 
     field   type   contract   taken   POST   PUT   answer
 
-- `type`: `text`, `digits`, `url`, `secret`, `integer`, `flag`, `money`, `date`, `moment` (Unix seconds), `object`,
-  `items` (name to amount), `list`, `texts`, `files`; `id` (another record's), `own-id` (the integrator's, unique),
-  `alias` (another record's own id). Two more are `tags` (titles, shown as `{id, title}`) and `amounts` (a list of
-  `{type, amount}`). Known values follow a colon: `text:cc,ach`.
+- `type`: `text`, `letters` (and digits), `digits`, `url`, `secret`, `integer`, `flag`, `money`, `date`, `moment` (Unix
+  seconds), `object`, `items` (name to amount), `list`, `texts`, `files`; `id` (another record's), `own-id` (the
+  integrator's, unique), `alias` (another record's own id). Two more are `tags` (titles, shown as `{id, title}`) and
+  `amounts` (a list of `{type, amount}`). Known values follow a colon: `text:cc,ach`.
 - `contract`: the length as the contract has it, in characters (digits of an integer); `10,2` of an amount. `-`: none.
 - `taken`: the length that client and sandbox take, where it is wider or the contract has none; `-`: the contract's.
 - `POST`, `PUT`: `required`, `yes` or `no`.

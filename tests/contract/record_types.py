@@ -159,7 +159,7 @@ TRANSACTIONS = RecordType(
     "Transaction",
     ways=(
         Way("card", "TransactionCreate", lambda _: _sale() | CARD),
-        Way("authorisation", "TransactionCreate", lambda _: _sale() | CARD | {"action": "authonly"}),
+        Way("authorization", "TransactionCreate", lambda _: _sale() | CARD | {"action": "authonly"}),
         Way("bank account", "TransactionCreate", lambda _: _sale() | ACH | {"ach_sec_code": "WEB"}, NO_METHOD),
         Way(
             "forced",
@@ -199,7 +199,7 @@ TRANSACTIONS = RecordType(
             Recipe(way="bank account", values=("debit", "credit"), put=False),
         ),
         "transaction_amount": Recipe(
-            way="authorisation", put_beside={"action": "authincrement"}, put_values=("12.51", "20", "9999999.99")
+            way="authorization", put_beside={"action": "authincrement"}, put_values=("12.51", "20", "9999999.99")
         ),
         "auth_code": Recipe(way="forced", lengths=(1, 250)),
         "contact_id": Recipe(value=fact("contact_id"), becomes={"": None}),

@@ -154,7 +154,7 @@ def test_an_sec_code_needs_its_fields(side: Side, sec_code: str, names: list[str
 CHECK_FIELDS = {"TEL": ("check_number",), "POP": ("track_data",), "C21": tuple(CHECK)}
 ADDRESS = {"billing_street": "1 Main St", "billing_city": "Ada", "billing_state": "MI", "billing_zip": "49301"}
 PHONE = {"billing_phone": "6165550100"}
-LICENCE = {"dl_number": "D100", "dl_state": "MI"}
+LICENSE = {"dl_number": "D100", "dl_state": "MI"}
 TERMINALS = """
     10 PPD full no
     17 CCD full no
@@ -186,7 +186,7 @@ def test_a_test_terminal_needs_its_fields(
     """Each needed field is named when missing; a credit is refused where it is not allowed."""
     bank_terminal(number)
     proofs = int(number[-1])
-    needed: dict[str, Any] = LICENCE if proofs & 1 else {}
+    needed: dict[str, Any] = LICENSE if proofs & 1 else {}
     needed = needed | ({"ssn4": "1234"} if proofs & 2 else {})
     needed = needed | (ADDRESS if address == "full" or proofs & 2 else {})
     needed = needed | (PHONE if address == "full" else {})

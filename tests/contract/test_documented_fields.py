@@ -10,11 +10,14 @@ from gateway_async import (
     ContactCreate,
     QuickInvoiceCreate,
     RouterTransactionCreate,
+    TransactionCreate,
+    TransactionUpdate,
     ValidationError,
 )
+from gateway_async._wire.validation import problems
 from gateway_async.sandbox import Sandbox
 
-from .raw_client import RawClient
+from .raw_client import VISA, RawClient
 from .two_sides import RefusedError, SdkSide, Side, Values, plain, refusal
 
 Create = Callable[..., Values]
@@ -108,6 +111,39 @@ def test_a_stay_has_at_most_ninety_nine_days(side: Side, days: int) -> None:
         assert str(pay()["checkout_date"]) == plain_stay["checkout_date"]
     else:
         assert list(refusal(pay)) == ["checkout_date"]
+
+
+NUMBERS = ("order_num", "po_number")
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize(("number", "accepted"), [("PO1234x", True), ("PO-1", False), ("PO 1", False), ("PÖ1", False)])
+def test_order_numbers_are_alphanumeric(side: Side, name: str, number: str, accepted: bool) -> None:
+    """The gateway and the check of the SDK refuse any other character, in a payment and in a change."""
+    message = [f"{name}: must contain only letters and digits"]
+    fields: dict[str, Any] = {name: number}
+    card = {"action": "sale", "transaction_amount": "12.50", "account_number": VISA, "exp_date": "1230"}
+    assert problems(TransactionCreate(**card | fields)) == ([] if accepted else message)
+    assert problems(TransactionUpdate(action="edit", **fields)) == ([] if accepted else message)
+    payment = side.pay()
+    sends: list[Callable[[], Values]] = [
+        lambda: side.pay(**fields),
+        lambda: side.change(payment, action="edit", **fields),
+    ]
+    for send in sends:
+        if accepted:
+            assert send()[name] == number
+        else:
+            assert list(refusal(send)) == [name]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_order_numbers_at_a_terminal_are_alphanumeric(create: Create, raw_client: RawClient, name: str) -> None:
+    """The call is refused before it reaches the terminal."""
+    sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}
+    sale |= {"terminal_id": raw_client.info.terminal_id}
+    assert create("routertransaction", **sale, **{name: "PO1"})[name] == "PO1"
+    assert list(refusal(lambda: create("routertransaction", **sale, **{name: "PO-1"}))) == [name]
 
 
 @pytest.mark.parametrize("flag", ["move_account_vault", "move_account_vault_transactions"])

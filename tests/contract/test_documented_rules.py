@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gateway_async import RouterTransactionCreate, ValidationError
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import BANK_ACCOUNT, RawClient
@@ -30,9 +31,52 @@ def test_a_change_to_zero_names_the_actions(side: Side, action: str) -> None:
     assert refusal(lambda: side.change(payment, action=action, transaction_amount="0.00", **tip)) == ZERO
 
 
-def test_an_address_check_may_be_of_zero(side: Side) -> None:
-    """No money is charged for it."""
-    assert side.pay(action="avsonly", transaction_amount="0.00")["status_id"] == 121
+@pytest.mark.parametrize("action", ["sale", "authonly", "refund"])
+def test_a_payment_of_zero_at_a_terminal_names_the_actions(
+    raw_client: RawClient, sides: dict[str, Any], action: str
+) -> None:
+    """The call does not reach the terminal, whichever side sends it."""
+    sale: dict[str, Any] = {"action": action, "payment_method": "cc", "transaction_amount": "0.00"}
+    sale |= {"terminal_id": raw_client.info.terminal_id}
+    answer = raw_client.post("/v2/routertransactions", "routertransaction", sale)
+    assert (answer.status_code, answer.json()["errors"]) == (422, ZERO)
+    sdk = sides["SDK"]
+    with pytest.raises(ValidationError) as caught:
+        sdk.portal.call(sdk.gateway.router_transactions.create, RouterTransactionCreate(**sale))
+    assert {name: list(lines) for name, lines in caught.value.fields.items()} == ZERO
+
+
+def test_a_refund_of_zero_of_a_sale_names_the_actions(side: Side) -> None:
+    """An omitted amount is the rest of the sale, and 0.00 is not."""
+    sale = side.pay()
+    back = {"action": "refund", "previous_transaction_id": sale["id"], "account_number": ..., "exp_date": ...}
+    assert refusal(lambda: side.pay(transaction_amount="0.00", **back)) == ZERO
+    assert side.pay(transaction_amount=..., **back)["transaction_amount"] == "12.50"
+
+
+def test_a_partial_reversal_to_zero_is_refused(side: Side) -> None:
+    """The action is not in the list, but leaves an amount; a void takes the whole."""
+    payment = side.pay()
+    assert refusal(lambda: side.change(payment, action="partialreversal", transaction_amount="0.00")) == {
+        "transaction_amount": ["Transaction Amount must be above 0.00 and less than 12.50."]
+    }
+
+
+ALLOWED_ZERO: list[tuple[str, dict[str, Any], int]] = [
+    ("avsonly", {}, 121),
+    ("avsonly", {"transaction_amount": ...}, 121),
+    ("force", {"auth_code": "ABC123"}, 101),
+]
+"""The actions that the list of zero amounts omits, and the status of such a payment."""
+
+
+@pytest.mark.parametrize(("action", "fields", "status"), ALLOWED_ZERO)
+def test_an_address_check_and_a_forced_sale_may_be_of_zero(
+    side: Side, action: str, fields: dict[str, Any], status: int
+) -> None:
+    """An address check charges nothing, and `force` is not in the list."""
+    made = side.pay(**{"action": action, "transaction_amount": "0.00"} | fields)
+    assert (made["status_id"], made["transaction_amount"]) == (status, "0.00")
 
 
 @pytest.mark.parametrize(("method", "account"), [("cc", {}), ("ach", ACH)])

@@ -117,7 +117,7 @@ def test_nothing_may_be_made_more_often_than_usual() -> None:
         assert broken(seen, *calls, **baseline) == []
 
 
-def test_an_id_that_looks_like_a_card_number_is_recognised() -> None:
+def test_an_id_that_looks_like_a_card_number_is_recognized() -> None:
     """In the name of a call it is masked, as a card number would be."""
     looks_alike = "4111111111111111"
     seen = page(transactions=[SALE | {"id": looks_alike, "status_id": 201}])

@@ -9,7 +9,7 @@ from gateway_async.crash_testing.worker import load
 
 
 def test_a_module_with_a_name_is_imported() -> None:
-    """A scenario may be settings of a package and import its neighbours."""
+    """A scenario may be settings of a package and import its neighbors."""
     wanted: object = rules.effects_of
     assert load(str(Path(rules.__file__).resolve()), rules.__name__, "effects_of") is wanted
 

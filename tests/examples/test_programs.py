@@ -120,6 +120,20 @@ async def test_cards_are_moved_once(sandbox: Sandbox, gateway: AsyncGateway, tmp
     assert CARD not in said
 
 
+async def test_rejected_cards_are_reported_with_their_reasons(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The script names the lines of the first twenty rejected rows and their reasons, and no card number."""
+    cards, journal = tmp_path / "cards.csv", tmp_path / "moved.journal"
+    rows = [f"good,{CARD},1230", *(f"c{number},4111111111111112,1230" for number in range(22)), f"late,{CARD},1330"]
+    cards.write_text("\n".join(["key,account_number,exp_date", *rows]), encoding="utf-8")
+    async with running("move_cards.py", sandbox, str(cards), str(journal)) as process:
+        said = (await process.communicate())[0].decode()
+    assert process.returncode == 1, said
+    assert "1 stored, 0 stored before, 23 rejected, 0 unknown" in said
+    assert len(re.findall(r"(?m)^line \d+: account_number: ", said)) == 20
+    assert said.endswith("and 3 more\n")
+    assert "4111111111111112" not in said
+
+
 async def test_members_are_billed_every_month(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
     """Each member is charged once a month, also if the script runs twice; a paused one is not."""
 

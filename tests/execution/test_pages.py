@@ -319,7 +319,7 @@ async def test_a_limit_is_a_whole_number(limit: Any) -> None:
         ({"extra_filters": "x"}, "extra_filters: must be a mapping"),
     ],
 )
-async def test_a_misspelt_name_is_reported_before_anything_is_sent(arguments: dict[str, Any], problem: str) -> None:
+async def test_a_misspelled_name_is_reported_before_anything_is_sent(arguments: dict[str, Any], problem: str) -> None:
     """With the name of a similar field, if there is one."""
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match=problem):

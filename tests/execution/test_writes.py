@@ -280,7 +280,7 @@ async def test_what_never_leaves_ends_as_not_sent() -> None:
 
 
 async def test_a_throttled_named_write_waits_looks_and_repeats() -> None:
-    """429 with Retry-After is honoured, with a lookup before the repeat."""
+    """429 with Retry-After is honored, with a lookup before the repeat."""
     busy = httpx.Response(429, headers={"retry-after": "7"})
     script = Script(post=[busy, echo("transaction", status_id=101)], get=[NOT_THERE])
     await script.run(sell)

@@ -25,6 +25,6 @@ def test_is_active_is_given_by_either_name(name: str, flag: Any, meaning: bool) 
 
 
 def test_an_invoice_does_not_show_who_pays() -> None:
-    """Licence, social security number and year of birth are in no repr."""
-    invoice = QuickInvoice(id="i", ssn4="8264", dob_year="1971", dl_number="LICENCE-77")
+    """License, social security number and year of birth are in no repr."""
+    invoice = QuickInvoice(id="i", ssn4="8264", dob_year="1971", dl_number="LICENSE-77")
     assert repr(invoice) == "QuickInvoice(id='i', dl_number=***, ssn4=***, dob_year=***)"

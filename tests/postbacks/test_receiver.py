@@ -181,9 +181,9 @@ async def note(received: list[str], name: str, _: Postback[Any]) -> None:
 async def test_an_unknown_resource_reaches_the_handler_of_everything() -> None:
     """With the record as it came."""
     shop, received = recording_receiver()
-    await post(shop, form({"id": "7", "colour": "red"}, resource="coupon", type="EXPIRE"))
+    await post(shop, form({"id": "7", "color": "red"}, resource="coupon", type="EXPIRE"))
     assert [(each.resource, each.type, each.record, each.raw) for each in received] == [
-        ("coupon", "EXPIRE", None, {"id": "7", "colour": "red"})
+        ("coupon", "EXPIRE", None, {"id": "7", "color": "red"})
     ]
 
 

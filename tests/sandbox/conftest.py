@@ -164,7 +164,7 @@ def manual() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def neighbour(sandbox: Sandbox, open_shop: OpenShop) -> Shop:
+def neighbor(sandbox: Sandbox, open_shop: OpenShop) -> Shop:
     """A client in a second location of the same gateway."""
     return open_shop(sandbox.add_location())
 

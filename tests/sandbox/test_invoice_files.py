@@ -117,8 +117,8 @@ def test_a_part_of_something_else_is_named(shop: Shop, errors: Errors, name: str
 
 def test_an_unknown_part_in_the_wrapper_is_ignored(shop: Shop, strict_shop: Shop, errors: Errors) -> None:
     """A form is read as JSON is."""
-    assert send(shop, colour="red").status_code == 201
-    assert list(errors(send(strict_shop, colour="red"))) == ["colour"]
+    assert send(shop, color="red").status_code == 201
+    assert list(errors(send(strict_shop, color="red"))) == ["color"]
 
 
 def test_a_text_is_no_file(shop: Shop, errors: Errors) -> None:
@@ -273,13 +273,13 @@ def test_a_file_is_removed_once(shop: Shop, sandbox: Sandbox, invoice: Record) -
     assert [row["id"] for row in sandbox._call(lambda gateway: gateway.store.select(FILE_CONTENT))] == [kept]
 
 
-def test_a_file_belongs_to_its_invoice(shop: Shop, neighbour: Shop, invoice: Record) -> None:
+def test_a_file_belongs_to_its_invoice(shop: Shop, neighbor: Shop, invoice: Record) -> None:
     """Another invoice or location cannot remove it, and another location cannot add one."""
     file = attach(shop, invoice).json()["file"]["id"]
     other = shop.invoice().json()["quickinvoice"]["id"]
     assert shop.http.delete(f"{PATH}/{other}/files/{file}").status_code == 404
-    assert neighbour.http.delete(f"{PATH}/{invoice['id']}/files/{file}").status_code == 404
-    assert attach(neighbour, invoice).status_code == 404
+    assert neighbor.http.delete(f"{PATH}/{invoice['id']}/files/{file}").status_code == 404
+    assert attach(neighbor, invoice).status_code == 404
     assert names_of(shop, invoice) == ["a.txt"]
 
 
@@ -306,23 +306,23 @@ def test_a_file_does_not_come_as_json(shop: Shop, invoice: Record) -> None:
 # --- the service
 
 
-def test_files_need_a_service_that_stores_them(neighbour: Shop, errors: Errors) -> None:
+def test_files_need_a_service_that_stores_them(neighbor: Shop, errors: Errors) -> None:
     """File storage is off in a location until it is enabled; invoices without files need none."""
-    invoice = send(neighbour).json()["quickinvoice"]
+    invoice = send(neighbor).json()["quickinvoice"]
     expected = ["The File Storage Service is not enabled for this location."]
-    assert errors(send(neighbour, upload(0))) == {"files": expected}
-    assert errors(attach(neighbour, invoice)) == {"file": expected}
-    storage = {"title": "Files", "product_file_credential_id": "1" * 24, "location_id": neighbour.info.location_id}
-    enabled = neighbour.post("productfile", "/v2/productfiles", storage)
+    assert errors(send(neighbor, upload(0))) == {"files": expected}
+    assert errors(attach(neighbor, invoice)) == {"file": expected}
+    storage = {"title": "Files", "product_file_credential_id": "1" * 24, "location_id": neighbor.info.location_id}
+    enabled = neighbor.post("productfile", "/v2/productfiles", storage)
     assert (enabled.status_code, enabled.json()["productfile"] | storage) == (201, enabled.json()["productfile"])
-    assert (attach(neighbour, invoice).status_code, send(neighbour, upload(0)).status_code) == (201, 201)
+    assert (attach(neighbor, invoice).status_code, send(neighbor, upload(0)).status_code) == (201, 201)
 
 
-def test_file_storage_needs_three_fields(shop: Shop, neighbour: Shop, errors: Errors) -> None:
+def test_file_storage_needs_three_fields(shop: Shop, neighbor: Shop, errors: Errors) -> None:
     """All three fields are needed, and the location must be the caller's."""
     empty = shop.post("productfile", "/v2/productfiles", {})
     assert set(errors(empty)) == {"title", "product_file_credential_id", "location_id"}
-    storage = {"title": "Files", "product_file_credential_id": "1", "location_id": neighbour.info.location_id}
+    storage = {"title": "Files", "product_file_credential_id": "1", "location_id": neighbor.info.location_id}
     foreign = shop.post("productfile", "/v2/productfiles", storage)
     assert errors(foreign) == {"location_id": ["location_id provided is not valid"]}
 

@@ -254,7 +254,7 @@ def test_a_closed_invoice_stays_closed_when_a_payment_is_taken_back(shop: Shop, 
 
 REFUSED = {
     "a declined one": ({}, lambda shop: shop.pay("5.00"), "The transaction took no money."),
-    "an authorisation": ({}, lambda shop: shop.pay("21.00", action="authonly"), "The transaction took no money."),
+    "an authorization": ({}, lambda shop: shop.pay("21.00", action="authonly"), "The transaction took no money."),
     "a refund": ({}, lambda shop: shop.pay("21.00", action="refund"), "The transaction took no money."),
     "too little": ({}, lambda shop: shop.pay("20.00"), "The invoice takes no less than 21.00."),
     "too much": ({}, lambda shop: shop.pay("22.00"), "The invoice takes no more than 21.00."),
@@ -286,9 +286,9 @@ def test_a_transaction_pays_one_invoice(shop: Shop, bill: Make, sale: Make, erro
     assert errors(remove(shop, second, transaction_id)) == foreign
 
 
-def test_a_transaction_is_of_the_same_location(shop: Shop, neighbour: Shop, bill: Make, errors: Errors) -> None:
+def test_a_transaction_is_of_the_same_location(shop: Shop, neighbor: Shop, bill: Make, errors: Errors) -> None:
     """One of another location, an unknown one and none are refused."""
-    foreign_id = neighbour.pay("21.00").json()["transaction"]["id"]
+    foreign_id = neighbor.pay("21.00").json()["transaction"]["id"]
     invalid, blank = "transaction_id provided is not valid", "Transaction Id cannot be blank."
     for move in (add, remove):
         for transaction_id, reason in ((foreign_id, invalid), ("unknown", invalid), (None, blank), ("", blank)):

@@ -168,11 +168,11 @@ def test_what_cannot_be_understood_is_named(shop: Shop, errors: Errors, query: d
     assert list(errors(shop.get("/v2/transactions", **query))) == [field]
 
 
-def test_a_list_has_only_the_callers_location(shop: Shop, neighbour: Shop) -> None:
+def test_a_list_has_only_the_callers_location(shop: Shop, neighbor: Shop) -> None:
     """No query shows records of another location."""
-    neighbour.pay(transaction_api_id="theirs")
+    neighbor.pay(transaction_api_id="theirs")
     assert payments(shop) == []
-    assert payments(shop, location_id=neighbour.info.location_id) == []
+    assert payments(shop, location_id=neighbor.info.location_id) == []
 
 
 def test_expand_adds_related_records(shop: Shop) -> None:

@@ -148,7 +148,7 @@ async def test_the_next_page_of_infos_keeps_the_filters(sandbox: Sandbox) -> Non
 
 
 @pytest.mark.asyncio
-async def test_a_misspelt_filter_of_infos(sandbox: Sandbox) -> None:
+async def test_a_misspelled_filter_of_infos(sandbox: Sandbox) -> None:
     """A name that no info has is an error before anything is sent, unless it is an extra filter."""
     async with sandbox.gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="relationship"):

@@ -162,10 +162,10 @@ def test_configs_are_not_read(shop: Shop, method: str, tail: str) -> None:
     assert set(response.headers["allow"].split(", ")) == ({"PUT", "DELETE"} if tail else {"POST"})
 
 
-def test_a_config_is_deleted(shop: Shop, neighbour: Shop, configure: Create) -> None:
+def test_a_config_is_deleted(shop: Shop, neighbor: Shop, configure: Create) -> None:
     """204, then 409; 404 for an unknown config and for one of another location."""
     path = f"{PATH}/{configure().json()['postbackconfig']['id']}"
-    assert neighbour.http.delete(path).status_code == 404
+    assert neighbor.http.delete(path).status_code == 404
     answers = [shop.http.delete(path), shop.http.delete(path), shop.http.delete(f"{PATH}/nothing")]
     assert [answer.status_code for answer in answers] == [204, 409, 404]
     assert shop.put("postbackconfig", path, {"is_active": 1}).status_code == 409

@@ -94,13 +94,13 @@ def test_a_switch_is_on_in_every_spelling(
 
 
 def test_only_its_own_location_and_merchant_account(
-    shop: Shop, neighbour: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+    shop: Shop, neighbor: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
 ) -> None:
     """A contact elsewhere and a bank payment are not reported to a config for cards."""
     for resource in CHANGES:
         configure(resource)
-    neighbour.contact()
-    neighbour.pay()
+    neighbor.contact()
+    neighbor.pay()
     shop.pay(**BANK)
     sandbox.wait_until_idle()
     assert receiver.summaries() == []

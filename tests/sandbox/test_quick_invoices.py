@@ -151,7 +151,7 @@ def test_fields_that_do_not_fit_are_named(shop: Shop, errors: Errors, fields: Re
 
 
 def test_fields_that_fit_together_are_taken(shop: Shop) -> None:
-    """Examples are a phone for texts, a licence with its state, and one proof of identity."""
+    """Examples are a phone for texts, a license with its state, and one proof of identity."""
     fields = {"send_text_to_pay": 1, "cell_phone": "2485551234", "dl_number": "A1", "dl_state": "OK", "ssn4": "1234"}
     record = shop.invoice(**fields).json()["quickinvoice"]
     assert {name: record[name] for name in fields} == fields

@@ -1,4 +1,4 @@
-"""The behaviour that the main record types share."""
+"""The behavior that the main record types share."""
 
 from typing import Any
 
@@ -45,13 +45,11 @@ def test_a_record_is_created_and_read_again(shop: Shop, noun: str) -> None:
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())
-def test_an_api_id_is_unique_in_its_location(
-    shop: Shop, neighbour: Shop, errors: Errors, noun: str, field: str
-) -> None:
+def test_an_api_id_is_unique_in_its_location(shop: Shop, neighbor: Shop, errors: Errors, noun: str, field: str) -> None:
     """A second record with the same api id is refused; another location may use it."""
     first = make(shop, noun, **{field: "137"})
     assert errors(make(shop, noun, **{field: "137"})) == {field: [f"{field} already exists in this location"]}
-    assert (first.status_code, make(neighbour, noun, **{field: "137"}).status_code) == (201, 201)
+    assert (first.status_code, make(neighbor, noun, **{field: "137"}).status_code) == (201, 201)
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())
@@ -95,6 +93,6 @@ def test_a_deleted_record_is_gone(shop: Shop, noun: str) -> None:
 
 
 @pytest.mark.parametrize("noun", TEXTS)
-def test_records_of_another_location_do_not_exist(shop: Shop, neighbour: Shop, noun: str) -> None:
+def test_records_of_another_location_do_not_exist(shop: Shop, neighbor: Shop, noun: str) -> None:
     """An id of another location is a 404 for every request."""
-    assert statuses(shop, noun, make(neighbour, noun).json()[noun]["id"]) == {404}
+    assert statuses(shop, noun, make(neighbor, noun).json()[noun]["id"]) == {404}

@@ -87,7 +87,7 @@ def test_the_documented_sample(sandbox: Sandbox, shop: Shop) -> None:
 
 
 def test_an_ongoing_one_has_no_end(shop: Shop) -> None:
-    """Without a number of instalments it runs until it is deleted, or up to a given end date."""
+    """Without a number of installments it runs until it is deleted, or up to a given end date."""
     record = made(shop, installment_total_count=...)
     assert (record["end_date"], record["recurring_type_id"], record["installment_amount_total"]) == (NONE, "o", None)
     assert made(shop, installment_total_count=..., end_date="2031-12-31")["end_date"] == "2031-12-31"
@@ -139,7 +139,7 @@ def test_charges_run_on_their_dates(sandbox: Sandbox, shop: Shop) -> None:
     assert dates(read(shop, record)) == ("2031-05-23", "2032-10-22")
 
 
-def test_a_plan_ends_with_its_instalments(sandbox: Sandbox, shop: Shop) -> None:
+def test_a_plan_ends_with_its_installments(sandbox: Sandbox, shop: Shop) -> None:
     """After the last one it has no next date."""
     record = made(shop, installment_total_count=3)
     sandbox.set_clock(noon(date(2042, 1, 1)))
@@ -148,7 +148,7 @@ def test_a_plan_ends_with_its_instalments(sandbox: Sandbox, shop: Shop) -> None:
     assert (ended["status"], *dates(ended)) == ("ended", NONE, "2031-05-22")
 
 
-def test_a_later_end_gives_no_more_instalments(sandbox: Sandbox, shop: Shop) -> None:
+def test_a_later_end_gives_no_more_installments(sandbox: Sandbox, shop: Shop) -> None:
     """A plan ends after its number of charges, whatever its end date is."""
     record = made(shop, installment_total_count=2)
     shop.put("recurring", f"/v2/recurrings/{record['id']}", {"end_date": "2040-01-01"})
@@ -157,7 +157,7 @@ def test_a_later_end_gives_no_more_instalments(sandbox: Sandbox, shop: Shop) -> 
 
 
 def test_a_declined_charge_counts(sandbox: Sandbox, shop: Shop) -> None:
-    """Instalments count charges, approved or not."""
+    """Installments count charges, approved or not."""
     record = made(shop, installment_total_count=2, transaction_amount="6.16")
     sandbox.set_clock(noon(date(2032, 1, 1)))
     assert [each["status_id"] for each in charges(shop, record)] == [301, 301]
@@ -416,11 +416,11 @@ def test_a_deleted_one_is_gone(sandbox: Sandbox, shop: Shop) -> None:
     assert shop.http.delete(f"/v2/recurrings/{'f' * 24}").status_code == 404
 
 
-def test_of_another_location_it_is_unknown(shop: Shop, neighbour: Shop) -> None:
+def test_of_another_location_it_is_unknown(shop: Shop, neighbor: Shop) -> None:
     """Neither read nor skipped."""
     record = made(shop)
-    assert act(neighbour, record, "skipPayment", skip_count=1).status_code == 404
-    assert neighbour.get("/v2/recurrings").json()["recurrings"] == []
+    assert act(neighbor, record, "skipPayment", skip_count=1).status_code == 404
+    assert neighbor.get("/v2/recurrings").json()["recurrings"] == []
 
 
 def test_a_list_is_sorted_by_the_next_date(shop: Shop) -> None:

@@ -41,9 +41,9 @@ def test_a_deleted_note_is_gone(shop: Shop) -> None:
     assert shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="notes").json()["contact"]["notes"] == []
 
 
-def test_a_note_about_nothing_is_refused(shop: Shop, neighbour: Shop, errors: Errors) -> None:
+def test_a_note_about_nothing_is_refused(shop: Shop, neighbor: Shop, errors: Errors) -> None:
     """Unknown contacts, those of another location, and other resources."""
-    said = {"resource": "Contact", "resource_id": neighbour.info.contact_id}
+    said = {"resource": "Contact", "resource_id": neighbor.info.contact_id}
     assert errors(shop.post("note", "/v2/notes", said)) == {"resource_id": ["resource_id provided is not valid"]}
     said = {"resource": "Invoice", "resource_id": shop.info.contact_id}
     assert errors(shop.post("note", "/v2/notes", said)) == {"resource": ["Resource must be Contact."]}

@@ -126,7 +126,7 @@ OPTIONAL = {
     "tax": "0.50",
     "billing_street": "5800 NW 39th AVE",
     "billing_zip": "32606",
-    "po_number": "PO-1",
+    "po_number": "PO1",
     "clerk_number": "12",
 }
 
@@ -148,9 +148,9 @@ def test_a_store_takes_five_fields(strict_shop: Shop, errors: Errors, field: str
     assert list(errors(strict_shop.store_at_terminal(**{field: "12345"}))) == [field]
 
 
-def test_a_terminal_of_another_location_is_not_found(shop: Shop, neighbour: Shop, errors: Errors) -> None:
+def test_a_terminal_of_another_location_is_not_found(shop: Shop, neighbor: Shop, errors: Errors) -> None:
     """Terminals belong to one location."""
-    assert list(errors(shop.at_terminal(terminal_id=neighbour.info.terminal_id))) == ["terminal_id"]
+    assert list(errors(shop.at_terminal(terminal_id=neighbor.info.terminal_id))) == ["terminal_id"]
 
 
 def test_a_person_presents_a_card(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:

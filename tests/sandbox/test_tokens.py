@@ -151,10 +151,10 @@ def test_an_expired_token_is_not_found(sandbox: Sandbox, shop: Shop) -> None:
     assert shop.http.delete(f"/v2/token/{token}").status_code == 404
 
 
-def test_another_users_token_is_not_found(sandbox: Sandbox, neighbour: Shop) -> None:
+def test_another_users_token_is_not_found(sandbox: Sandbox, neighbor: Shop) -> None:
     """Users can revoke only their own tokens."""
     token = token_of(sandbox.info)
-    assert neighbour.http.delete(f"/v2/token/{token}").status_code == 404
+    assert neighbor.http.delete(f"/v2/token/{token}").status_code == 404
     assert ask(sandbox.info, token) == 200
 
 
@@ -164,9 +164,9 @@ def test_a_token_cannot_be_read(shop: Shop) -> None:
     assert shop.get("/v2/token/x").status_code == 405
 
 
-def test_a_token_sees_its_own_location(sandbox: Sandbox, neighbour: Shop) -> None:
+def test_a_token_sees_its_own_location(sandbox: Sandbox, neighbor: Shop) -> None:
     """A token sees what its user sees."""
-    theirs = neighbour.contact().json()["contact"]
+    theirs = neighbor.contact().json()["contact"]
     assert ask(sandbox.info, token_of(sandbox.info), f"/v2/contacts/{theirs['id']}") == 404
 
 

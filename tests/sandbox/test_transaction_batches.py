@@ -86,13 +86,13 @@ def test_what_has_money_to_settle_is_in_a_batch(shop: Shop, action: str) -> None
 
 @pytest.mark.parametrize(("action", "amount"), [("authonly", "12.50"), ("avsonly", "0.00"), ("sale", "5.00")])
 def test_payments_without_money_are_in_no_batch(shop: Shop, action: str, amount: str) -> None:
-    """Such payments are authorisations, address checks and declines."""
+    """Such payments are authorizations, address checks and declines."""
     made = paid(shop, amount, action=action)
     assert (made["transaction_batch_id"], made["batch"]) == (None, None)
     assert batches(shop) == []
 
 
-def test_an_authorisation_joins_when_it_is_completed(shop: Shop) -> None:
+def test_an_authorization_joins_when_it_is_completed(shop: Shop) -> None:
     """The payment joins the batch that is open then; if voided, none."""
     auth, other = paid(shop, action="authonly"), paid(shop, action="authonly")
     done = shop.act(auth, "authcomplete").json()["transaction"]
@@ -126,10 +126,10 @@ def test_the_next_payment_begins_the_next_batch(shop: Shop) -> None:
     assert numbers(shop) == [3, 2, 1]
 
 
-def test_numbers_count_for_each_location(shop: Shop, neighbour: Shop, errors: Errors) -> None:
+def test_numbers_count_for_each_location(shop: Shop, neighbor: Shop, errors: Errors) -> None:
     """Batches of another location are neither shown nor settled."""
     settled(shop, paid(shop)["transaction_batch_id"])
-    theirs = paid(neighbour)
+    theirs = paid(neighbor)
     assert theirs["batch"] == "1"
     assert numbers(shop) == [1]
     assert settle(shop, theirs["transaction_batch_id"]).status_code == 404

@@ -7,7 +7,7 @@ from gateway_async.sandbox import Sandbox
 from .conftest import BANK_ACCOUNT, Errors, Record, Shop
 
 
-def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop: Shop) -> None:
+def test_a_void_takes_the_amount_and_keeps_the_authorization(shop: Shop) -> None:
     """The result has status 201, amount 0.00 and a void date."""
     sale = shop.pay("12.50").json()["transaction"]
     response = shop.act(sale, "void")
@@ -33,17 +33,17 @@ def test_nothing_is_voided_twice(shop: Shop, errors: Errors) -> None:
         ("partialreversal", "4.00", 102, 1000),
     ],
 )
-def test_an_authorisation_changes_to_the_sent_amount(
+def test_an_authorization_changes_to_the_sent_amount(
     shop: Shop, action: str, amount: str, status: int, reason: int
 ) -> None:
-    """The sent amount is the amount to settle; the first authorisation stays stored."""
+    """The sent amount is the amount to settle; the first authorization stays stored."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     changed = shop.act(auth, action, transaction_amount=amount).json()["transaction"]
     assert (changed["status_id"], changed["reason_code_id"]) == (status, reason)
     assert (changed["transaction_amount"], changed["auth_amount"]) == (amount, "10.00")
 
 
-def test_an_authorisation_is_completed_whole_by_default(shop: Shop) -> None:
+def test_an_authorization_is_completed_whole_by_default(shop: Shop) -> None:
     """Without an amount, all of it is settled."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     done = shop.act(auth, "authcomplete").json()["transaction"]

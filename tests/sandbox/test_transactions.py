@@ -93,12 +93,12 @@ TRIGGERS |= {"6.31": 1631, "6.30": 1000, "6.00": 1000, "6.32": 1000, "5.01": 100
 
 @pytest.mark.parametrize(("amount", "reason"), TRIGGERS.items())
 def test_trigger_amounts_decline(shop: Shop, amount: str, reason: int) -> None:
-    """A decline is a result: 201, status 301, its reason, and nothing authorised."""
+    """A decline is a result: 201, status 301, its reason, and nothing authorized."""
     response = shop.pay(amount)
     made = response.json()["transaction"]
-    status, authorised = (101, amount) if reason == 1000 else (301, "0.00")
+    status, authorized = (101, amount) if reason == 1000 else (301, "0.00")
     assert response.status_code == 201
-    assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (status, reason, authorised)
+    assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (status, reason, authorized)
 
 
 def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:
@@ -109,7 +109,7 @@ def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:
         assert (made["reason_code_id"], made["account_vault_id"], made["is_accountvault"]) == (1616, vault["id"], True)
 
 
-def test_a_partial_approval_authorises_less(shop: Shop) -> None:
+def test_a_partial_approval_authorizes_less(shop: Shop) -> None:
     """2.01 is approved for 1.00 with reason 1201."""
     made = shop.pay("2.01").json()["transaction"]
     assert (made["status_id"], made["reason_code_id"]) == (101, 1201)
@@ -335,7 +335,7 @@ def test_a_refund_gives_back_what_was_charged_and_no_more(shop: Shop, errors: Er
 
 
 def test_what_took_no_money_is_not_refunded(shop: Shop, errors: Errors) -> None:
-    """An authorisation, a decline and a void cannot be refunded."""
+    """An authorization, a decline and a void cannot be refunded."""
     voided = shop.pay().json()["transaction"]
     shop.act(voided, "void")
     for previous in (shop.pay(action="authonly").json()["transaction"], shop.pay("5.00").json()["transaction"], voided):

@@ -11,7 +11,7 @@ LOGGER = "gateway_async.sandbox.ignored_fields"
 
 
 def test_an_unknown_field_is_ignored_and_logged(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
-    """A misspelt name changes nothing, and the log names it, on POST and on PUT."""
+    """A misspelled name changes nothing, and the log names it, on POST and on PUT."""
     created = shop.contact(lastname="Jones")
     contact = created.json()["contact"]
     changed = shop.put("contact", f"/v2/contacts/{contact['id']}", {"citty": "Paris"})
@@ -33,7 +33,7 @@ SAMPLES = [
 
 @pytest.mark.parametrize(("make", "fields"), SAMPLES, ids=[make for make, _ in SAMPLES])
 def test_each_record_type_ignores_what_clients_send(shop: Shop, make: str, fields: dict[str, object]) -> None:
-    """Such fields are those of published samples, and misspelt ones."""
+    """Such fields are those of published samples, and misspelled ones."""
     response: httpx.Response = getattr(shop, make)(**fields)
     assert response.status_code == 201
     (record,) = response.json().values()

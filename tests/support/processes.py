@@ -12,8 +12,8 @@ from typing import Any
 COMMAND = ("-W", "default", "-m", "gateway_async.cli")
 """With warnings shown, so that a socket left open is seen on standard error."""
 
-_COLOURED = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
-_ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _COLOURED}
+_COLORED = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _COLORED}
 _ENVIRONMENT |= {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
 
 Ended = subprocess.CompletedProcess[str]
@@ -52,7 +52,7 @@ def run(*arguments: str, **environment: str) -> Ended:
 
 
 def run_on_terminal(*arguments: str, **environment: str) -> Ended:
-    """Run `gateway-async` to its end on a terminal; standard error goes there too. Colours are removed."""
+    """Run `gateway-async` to its end on a terminal; standard error goes there too. Colors are removed."""
     leader, follower = pty.openpty()
     options = {"TERM": "xterm", **environment}
     with subprocess.Popen(  # noqa: S603  what runs is this project

@@ -8,15 +8,15 @@ import gateway_async.postbacks as gp
 import gateway_async.sandbox as gs
 from gateway_async import AsyncGateway
 from gateway_async import AsyncGatway as Misspelt  # type: ignore[attr-defined]
-from gateway_async.migration import migrate_vault as misspelt_migration  # type: ignore[attr-defined]
+from gateway_async.migration import migrate_vault as misspelled_migration  # type: ignore[attr-defined]
 from gateway_async.postbacks import PostbackReciever as MisspeltReceiver  # type: ignore[attr-defined]
 from gateway_async.sandbox import Sandbocks as MisspeltSandbox  # type: ignore[attr-defined]
 
-__all__ = ["Misspelt", "MisspeltReceiver", "MisspeltSandbox", "misspelt_migration"]
+__all__ = ["Misspelt", "MisspeltReceiver", "MisspeltSandbox", "misspelled_migration"]
 
 
 async def read(gateway: AsyncGateway) -> None:
-    """Use each index of names, rightly and wrongly spelt."""
+    """Use each index of names, rightly and wrongly spelled."""
     try:
         await gateway.contacts.get("id")
     except ga.RateLimitError:

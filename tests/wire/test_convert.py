@@ -295,7 +295,7 @@ def test_json_round_trip(content: dict[str, Any]) -> None:
     assert decode(encode(content)) == content
 
 
-class Colour(str, Enum):  # noqa: UP042  the older way to make text enums
+class Color(str, Enum):  # noqa: UP042  the older way to make text enums
     """A text enum of a caller."""
 
     RED = "red"
@@ -315,7 +315,7 @@ class Whole(int):
         (Decimal("1.50"), b"1.50"),
         (Text("x"), b'"x"'),
         (Whole(5), b"5"),
-        (Colour.RED, b'"red"'),
+        (Color.RED, b'"red"'),
         (MappingProxyType({"a": MappingProxyType({})}), b'{"a":{}}'),
         ((1, [2]), b"[1,[2]]"),
         (10**30, b"1" + b"0" * 30),
@@ -442,7 +442,7 @@ def test_times_go_out_as_unix_seconds() -> None:
     assert converter_of_requests().unstructure(local) == 1763467200
 
 
-@pytest.mark.parametrize("text", [Text("gold"), Colour.RED])
+@pytest.mark.parametrize("text", [Text("gold"), Color.RED])
 def test_subclasses_of_text_are_sent_as_text(text: str) -> None:
     """A caller's own text class or text enum goes out by its value."""
     assert json.loads(encode(unstructure(ContactCreate(last_name=text)))) == {"last_name": str.__str__(text)}

@@ -128,9 +128,9 @@ def test_a_known_resource_has_its_record(resource: str, kind: type[Any]) -> None
 
 def test_an_unknown_resource_is_kept_as_it_came() -> None:
     """Leave the record None for an unknown resource."""
-    made = read(form({"id": 7, "colour": "red"}, resource="coupon", type="EXPIRE"))
+    made = read(form({"id": 7, "color": "red"}, resource="coupon", type="EXPIRE"))
     assert (made.resource, made.resource.known, made.type, made.type.known) == ("coupon", False, "EXPIRE", False)
-    assert (made.record, made.raw, made.record_id) == (None, {"id": 7, "colour": "red"}, "7")
+    assert (made.record, made.raw, made.record_id) == (None, {"id": 7, "color": "red"}, "7")
 
 
 @pytest.mark.parametrize("odd", [None, "", [], {}, True, "x" * 256, "a\x00b", "a\nb", 10**300, Decimal("1.5")])
@@ -215,7 +215,7 @@ def test_every_delivery_of_a_change_has_the_same_key() -> None:
         form({**SALE, "id": "t2"}),
         form({**SALE, "modified_ts": 1_550_863_260}),
         form({**SALE, "status_id": 201}),
-        form({**SALE, "colour": None}),
+        form({**SALE, "color": None}),
     ],
 )
 def test_another_change_has_another_key(other: bytes) -> None:

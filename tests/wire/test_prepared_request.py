@@ -13,7 +13,7 @@ from gateway_async._wire.resource import Scope
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
 CARD = "4111111111111111"
-NEW = CardVaultCreate(account_number=CARD, exp_date="0930", ssn4="8264", location_id="loc", extra={"colour": "red"})
+NEW = CardVaultCreate(account_number=CARD, exp_date="0930", ssn4="8264", location_id="loc", extra={"color": "red"})
 SCOPE = Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up")
 
 
@@ -26,7 +26,7 @@ def test_secrets_and_personal_data_stay_sealed() -> None:
         "ssn4": Secret("8264"),
         "account_number": AccountNumber(CARD),
         "exp_date": "0930",
-        "colour": "red",
+        "color": "red",
     }
     assert prepared.secrets == (Secret("8264"), AccountNumber(CARD))
 
@@ -39,7 +39,7 @@ def test_the_masked_content_shows_neither_secrets_nor_unknown_fields() -> None:
         "ssn4": "***",
         "account_number": "************1111",
         "exp_date": "0930",
-        "colour": "***",
+        "color": "***",
     }
 
 

@@ -1,4 +1,4 @@
-"""Every recorded answer decodes, every modelled value is right, and nothing is lost.
+"""Every recorded answer decodes, every modeled value is right, and nothing is lost.
 
 The expectations are read from the raw JSON by rules of their own, which share nothing with the converter.
 """

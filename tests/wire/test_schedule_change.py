@@ -20,7 +20,7 @@ def found(interval: int, unit: str, start: str, end: str, count: int = 1) -> Loo
         resource="recurrings",
         id="r",
         evidence="exists",
-        sent={"before": {**before, "transaction_ids": []}, "moves": {"next_run_date": count, "end_date": 0}},
+        sent={"before": {**before, "transaction_ids": []}, "expected_shift": {"next_run_date": count, "end_date": 0}},
     )
     after: dict[str, Any] = {"id": "r", "transactions": [], "interval": interval, "interval_type": unit}
     content = {"recurring": {**after, "next_run_date": end, "end_date": "0000-00-00"}}

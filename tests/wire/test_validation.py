@@ -264,7 +264,7 @@ def test_a_code_as_text_is_a_documented_one(kind: type[Request], field: str) -> 
     assert found_with(kind, field, "xyz", limits=False) == []
 
 
-def test_a_misspelt_code_is_recognized() -> None:
+def test_a_misspelled_code_is_recognized() -> None:
     """The nearest documented one is offered."""
     (line,) = found(TransactionCreate, action="authonyl")
     assert line.startswith("action: unknown value 'authonyl', did you mean 'authonly'? (expected sale, ")

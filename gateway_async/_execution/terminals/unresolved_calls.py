@@ -101,7 +101,7 @@ class UnresolvedCalls:
         if left > 0:
             raise TerminalBusyError(
                 call.terminal_id or "",
-                holder=f"an earlier call{_named(call_before.error.api_id)} without a known outcome",
+                holder=f"an earlier call{_quote_id(call_before.error.api_id)} without a known outcome",
                 advice=f"{_DEVICE_ADVICE}; the terminal is free in {left:.0f} s at the latest",
                 call=str(call),
             )
@@ -115,11 +115,11 @@ class UnresolvedCalls:
             first = intents[0]
             raise TerminalBusyError(
                 call.terminal_id or "",
-                holder=f"a call{_named(first.api_id)} of {first.sent_at:%Y-%m-%d %H:%M:%S} UTC, open in the ledger",
+                holder=f"a call{_quote_id(first.api_id)} of {first.sent_at:%Y-%m-%d %H:%M:%S} UTC, open in the ledger",
                 advice=_MANUAL_ADVICE if first.outcome_query is None else _RECOVER_ADVICE,
                 call=str(call),
             )
 
 
-def _named(api_id: str | None) -> str:
+def _quote_id(api_id: str | None) -> str:
     return f" ({api_id})" if api_id else ""

@@ -148,7 +148,7 @@ def _function(kind: type[R], lines: Iterable[str], **more: Any) -> Callable[[Any
         ]
     )
     read_only = attrs.fields_dict(kind)["extra"].converter
-    scope = {**_GLOBALS, **_scope(kind), **more, "kind": kind, "unfrozen": _unfrozen(kind), "read_only": read_only}
+    scope = {**_GLOBALS, **_scope(kind), **more, "kind": kind, "unfrozen": _unfreeze(kind), "read_only": read_only}
     exec(source, scope)  # noqa: S102  made from the names of the class's fields, never from a response
     read: Callable[[Any], R] = scope["read"]
     return read
@@ -171,7 +171,7 @@ def _has_default(field: Any) -> bool:
 
 
 @once_per_class
-def _unfrozen(kind: type[Any]) -> type[Any]:
+def _unfreeze(kind: type[Any]) -> type[Any]:
     """Return a subclass with the same layout that is not frozen."""
     methods = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
     return type(f"_{kind.__name__}", (kind,), methods)

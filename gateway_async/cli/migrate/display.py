@@ -40,7 +40,7 @@ _LINE_SECONDS: Final = 5.0
 _EVENT_SECONDS: Final = 1.0
 _RATE_SECONDS: Final = 5.0
 _ETA_SECONDS: Final = 30.0
-_COLOURS: Final = {"stored": "green", "rejected": "red", "unknown": "yellow", "skipped": "dim"}
+_COLORS: Final = {"stored": "green", "rejected": "red", "unknown": "yellow", "skipped": "dim"}
 
 
 class ProgressMeter:
@@ -219,7 +219,7 @@ def print_event(event: str, **values: Any) -> None:
 
 def format_counts(report: Report, *, running: bool = True) -> Text:
     """Return the number of rows of each result; while the migration runs also the number of calls."""
-    parts = [Text(f"{getattr(report, name):,} {name}", style=style) for name, style in _COLOURS.items()]
+    parts = [Text(f"{getattr(report, name):,} {name}", style=style) for name, style in _COLORS.items()]
     if running:
         parts.append(Text(f"{report.in_flight} of {report.limit} concurrent calls", style="cyan"))
     if running and report.failed_attempts:

@@ -7,7 +7,7 @@ import attrs
 import typer
 from rich.text import Text
 
-from gateway_async.cli.rows import NONE, Row, print_advice, print_table
+from gateway_async.cli.table_output import NONE, Row, print_advice, print_table
 
 if TYPE_CHECKING:
     from gateway_async.migration.rows.field_list import FieldFacts

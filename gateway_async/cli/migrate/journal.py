@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gateway_async.cli.migrate.journal_location import open_existing_journal
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
-from gateway_async.cli.rows import NONE, Row, is_terminal, print_advice, print_table
+from gateway_async.cli.table_output import NONE, Row, is_terminal, print_advice, print_table
 from gateway_async.migration.journal.protocol import RowState, iterate_entries
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MAX_SHOWN = 500
 
 _HEADINGS: Final = ("key", "line", "changed at (UTC)", "account", "reasons")
 
-COLOURS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
+COLORS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
 
 
 def journal(
@@ -73,7 +73,7 @@ async def _print_counts(store: "Journal") -> None:
 
 
 def _count_cells(row: Row) -> list[Text]:
-    return [Text(row["state"], style=COLOURS[row["state"]]), Text(str(row["rows"]))]
+    return [Text(row["state"], style=COLORS[row["state"]]), Text(str(row["rows"]))]
 
 
 async def _print_rows(store: "Journal", state: RowState) -> None:

@@ -122,7 +122,7 @@ def create_input(
         raise typer.BadParameter(f"'{location}' is not a file (expected - for a pipe to standard input)")
     if location == "-" and kind is None:
         raise typer.BadParameter("--format required with standard input")
-    given = {"format": kind, "encoding": encoding, "delimiter": _unescaped(delimiter)}
+    given = {"format": kind, "encoding": encoding, "delimiter": _unescape(delimiter)}
     reading = {name: value for name, value in given.items() if value is not None}
     from_file = Columns.from_toml(columns) if columns else Columns()
     mapping = Columns(
@@ -160,7 +160,7 @@ def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _unescaped(delimiter: str | None) -> str | None:
+def _unescape(delimiter: str | None) -> str | None:
     r"""Return the delimiter. `\t` and `tab` mean a tab, which is hard to type."""
     return "\t" if delimiter in ("\\t", "tab") else delimiter
 

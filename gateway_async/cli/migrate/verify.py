@@ -14,7 +14,7 @@ from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.journal_location import default_journal, open_existing_journal
 from gateway_async.cli.migrate.options import CreateInput, add_input_options
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
-from gateway_async.cli.rows import NONE, Row, print_table
+from gateway_async.cli.table_output import NONE, Row, print_table
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 
 if TYPE_CHECKING:

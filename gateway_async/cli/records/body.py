@@ -108,7 +108,7 @@ def _check_names(kind: type[Request], given: Mapping[str, Any]) -> None:
 def _unknown(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1)
     hint = f", did you mean {near[0]}?" if near else ""
-    return mask_text(f"{name}: unknown field{hint} (expected a field of the noun, or --extra {name}=VALUE)")
+    return mask_text(f"{name}: unknown field{hint} (expected a field of the resource, or --extra {name}=VALUE)")
 
 
 def _warn_of_secrets(texts: Mapping[str, str], annotations: Mapping[str, Any]) -> None:

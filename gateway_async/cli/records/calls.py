@@ -34,7 +34,7 @@ def execute(operation: Callable[[AsyncGateway], Awaitable[Record | None]], *, le
 
 
 def print_list(
-    noun: str,
+    resource: str,
     filters: Mapping[str, Any],
     *,
     sort: str | None,
@@ -47,7 +47,9 @@ def print_list(
 
     async def run(gateway: AsyncGateway) -> None:
         printed = 0
-        pages: AsyncIterator[Record] = getattr(gateway, noun).list(filters, sort=sort, page_size=size, expand=expand)
+        pages: AsyncIterator[Record] = getattr(gateway, resource).list(
+            filters, sort=sort, page_size=size, expand=expand
+        )
         async for record in pages:
             print_record(record, compact=True)
             printed += 1
@@ -57,11 +59,11 @@ def print_list(
     _run(run)
 
 
-def count(noun: str, filters: Mapping[str, Any]) -> None:
+def count(resource: str, filters: Mapping[str, Any]) -> None:
     """Print the number of the records of a list."""
 
     async def run(gateway: AsyncGateway) -> int:
-        number: int = await getattr(gateway, noun).list(filters).count()
+        number: int = await getattr(gateway, resource).list(filters).count()
         return number
 
     typer.echo(_run(run))

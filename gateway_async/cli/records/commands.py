@@ -1,4 +1,4 @@
-"""The command groups `get`, `list`, `create`, `update` and `delete`, with one command for each noun."""
+"""The command groups `get`, `list`, `create`, `update` and `delete`, with one command for each resource."""
 
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
@@ -13,7 +13,7 @@ from gateway_async.cli.errors import fail_with
 from gateway_async.cli.help_text import help_of
 from gateway_async.cli.records import options as parameters
 from gateway_async.cli.records.body import field_names
-from gateway_async.cli.records.nouns import Verb, class_of, method_of, nouns, spec_of
+from gateway_async.cli.records.resources import Verb, class_of, list_resources, method_of, spec_of
 from gateway_async.errors import GatewayError
 
 __all__ = ["COMMANDS"]
@@ -24,17 +24,17 @@ _OWN: Final = "me"
 """The id of the user whose credentials are used, for a resource that has such a method."""
 
 
-def _get(noun: str, options: Options) -> None:
+def _get(resource: str, options: Options) -> None:
     from gateway_async.cli.records.calls import execute
 
-    if options["id"] == _OWN and hasattr(class_of(noun), _OWN):
-        execute(lambda gateway: getattr(gateway, noun).me())
+    if options["id"] == _OWN and hasattr(class_of(resource), _OWN):
+        execute(lambda gateway: getattr(gateway, resource).me())
         return
     ref, expand = _reference(options), _words(options["expand"])
-    execute(lambda gateway: getattr(gateway, noun).get(ref, expand=expand))
+    execute(lambda gateway: getattr(gateway, resource).get(ref, expand=expand))
 
 
-def _list(noun: str, options: Options) -> None:
+def _list(resource: str, options: Options) -> None:
     from gateway_async.cli.records import calls
     from gateway_async.cli.records.filters import filters_of
 
@@ -43,34 +43,34 @@ def _list(noun: str, options: Options) -> None:
         for name, text in options.items()
         if name.startswith(parameters.FILTER) and text is not None
     }
-    filters = filters_of(spec_of(noun).record, given, options["others"] or ())
+    filters = filters_of(spec_of(resource).record, given, options["others"] or ())
     if options["count"]:
-        calls.count(noun, filters)
+        calls.count(resource, filters)
         return
     expand = _words(options["expand"])
     names = ("sort", "limit", "page_size")
-    calls.print_list(noun, filters, expand=expand, **{name: options[name] for name in names})
+    calls.print_list(resource, filters, expand=expand, **{name: options[name] for name in names})
 
 
-def _create(noun: str, options: Options) -> None:
+def _create(resource: str, options: Options) -> None:
     from gateway_async.cli.records.calls import execute
 
-    new = _request(spec_of(noun).creates, noun, options)
-    execute(lambda gateway: getattr(gateway, noun).create(new), ledger=options["ledger"])
+    new = _request(spec_of(resource).creates, resource, options)
+    execute(lambda gateway: getattr(gateway, resource).create(new), ledger=options["ledger"])
 
 
-def _update(noun: str, options: Options) -> None:
+def _update(resource: str, options: Options) -> None:
     from gateway_async.cli.records.calls import execute
 
-    ref, changes = _reference(options), _request(spec_of(noun).updates, noun, options)
-    execute(lambda gateway: getattr(gateway, noun).update(ref, changes), ledger=options["ledger"])
+    ref, changes = _reference(options), _request(spec_of(resource).updates, resource, options)
+    execute(lambda gateway: getattr(gateway, resource).update(ref, changes), ledger=options["ledger"])
 
 
-def _delete(noun: str, options: Options) -> None:
+def _delete(resource: str, options: Options) -> None:
     from gateway_async.cli.records.calls import execute
 
     ref = _reference(options)
-    execute(lambda gateway: getattr(gateway, noun).delete(ref))
+    execute(lambda gateway: getattr(gateway, resource).delete(ref))
 
 
 @attrs.frozen
@@ -79,8 +79,8 @@ class _Verb:
 
     Attributes:
         help: what the group does.
-        run: executes the command of a noun with its options.
-        parameters: returns the parameters of the command of a noun.
+        run: executes the command of a resource with its options.
+        parameters: returns the parameters of the command of a resource.
     """
 
     help: str
@@ -95,14 +95,14 @@ _VERBS: Final[Mapping[Verb, _Verb]] = {
     "create": _Verb(
         f"Create a record, and print it as JSON. {_BODY_HELP}",
         _create,
-        lambda noun: [*parameters.body_options(noun, spec_of(noun).creates), parameters.ledger_option()],
+        lambda resource: [*parameters.body_options(resource, spec_of(resource).creates), parameters.ledger_option()],
     ),
     "update": _Verb(
         f"Change a record, and print it as JSON. {_BODY_HELP}",
         _update,
-        lambda noun: [
+        lambda resource: [
             *parameters.record_options(),
-            *parameters.body_options(noun, spec_of(noun).updates),
+            *parameters.body_options(resource, spec_of(resource).updates),
             parameters.ledger_option(),
         ],
     ),
@@ -111,53 +111,53 @@ _VERBS: Final[Mapping[Verb, _Verb]] = {
 
 
 class _VerbGroup(TyperGroup):
-    """The group of a verb, whose commands are the nouns that have it. Each is made when it is called."""
+    """The group of a verb, whose commands are the resources that have it. Each is made when it is called."""
 
     def __init__(self, verb: Verb) -> None:
-        super().__init__(name=verb, help=_VERBS[verb].help, no_args_is_help=True, subcommand_metavar="NOUN …")
+        super().__init__(name=verb, help=_VERBS[verb].help, no_args_is_help=True, subcommand_metavar="RESOURCE …")
         self.verb: Verb = verb
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  Typer's signature
-        """Return the nouns that have the verb."""
-        return nouns(self.verb)
+        """Return the resources that have the verb."""
+        return list_resources(self.verb)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  Typer's signature
-        """Return the command of a noun, or None for another noun."""
-        noun = cmd_name.replace("-", "_")
-        if noun not in self.commands and noun in nouns(self.verb):
-            self.commands[noun] = _command(self.verb, noun)
-        return self.commands.get(noun)
+        """Return the command of a resource, or None for another resource."""
+        resource = cmd_name.replace("-", "_")
+        if resource not in self.commands and resource in list_resources(self.verb):
+            self.commands[resource] = _command(self.verb, resource)
+        return self.commands.get(resource)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the arguments; a misspelt noun gets the nearest one as a hint."""
+        """Find the command of the arguments; a misspelled resource gets the nearest one as a hint."""
         if args and self.get_command(ctx, args[0]) is None:
-            for noun in nouns(self.verb):
-                self.get_command(ctx, noun)
+            for resource in list_resources(self.verb):
+                self.get_command(ctx, resource)
         return super().resolve_command(ctx, args)
 
 
-def _command(verb: Verb, noun: str) -> Any:
-    """Return the command of a verb and a noun."""
+def _command(verb: Verb, resource: str) -> Any:
+    """Return the command of a verb and a resource."""
 
     def run(**options: Any) -> None:
         try:
-            _VERBS[verb].run(noun, options)
+            _VERBS[verb].run(resource, options)
         except GatewayError as error:
             fail_with(error)
 
-    made = _VERBS[verb].parameters(noun)
+    made = _VERBS[verb].parameters(resource)
     run.__signature__ = Signature(made)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in made}
     single = typer.Typer(add_completion=False)
-    single.command(noun, help=_summary(verb, noun), short_help=_first_paragraph(class_of(noun)))(run)
+    single.command(resource, help=_summary(verb, resource), short_help=_first_paragraph(class_of(resource)))(run)
     return get_command(single)
 
 
-def _summary(verb: Verb, noun: str) -> str:
+def _summary(verb: Verb, resource: str) -> str:
     """Return the help of a command: its method's, and its verb's."""
-    kinds = {"create": spec_of(noun).creates, "update": spec_of(noun).updates}.get(verb, ())
+    kinds = {"create": spec_of(resource).creates, "update": spec_of(resource).updates}.get(verb, ())
     fields = f"\n\nFields: {', '.join(field_names(kinds))}." if kinds else ""
-    return f"{_first_paragraph(method_of(noun, verb))}\n\n{_VERBS[verb].help}{fields}"
+    return f"{_first_paragraph(method_of(resource, verb))}\n\n{_VERBS[verb].help}{fields}"
 
 
 def _first_paragraph(documented: Any) -> str:
@@ -170,11 +170,11 @@ def _reference(options: Options) -> Any:
     return reference(options["id"], api_id=options["api_id"], location_id=options["location_id"])
 
 
-def _request(kinds: Any, noun: str, options: Options) -> Any:
+def _request(kinds: Any, resource: str, options: Options) -> Any:
     from gateway_async.cli.records.body import request_of
 
     fields, extra = options["fields"] or (), options["extra"] or ()
-    return request_of(kinds, spec_of(noun).name, fields=fields, extra=extra, json=options["json"])
+    return request_of(kinds, spec_of(resource).name, fields=fields, extra=extra, json=options["json"])
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The options of the commands for one noun, as parameters for Typer."""
+"""The options of the commands for one resource, as parameters for Typer."""
 
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter
@@ -9,7 +9,7 @@ import typer
 
 from gateway_async.cli.records.body import field_names
 from gateway_async.cli.records.filters import filter_names
-from gateway_async.cli.records.nouns import spec_of
+from gateway_async.cli.records.resources import spec_of
 
 __all__ = ["FILTER", "body_options", "expand_option", "ledger_option", "list_options", "record_options"]
 
@@ -46,7 +46,7 @@ def ledger_option() -> Parameter:
     return _parameter("ledger", Path | None, option)
 
 
-def list_options(noun: str) -> list[Parameter]:
+def list_options(resource: str) -> list[Parameter]:
     """Return the options of a list: one for each field of the record, and those of the list itself."""
     return [
         _parameter("sort", str | None, typer.Option(help="Field to sort by; a minus before it reverses the order.")),
@@ -63,11 +63,11 @@ def list_options(noun: str) -> list[Parameter]:
                 "--filter", metavar="NAME=VALUE", help="Filter by a field that is not listed below. Repeatable."
             ),
         ),
-        *(_filter_option(name) for name in filter_names(spec_of(noun).record)),
+        *(_filter_option(name) for name in filter_names(spec_of(resource).record)),
     ]
 
 
-def body_options(noun: str, kinds: Sequence[type[Any]]) -> list[Parameter]:
+def body_options(resource: str, kinds: Sequence[type[Any]]) -> list[Parameter]:
     """Return the options for the fields of a request."""
     return [
         _parameter(
@@ -85,7 +85,7 @@ def body_options(noun: str, kinds: Sequence[type[Any]]) -> list[Parameter]:
             "json",
             str | None,
             typer.Option(
-                "--json", metavar="FILE", help=f"Read the fields of {noun} from a JSON object; - is standard input."
+                "--json", metavar="FILE", help=f"Read the fields of {resource} from a JSON object; - is standard input."
             ),
         ),
         _parameter(

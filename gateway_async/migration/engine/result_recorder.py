@@ -54,7 +54,7 @@ class ResultRecorder:
         """Record that the row is not stored. If `keep` is false, the journal's entry of its key is not changed."""
         self._return_allowance(task)
         self._report.rejected += 1
-        result = _result(task.journal_row, RowState.REJECTED, reasons=_masked(reasons))
+        result = _result(task.journal_row, RowState.REJECTED, reasons=_mask_all(reasons))
         if keep:
             self._record(task.row, result)
         else:
@@ -69,7 +69,7 @@ class ResultRecorder:
             journal_row = attrs.evolve(task.journal_row, fingerprint="")
         else:
             journal_row = RowStarted(key=row.key, api_id="", fingerprint="", line=row.line)
-        result = _result(journal_row, RowState.REJECTED, reasons=_masked(reasons), started=isinstance(task, RowTask))
+        result = _result(journal_row, RowState.REJECTED, reasons=_mask_all(reasons), started=isinstance(task, RowTask))
         if any(key_problems(row)):
             self._call_back(row, result)
         else:
@@ -78,7 +78,7 @@ class ResultRecorder:
     def record_unknown(self, task: RowTask, reason: str) -> None:
         """Record that the row may be stored or not."""
         self._report.unknown += 1
-        self._record(task.row, _result(task.journal_row, RowState.UNKNOWN, reasons=_masked((reason,))))
+        self._record(task.row, _result(task.journal_row, RowState.UNKNOWN, reasons=_mask_all((reason,))))
 
     def record_unfinished(self, task: RowTask, reason: str) -> None:
         """Record a row that has not ended when the run stops."""
@@ -112,6 +112,6 @@ def _result(journal_row: RowStarted, state: RowState, **details: Any) -> RowResu
     )
 
 
-def _masked(reasons: Iterable[str]) -> tuple[str, ...]:
+def _mask_all(reasons: Iterable[str]) -> tuple[str, ...]:
     """Mask card numbers and replace characters that a journal cannot store."""
     return tuple(mask_text(reason).replace("\0", "?").encode(errors="replace").decode() for reason in reasons)

@@ -59,7 +59,7 @@ class RowAllowance:
         Returns:
             How many were taken; 0 if all are used permanently, or the run stops.
         """
-        while self._in_progress and not self._closed and not self._left(most):
+        while self._in_progress and not self._closed and not self._count_available(most):
             if self._changed.is_set():
                 self._changed = anyio.Event()
             await self._changed.wait()
@@ -67,7 +67,7 @@ class RowAllowance:
 
     def take(self, most: int) -> int:
         """Take up to `most` rows, possibly none. A shard without any can still skip stored rows."""
-        taken = self._left(most)
+        taken = self._count_available(most)
         self.used += taken
         return taken
 
@@ -99,7 +99,7 @@ class RowAllowance:
         self._closed = True
         self._changed.set()
 
-    def _left(self, most: int) -> int:
+    def _count_available(self, most: int) -> int:
         """Return how many of `most` rows may be taken now."""
         if self._closed:
             return 0

@@ -48,7 +48,7 @@ class Rejects:
         if self._error is None:
             try:
                 self._writer = self._writer or self._open_writer()
-                self._writer.add(self._masked(row), _problems(row, result))
+                self._writer.add(self._mask_source(row), _problems(row, result))
             except OSError as error:
                 self._error = error
 
@@ -70,20 +70,20 @@ class Rejects:
     def _open_writer(self) -> Writer:
         input_format = self._input_format()
         if not self._with_card_numbers:
-            masked = self._masked_row(dict.fromkeys(input_format.columns))
+            masked = self._mask_row(dict.fromkeys(input_format.columns))
             input_format = attrs.evolve(input_format, columns=tuple(masked))
         self._file = AtomicFile(self._path, input_format.encoding, keep_previous=True)
         return create_writer(self._file.text, input_format)
 
-    def _masked(self, row: VaultRow) -> dict[str, Any]:
+    def _mask_source(self, row: VaultRow) -> dict[str, Any]:
         source = dict(row.source or {})
         if self._with_card_numbers:
             return source
         if any(problem.startswith("row: ") for problem in row.problems):
             return mask_unreadable(source)
-        return self._masked_row(source)
+        return self._mask_row(source)
 
-    def _masked_row(self, source: dict[str, Any]) -> dict[str, Any]:
+    def _mask_row(self, source: dict[str, Any]) -> dict[str, Any]:
         return mask_row(source, self._map_names(tuple(source)))
 
     @cached_property

@@ -120,7 +120,7 @@ def _request(values: dict[str, Any], problems: list[str]) -> VaultCreate | None:
     if kind is None:
         return None
     fields = _own_fields(kind, values, problems)
-    missing = [name for name in _required(kind) if name not in fields]
+    missing = [name for name in _required_fields(kind) if name not in fields]
     problems += [f"{name}: required for {KINDS[kind]}" for name in missing]
     unreadable = {name for name, value in fields.items() if value is None}
     skipped = {*missing, *unreadable}
@@ -176,7 +176,7 @@ def _is_implied(kind: type[VaultCreate], name: str, value: Any) -> bool:
 
 
 @once_per_class
-def _required(kind: type[Any]) -> tuple[str, ...]:
+def _required_fields(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING)
 
 

@@ -139,10 +139,10 @@ class Columns:
 
     def map_names(self, header: Sequence[str]) -> ColumnMapping:
         """Return the mapping for names, with its problems. Columns may be missing."""
-        known = {name: name for name in FIELDS} | {_normalized(name): field for name, field in self.names.items()}
-        ignored = {_normalized(name) for name in (*self.ignore, PROBLEMS)}
-        normalized = [_normalized(name) for name in header]
-        key_name = KEY if self.key is None else _normalized(self.key)
+        known = {name: name for name in FIELDS} | {_normalize(name): field for name, field in self.names.items()}
+        ignored = {_normalize(name) for name in (*self.ignore, PROBLEMS)}
+        normalized = [_normalize(name) for name in header]
+        key_name = KEY if self.key is None else _normalize(self.key)
         key = normalized.index(key_name) if key_name in normalized else None
         fields = tuple(None if name in ignored else known.get(name) for name in normalized)
         problems = [
@@ -151,7 +151,7 @@ class Columns:
                 for index, name in enumerate(header)
                 if fields[index] is None and normalized[index] and normalized[index] not in ignored and index != key
             ),
-            *_repeated(header, fields),
+            *_find_repeated(header, fields),
             *(f"{name}: both a column and a constant" for name in self.constants if name in fields),
             *self._key_problems(header, fields, key),
         ]
@@ -171,23 +171,23 @@ class Columns:
             )
 
     def _missing_columns(self, header: Sequence[str]) -> Iterator[str]:
-        present = {_normalized(name) for name in header}
+        present = {_normalize(name) for name in header}
         wanted = [*self.names, *([self.key] if self.key is not None else ())]
         for name in wanted:
-            if _normalized(name) not in present:
-                yield f"{_masked_name(name)}: not a column of the file (columns: {_list_names(header)})"
+            if _normalize(name) not in present:
+                yield f"{_mask_name(name)}: not a column of the file (columns: {_list_names(header)})"
 
     def _key_problems(self, header: Sequence[str], fields: Sequence[str | None], key: int | None) -> Iterator[str]:
         if key is None:
             return
         if fields[key] in SECRET_FIELDS:
             yield f"key: {fields[key]} not allowed, because the journal stores keys"
-        wanted = _normalized(header[key])
-        if sum(_normalized(name) == wanted for name in header) > 1:
-            yield f"key: column {_masked_name(header[key])} appears twice"
+        wanted = _normalize(header[key])
+        if sum(_normalize(name) == wanted for name in header) > 1:
+            yield f"key: column {_mask_name(header[key])} appears twice"
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     """Normalize a column's name: `Account-Number ` becomes `account_number`."""
     return re.sub(r"[\W_]+", "_", name.strip().casefold()).strip("_")
 
@@ -195,11 +195,11 @@ def _normalized(name: str) -> str:
 def _unknown_fields(fields: Iterable[str], where: str) -> Iterator[str]:
     for field in fields:
         if field not in FIELDS:
-            yield f"{where}: {_masked_name(field)} is not a field of an account vault{_suggest(field)}"
+            yield f"{where}: {_mask_name(field)} is not a field of an account vault{_suggest(field)}"
 
 
 def _unknown_column(name: str) -> str:
-    shown = _masked_name(name)
+    shown = _mask_name(name)
     return (
         f"{shown}: not a field of an account vault{_suggest(name)} (expected --map {shown[:-1]}=FIELD{shown[-1]} or "
         f"--ignore {shown}, in a program Columns(names=…, ignore=…); gateway-async migrate fields lists the fields)"
@@ -207,22 +207,22 @@ def _unknown_column(name: str) -> str:
 
 
 def _suggest(name: str) -> str:
-    matches = get_close_matches(_normalized(name), FIELDS, n=1, cutoff=0.5)
+    matches = get_close_matches(_normalize(name), FIELDS, n=1, cutoff=0.5)
     return f"; did you mean {matches[0]}?" if matches else ""
 
 
 def _list_names(header: Sequence[str]) -> str:
-    return ", ".join(map(_masked_name, header[:_MAX_LISTED])) or "none: the file is empty"
+    return ", ".join(map(_mask_name, header[:_MAX_LISTED])) or "none: the file is empty"
 
 
-def _repeated(header: Sequence[str], fields: Sequence[str | None]) -> Iterator[str]:
+def _find_repeated(header: Sequence[str], fields: Sequence[str | None]) -> Iterator[str]:
     for field in dict.fromkeys(fields):
-        names = [_masked_name(name) for name, other in zip(header, fields, strict=True) if other == field]
+        names = [_mask_name(name) for name, other in zip(header, fields, strict=True) if other == field]
         if field is not None and len(names) > 1:
             yield f"{field}: mapped from {len(names)} columns: {', '.join(names)}"
 
 
-def _masked_name(name: str) -> str:
+def _mask_name(name: str) -> str:
     """Mask a column's name: without a header it may be a card number."""
     hidden = re.sub(r"\d{5,}(?=\d{4})|\d(?=(?:[ -]?\d){8,})", "*", mask_text(name))
     return repr(hidden if len(hidden) <= _MAX_SHOWN_LENGTH else hidden[:_MAX_SHOWN_LENGTH] + "…")

@@ -59,7 +59,7 @@ def _facts(name: str) -> FieldFacts:
     lengths = [part for part in parts if isinstance(part, Len)]
     return FieldFacts(
         name=name,
-        required="; ".join(dict.fromkeys(_required(name, kinds, parts))),
+        required="; ".join(dict.fromkeys(_describe_required(name, kinds, parts))),
         accounts=tuple(KINDS[kind] for kind in kinds),
         minimum=min((part.min_length for part in lengths), default=None),
         maximum=max((part.max_length for part in lengths if part.max_length), default=None),
@@ -67,7 +67,7 @@ def _facts(name: str) -> FieldFacts:
     )
 
 
-def _required(name: str, kinds: Sequence[type[VaultCreate]], parts: list[Any]) -> Iterator[str]:
+def _describe_required(name: str, kinds: Sequence[type[VaultCreate]], parts: list[Any]) -> Iterator[str]:
     for kind in kinds:
         field = next((field for field in attrs.fields(kind) if field.name == name), None)
         if field is not None and field.default is attrs.NOTHING:

@@ -54,7 +54,7 @@ def fingerprint_of(row: VaultRow) -> str:
 
     Of an account number it contains only the last four digits, the length and whether the check digit is valid.
     """
-    number, routing = _revealed(row.request, "account_number"), _revealed(row.request, "routing")
+    number, routing = _reveal(row.request, "account_number"), _reveal(row.request, "routing")
     check_digit_valid = number.isascii() and number.isdigit() and luhn_valid(number)
     content = [
         *_public_values(row.request),
@@ -88,6 +88,6 @@ def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[VaultCreate], t
     return names, attrgetter(*names)
 
 
-def _revealed(request: VaultCreate | None, name: str) -> str:
+def _reveal(request: VaultCreate | None, name: str) -> str:
     secret = getattr(request, name, None)
     return "" if secret is None else str(secret.reveal())

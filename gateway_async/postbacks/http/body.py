@@ -25,7 +25,7 @@ async def read_body(headers: Mapping[str, str], chunks: AsyncIterable[bytes], ma
     Raises:
         PostbackRefusedError: 413.
     """
-    check_size(_declared(headers.get("content-length", "")), max_bytes)
+    check_size(_read_length(headers.get("content-length", "")), max_bytes)
     body, pieces = bytearray(), aiter(chunks)
     try:
         async for chunk in pieces:
@@ -37,7 +37,7 @@ async def read_body(headers: Mapping[str, str], chunks: AsyncIterable[bytes], ma
     return bytes(body)
 
 
-def _declared(length: str) -> int:
+def _read_length(length: str) -> int:
     """Return the declared size; 0 if it is not a number, since the actual size is checked as well."""
     digits = length.strip().lstrip("0")[:20]  # more digits make a larger number, and Python refuses to read thousands
     return int(digits) if digits.isascii() and digits.isdigit() else 0

@@ -16,7 +16,14 @@ import msgspec
 
 from gateway_async.sandbox.admin import end_of_day, seed
 from gateway_async.sandbox.admin.fault_effects import close_port
-from gateway_async.sandbox.handlers import bank_returns, invoice_payments, paylinks, payment_pages, transaction_batches
+from gateway_async.sandbox.handlers import (
+    bank_returns,
+    card_updates,
+    invoice_payments,
+    paylinks,
+    payment_pages,
+    transaction_batches,
+)
 from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
@@ -49,6 +56,7 @@ __all__ = [
     "settle_batch",
     "terminal",
     "terminals",
+    "update_card",
     "use_card",
     "wait_for_call",
     "wait_until_idle",
@@ -198,6 +206,17 @@ def return_payment(gateway: Gateway, transaction_id: str, code: str = "R01") -> 
     """
     returned = bank_returns.return_payment(gateway, _find(gateway, TRANSACTION, transaction_id), code)
     return _record(gateway, TRANSACTION, returned)
+
+
+def update_card(gateway: Gateway, account_vault_id: str, card: str | None = None, exp_date: str | None = None) -> Row:
+    """Let the card updater change a stored card.
+
+    Raises:
+        UnknownRecordError: The account vault is unknown.
+        ValueError: It is a bank account or deleted, nothing is given, or a value is invalid.
+    """
+    vault = _find(gateway, ACCOUNT_VAULT, account_vault_id)
+    return _record(gateway, ACCOUNT_VAULT, card_updates.update_card(gateway, vault, card, exp_date))
 
 
 def _record(gateway: Gateway, table: Table, row: Row) -> Row:

@@ -214,6 +214,12 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     "/_sandbox/transactions/{id}/return": {
         "POST": ControlCall('Lets the bank return a bank payment: {"code": "R01"}.', actions.return_payment)
     },
+    "/_sandbox/accountvaults/{id}/update_card": {
+        "POST": ControlCall(
+            'Lets the card updater change a stored card: {"card": "4111111111111111", "exp_date": "1232"}.',
+            actions.update_card,
+        )
+    },
     "/_sandbox/producttransactions/{id}": {
         "POST": ControlCall('Changes settings of a merchant account: {"auto_decline_cvv": true}.', change_product)
     },

@@ -9,6 +9,9 @@ from gateway_async.sandbox.simulators.ach_terminals import read_terminal
 __all__ = ["change_product"]
 
 
+_INDUSTRIES = ("retail", "restaurant", "lodging", "mailorder", "ecommerce")
+
+
 def change_product(
     gateway: Gateway,
     product_transaction_id: str,
@@ -19,6 +22,7 @@ def change_product(
     surcharge: bool | None = None,
     level3_allow: bool | None = None,
     ach_terminal: str | None = None,
+    industry_type: str | None = None,
 ) -> Row:
     """Change settings of a merchant account, and return it; None keeps a setting.
 
@@ -26,7 +30,7 @@ def change_product(
 
     Raises:
         UnknownRecordError: The merchant account is unknown.
-        ValueError: No test terminal has this number.
+        ValueError: No test terminal has this number, or the industry is unknown.
     """
     product = gateway.store.find(PRODUCT_TRANSACTION, id=product_transaction_id)
     if product is None:
@@ -44,6 +48,14 @@ def change_product(
         read_terminal(ach_terminal)
     if ach_terminal is not None:
         changes["ach_terminal"] = ach_terminal or None
+    if industry_type is not None:
+        changes["industry_type"] = _check_industry(industry_type)
     if changes:
         gateway.store.update(PRODUCT_TRANSACTION, product_transaction_id, changes)
     return PRODUCT_TRANSACTION.show(product | changes)
+
+
+def _check_industry(name: str) -> str:
+    if name not in _INDUSTRIES:
+        raise ValueError(f"industry_type: {name[:20]!r} is unknown (expected {', '.join(_INDUSTRIES)}).")
+    return name

@@ -97,8 +97,8 @@ def _check_change(row: Row, values: Row, problems: Problems) -> None:
 
 def _check_values(values: Row, problems: Problems) -> None:
     check_exp_date(values, problems)
-    licence = [name for name in ("dl_number", "dl_state") if values.get(name) is not None or name in problems]
-    if len(licence) == 1:
+    given = [name for name in ("dl_number", "dl_state") if values.get(name) is not None or name in problems]
+    if len(given) == 1:
         problems.add("dl_state", "Dl Number and Dl State must be given together.")
 
 

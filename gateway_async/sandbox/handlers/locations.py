@@ -122,11 +122,11 @@ def _show_info(call: Call, location: Row, active: int | None) -> Row:
     gateway = call.gateway
     own = {name: location.get(name) for name in LOCATION_INFO.by_name} | {"zip": location["zip_code"]}
     expanded = {name: find(gateway, location) for name, find in call.expands.items()}
-    record = LOCATION_INFO.show(own) | _related(gateway, location["id"], active) | expanded
+    record = LOCATION_INFO.show(own) | _show_related(gateway, location["id"], active) | expanded
     return record | {"_links": _links(gateway, location)}
 
 
-def _related(gateway: Gateway, location_id: str, active: int | None) -> Row:
+def _show_related(gateway: Gateway, location_id: str, active: int | None) -> Row:
     files = gateway.store.filter(PRODUCT_FILE, location_id=location_id)
     return {
         "product_transactions": [

@@ -1,7 +1,6 @@
 """Stores payments: the account, the amount and the issuer's decision."""
 
 import secrets
-from datetime import date
 
 from gateway_async.sandbox.handlers.account_vaults import store_account
 from gateway_async.sandbox.handlers.card_decisions import verification_values
@@ -26,7 +25,6 @@ __all__ = [
     "check_amount",
     "check_not_zero",
     "check_refund",
-    "check_stay",
     "record_payment",
 ]
 
@@ -36,8 +34,6 @@ _NEVER_ZERO = ("sale", "authonly", "authcomplete", "authincrement", "debit", "cr
 BANK_AUTH_CODE = "AUTH NUM 272-172"
 """The approval code of every accepted bank payment."""
 _WITHOUT_AUTH_CODE = frozenset({"refund", "avsonly"})
-_LONGEST_STAY = 99
-"""Days."""
 
 
 def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: Outcome) -> Row:
@@ -91,16 +87,6 @@ def check_not_zero(values: Row, problems: Problems) -> None:
         problems.add("transaction_amount", f"Transaction Amount cannot be 0 for {', '.join(_NEVER_ZERO)}.")
 
 
-def check_stay(stay: Row, problems: Problems) -> None:
-    """Check the order and the distance of a stay's dates."""
-    first, last = stay.get("checkin_date"), stay.get("checkout_date")
-    if not first or not last or "checkin_date" in problems or "checkout_date" in problems:
-        return
-    days = (date.fromisoformat(last) - date.fromisoformat(first)).days
-    if not 0 <= days <= _LONGEST_STAY:
-        problems.add("checkout_date", f"Checkout Date must be at most {_LONGEST_STAY} days after Checkin Date.")
-
-
 def amount_charged(row: Row) -> int:
     """Return the cents charged: of a partial approval, the approved part."""
     amount: int = row["transaction_amount"]
@@ -135,14 +121,14 @@ def _account_values(account: Account) -> Row:
 def _outcome_values(values: Row, outcome: Outcome) -> Row:
     start = states.INITIAL_STATES[values["payment_method"], values["action"]]
     amount = values["transaction_amount"]
-    authorised = amount if outcome.auth_amount is None else outcome.auth_amount
+    authorized = amount if outcome.auth_amount is None else outcome.auth_amount
     return {
         "status_id": start.status_id if outcome.approved else states.State.DECLINED,
         "type_id": start.type_id,
         "reason_code_id": outcome.reason_code,
         "verbiage": "APPROVAL" if outcome.approved and values["action"] == "avsonly" else outcome.verbiage,
         "response_message": outcome.message or _approval_message(values, outcome),
-        "auth_amount": authorised if outcome.approved else 0,
+        "auth_amount": authorized if outcome.approved else 0,
         "auth_code": _auth_code(values, outcome),
     }
 

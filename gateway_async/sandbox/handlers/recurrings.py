@@ -36,7 +36,7 @@ __all__ = ["activate", "create", "defer", "delete", "get", "get_list", "hold", "
 _VAULT_FIELDS = ("account_vault_id", "account_vault_api_id")
 _LARGEST_COUNT = 999
 _LARGEST_TOTAL = 99_999_999_999
-_ONGOING, _INSTALMENTS = "o", "i"
+_ONGOING, _INSTALLMENTS = "o", "i"
 
 _RULES: tuple[Rule, ...] = (
     (
@@ -85,13 +85,13 @@ async def create(call: Call) -> Response:
 
 
 async def update(call: Call) -> Response:
-    """Handle PUT /v2/recurrings/{id}. `active` of an instalment plan is ignored."""
+    """Handle PUT /v2/recurrings/{id}. `active` of an installment plan is ignored."""
     row, values, problems = await read_update(call, RECURRING)
     before = row["account_vault_id"]
     check_rules(_RULES, row | values, problems)
     _check_change(call, row, values, problems)
     problems.raise_if_any()
-    if row["recurring_type_id"] == _INSTALMENTS:
+    if row["recurring_type_id"] == _INSTALLMENTS:
         values.pop("active", None)
     changed = _save(call, row, values, Trigger.CHANGE)
     mark_vaults(call.gateway, before, changed["account_vault_id"])
@@ -159,7 +159,7 @@ def _complete(call: Call, values: Row, vault: Row) -> Row:
     row = given | {"payment_method": vault["payment_method"], "status": State.ACTIVE}
     row.setdefault("product_transaction_id", default_product(call.gateway, call.user, vault["payment_method"]))
     count = row.get("installment_total_count")
-    row["recurring_type_id"] = _INSTALMENTS if count else _ONGOING
+    row["recurring_type_id"] = _INSTALLMENTS if count else _ONGOING
     if count:
         row["installment_amount_total"] = count * row["transaction_amount"]
         row["end_date"] = schedule.end_of_plan(row)

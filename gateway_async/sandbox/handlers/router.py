@@ -8,8 +8,9 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.account_vaults import store_account
 from gateway_async.sandbox.handlers.card_decisions import decide_card_payment
+from gateway_async.sandbox.handlers.lodging import check_lodging
 from gateway_async.sandbox.handlers.merchant_accounts import check_product
-from gateway_async.sandbox.handlers.payments import check_action, check_amount, check_stay, record_payment
+from gateway_async.sandbox.handlers.payments import check_action, check_amount, record_payment
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
@@ -52,7 +53,7 @@ async def create_transaction(call: Call) -> Response:
     check_action(values, "cc", problems)
     check_product(gateway, "product_transaction_id", values, "cc", problems)
     check_amount(values, problems)
-    check_stay(values, problems)
+    check_lodging(gateway, call.user, values, problems)
     problems.raise_if_any()
     values.pop("batch", None)  # it is for `settle`; a payment gets the batch of its merchant account
     amount = values["transaction_amount"]

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from gateway_async.sandbox.handlers.account_sources import check_exp_date
 from gateway_async.sandbox.handlers.contact_moves import check_moves, move_contact
 from gateway_async.sandbox.handlers.invoice_payments import check_invoice, update_invoice_of
-from gateway_async.sandbox.handlers.payments import amount_charged, check_not_zero, check_stay
+from gateway_async.sandbox.handlers.lodging import check_lodging_dates
+from gateway_async.sandbox.handlers.payments import amount_charged, check_not_zero
 from gateway_async.sandbox.handlers.surcharges import check_completion
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.errors import Problems
@@ -52,7 +53,7 @@ async def update(call: Call) -> Response:
 
 def _check_values(call: Call, action: str, row: Row, values: Row, problems: Problems) -> None:
     check_exp_date(values, problems)
-    check_stay(row | values, problems)
+    check_lodging_dates(row | values, problems)
     check_moves(action, values, problems)
     check_invoice(call.gateway, row, values, problems)
     if values.get("account_vault_api_id") is not None:

@@ -16,13 +16,13 @@ from gateway_async.sandbox.handlers.account_sources import (
 from gateway_async.sandbox.handlers.account_vaults import show_bin_info
 from gateway_async.sandbox.handlers.bank_requirements import check_bank_payment
 from gateway_async.sandbox.handlers.card_decisions import decide_card_payment
+from gateway_async.sandbox.handlers.lodging import check_lodging
 from gateway_async.sandbox.handlers.merchant_accounts import check_product
 from gateway_async.sandbox.handlers.payments import (
     check_action,
     check_amount,
     check_not_zero,
     check_refund,
-    check_stay,
     record_payment,
 )
 from gateway_async.sandbox.handlers.surcharges import check_surcharge, remove_debit_surcharge
@@ -65,7 +65,7 @@ async def _accept(call: Call) -> tuple[Row, Account]:
     check_action(values, values["payment_method"], problems)
     check_product(call.gateway, "product_transaction_id", values, values["payment_method"], problems)
     check_bank_payment(call.gateway, call.user, values, found, problems)
-    check_stay(values, problems)
+    check_lodging(call.gateway, call.user, values, problems)
     if values.get("action") == "force" and not values.get("auth_code") and "auth_code" not in problems:
         problems.add("auth_code", "Auth Code cannot be blank.")
     _check_amount(call, values, found, problems)

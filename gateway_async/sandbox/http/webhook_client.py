@@ -116,7 +116,7 @@ class WebhookClient:
             content=postback.body,
             extensions={"sni_hostname": _host_of(url)},
         )
-        transport = self._encrypted if url.scheme == "https" else self._plain
+        transport = self._encrypted_transport if url.scheme == "https" else self._plain_transport
         return await transport.handle_async_request(request)
 
     async def _addresses(self, url: httpx.URL) -> Sequence[str]:
@@ -131,15 +131,16 @@ class WebhookClient:
         raise HostNotAllowedError(f"host {host[:64]} is not this machine and was not allowed")
 
     @cached_property
-    def _plain(self) -> httpx.AsyncHTTPTransport:
-        return _transport(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))  # never used; a default context takes long to load
+    def _plain_transport(self) -> httpx.AsyncHTTPTransport:
+        unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # a default context takes long to load
+        return _make_transport(unused)
 
     @cached_property
-    def _encrypted(self) -> httpx.AsyncHTTPTransport:
-        return _transport(ssl.create_default_context())
+    def _encrypted_transport(self) -> httpx.AsyncHTTPTransport:
+        return _make_transport(ssl.create_default_context())
 
 
-def _transport(context: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
+def _make_transport(context: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
     """Create a transport that opens a new connection for each request.
 
     A reused connection might have been closed by the receiver, which would waste an attempt.

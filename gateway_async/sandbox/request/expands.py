@@ -66,7 +66,7 @@ def read_expands(plural: str, text: str) -> dict[str, Expand]:
     return {name: known[name] for name in names}
 
 
-def _related(table: Table, column: str) -> Expand:
+def _make_record_expand(table: Table, column: str) -> Expand:
     def find(gateway: Gateway, row: Row) -> Row | None:
         found = row[column] and gateway.store.find(table, id=row[column])
         return table.show(found) if found else None
@@ -98,16 +98,16 @@ def _default_product(gateway: Gateway, row: Row) -> Row | None:
     return PRODUCT_TRANSACTION.show(found) if found else None
 
 
-def _allowed(trigger: states.Trigger) -> Expand:
+def _make_action_expand(trigger: states.Trigger) -> Expand:
     return lambda _gateway, row: states.next_state(trigger, row) is not None
 
 
 def _vault_contact(gateway: Gateway, recurring: Row) -> Row | None:
     vault = gateway.store.find(ACCOUNT_VAULT, id=recurring["account_vault_id"])
-    return _related(CONTACT, "contact_id")(gateway, vault) if vault else None
+    return _make_record_expand(CONTACT, "contact_id")(gateway, vault) if vault else None
 
 
-def _listed(table: Table, column: str) -> Expand:
+def _make_list_expand(table: Table, column: str) -> Expand:
     def find(gateway: Gateway, row: Row) -> list[Row]:
         found = gateway.store.filter(table, **{column: row["id"]})
         return [table.show(each) for each in found if each["deleted_ts"] is None]
@@ -135,11 +135,11 @@ def _signature_of(resource: str) -> Expand:
     return find
 
 
-_LOCATION = _related(LOCATION, "location_id")
+_LOCATION = _make_record_expand(LOCATION, "location_id")
 _SHARED: dict[str, Expand] = {
     "location": _LOCATION,
-    "contact": _related(CONTACT, "contact_id"),
-    "created_user": _related(USER, "created_user_id"),
+    "contact": _make_record_expand(CONTACT, "contact_id"),
+    "created_user": _make_record_expand(USER, "created_user_id"),
     "tags": _empty_list,
 }
 _OF_VAULTS = _SHARED | {
@@ -153,17 +153,17 @@ _OF_TRANSACTIONS = (
     _SHARED
     | TRANSACTION_EXPANDS
     | {
-        "account_vault": _related(ACCOUNT_VAULT, "account_vault_id"),
-        "recurring": _related(RECURRING, "recurring_id"),
-        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
-        "quick_invoice": _related(QUICK_INVOICE, "quick_invoice_id"),
-        "terminal": _related(TERMINAL, "terminal_id"),
+        "account_vault": _make_record_expand(ACCOUNT_VAULT, "account_vault_id"),
+        "recurring": _make_record_expand(RECURRING, "recurring_id"),
+        "product_transaction": _make_record_expand(PRODUCT_TRANSACTION, "product_transaction_id"),
+        "quick_invoice": _make_record_expand(QUICK_INVOICE, "quick_invoice_id"),
+        "terminal": _make_record_expand(TERMINAL, "terminal_id"),
         "tags": show_tags,
         "signature": _signature_of("Transaction"),
         "changelogs": _empty_list,
         "is_voidable": is_voidable,
-        "is_refundable": _allowed(states.Trigger.REFUND),
-        "is_completable": _allowed(states.Trigger.COMPLETE),
+        "is_refundable": _make_action_expand(states.Trigger.REFUND),
+        "is_completable": _make_action_expand(states.Trigger.COMPLETE),
         "is_settled": lambda _gateway, row: row["status_id"] == states.State.SETTLED,
     }
 )
@@ -179,24 +179,24 @@ EXPANDS: dict[str, dict[str, Expand]] = {
     },
     RECURRING.plural: _SHARED
     | {
-        "account_vault": _related(ACCOUNT_VAULT, "account_vault_id"),
+        "account_vault": _make_record_expand(ACCOUNT_VAULT, "account_vault_id"),
         "contact": _vault_contact,
-        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+        "product_transaction": _make_record_expand(PRODUCT_TRANSACTION, "product_transaction_id"),
         "signature": _signature_of("Recurring"),
-        "transactions": _listed(TRANSACTION, "recurring_id"),
+        "transactions": _make_list_expand(TRANSACTION, "recurring_id"),
     },
     HOSTED_PAYMENT_PAGE.plural: {
         "location": _LOCATION,
         "created_user": _SHARED["created_user"],
-        "modified_user": _related(USER, "modified_user_id"),
-        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+        "modified_user": _make_record_expand(USER, "modified_user_id"),
+        "product_transaction": _make_record_expand(PRODUCT_TRANSACTION, "product_transaction_id"),
     },
     TAG.plural: {"created_user": _SHARED["created_user"]},
     NOTE.plural: {"created_user": _SHARED["created_user"], "visibility_group": _no_record},
     DEVICE_TERM.plural: {
         "created_user": _SHARED["created_user"],
         "location": _LOCATION,
-        "terminal": _related(TERMINAL, "terminal_id"),
+        "terminal": _make_record_expand(TERMINAL, "terminal_id"),
         "reason_code": TRANSACTION_EXPANDS["reason_code"],
         "signature": _signature_of("DeviceTerm"),
     },
@@ -215,20 +215,20 @@ EXPANDS: dict[str, dict[str, Expand]] = {
         "tags": lambda _gateway, row: Raw(row["tags"].encode()),
     },
     TRANSACTION_BATCH.plural: {
-        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+        "product_transaction": _make_record_expand(PRODUCT_TRANSACTION, "product_transaction_id"),
         "changelogs": read_changelogs,
     },
     LOCATION.plural: {
         "branding_domain": _no_record,
         "created_user": _SHARED["created_user"],
         "developer_company": _no_record,
-        "parent": _related(LOCATION, "parent_id"),
+        "parent": _make_record_expand(LOCATION, "parent_id"),
         "product_file": _file_storage,
         "product_recurring": _no_record,
-        "product_transactions": _listed(PRODUCT_TRANSACTION, "location_id"),
-        "terminal": _listed(TERMINAL, "location_id"),
+        "product_transactions": _make_list_expand(PRODUCT_TRANSACTION, "location_id"),
+        "terminal": _make_list_expand(TERMINAL, "location_id"),
     },
-    LOCATION_INFO.plural: {"terminals": _listed(TERMINAL, "location_id")},
+    LOCATION_INFO.plural: {"terminals": _make_list_expand(TERMINAL, "location_id")},
     TERMINAL.plural: {
         "location": _LOCATION,
         "created_user": _SHARED["created_user"],

@@ -1,6 +1,6 @@
 """The log of the fields that a request has and the gateway does not know.
 
-A gateway ignores such fields, so a misspelt name has no effect, but the log shows it. A strict sandbox refuses it.
+A gateway ignores such fields, so a misspelled name has no effect, but the log shows it. A strict sandbox refuses it.
 """
 
 import logging

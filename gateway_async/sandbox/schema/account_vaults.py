@@ -46,6 +46,7 @@ ACCOUNT_VAULT = Table(
         Field("terms_agree_ip", TEXT, 0, 15),
         Field("active", INTEGER, settable=NEVER, default=1),
         Field("created_user_id", CODE, settable=NEVER),
+        *read_only(cau_summary_status_id=INTEGER, cau_last_updated_ts=TIMESTAMP),
         Field("locale", CODE, 5, 5, settable=ONCE, stored=False),
         Field("contact_api_id", TEXT, 1, 64, stored=False),
         Field("account_number", CODE, 4, 19, settable=ONCE, stored=False, secret=True),

@@ -9,6 +9,7 @@ are known to send more.
 from gateway_async.sandbox.schema.codes import TransactionSource
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
 from gateway_async.sandbox.schema.kinds import (
+    ALPHANUMERIC,
     AMOUNTS,
     BIT,
     CODE,
@@ -31,7 +32,7 @@ _OVERRIDABLE = ("allow_partial_authorization", "auto_decline_cvv", "auto_decline
 """The settings of a merchant account that a request can replace once."""
 
 
-def _answered(**kinds: Kind) -> tuple[Field, ...]:
+def _response_only(**kinds: Kind) -> tuple[Field, ...]:
     """Return fields that only responses contain, not postbacks."""
     return tuple(Field(name, kind, settable=NEVER, in_postbacks=False) for name, kind in kinds.items())
 
@@ -49,7 +50,7 @@ TRANSACTION = Table(
         Field("transaction_amount", MONEY, 0, 10),
         Field("description", TEXT, 0, 64),
         *read_only(transaction_code=TEXT, avs=CODE, batch=CODE),
-        Field("order_num", TEXT, 0, 32),
+        Field("order_num", ALPHANUMERIC, 0, 32),
         *read_only(verbiage=TEXT, transaction_settlement_status=TEXT),
         Field("effective_date", DATE, settable=ONCE),
         Field("routing", CODE, 9, 9, settable=ONCE, secret=True),
@@ -70,7 +71,7 @@ TRANSACTION = Table(
         Field("tax", MONEY, default=0),
         Field("customer_ip", TEXT, 0, 45, settable=ONCE),
         Field("customer_id", TEXT, 0, 250),
-        Field("po_number", TEXT, 0, 250),
+        Field("po_number", ALPHANUMERIC, 0, 250),
         *read_only(avs_enhanced=CODE, cvv_response=CODE),
         Field("billing_phone", TEXT, 0, 10),
         Field("billing_city", TEXT, 0, 36),
@@ -83,16 +84,16 @@ TRANSACTION = Table(
         *read_only(created_user_id=CODE, modified_user_id=CODE),
         Field("ach_identifier", TEXT, 1, 1, settable=ONCE),
         Field("check_number", TEXT, 0, 250, settable=ONCE),
-        *_answered(recaptcha_score=CODE),
+        *_response_only(recaptcha_score=CODE),
         Field("previous_transaction_id", CODE, 1, 36, settable=ONCE, in_postbacks=False),
-        *_answered(auth_surcharge_rate=MONEY, is_surcharge=FLAG, auth_surcharge_fee=MONEY),
+        *_response_only(auth_surcharge_rate=MONEY, is_surcharge=FLAG, auth_surcharge_fee=MONEY),
         *read_only(settle_date=DATE, charge_back_date=DATE, void_date=TEXT),
         Field("account_type", CODE, 1, 32, settable=ONCE),
         Field("is_recurring", FLAG, settable=NEVER, default=0),
         Field("is_accountvault", FLAG, settable=NEVER, default=0),
         *(Field(f"transaction_c{number}", TEXT, 0, 128) for number in (1, 2, 3)),
         Field("transaction_c4", TEXT, 0, 128, in_postbacks=False),
-        *_answered(online_payment_cryptogram=CODE, ecommerce_indicator=CODE, digital_payment_cryptogram=CODE),
+        *_response_only(online_payment_cryptogram=CODE, ecommerce_indicator=CODE, digital_payment_cryptogram=CODE),
         Field("additional_amounts", AMOUNTS, settable=ONCE, default="[]"),
         Field("terminal_serial_number", CODE, 0, 24),
         *read_only(entry_mode_id=CODE, terminal_id=CODE),
@@ -104,10 +105,10 @@ TRANSACTION = Table(
         Field("trx_source_id", INTEGER, settable=NEVER, default=TransactionSource.API),
         Field("transaction_batch_id", CODE, settable=NEVER, in_postbacks=False),
         Field("recurring_flag", CODE, settable=NEVER, default="no", in_postbacks=False),
-        *_answered(recurring_number=CODE, installment_number=CODE, installment_total_count=CODE),
+        *_response_only(recurring_number=CODE, installment_number=CODE, installment_total_count=CODE),
         Field("external_recurring_flag", CODE, settable=NEVER, default="no", in_postbacks=False),
-        *_answered(external_installment_number=CODE, external_installment_total_count=CODE),
-        *_answered(external_recurring_number=CODE, tlid=CODE),
+        *_response_only(external_installment_number=CODE, external_installment_total_count=CODE),
+        *_response_only(external_recurring_number=CODE, tlid=CODE),
         Field("service_address", TEXT, 0, 32, settable=ONCE, in_postbacks=False),
         Field("service_state", TEXT, 0, 26, settable=ONCE, in_postbacks=False),
         Field("service_zip", TEXT, 4, 12, settable=ONCE, in_postbacks=False),
@@ -178,13 +179,13 @@ ROUTER_TRANSACTION = Table(
         Field("product_transaction_id", CODE, 1, 36, references="producttransactions"),
         Field("contact_id", CODE, 1, 36, references="contacts"),
         Field("contact_api_id", TEXT, 1, 64),
-        Field("order_num", TEXT, 0, 32),
+        Field("order_num", ALPHANUMERIC, 0, 32),
         Field("description", TEXT, 0, 64),
         Field("tax", MONEY),
         Field("save_account", BIT),
         Field("billing_street", TEXT, 0, 64),
         Field("billing_zip", TEXT, 0, 12),
-        Field("po_number", TEXT, 0, 250),
+        Field("po_number", ALPHANUMERIC, 0, 250),
         Field("clerk_number", TEXT, 0, 250),
         Field("notification_email_address", TEXT, 0, 128),
         Field("checkin_date", DATE),

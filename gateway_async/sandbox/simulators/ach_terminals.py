@@ -42,8 +42,8 @@ _WITH_FULL_ADDRESS = frozenset({"10", "17", "12", "18", "19"})
 
 _NUMBER = re.compile(r"([0-9]{2})1([0-7])")
 _ADDRESS = ("billing_street", "billing_city", "billing_state", "billing_zip")
-_LICENCE = ("dl_number", "dl_state")
-_NEEDS_LICENCE, _NEEDS_IDENTITY = 1, 2
+_LICENSE = ("dl_number", "dl_state")
+_NEEDS_LICENSE, _NEEDS_IDENTITY = 1, 2
 
 
 def read_terminal(number: str) -> AchTerminal:
@@ -64,6 +64,6 @@ def read_terminal(number: str) -> AchTerminal:
         required += _ADDRESS
     if kind in _OF_CHECKS:
         required += ("track_data",)
-    if proofs & _NEEDS_LICENCE:
-        required += _LICENCE
+    if proofs & _NEEDS_LICENSE:
+        required += _LICENSE
     return AchTerminal(_SEC_CODES[kind], kind in _WITH_CREDIT, required, needs_identity)

@@ -27,7 +27,7 @@ def advance(recurring: Row, day: str, count: int) -> str:
 
 
 def end_of_plan(recurring: Row) -> str:
-    """Return the end date of an instalment plan: the day before the charge after the last one."""
+    """Return the end date of an installment plan: the day before the charge after the last one."""
     after_last = _advance(recurring, _start(recurring), recurring["installment_total_count"])
     return (after_last - _DAY).isoformat()
 

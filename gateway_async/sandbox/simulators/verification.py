@@ -49,12 +49,12 @@ def check_address(street: str | None, zip_code: str | None) -> AddressCheck:
     street_matches = _normalize(street) == _MATCHING_ADDRESS[0] if street else None
     digits = _ZIP.fullmatch(zip_code or "")
     zip_matches = bool(digits and digits[1] == _MATCHING_ADDRESS[1]) if zip_code else None
-    avs = _AVS[_both(street_matches, zip_matches)]
+    avs = _AVS[_complete_results(street_matches, zip_matches)]
     codes = _ENHANCED | (_NINE_DIGIT_CODES if zip_matches and digits and digits[2] else {})
     return AddressCheck(avs, codes[avs], street_matches, zip_matches)
 
 
-def _both(street_matches: bool | None, zip_matches: bool | None) -> tuple[bool, bool]:
+def _complete_results(street_matches: bool | None, zip_matches: bool | None) -> tuple[bool, bool]:
     """Return both results; a part that was not given counts as the other part does."""
     if street_matches is None or zip_matches is None:
         matches = bool(street_matches or zip_matches)

@@ -1,6 +1,6 @@
 """The state machine of a recurring (contract, "Recurrings").
 
-A recurring ends when no charge is left up to its end date, or when all instalments have run.
+A recurring ends when no charge is left up to its end date, or when all installments have run.
 """
 
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Files that list the postback configs of running `listen` commands, so that those of a killed one can be deleted.
+"""Files with the ids of the postback configs of `listen` commands, so that those of a killed one can be deleted.
 
 The gateway cannot list postback configs. Each run therefore writes the ids of its configs to a file of its own, and
 holds a lock on it while it runs. A file without a lock belongs to a run that was killed.
@@ -20,7 +20,7 @@ from gateway_async._storage.private_file import create_private
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["AbandonedConfigs", "CreatedConfigs", "abandoned_configs", "state_folder"]
+__all__ = ["AbandonedConfigs", "ConfigIdFile", "lock_abandoned_configs", "state_folder"]
 
 _PATTERN: Final = "listen-*.jsonl"
 
@@ -30,8 +30,8 @@ def state_folder() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "gateway-async"
 
 
-class CreatedConfigs:
-    """The file of one run.
+class ConfigIdFile:
+    """The file with the ids of the configs of one run.
 
     Args:
         folder: the folder of the file; it is created.
@@ -71,7 +71,7 @@ class AbandonedConfigs:
 
 
 @contextmanager
-def abandoned_configs(folder: Path, gateway: str, user_id: str) -> Iterator[list[AbandonedConfigs]]:
+def lock_abandoned_configs(folder: Path, gateway: str, user_id: str) -> Iterator[list[AbandonedConfigs]]:
     """Yield the configs of killed runs at a gateway. Another command does not get them during the block."""
     found: list[AbandonedConfigs] = []
     with ExitStack() as held:
