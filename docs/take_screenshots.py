@@ -91,7 +91,7 @@ async def listen(sandbox: Sandbox, gateway: AsyncGateway) -> None:
 
 
 async def pay(gateway: AsyncGateway) -> str:
-    """Store a card, charge and refund it, and return the id of the payment."""
+    """Store a card and charge it; return the id of a payment."""
     await gateway.contacts.create(ContactCreate(last_name="Lovelace", first_name="Ada", email="ada@example.test"))
     vault = await gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="1230"))
     sales = [
