@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from typing import get_args
 
 import msgspec
@@ -19,6 +18,7 @@ from gateway_async.sandbox.admin.ledger import EFFECTS
 from gateway_async.sandbox.handlers import bank_returns, invoice_payments, paylinks, payment_pages, transaction_batches
 from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.http.responses import decode
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -59,8 +59,6 @@ _EXP_DATE = "1230"
 _LONGEST_TITLE = 64
 
 _PAGES = {page.table.plural: page for page in (invoice_payments.PAGE, paylinks.PAGE)}
-
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 _SUMMARY_FIELDS = (
     "id",
@@ -184,7 +182,7 @@ def return_payment(gateway: Gateway, transaction_id: str, code: str = "R01") -> 
 
 def _record(gateway: Gateway, table: Table, row: Row) -> Row:
     """Return a record as GET shows it, in plain values."""
-    record: Row = _decode(msgspec.json.encode(table.show(row)))
+    record: Row = decode(msgspec.json.encode(table.show(row)))
     return record | {"_links": make_links(gateway, table, row)}
 
 

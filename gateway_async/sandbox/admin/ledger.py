@@ -33,7 +33,7 @@ class CountedEffect:
     def count_by_id(self, gateway: Gateway, most: int = -1) -> dict[str, int]:
         """Count the effects of each id.
 
-        Repeated ids are first, then the newest ones. A `most` of -1 is no limit.
+        Repeated ids are first, then the newest ones. There is a limit only if `most` is given.
         """
         column = self.table.api_id
         order = f"GROUP BY {column} ORDER BY count(*) > 1 DESC, max(rowid) DESC LIMIT ?"
@@ -47,7 +47,7 @@ class CountedEffect:
         return total, repeated
 
     def find_records(self, gateway: Gateway, api_ids: list[str]) -> list[Row]:
-        """Return the records with one of the ids, also those without the effect."""
+        """Return the records with one of the ids, whatever their effect."""
         marks = ", ".join("?" * len(api_ids))
         return gateway.store.select(self.table, f"{self.table.api_id} IN ({marks}) ORDER BY rowid", api_ids)
 
