@@ -1,16 +1,15 @@
 """The payment pages of invoices and paylinks, by plain HTTP."""
 
-import re
 import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from html import unescape
 from typing import Any
 
 import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from tests.support.forms import read_form
 
 from .conftest import Record, Shop
 
@@ -51,12 +50,6 @@ def pay(customer: httpx.Client) -> Pay:
         return customer.post(path, data=form, follow_redirects=True)
 
     return run
-
-
-def read_form(page: str) -> dict[str, str]:
-    """Return the fields of the form of a page, with their values."""
-    inputs = re.findall(r'<input[^>]* name="(\w+)" value="([^"]*)"', page)
-    return {name: unescape(value) for name, value in inputs if name != "account_type"}
 
 
 def invoice_of(shop: Shop, **fields: Any) -> Record:

@@ -8,6 +8,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema import FILE_CONTENT, STORED
+from tests.support.forms import read_token
 
 from .conftest import VISA, Configure, Record, Shop
 
@@ -30,8 +31,7 @@ def open_page(browser: httpx.Client, path: str, status: int = 200) -> str:
 
 def press(browser: httpx.Client, batch: str, step: str, **fields: str) -> httpx.Response:
     """Press a button of a batch."""
-    token = re.findall('name="csrf_token" value="([^"]+)"', open_page(browser, "/batches"))
-    form = {"csrf_token": token[0] if token else "", "step": step}
+    form = {"csrf_token": read_token(open_page(browser, "/batches")), "step": step}
     return browser.post(f"/batches/{batch}", data=form | fields)
 
 
