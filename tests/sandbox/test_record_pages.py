@@ -149,7 +149,7 @@ def test_the_state_and_what_can_follow(shop: Shop, browser: httpx.Client) -> Non
     """A record shows its state, and only the transitions that are possible for it."""
     sale = created(shop.pay(action="authonly"))
     page = open_page(browser, f"/records/transactions/{sale['id']}")
-    assert "102 authorised" in page
+    assert "102 authorized" in page
     assert "<td>authcomplete</td><td>101 approved</td>" in page
     assert "<td>tipadjust</td>" not in page
     settled = created(shop.pay())

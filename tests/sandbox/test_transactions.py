@@ -93,12 +93,12 @@ TRIGGERS |= {"6.31": 1631, "6.30": 1000, "6.00": 1000, "6.32": 1000, "5.01": 100
 
 @pytest.mark.parametrize(("amount", "reason"), TRIGGERS.items())
 def test_trigger_amounts_decline(shop: Shop, amount: str, reason: int) -> None:
-    """A decline is a result: 201, status 301, its reason, and nothing authorised."""
+    """A decline is a result: 201, status 301, its reason, and nothing authorized."""
     response = shop.pay(amount)
     made = response.json()["transaction"]
-    status, authorised = (101, amount) if reason == 1000 else (301, "0.00")
+    status, authorized = (101, amount) if reason == 1000 else (301, "0.00")
     assert response.status_code == 201
-    assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (status, reason, authorised)
+    assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (status, reason, authorized)
 
 
 def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:

@@ -135,14 +135,14 @@ def _account_values(account: Account) -> Row:
 def _outcome_values(values: Row, outcome: Outcome) -> Row:
     start = states.INITIAL_STATES[values["payment_method"], values["action"]]
     amount = values["transaction_amount"]
-    authorised = amount if outcome.auth_amount is None else outcome.auth_amount
+    authorized = amount if outcome.auth_amount is None else outcome.auth_amount
     return {
         "status_id": start.status_id if outcome.approved else states.State.DECLINED,
         "type_id": start.type_id,
         "reason_code_id": outcome.reason_code,
         "verbiage": "APPROVAL" if outcome.approved and values["action"] == "avsonly" else outcome.verbiage,
         "response_message": outcome.message or _approval_message(values, outcome),
-        "auth_amount": authorised if outcome.approved else 0,
+        "auth_amount": authorized if outcome.approved else 0,
         "auth_code": _auth_code(values, outcome),
     }
 

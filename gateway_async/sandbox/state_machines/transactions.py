@@ -18,7 +18,7 @@ class State(NumericState):
     """`status_id` of a transaction."""
 
     APPROVED = 101
-    AUTHORISED = 102
+    AUTHORIZED = 102
     REFUNDED = 111
     ADDRESS_CHECKED = 121
     PENDING_ORIGINATION = 131
@@ -57,7 +57,7 @@ class InitialState:
 INITIAL_STATES = {
     ("cc", "sale"): InitialState(TransactionType.SALE, State.APPROVED),
     ("cc", "force"): InitialState(TransactionType.SALE, State.APPROVED),
-    ("cc", "authonly"): InitialState(TransactionType.SALE, State.AUTHORISED),
+    ("cc", "authonly"): InitialState(TransactionType.SALE, State.AUTHORIZED),
     ("cc", "avsonly"): InitialState(TransactionType.ADDRESS_CHECK, State.ADDRESS_CHECKED),
     ("cc", "refund"): InitialState(TransactionType.REFUND, State.REFUNDED),
     ("ach", "sale"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
@@ -71,10 +71,10 @@ INITIAL_STATES = {
 MACHINE = StateMachine(
     "Transaction",
     {
-        (State.AUTHORISED, Trigger.INCREMENT): State.AUTHORISED,
-        (State.AUTHORISED, Trigger.REVERSE): State.AUTHORISED,
-        (State.AUTHORISED, Trigger.COMPLETE): State.APPROVED,
-        (State.AUTHORISED, Trigger.VOID): State.VOIDED,
+        (State.AUTHORIZED, Trigger.INCREMENT): State.AUTHORIZED,
+        (State.AUTHORIZED, Trigger.REVERSE): State.AUTHORIZED,
+        (State.AUTHORIZED, Trigger.COMPLETE): State.APPROVED,
+        (State.AUTHORIZED, Trigger.VOID): State.VOIDED,
         (State.APPROVED, Trigger.TIP): State.APPROVED,
         (State.APPROVED, Trigger.REVERSE): State.APPROVED,
         (State.APPROVED, Trigger.REFUND): State.APPROVED,

@@ -79,7 +79,7 @@ class PaymentViews:
             payment=payment,
             charged=amount_charged(payment),
             approved=payment["status_id"] != State.DECLINED,
-            is_hold=payment["status_id"] == State.AUTHORISED,
+            is_hold=payment["status_id"] == State.AUTHORIZED,
             is_void=payment["status_id"] == State.VOIDED,
         )
 

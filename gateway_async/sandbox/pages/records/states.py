@@ -83,7 +83,7 @@ _STATES: dict[str, _States] = {
         lambda _, row: _Payment(row["status_id"]),
         good=frozenset({_Payment.APPROVED, _Payment.REFUNDED, _Payment.ADDRESS_CHECKED, _Payment.SETTLED}),
         bad=frozenset({_Payment.DECLINED, _Payment.CHARGED_BACK}),
-        open=frozenset({_Payment.AUTHORISED, _Payment.PENDING_ORIGINATION, _Payment.ORIGINATING, _Payment.ORIGINATED}),
+        open=frozenset({_Payment.AUTHORIZED, _Payment.PENDING_ORIGINATION, _Payment.ORIGINATING, _Payment.ORIGINATED}),
     ),
     TRANSACTION_BATCH.plural: _States(
         transaction_batches.MACHINE,
