@@ -9,6 +9,7 @@ import pytest
 
 from gateway_async import AsyncGateway, PostbackConfigCreate, QuickInvoiceCreate, TransactionCreate
 from gateway_async.sandbox import Sandbox
+from tests.support.forms import read_token
 
 pytestmark = pytest.mark.anyio
 
@@ -36,8 +37,7 @@ class Pages:
 
     def submit(self, path: str, form: str, status: int = 303, **fields: str) -> str:
         """Submit a form of a page, and return the response."""
-        token = re.findall(r'name="csrf_token" value="([^"]+)"', self.show(path))[0]
-        response = self._http.post(form, data=fields | {"csrf_token": token})
+        response = self._http.post(form, data=fields | {"csrf_token": read_token(self.show(path))})
         assert response.status_code == status
         return response.text
 

@@ -18,7 +18,7 @@ from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.openapi.document import make_document
 from gateway_async.sandbox.openapi.examples import make_body, make_path_values
-from gateway_async.sandbox.openapi.lookup import Described, find_operation, list_operations
+from gateway_async.sandbox.openapi.lookup import DescribedOperation, find_operation, list_operations
 from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
 
 from .conftest import Shop
@@ -74,7 +74,7 @@ def shop(sandbox: Sandbox) -> Iterator[Shop]:
     shop.close()
 
 
-def described(operation_id: str) -> Described:
+def described(operation_id: str) -> DescribedOperation:
     """Return an operation of the document."""
     operation = find_operation(operation_id)
     assert operation is not None
@@ -89,7 +89,7 @@ def send_example(sandbox: Sandbox, shop: Shop, operation_id: str) -> Any:
     return shop.http.request(operation.method, path, json=body)
 
 
-def modes_of(operation: Described) -> list[GenerationMode]:
+def modes_of(operation: DescribedOperation) -> list[GenerationMode]:
     """Return whether requests of an operation can be valid and invalid, or only valid."""
     return [*GenerationMode] if operation.bodies or operation.parameters("query") else [GenerationMode.POSITIVE]
 

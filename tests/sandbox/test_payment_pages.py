@@ -1,16 +1,15 @@
 """The payment pages of invoices and paylinks, by plain HTTP."""
 
-import re
 import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from html import unescape
 from typing import Any
 
 import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from tests.support.forms import read_form
 
 from .conftest import Record, Shop
 
@@ -51,12 +50,6 @@ def pay(customer: httpx.Client) -> Pay:
         return customer.post(path, data=form, follow_redirects=True)
 
     return run
-
-
-def read_form(page: str) -> dict[str, str]:
-    """Return the fields of the form of a page, with their values."""
-    inputs = re.findall(r'<input[^>]* name="(\w+)" value="([^"]*)"', page)
-    return {name: unescape(value) for name, value in inputs if name != "account_type"}
 
 
 def invoice_of(shop: Shop, **fields: Any) -> Record:
@@ -328,8 +321,10 @@ def test_invalid_entries_are_explained(shop: Shop, pay: Pay) -> None:
 def test_a_form_needs_its_token_and_its_id(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
     """A form of another site, or one without its id, charges nothing."""
     path = path_of(invoice_of(shop))
-    assert pay(path, csrf_token="x").status_code == 403
-    assert pay(path, form_id="").status_code == 400
+    for fields, status in (({"csrf_token": "x"}, 403), ({"form_id": ""}, 400)):
+        refused = pay(path, **fields)
+        assert refused.status_code == status
+        assert '<body class="payment narrow">' in refused.text
     form = read_form(customer.get(path).text) | CARD
     foreign = customer.post(path, data=form, headers={"origin": "https://shop.example"})
     assert foreign.status_code == 403

@@ -8,6 +8,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema import FILE_CONTENT, STORED
+from tests.support.forms import read_token
 
 from .conftest import VISA, Configure, Record, Shop
 
@@ -30,8 +31,7 @@ def open_page(browser: httpx.Client, path: str, status: int = 200) -> str:
 
 def press(browser: httpx.Client, batch: str, step: str, **fields: str) -> httpx.Response:
     """Press a button of a batch."""
-    token = re.findall('name="csrf_token" value="([^"]+)"', open_page(browser, "/batches"))
-    form = {"csrf_token": token[0] if token else "", "step": step}
+    form = {"csrf_token": read_token(open_page(browser, "/batches")), "step": step}
     return browser.post(f"/batches/{batch}", data=form | fields)
 
 
@@ -149,7 +149,7 @@ def test_the_state_and_what_can_follow(shop: Shop, browser: httpx.Client) -> Non
     """A record shows its state, and only the transitions that are possible for it."""
     sale = created(shop.pay(action="authonly"))
     page = open_page(browser, f"/records/transactions/{sale['id']}")
-    assert "102 authorised" in page
+    assert "102 authorized" in page
     assert "<td>authcomplete</td><td>101 approved</td>" in page
     assert "<td>tipadjust</td>" not in page
     settled = created(shop.pay())

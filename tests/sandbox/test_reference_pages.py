@@ -9,9 +9,9 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.openapi.lookup import list_operations
+from tests.support.forms import read_form
 
 OPERATIONS = [operation.id for operation in list_operations()]
-TOKEN = re.compile(r'name="csrf_token" value="([^"]+)"')
 
 
 @pytest.fixture
@@ -24,12 +24,9 @@ def browser(sandbox: Sandbox) -> Iterator[httpx.Client]:
 def send(browser: httpx.Client, operation: str, **fields: str) -> str:
     """Submit the form of an operation, and return the text of the page that it shows."""
     page = browser.get(f"/reference/{operation}").text
-    token = TOKEN.search(page)
-    assert token is not None
-    known = dict(re.findall(r'name="((?:path|query)\.[^"]+)" value="([^"]*)"', page))
     body = re.search(r'<textarea id="body"[^>]*>\n(.*?)</textarea>', page, re.DOTALL)
-    known |= {"body": html.unescape(body[1])} if body else {}
-    response = browser.post(f"/reference/{operation}", data={"csrf_token": token[1]} | known | fields)
+    known = {"body": html.unescape(body[1])} if body else {}
+    response = browser.post(f"/reference/{operation}", data=read_form(page) | known | fields)
     return response.text
 
 

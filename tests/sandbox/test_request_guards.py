@@ -7,8 +7,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-
-TOKEN = re.compile(r'name="csrf_token" value="([^"]+)"')
+from tests.support.forms import read_token
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +61,7 @@ def test_a_foreign_page_changes_nothing(sandbox: Sandbox, http: httpx.Client, he
     """A POST that a browser sends for a page of another origin is refused."""
     sandbox.fault("POST /v2/contacts", "empty", nth=1000)
     for path in ("/_sandbox/reset", "/connect/reset", "/faults/clear"):
-        token = TOKEN.findall(http.get("/connect").text)[0]
+        token = read_token(http.get("/connect").text)
         assert http.post(path, headers=headers, data={"csrf_token": token}).status_code == 403
     assert http.delete("/_sandbox/faults", headers=headers).status_code == 403
     assert sandbox.faults()

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from tests.support.forms import read_token
 
 from .conftest import Eventually, OpenShop, Shop
 
@@ -57,8 +58,7 @@ def read(sandbox: Sandbox, path: str = "/terminals") -> str:
 def submit(sandbox: Sandbox, path: str, **fields: str) -> httpx.Response:
     """Submit a form of a page."""
     page = httpx.get(f"{sandbox.base_url}/terminals").text
-    token = re.findall('name="csrf_token" value="([^"]+)"', page)[0]
-    return httpx.post(sandbox.base_url + path, data={"csrf_token": token, **fields})
+    return httpx.post(sandbox.base_url + path, data={"csrf_token": read_token(page), **fields})
 
 
 def press(sandbox: Sandbox, key: str, **fields: str) -> httpx.Response:

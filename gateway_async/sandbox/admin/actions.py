@@ -6,16 +6,15 @@ argument raises a ValueError whose message begins with the name of the argument.
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from typing import get_args
 
 import msgspec
 
 from gateway_async.sandbox.admin import end_of_day, seed
 from gateway_async.sandbox.admin.fault_effects import close_port
+from gateway_async.sandbox.admin.ledger import EFFECTS
 from gateway_async.sandbox.handlers import (
     bank_returns,
     card_updates,
@@ -26,19 +25,18 @@ from gateway_async.sandbox.handlers import (
 )
 from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.http.responses import decode
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, TRANSACTION_BATCH
-from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.cards import Account, EntryMode, check_expiry, read_card
 from gateway_async.sandbox.simulators.faults import Plan
 from gateway_async.sandbox.simulators.scenarios import make_plans
 from gateway_async.sandbox.simulators.terminals import Terminals
-from gateway_async.sandbox.state_machines.transactions import State
 
 __all__ = [
     "add_fault",
@@ -69,8 +67,6 @@ _EXP_DATE = "1230"
 _LONGEST_TITLE = 64
 
 _PAGES = {page.table.plural: page for page in (invoice_payments.PAGE, paylinks.PAGE)}
-
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 _SUMMARY_FIELDS = (
     "id",
@@ -134,25 +130,9 @@ def ledger(gateway: Gateway) -> Row:
 
     The result includes the records.
     """
-    payments = gateway.store.select(TRANSACTION)
-    vaults = gateway.store.select(ACCOUNT_VAULT)
-    moved_money = [
-        row
-        for row in payments
-        if row["status_id"] != State.DECLINED and row["type_id"] != TransactionType.ADDRESS_CHECK
-    ]
-    return {
-        "charged": _count(TRANSACTION, [row for row in moved_money if row["type_id"] not in REFUNDING_TYPES]),
-        "refunded": _count(TRANSACTION, [row for row in moved_money if row["type_id"] in REFUNDING_TYPES]),
-        "stored": _count(ACCOUNT_VAULT, vaults),
-        "transactions": [_summarize(TRANSACTION, row) for row in payments],
-        "accountvaults": [_summarize(ACCOUNT_VAULT, row) for row in vaults],
-        "transactionbatches": [_summarize(TRANSACTION_BATCH, row) for row in gateway.store.select(TRANSACTION_BATCH)],
-    }
-
-
-def _count(table: Table, rows: list[Row]) -> dict[str, int]:
-    return dict(Counter(row[table.api_id] for row in rows if row[table.api_id] is not None))
+    counts = {name: effect.count_by_id(gateway) for name, effect in EFFECTS.items()}
+    tables = (TRANSACTION, ACCOUNT_VAULT, TRANSACTION_BATCH)
+    return counts | {table.plural: [_summarize(table, row) for row in gateway.store.select(table)] for table in tables}
 
 
 def _summarize(table: Table, row: Row) -> Row:
@@ -221,7 +201,7 @@ def update_card(gateway: Gateway, account_vault_id: str, card: str | None = None
 
 def _record(gateway: Gateway, table: Table, row: Row) -> Row:
     """Return a record as GET shows it, in plain values."""
-    record: Row = _decode(msgspec.json.encode(table.show(row)))
+    record: Row = decode(msgspec.json.encode(table.show(row)))
     return record | {"_links": make_links(gateway, table, row)}
 
 

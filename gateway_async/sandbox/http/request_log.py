@@ -1,7 +1,7 @@
 """The request log: one entry for each request that a program sent.
 
 An entry keeps what went over the wire, and nothing is parsed before a page asks for it. The bytes contain secrets: only
-`pages/messages/` reads them, and masks them.
+`pages/display/` reads them, and masks them.
 """
 
 import re

@@ -1,16 +1,19 @@
 """The JSON responses: wrapped records, refusals and validation problems."""
 
+from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
-__all__ = ["empty_response", "encode", "error_response", "json_response"]
+__all__ = ["decode", "empty_response", "encode", "error_response", "json_response"]
 
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
 """Encodes a record as JSON."""
+decode = msgspec.json.Decoder(float_hook=Decimal).decode
+"""Decodes JSON, and keeps the decimals of numbers."""
 
 
 def json_response(body: Any, status: int = 200) -> Response:

@@ -8,11 +8,11 @@ import attrs
 from gateway_async.sandbox.openapi.document import make_document
 from gateway_async.sandbox.openapi.values import Schema
 
-__all__ = ["Described", "find_operation", "list_operations"]
+__all__ = ["DescribedOperation", "find_operation", "list_operations"]
 
 
 @attrs.frozen
-class Described:
+class DescribedOperation:
     """An operation with its method and path.
 
     Attributes:
@@ -54,14 +54,14 @@ class Described:
         return [each for each in self.content["parameters"] if each["in"] == place]
 
 
-def list_operations() -> Iterator[Described]:
+def list_operations() -> Iterator[DescribedOperation]:
     """Yield every operation, with references."""
     for path, item in make_document()["paths"].items():
         for method, content in item.items():
-            yield Described(method.upper(), path, content)
+            yield DescribedOperation(method.upper(), path, content)
 
 
-def find_operation(operation_id: str) -> Described | None:
+def find_operation(operation_id: str) -> DescribedOperation | None:
     """Return an operation without references; None if it is unknown."""
     found = next((each for each in list_operations() if each.id == operation_id), None)
     return found and attrs.evolve(found, content=_resolve(found.content))

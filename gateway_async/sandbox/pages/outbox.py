@@ -8,9 +8,9 @@ from gateway_async.sandbox.pages.visit import Visit
 __all__ = ["show"]
 
 
-_SHOWN = 200
+_MOST = 200
 
 
 async def show(visit: Visit) -> Response:
     """Handle GET /outbox."""
-    return visit.render("outbox.html", messages=outbox.read(visit.gateway)[: -_SHOWN - 1 : -1])
+    return visit.render("outbox.html", messages=outbox.read_newest(visit.gateway, _MOST))

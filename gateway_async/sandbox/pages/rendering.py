@@ -7,7 +7,7 @@ from typing import Any
 import jinja2
 from starlette.responses import HTMLResponse
 
-from gateway_async.sandbox.pages.formats import FILTERS
+from gateway_async.sandbox.pages.display.formats import FILTERS
 
 __all__ = ["render"]
 

@@ -25,7 +25,7 @@ from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 __all__ = ["PAGES", "with_pages"]
 
 
-PAGES: dict[str, dict[str, Page]] = {
+_DASHBOARD: dict[str, dict[str, Page]] = {
     "/": {"GET": with_paylinks(requests.show)},
     "/requests/{number}": {"GET": requests.show_request},
     "/records": {"GET": lists.show_families},
@@ -46,16 +46,20 @@ PAGES: dict[str, dict[str, Page]] = {
     "/connect/reset": {"POST": connect.reset},
     "/terminals": {"GET": terminals.show_all, "POST": terminals.add},
     "/terminals/{id}": {"GET": terminals.show, "POST": terminals.press},
+    "/reference": {"GET": reference.show},
+    "/reference/{operation}": {"GET": reference.show_operation, "POST": reference.send_operation},
+    "/openapi.json": {"GET": reference.show_document},
+}
+_PAYMENT: dict[str, dict[str, Page]] = {
     "/quickinvoice": {"GET": INVOICE_VIEWS.show_by_id},
     "/quickinvoicepay/{id}": {"GET": INVOICE_VIEWS.show, "POST": INVOICE_VIEWS.pay},
     "/quickinvoicepay/{id}/payments/{payment_id}": {"GET": INVOICE_VIEWS.show_payment},
     "/quickinvoicepay/{id}/files/{file_id}": {"GET": download_file},
     "/paylinkpay/{id}": {"GET": PAYLINK_VIEWS.show, "POST": PAYLINK_VIEWS.pay},
     "/paylinkpay/{id}/payments/{payment_id}": {"GET": PAYLINK_VIEWS.show_payment},
-    "/reference": {"GET": reference.show},
-    "/reference/{operation}": {"GET": reference.show_operation, "POST": reference.send_operation},
-    "/openapi.json": {"GET": reference.show_document},
 }
+
+PAGES = _DASHBOARD | _PAYMENT
 
 _STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))
 
@@ -69,13 +73,17 @@ def with_pages(app: ASGIApp, gateway: Gateway, api: ASGIApp) -> ASGIApp:
         api: The application without planned faults, for requests that a page sends.
     """
     routes: list[BaseRoute] = [_STATIC]
-    routes += [Route(path, _endpoint(gateway, api, pages), methods=[*pages]) for path, pages in PAGES.items()]
+    for path, pages in PAGES.items():
+        error_template = "payment/error.html" if path in _PAYMENT else "error.html"
+        routes.append(Route(path, _endpoint(gateway, api, pages, error_template), methods=[*pages]))
     return Router(routes, redirect_slashes=False, default=app)
 
 
-def _endpoint(gateway: Gateway, api: ASGIApp, pages: dict[str, Page]) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(
+    gateway: Gateway, api: ASGIApp, pages: dict[str, Page], error_template: str
+) -> Callable[[Request], Awaitable[Response]]:
     async def run(request: Request) -> Response:
-        visit = Visit(gateway, request, api)
+        visit = Visit(gateway, request, api, error_template)
         try:
             if request.method == "POST":
                 return await pages["POST"](await visit.with_form())

@@ -27,12 +27,14 @@ class Visit:
 
     Attributes:
         api: The application that responds to requests for records, without planned faults.
+        error_template: The template that shows what is wrong with the request.
         form: The fields of the submitted form; empty for a GET.
     """
 
     gateway: Gateway
     request: Request
     api: ASGIApp
+    error_template: str
     form: dict[str, str] = attrs.field(factory=dict)
 
     def parameter(self, name: str) -> str:
@@ -79,11 +81,12 @@ class Visit:
         """Show that something is wrong with the request."""
         match error:
             case RefusedError():
-                return self.render("error.html", error.status, message=error.message)
+                status, message = error.status, error.message
             case UnknownRecordError():
-                return self.render("error.html", 404, message=str(error))
+                status, message = 404, str(error)
             case _:
-                return self.render("error.html", 422, message=str(error))
+                status, message = 422, str(error)
+        return self.render(self.error_template, status, message=message)
 
 
 Page = Callable[[Visit], Awaitable[Response]]

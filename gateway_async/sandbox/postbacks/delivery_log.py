@@ -13,14 +13,26 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import mask_card_numbers
 from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
-__all__ = ["read", "replay"]
+__all__ = ["read", "read_newest", "read_one", "replay"]
 
 
 def read(gateway: Gateway, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
     """Return the postbacks, or those of one `config_id` or `record_id`, newest last."""
-    configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
-    rows = gateway.store.filter(POSTBACK, config_id=config_id, record_id=record_id)
-    return [_show(row, configs[row["config_id"]]) for row in rows]
+    return _show_all(gateway, gateway.store.filter(POSTBACK, config_id=config_id, record_id=record_id))
+
+
+def read_newest(gateway: Gateway, most: int) -> list[Row]:
+    """Return the newest postbacks, newest first."""
+    return _show_all(gateway, gateway.store.select(POSTBACK, "1 ORDER BY id DESC LIMIT ?", (most,)))
+
+
+def read_one(gateway: Gateway, postback_id: str) -> Row:
+    """Return one postback.
+
+    Raises:
+        UnknownRecordError: The postback is unknown.
+    """
+    return _show_all(gateway, [_find(gateway, postback_id)])[0]
 
 
 def replay(gateway: Gateway, postback_id: str) -> Row:
@@ -32,9 +44,7 @@ def replay(gateway: Gateway, postback_id: str) -> Row:
         UnknownRecordError: The postback is unknown.
         ValueError: The config was deleted, or is inactive.
     """
-    row = gateway.store.find(POSTBACK, id=postback_id)
-    if row is None:
-        raise UnknownRecordError(POSTBACK.singular, postback_id)
+    row = _find(gateway, postback_id)
     config = gateway.store.select(POSTBACK_CONFIG, "id = ?", (row["config_id"],))[0]
     if not is_in_effect(config):
         raise ValueError(f"postback {postback_id}: its config was deleted, or is not active.")
@@ -42,6 +52,18 @@ def replay(gateway: Gateway, postback_id: str) -> Row:
     gateway.store.update(POSTBACK, postback_id, changes)
     gateway.postback_delivery.schedule_check()
     return _show(row | changes, config)
+
+
+def _find(gateway: Gateway, postback_id: str) -> Row:
+    row = gateway.store.find(POSTBACK, id=postback_id)
+    if row is None:
+        raise UnknownRecordError(POSTBACK.singular, postback_id)
+    return row
+
+
+def _show_all(gateway: Gateway, rows: list[Row]) -> list[Row]:
+    configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
+    return [_show(row, configs[row["config_id"]]) for row in rows]
 
 
 def _show(row: Row, config: Row) -> Row:

@@ -195,8 +195,14 @@ class Store:
         The condition may be followed by an order and a limit.
         """
         columns = table.columns
+        return [dict(zip(columns, row, strict=True)) for row in self.query(table, columns, condition, values)]
+
+    def query(
+        self, table: Table, columns: Sequence[str], condition: str = "1", values: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """Return columns, counts or sums of the records that match a condition."""
         found = self._connection.execute(f"SELECT {', '.join(columns)} FROM {table.plural} WHERE {condition}", values)  # noqa: S608  # names from our own tables
-        return [dict(zip(columns, row, strict=True)) for row in found]
+        return found.fetchall()
 
     def filter(self, table: Table, **equal: Any) -> list[Row]:
         """Return the records with these column values, oldest first; None does not restrict a column."""
@@ -211,8 +217,7 @@ class Store:
 
     def total(self, table: Table, what: str, where: str, values: Sequence[Any]) -> int:
         """Return a count or sum over matching records."""
-        found = self._connection.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
-        return int(found.fetchone()[0])
+        return int(self.query(table, (what,), where, values)[0][0])
 
     def _notify_watcher(self, table: Table, change: Change, rows: Sequence[Row]) -> None:
         watcher = self._watchers.get(table.plural)
@@ -238,12 +243,16 @@ def _column(field: Field) -> str:
 
 
 _INDEXED = {
+    "account_vault_id": "account_vault_id",
     "contact_id": "contact_id",
     "previous_transaction_id": "previous_transaction_id",
     "quick_invoice_id": "quick_invoice_id, id",
+    "transaction_api_id": "transaction_api_id, type_id, status_id",
     "transaction_batch_id": "transaction_batch_id",
+    "account_vault_api_id": "account_vault_api_id",
     "batch_num": "product_transaction_id, batch_num",
     "model_id": "model_id, id",
+    "record_id": "record_id, id",
     "recurring_id": "recurring_id, id",
 }
 """The columns of further indexes, by the column that a table must have."""

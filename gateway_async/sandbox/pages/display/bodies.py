@@ -1,22 +1,19 @@
 """Show the headers, the query and the body of a logged message."""
 
 import re
-from decimal import Decimal
 from email.message import Message
 from typing import Any
 from urllib.parse import parse_qsl
 
 import attrs
-import msgspec
 
 from gateway_async.sandbox.http.request_log import LoggedMessage
-from gateway_async.sandbox.http.responses import encode
+from gateway_async.sandbox.http.responses import decode
+from gateway_async.sandbox.pages.display.formats import show_json
 from gateway_async.sandbox.pages.display.masking import is_secret, mask_header, mask_pairs, mask_text, mask_value
 
 __all__ = ["Part", "ShownMessage", "parse_body", "show_message", "show_query"]
 
-
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 _TEXT_TYPES = frozenset({"", "application/json", "text/plain"})
 _HIDDEN_PARAMETERS = frozenset({"data"})
@@ -72,7 +69,7 @@ def show_message(message: LoggedMessage) -> ShownMessage:
 def parse_body(message: LoggedMessage) -> Any:
     """Return the JSON value of a body; None if the body is not JSON, or was cut off."""
     try:
-        return _decode(message.body)
+        return decode(message.body)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
 
@@ -88,8 +85,8 @@ def _show_body(message: LoggedMessage, content_type: Message) -> tuple[str, tupl
     if not message.length:
         return "", (), "No body." if _announced_length(message) == 0 else "The body was not read."
     note = f"Only the first {kept:,} of {message.length:,} bytes are kept." if kept < message.length else ""
-    if (text := _show_json(message)) is not None:
-        return text, (), note
+    if (value := parse_body(message)) is not None:
+        return show_json(mask_value(value)), (), note
     if name == "multipart/form-data" and (boundary := content_type.get_boundary()):
         return "", tuple(_read_parts(message, boundary.encode("latin-1", "replace"))), note
     if name == "application/x-www-form-urlencoded":
@@ -106,14 +103,6 @@ def _announced_length(message: LoggedMessage) -> int | None:
         return None
     length = headers.get(b"content-length", b"0")
     return int(length) if length.isdigit() else None
-
-
-def _show_json(message: LoggedMessage) -> str | None:
-    try:
-        masked = mask_value(_decode(message.body))
-    except (ValueError, RecursionError):
-        return None
-    return msgspec.json.format(encode(masked), indent=2).decode()
 
 
 def _decode_text(body: bytes) -> str | None:

@@ -31,8 +31,14 @@ _STEPS = {
 _WITHOUT_MONEY = (transactions.State.VOIDED, transactions.State.DECLINED)
 """The states of transactions that do not count in a batch."""
 _UNSETTLED = OPEN | {State.PROCESSING}
-_SUM = "coalesce(sum(transaction_amount), 0)"
+_UNSETTLED_CODES = ", ".join(str(int(each)) for each in _UNSETTLED)
 _REFUNDING = ", ".join(str(int(each)) for each in REFUNDING_TYPES)
+_TOTALS = (
+    "count(*)",
+    f"coalesce(sum(transaction_amount) FILTER (WHERE type_id NOT IN ({_REFUNDING})), 0)",
+    f"coalesce(sum(transaction_amount) FILTER (WHERE type_id IN ({_REFUNDING})), 0)",
+)
+"""The number of payments, and the cents that were charged and refunded."""
 
 
 @attrs.frozen
@@ -69,36 +75,40 @@ async def change_batch(visit: Visit) -> Response:
 
 
 def _show(visit: Visit, problem: str = "") -> Response:
-    rows = visit.gateway.store.select(TRANSACTION_BATCH, "1 ORDER BY rowid DESC")
-    unsettled = [row for row in rows if row["processing_status_id"] in _UNSETTLED]
-    closed = [row for row in rows if row["processing_status_id"] not in _UNSETTLED]
+    unsettled, closed = (f"processing_status_id {each} ({_UNSETTLED_CODES})" for each in ("IN", "NOT IN"))
     return visit.render(
         "batches.html",
         422 if problem else 200,
         problem=problem,
-        open=[_describe(visit.gateway, row) for row in unsettled],
-        closed=[_describe(visit.gateway, row) for row in closed[:_MOST_CLOSED]],
-        total=len(closed),
+        open=_read_batches(visit.gateway, unsettled),
+        closed=_read_batches(visit.gateway, closed, _MOST_CLOSED),
+        total=visit.gateway.store.total(TRANSACTION_BATCH, "count(*)", closed, ()),
     )
 
 
+def _read_batches(gateway: Gateway, where: str, most: int = -1) -> list[_Batch]:
+    rows = gateway.store.select(TRANSACTION_BATCH, f"{where} ORDER BY rowid DESC LIMIT ?", (most,))
+    return [_describe(gateway, row) for row in rows]
+
+
 def _describe(gateway: Gateway, row: Row) -> _Batch:
+    payments, charged, refunded = _add_up(gateway, row)
     account = gateway.store.find(PRODUCT_TRANSACTION, id=row["product_transaction_id"])
     return _Batch(
         row=row,
         account=(account or {}).get("title") or "",
         status=find_status(gateway, TRANSACTION_BATCH, row),
-        payments=_total(gateway, row, "count(*)"),
-        charged=_total(gateway, row, _SUM, f"type_id NOT IN ({_REFUNDING})"),
-        refunded=_total(gateway, row, _SUM, f"type_id IN ({_REFUNDING})"),
+        payments=payments,
+        charged=charged,
+        refunded=refunded,
         steps=_find_steps(State(row["processing_status_id"])),
     )
 
 
-def _total(gateway: Gateway, batch: Row, what: str, condition: str = "1") -> int:
-    """Return a count or sum over payments of a batch."""
-    where = f"transaction_batch_id = ? AND status_id NOT IN (?, ?) AND {condition}"
-    return gateway.store.total(TRANSACTION, what, where, (batch["id"], *_WITHOUT_MONEY))
+def _add_up(gateway: Gateway, batch: Row) -> tuple[int, ...]:
+    """Return the totals of a batch."""
+    where = "transaction_batch_id = ? AND status_id NOT IN (?, ?)"
+    return gateway.store.query(TRANSACTION, _TOTALS, where, (batch["id"], *_WITHOUT_MONEY))[0]
 
 
 def _find_steps(state: State) -> list[tuple[str, str]]:

@@ -1,14 +1,12 @@
 """The page of one record: its fields, its JSON, what can happen to it, and its history."""
 
-from decimal import Decimal
 from typing import Any
 
-import msgspec
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.http.request_log import LoggedRequest
-from gateway_async.sandbox.http.responses import encode
+from gateway_async.sandbox.http.responses import decode, encode
 from gateway_async.sandbox.pages.display.masking import mask_record
 from gateway_async.sandbox.pages.records.families import TITLES, find_table, summarize
 from gateway_async.sandbox.pages.records.relations import find_links, find_referring
@@ -21,9 +19,6 @@ from gateway_async.sandbox.schema import TRANSACTION_BATCH
 from gateway_async.sandbox.schema.fields import Row, Table
 
 __all__ = ["show_record"]
-
-
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 async def show_record(visit: Visit) -> Response:
@@ -59,7 +54,7 @@ def _show_masked(gateway: Gateway, table: Table, row: Row) -> Row:
 
 def _to_plain(value: Any) -> Any:
     """Return a value with its stored JSON decoded."""
-    return _decode(encode(value))
+    return decode(encode(value))
 
 
 def _find_requests(gateway: Gateway, record_id: str) -> list[LoggedRequest]:

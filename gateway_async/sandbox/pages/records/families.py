@@ -8,7 +8,6 @@ from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.pages.display.masking import mask_text
 from gateway_async.sandbox.pages.records.states import Status, find_status
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import BY_PLURAL, FILE_CONTENT, STORED
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
@@ -114,20 +113,22 @@ def find_table(plural: str) -> Table:
 
 def count_families(gateway: Gateway) -> list[Family]:
     """Count the records of each family."""
+    return [_count(gateway, table) for table in _list_tables()]
+
+
+def _list_tables() -> list[Table]:
     names = [*TITLES, *(table.plural for table in STORED if table.plural not in TITLES.keys() | _HIDDEN)]
-    return [_count(gateway, BY_PLURAL[name]) for name in names]
+    return [BY_PLURAL[name] for name in names]
 
 
 def _count(gateway: Gateway, table: Table) -> Family:
-    alive = gateway.store.total(table, "count(*)", ALIVE, ())
-    every = gateway.store.total(table, "count(*)", "1", ())
-    return Family(table.plural, TITLES.get(table.plural, table.plural), alive, every - alive)
+    ((every, deleted),) = gateway.store.query(table, ("count(*)", "count(deleted_ts)"))
+    return Family(table.plural, TITLES.get(table.plural, table.plural), every - deleted, deleted)
 
 
 def search(gateway: Gateway, text: str) -> list[Summary]:
     """Find records of all families by id or integrator id."""
-    tables = [BY_PLURAL[family.plural] for family in count_families(gateway)]
-    found = [(table, row) for table in tables for row in _find_exactly(gateway, table, text)]
+    found = [(table, row) for table in _list_tables() for row in _find_exactly(gateway, table, text)]
     return [summarize(gateway, table, row) for table, row in found]
 
 

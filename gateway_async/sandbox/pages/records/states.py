@@ -128,7 +128,7 @@ _STATES: dict[str, _States] = {
 
 def find_status(gateway: Gateway, table: Table, row: Row) -> Status | None:
     """Return the state of a record; None if its family has no states."""
-    if row["deleted_ts"] is not None:
+    if row.get("deleted_ts") is not None:
         return Status("deleted", "bad")
     if (states := _STATES.get(table.plural)) is None:
         return None

@@ -1,29 +1,25 @@
 """A request that the API reference sends, and its response as a page shows it."""
 
 import hmac
-import json
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import attrs
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.in_process import Reply, send_in_process
+from gateway_async.sandbox.http.responses import decode
 from gateway_async.sandbox.openapi.examples import PASSWORD, make_body, make_path_values, make_query_values
-from gateway_async.sandbox.openapi.lookup import Described
+from gateway_async.sandbox.openapi.lookup import DescribedOperation
+from gateway_async.sandbox.pages.display.formats import show_json
+from gateway_async.sandbox.pages.display.masking import mask_value
 from gateway_async.sandbox.runtime.gateway import Gateway
 
 __all__ = ["ReferenceRequest", "ShownReply", "fill_in", "read_request", "send"]
 
 
 _JSON = "application/json"
-_MASK = "•••"
-_SECRETS = frozenset(
-    {"basic_auth_password", "encryption_key", "location_api_key", "ticket_hash_key", "token", "user_api_key"}
-)
-"""The fields of responses whose values are not shown."""
 
 
 @attrs.frozen
@@ -51,15 +47,15 @@ class ShownReply:
     milliseconds: float
 
 
-def fill_in(gateway: Gateway, operation: Described) -> ReferenceRequest:
+def fill_in(gateway: Gateway, operation: DescribedOperation) -> ReferenceRequest:
     """Return a minimal valid request."""
     schema = operation.bodies.get(_JSON)
-    body = "" if schema is None else _indent(make_body(gateway, operation.id, schema, operation.description))
+    body = "" if schema is None else show_json(make_body(gateway, operation.id, schema, operation.description))
     path, query = make_path_values(gateway, operation.path), make_query_values(gateway, operation.id)
     return ReferenceRequest(path, query, body)
 
 
-def read_request(operation: Described, form: Mapping[str, str]) -> ReferenceRequest:
+def read_request(operation: DescribedOperation, form: Mapping[str, str]) -> ReferenceRequest:
     """Read a submitted form, in which empty parameters are left out."""
     names = {place: [each["name"] for each in operation.parameters(place)] for place in ("path", "query")}
     path = {name: form.get(f"path.{name}", "") for name in names["path"]}
@@ -67,7 +63,7 @@ def read_request(operation: Described, form: Mapping[str, str]) -> ReferenceRequ
     return ReferenceRequest(path, query, form.get("body", ""))
 
 
-async def send(gateway: Gateway, api: ASGIApp, operation: Described, request: ReferenceRequest) -> ShownReply:
+async def send(gateway: Gateway, api: ASGIApp, operation: DescribedOperation, request: ReferenceRequest) -> ShownReply:
     """Send a request with the credentials of this sandbox.
 
     Raises:
@@ -81,7 +77,7 @@ async def send(gateway: Gateway, api: ASGIApp, operation: Described, request: Re
     return ShownReply(target, reply.status, reply.headers, _show_body(reply), (perf_counter() - began) * 1000)
 
 
-def _make_target(operation: Described, request: ReferenceRequest) -> str:
+def _make_target(operation: DescribedOperation, request: ReferenceRequest) -> str:
     path = operation.path
     for name, value in request.path.items():
         if not value:
@@ -90,7 +86,7 @@ def _make_target(operation: Described, request: ReferenceRequest) -> str:
     return f"{path}?{urlencode(request.query)}" if request.query else path
 
 
-def _credentials(gateway: Gateway, operation: Described) -> dict[str, str]:
+def _credentials(gateway: Gateway, operation: DescribedOperation) -> dict[str, str]:
     """Return the headers with the credentials of an operation."""
     info = gateway.info
     known = {
@@ -112,16 +108,4 @@ def _hash_key(gateway: Gateway) -> str:
 def _show_body(reply: Reply) -> str:
     if not reply.headers.get("content-type", "").startswith(_JSON):
         return reply.body.decode(errors="replace")
-    return _indent(_mask(json.loads(reply.body)))
-
-
-def _mask(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_mask(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: _MASK if name in _SECRETS and isinstance(each, str) else _mask(each) for name, each in value.items()}
-
-
-def _indent(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return show_json(mask_value(decode(reply.body)))

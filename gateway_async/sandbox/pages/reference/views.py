@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.openapi.document import encode_document
-from gateway_async.sandbox.openapi.lookup import Described, find_operation, list_operations
+from gateway_async.sandbox.openapi.lookup import DescribedOperation, find_operation, list_operations
 from gateway_async.sandbox.pages.reference.request import ReferenceRequest, fill_in, read_request, send
 from gateway_async.sandbox.pages.reference.schema_rows import describe_type, list_rows
 from gateway_async.sandbox.pages.visit import Visit
@@ -21,13 +21,13 @@ async def show(visit: Visit) -> Response:
     """Handle GET /reference; `?q=` selects operations by words in their path or summary."""
     words = visit.query("q").lower().split()
     found = [each for each in list_operations() if all(word in _searched_text(each) for word in words)]
-    families: dict[str, list[Described]] = {}
+    families: dict[str, list[DescribedOperation]] = {}
     for each in found:
         families.setdefault(each.family, []).append(each)
     return visit.render("reference.html", families=families, count=len(found), q=visit.query("q"))
 
 
-def _searched_text(operation: Described) -> str:
+def _searched_text(operation: DescribedOperation) -> str:
     return f"{operation.method} {operation.path} {operation.summary} {operation.family}".lower()
 
 
@@ -48,7 +48,7 @@ async def send_operation(visit: Visit) -> Response:
     return _render(visit, operation, request, reply=reply)
 
 
-def _find(visit: Visit) -> Described:
+def _find(visit: Visit) -> DescribedOperation:
     operation = find_operation(visit.parameter("operation"))
     if operation is None:
         raise RefusedError(404, "The API has no such operation.")
@@ -56,7 +56,7 @@ def _find(visit: Visit) -> Described:
 
 
 def _render(
-    visit: Visit, operation: Described, request: ReferenceRequest, *, status: int = 200, **values: object
+    visit: Visit, operation: DescribedOperation, request: ReferenceRequest, *, status: int = 200, **values: object
 ) -> Response:
     bodies = {name: list(list_rows(schema)) for name, schema in operation.bodies.items()}
     known: dict[str, object] = {"reply": None, "problem": ""}
@@ -72,7 +72,7 @@ def _render(
     )
 
 
-def _list_responses(operation: Described) -> list[dict[str, object]]:
+def _list_responses(operation: DescribedOperation) -> list[dict[str, object]]:
     """Return each status of a response, with the rows of its body."""
     return [
         {

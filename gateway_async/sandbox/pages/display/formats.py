@@ -12,7 +12,7 @@ from gateway_async.sandbox.pages.display.masking import mask_text
 from gateway_async.sandbox.schema.fields import label
 from gateway_async.sandbox.schema.kinds import show_money
 
-__all__ = ["FILTERS"]
+__all__ = ["FILTERS", "show_json"]
 
 
 def _show_time(timestamp: float | None) -> str:
@@ -31,7 +31,8 @@ def _show_size(size: int) -> str:
     return f"{size / 1024**2:.1f} MB" if size >= 1024**2 else f"{math.ceil(size / 1024)} KB"
 
 
-def _show_json(value: Any) -> str:
+def show_json(value: Any) -> str:
+    """Return a value as indented JSON."""
     return msgspec.json.format(encode(value), indent=2).decode()
 
 
@@ -48,7 +49,7 @@ def _show_iso(timestamp: float) -> str:
 
 
 FILTERS: dict[str, Callable[..., str]] = {
-    "as_json": _show_json,
+    "as_json": show_json,
     "cents": show_money,
     "date": _show_date,
     "file_size": _show_size,
