@@ -128,7 +128,7 @@ class Attempts:
         raise late
 
     def _count(self, state: CallState[Any], breaker: CircuitBreaker, error: GatewayError | None = None) -> None:
-        """Record an attempt in the circuit breaker, and emit the event if that opens or closes it."""
+        """Record an attempt in the circuit breaker, and report a change."""
         if breaker.record(error):
             changed = CircuitClosed if breaker.state is CircuitState.CLOSED else CircuitOpened
             self._events.emit(changed(**state.event_facts()))

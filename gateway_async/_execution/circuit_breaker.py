@@ -37,7 +37,7 @@ class CircuitBreaker:
     """Rejects new writes at once while the gateway is unreachable.
 
         breaker = CircuitBreaker(failures=5, reset_after=30.0)
-        gateway = AsyncGateway(…, circuit_breaker=breaker)
+        gateway = AsyncGateway.from_env(circuit_breaker=breaker)
 
     A rejected write raises `NotSentError`. Nothing was sent, and a ledger has no intent for it. Reads, lookups and
     calls to terminals are never rejected. Clients of one gateway may share a breaker within one event loop.
@@ -118,7 +118,7 @@ class CircuitBreaker:
 
 
 def _is_failure(error: GatewayError) -> bool:
-    """Return whether the attempt, or the login that it needed, shows that the gateway is unreachable."""
+    """Return whether the attempt or its login shows an unreachable gateway."""
     cause = error.__cause__ if isinstance(error.__cause__, GatewayError) else error
     if isinstance(cause, StatusError):
         return cause.status_code in _UNAVAILABLE

@@ -92,7 +92,7 @@ async def test_a_write_is_not_sent_while_the_breaker_is_open(
 
 
 async def test_one_of_several_writes_is_the_probe(closed_port: Sandbox, breaker: CircuitBreaker, clock: Clock) -> None:
-    """It is charged, the others are rejected, and then all are sent again."""
+    """The probe is charged, the others are rejected, and then all are sent again."""
     events, names = list[Event](), [f"order-{number}" for number in range(5)]
     rejected = list[str]()
 

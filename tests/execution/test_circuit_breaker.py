@@ -26,6 +26,7 @@ from gateway_async import (
     ServerError,
     ValidationError,
 )
+from gateway_async._http.progress import PROGRESS, Stage
 from gateway_async.observe import CallEnded, CallStarted, CircuitClosed, CircuitOpened
 
 from .scripted_transport import (
@@ -206,7 +207,7 @@ def opened(failures: int = 1) -> tuple[CircuitBreaker, Clock]:
 
 
 async def test_without_a_breaker_each_write_is_tried() -> None:
-    """There is none by default."""
+    """By default, a client has no breaker."""
     script = Script(post=[NEVER_LEFT])
     async with script.gateway(max_attempts=1) as gateway:
         for _ in range(20):
@@ -215,7 +216,7 @@ async def test_without_a_breaker_each_write_is_tried() -> None:
 
 
 async def test_a_rejected_write_takes_no_time_and_is_observed() -> None:
-    """It starts and ends without an attempt; its error allows a repetition."""
+    """The call starts and ends without an attempt, and its error allows a repetition."""
     breaker, _ = opened()
     script = Script(post=[SOLD])
     async with script.gateway(circuit_breaker=breaker) as gateway:
@@ -259,12 +260,18 @@ async def test_reads_are_sent_and_close_it() -> None:
     assert [event.call for event in script.events_of(CircuitClosed)] == ["GET /v2/contacts/found"]
 
 
+async def connecting(request: httpx.Request) -> httpx.Response:
+    """Never get a connection."""
+    request.extensions[PROGRESS].stage = Stage.CONNECTING
+    return await silent(request)
+
+
 async def test_reads_count_as_failures() -> None:
-    """Also those whose deadline ends while they connect."""
+    """A read that cannot connect before its deadline opens the breaker."""
     breaker = CircuitBreaker(failures=1)
-    script = Script(get=[NEVER_LEFT], post=[SOLD])
-    async with script.gateway(circuit_breaker=breaker, timeout=0.01) as gateway:
-        await error_of(gateway.contacts.get("found"), NotSentError)
+    script = Script(get=[connecting], post=[SOLD])
+    async with script.gateway(circuit_breaker=breaker) as gateway:
+        await error_of(gateway.contacts.get("found"), DeadlineExceededError)
         await error_of(sell(gateway), NotSentError, match="circuit breaker is open")
 
 
@@ -376,7 +383,7 @@ async def test_a_probe_with_an_unknown_outcome_frees_its_place() -> None:
 
 
 async def test_views_and_clients_share_a_breaker() -> None:
-    """What one finds out, the others know."""
+    """Reject the writes of all of them."""
     breaker = CircuitBreaker(failures=1)
     script = Script(post=[NEVER_LEFT])
     credentials = AccessToken("token")
