@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gateway_async.resources import _MODELS
 
 if TYPE_CHECKING:
+    from gateway_async._execution.circuit_breaker import CircuitBreaker as CircuitBreaker
+    from gateway_async._execution.circuit_breaker import CircuitState as CircuitState
     from gateway_async._execution.pages import Pages as Pages
     from gateway_async._execution.user_agent import __version__ as __version__
     from gateway_async._secrets import Secret as Secret
@@ -42,6 +44,7 @@ _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
     "ledger.sqlite": ("SqliteLedger",),
     "models.request": ("UNSET",),
     **{f"models.{name}": names for name, names in _MODELS.items()},
+    "_execution.circuit_breaker": ("CircuitBreaker", "CircuitState"),
     "_execution.pages": ("Pages",),
     "_wire.reply": ("Reply",),
     "models.untyped": ("UntypedRecord",),

@@ -20,6 +20,7 @@ from gateway_async.resources import _Resources
 if TYPE_CHECKING:  # the first client loads it
     import httpx
 
+    from gateway_async._execution.circuit_breaker import CircuitBreaker
     from gateway_async._wire.reply import Reply
     from gateway_async.resources._untyped import UntypedResource
 
@@ -43,6 +44,7 @@ class Options(TypedDict, total=False):
     block_unresolved_terminals: bool
     in_doubt_seconds: float
     max_attempts: int
+    circuit_breaker: "CircuitBreaker | None"
     ledger: Ledger | None
     transport: "httpx.AsyncBaseTransport | None"
     verify: ssl.SSLContext | str | bool
@@ -78,6 +80,8 @@ class AsyncGateway(_Resources):
             terminal call, `terminal_timeout` is added. A write that is not found before then stays unknown. The value
             is an assumption: the longest wait that the gateway's documents show is 99 seconds.
         max_attempts: maximum number of attempts for a call, where a retry is safe.
+        circuit_breaker: rejects new writes at once (`NotSentError`) while the gateway is unreachable. Without it, each
+            write tries to connect.
         ledger: records every call that moves money or stores an account, such as a `SqliteLedger`. The intent is on
             disk before the call is sent; the outcome follows. `recover()` needs it. Each client needs its own and
             closes it.
@@ -111,6 +115,7 @@ class AsyncGateway(_Resources):
         block_unresolved_terminals: bool = True,
         in_doubt_seconds: float = 120.0,
         max_attempts: int = 3,
+        circuit_breaker: "CircuitBreaker | None" = None,
         ledger: Ledger | None = None,
         transport: "httpx.AsyncBaseTransport | None" = None,
         verify: ssl.SSLContext | str | bool = True,
@@ -119,6 +124,7 @@ class AsyncGateway(_Resources):
         allow_http: bool = False,
     ) -> None:
         # httpx and most of the package are loaded by the first client, not by programs that only import the class.
+        from gateway_async._execution.circuit_breaker import CircuitBreaker
         from gateway_async._execution.executor import CallExecutor
         from gateway_async._execution.http_client import HttpClient
         from gateway_async._http.direct_client import DirectClient
@@ -134,6 +140,8 @@ class AsyncGateway(_Resources):
             *(f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)),
             *_object_problems(developer_id, credentials, observers),
         ]
+        if not isinstance(circuit_breaker, CircuitBreaker | None):
+            problems.append("circuit_breaker: must be a CircuitBreaker")
         if problems:
             raise InvalidRequestError(problems)
         if verify is False and transport is None:
@@ -152,6 +160,7 @@ class AsyncGateway(_Resources):
             block_unresolved_terminals=block_unresolved_terminals,
             in_doubt_seconds=in_doubt_seconds,
             max_attempts=max_attempts,
+            circuit_breaker=circuit_breaker,
             ledger=ledger,
             observers=observers,
         )
@@ -209,9 +218,10 @@ class AsyncGateway(_Resources):
 
             vault = await gateway.with_options(timeout=5, max_attempts=1).account_vaults.get("…")
 
-        The view shares the connections, the credentials, the ledger, the terminals, the retry budget and the observers.
-        It costs little, is not closed, and ends with the client that it came from: closing a view does nothing. A view
-        can have views. An omitted option stays as it is. The options mean what those of the constructor mean.
+        The view shares the connections, the credentials, the ledger, the terminals, the retry budget, the circuit
+        breaker and the observers. It costs little, is not closed, and ends with the client that it came from: closing a
+        view does nothing. A view can have views. An omitted option stays as it is. The options mean what those of the
+        constructor mean.
 
         Args:
             timeout: total seconds for an ordinary call. The lookup of a lost response is part of it.

@@ -27,6 +27,8 @@ __all__ = [
     "AttemptFailed",
     "CallEnded",
     "CallStarted",
+    "CircuitClosed",
+    "CircuitOpened",
     "Event",
     "LeaseRenewalFailed",
     "Observer",
@@ -165,6 +167,19 @@ class RetryBudgetExhausted(_CallEvent):
     """
 
 
+@attrs.frozen(kw_only=True)
+class CircuitOpened(_CallEvent):
+    """The circuit breaker opened: the client rejects new writes.
+
+    The facts are those of the call whose attempt failed last. A failed probe opens the breaker again.
+    """
+
+
+@attrs.frozen(kw_only=True)
+class CircuitClosed(_CallEvent):
+    """The circuit breaker closed: the gateway responded to this call."""
+
+
 Event = (
     CallStarted
     | AttemptFailed
@@ -172,6 +187,8 @@ Event = (
     | RecordDiffers
     | LeaseRenewalFailed
     | RetryBudgetExhausted
+    | CircuitOpened
+    | CircuitClosed
     | CallEnded
 )
 Observer = Callable[[Event], object]
@@ -274,7 +291,8 @@ def log_event(event: Event) -> None:
     """Write an event to the logger `gateway_async.calls`.
 
     Routine events are logged at DEBUG, a retry at INFO, and an outcome that stays unknown after its lookup at ERROR.
-    Other lookups, differing records, lost leases and an empty retry budget are logged at WARNING.
+    Other lookups, differing records, lost leases, an empty retry budget and a circuit breaker that opens are logged at
+    WARNING.
     The outcome of a cancelled call and a differing record go to the logger `gateway_async`, because no caller receives
     them.
     """
@@ -287,13 +305,13 @@ def log_event(event: Event) -> None:
 
 def _level(event: Event) -> int:
     match event:
-        case AttemptFailed(verdict="again"):
+        case AttemptFailed(verdict="again") | CircuitClosed():
             return logging.INFO
         case OutcomeLookedUp(outcome="unknown"):
             return logging.ERROR
         case AttemptFailed(verdict="look up") | OutcomeLookedUp():
             return logging.WARNING
-        case LeaseRenewalFailed() | RecordDiffers() | RetryBudgetExhausted():
+        case LeaseRenewalFailed() | RecordDiffers() | RetryBudgetExhausted() | CircuitOpened():
             return logging.WARNING
         case _:
             return logging.DEBUG
@@ -312,6 +330,10 @@ def _sentence(event: Event) -> str:  # noqa: PLR0911  one for each event
             return f"{named} found by its id; the record differs from what was sent: {'; '.join(differences)}"
         case RetryBudgetExhausted():
             return f"{named} is not retried: the client's retry budget is exhausted"
+        case CircuitOpened():
+            return f"{named} found the gateway unreachable: the circuit breaker opened"
+        case CircuitClosed():
+            return f"{named} reached the gateway: the circuit breaker closed"
         case LeaseRenewalFailed():
             return f"{named} continues; the lease of terminal {event.terminal_id} was not renewed: {event.reason}"
         case CallEnded():

@@ -16,6 +16,8 @@ from gateway_async.observe import (
     AttemptFailed,
     CallEnded,
     CallStarted,
+    CircuitClosed,
+    CircuitOpened,
     Event,
     LeaseRenewalFailed,
     OutcomeLookedUp,
@@ -71,6 +73,16 @@ SENTENCES: list[tuple[Event, int, str]] = [
         RetryBudgetExhausted(call=CALL, api_id="order-7"),
         logging.WARNING,
         "POST /v2/transactions (order-7) is not retried: the client's retry budget is exhausted",
+    ),
+    (
+        CircuitOpened(call=CALL),
+        logging.WARNING,
+        "POST /v2/transactions found the gateway unreachable: the circuit breaker opened",
+    ),
+    (
+        CircuitClosed(call=CALL, api_id="order-7"),
+        logging.INFO,
+        "POST /v2/transactions (order-7) reached the gateway: the circuit breaker closed",
     ),
     (
         CallEnded(call=CALL, attempts=2, seconds=0.25),

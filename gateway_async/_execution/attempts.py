@@ -12,6 +12,7 @@ import anyio
 import anyio.lowlevel
 
 from gateway_async._execution.call_state import CallState
+from gateway_async._execution.circuit_breaker import CircuitBreaker, CircuitState
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.http_client import HttpClient, interruption_error
 from gateway_async._http.progress import Progress, Stage
@@ -23,7 +24,7 @@ from gateway_async.errors import (
     GatewayError,
     NotSentError,
 )
-from gateway_async.observe import AttemptFailed, RetryBudgetExhausted
+from gateway_async.observe import AttemptFailed, CircuitClosed, CircuitOpened, RetryBudgetExhausted
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -48,12 +49,16 @@ class Attempts:
         http: sends the requests; closed with this object.
         max_attempts: maximum number of attempts for a lookup.
         events: receives failed attempts.
+        circuit_breaker: counts the attempts, if the client has one.
     """
 
-    def __init__(self, http: HttpClient, max_attempts: int, events: EventEmitter) -> None:
+    def __init__(
+        self, http: HttpClient, max_attempts: int, events: EventEmitter, circuit_breaker: CircuitBreaker | None = None
+    ) -> None:
         self._http = http
         self._max_attempts = max_attempts
         self._events = events
+        self._circuit_breaker = circuit_breaker
         self._closed = False
         self._event_loop: object = None
 
@@ -101,19 +106,32 @@ class Attempts:
         state.begin_attempt(progress)
         try:
             with anyio.CancelScope(deadline=state.attempts_until):
-                return await self._http.send(call, progress, state.attempt_timeout)
+                result = await self._http.send(call, progress, state.attempt_timeout)
+                if self._circuit_breaker is not None:
+                    self._count(state, self._circuit_breaker)
+                return result
         except GatewayError as error:
             state.record_failure(error)
+            if self._circuit_breaker is not None:
+                self._count(state, self._circuit_breaker, error)
             raise
         except BaseException:
             state.record_failure(interruption_error("cancelled", call, progress))
             raise
-        if call.kind.is_read:
-            raise DeadlineExceededError(state.seconds, call=str(call))
         reason = f"no response within {state.attempt_timeout:g} s (read timeout)"
         late = interruption_error(reason, call, progress)
+        if self._circuit_breaker is not None:
+            self._count(state, self._circuit_breaker, late)
+        if call.kind.is_read:
+            raise DeadlineExceededError(state.seconds, call=str(call))
         state.record_failure(late)
         raise late
+
+    def _count(self, state: CallState[Any], breaker: CircuitBreaker, error: GatewayError | None = None) -> None:
+        """Record an attempt in the circuit breaker, and report a change."""
+        if breaker.record(error):
+            changed = CircuitClosed if breaker.state is CircuitState.CLOSED else CircuitOpened
+            self._events.emit(changed(**state.event_facts()))
 
     async def read(self, lookup: Lookup[T], seconds: float) -> LookupResult[T]:
         """Execute a lookup within `seconds`, with attempts of its own.

@@ -14,6 +14,7 @@ import anyio
 
 from gateway_async._execution.attempts import Attempts, NotExecutedError
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
+from gateway_async._execution.circuit_breaker import CircuitBreaker
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.http_client import HttpClient
 from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS, LedgerRecorder
@@ -62,6 +63,7 @@ class CallExecutor:
         in_doubt_seconds: seconds after its last attempt in which the gateway may still execute a write.
         ledger: records calls so that they can be resolved after a crash; closed with the executor.
         max_attempts: maximum number of attempts for a call.
+        circuit_breaker: rejects new writes while the gateway is unreachable.
         observers: receive every event.
     """
 
@@ -77,6 +79,7 @@ class CallExecutor:
         in_doubt_seconds: float,
         ledger: Ledger | None,
         max_attempts: int,
+        circuit_breaker: CircuitBreaker | None,
         observers: Iterable[Observer],
     ) -> None:
         self._timeout = timeout
@@ -85,7 +88,8 @@ class CallExecutor:
         self._in_doubt_seconds = in_doubt_seconds
         self._retry_budget = RetryBudget()
         self._events = EventEmitter(observers)
-        self._attempts = Attempts(http, max_attempts, self._events)
+        self._circuit_breaker = circuit_breaker
+        self._attempts = Attempts(http, max_attempts, self._events, circuit_breaker)
         self._lookup = OutcomeLookup(self._attempts.read, timeout)
         self._ledger_recorder = LedgerRecorder(ledger, http.gateway, in_doubt_seconds)
         self._terminals = TerminalQueues(
@@ -124,6 +128,8 @@ class CallExecutor:
         self._attempts.check(call)
         if call.kind is Kind.TERMINAL:
             return self._execute_at_terminal(call, progress_reporter(call, on_progress))
+        if self._circuit_breaker is not None and not call.kind.is_read:
+            return self._execute_guarded(call, self._circuit_breaker)
         if call.prerequisite is not None:
             return self._execute_prepared(call)
         return self._execute(self._new_state(call, self._timeout))
@@ -175,6 +181,25 @@ class CallExecutor:
                 raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
             finally:
                 self._terminals.remember_unresolved(state)
+
+    async def _execute_guarded(self, call: Call[T], breaker: CircuitBreaker) -> T:
+        """Execute a write, unless the circuit breaker is open."""
+        if not breaker.admit(call):
+            raise self._rejection(call)
+        try:
+            if call.prerequisite is not None:
+                return await self._execute_prepared(call)
+            return await self._execute(self._new_state(call, self._timeout))
+        finally:
+            breaker.release(call)
+
+    def _rejection(self, call: Call[Any]) -> NotSentError:
+        """Build the error of a rejected write, and emit its events."""
+        facts = CallState(call, self._timeout, self._max_attempts).event_facts()
+        error = NotSentError("the circuit breaker is open, because the gateway was unreachable", call=str(call))
+        self._events.emit(CallStarted(**facts))
+        self._events.emit(CallEnded(**facts, attempts=0, seconds=0.0, error=error))
+        return error
 
     async def _execute_prepared(self, call: Call[T]) -> T:
         """Execute the call's prerequisite reads, then the call, within one total time."""

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import httpx
 
-from gateway_async._execution.authenticator import Authenticator
+from gateway_async._execution.authentication.authenticator import Authenticator
 from gateway_async._execution.user_agent import USER_AGENT
 from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage

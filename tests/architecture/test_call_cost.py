@@ -15,7 +15,7 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from gateway_async import AsyncGateway, CardVaultCreate, RouterTransactionCreate, UserApiKey
+from gateway_async import AsyncGateway, CardVaultCreate, CircuitBreaker, RouterTransactionCreate, UserApiKey
 from gateway_async._wire.call import Call, HttpRequest
 
 CONTACT = b'{"contact":{"id":"c1","first_name":"Ada","last_name":"Lovelace","created_ts":1600000000,"active":1}}'
@@ -141,6 +141,18 @@ def test_function_calls_over_a_socket(server: Server, method: str, most: int) ->
 
     counted = asyncio.run(count())
     assert counted <= most, f"a {method} over a socket needs {counted} function calls"
+
+
+@pytest.mark.parametrize(("method", "most"), [("GET", 4), ("POST", 8)])
+def test_function_calls_of_a_circuit_breaker(method: str, most: int) -> None:
+    """A closed circuit breaker adds a few function calls."""
+
+    async def count(breaker: CircuitBreaker | None) -> int:
+        transport = httpx.MockTransport(respond)
+        async with gateway_at("https://gateway.example", transport, circuit_breaker=breaker) as gateway:
+            return await function_calls(gateway, VERBS[method])
+
+    assert asyncio.run(count(CircuitBreaker())) - asyncio.run(count(None)) <= most
 
 
 async def until_waiting(server: Server, calls: int) -> None:

@@ -28,6 +28,8 @@ async def clients() -> None:
         assert_type(gateway.base_url, str)
         assert_type(gateway.location_id, str | None)
     assert_type(AsyncGateway.from_env(timeout=5.0), AsyncGateway)
+    assert_type(AsyncGateway.from_env(circuit_breaker=ga.CircuitBreaker(failures=5)), AsyncGateway)
+    assert_type(ga.CircuitBreaker(reset_after=30).state, ga.CircuitState)
     view = gateway.with_options(timeout=5, max_attempts=1, location_id="loc", check_limits=False)
     assert_type(view, AsyncGateway)
     gateway.with_options(timeout="5")  # type: ignore[arg-type]

@@ -96,7 +96,9 @@ class TokenProvider:
             with anyio.fail_after(_LOGIN_SECONDS):
                 password = login.password
                 if not isinstance(password, Secret):
-                    from gateway_async._execution.secret_functions import call_secret_function  # most are values
+                    from gateway_async._execution.authentication.secret_functions import (
+                        call_secret_function,  # most are values
+                    )
 
                     password = await call_secret_function(password, "password", call)
                 token: Token = await self._fetch(

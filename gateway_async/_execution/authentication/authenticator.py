@@ -8,7 +8,7 @@ from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials, HashKey, PasswordLogin, has_secret_function
 
 if TYPE_CHECKING:  # a login loads it
-    from gateway_async._execution.token_provider import Fetch, TokenProvider
+    from gateway_async._execution.authentication.token_provider import Fetch, TokenProvider
 
 __all__ = ["Authenticator"]
 
@@ -59,7 +59,9 @@ class Authenticator:
         """
         if self._tokens is not None:
             return self._sign(await self._tokens.token(call))
-        from gateway_async._execution.secret_functions import with_current_secret  # most secrets are values
+        from gateway_async._execution.authentication.secret_functions import (
+            with_current_secret,  # most secrets are values
+        )
 
         return self._sign(await with_current_secret(self._credentials, call))
 
@@ -85,6 +87,6 @@ class Authenticator:
 
 
 def _token_provider(login: PasswordLogin, developer_id: str, fetch: "Fetch") -> "TokenProvider":
-    from gateway_async._execution.token_provider import TokenProvider  # most clients have a key
+    from gateway_async._execution.authentication.token_provider import TokenProvider  # most clients have a key
 
     return TokenProvider(login, developer_id, fetch)

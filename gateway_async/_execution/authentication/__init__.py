@@ -1,0 +1,4 @@
+"""Sign each request with the client's credentials.
+
+Start at `authenticator.py`.
+"""
