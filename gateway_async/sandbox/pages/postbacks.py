@@ -10,20 +10,20 @@ from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["replay", "show", "show_one"]
+__all__ = ["replay", "show", "show_all"]
 
 
 _MOST = 200
 
 
-async def show(visit: Visit) -> Response:
+async def show_all(visit: Visit) -> Response:
     """Handle GET /postbacks."""
     postbacks = [_describe(visit.gateway, each) for each in delivery_log.read_newest(visit.gateway, _MOST)]
     configs = visit.gateway.store.select(POSTBACK_CONFIG, f"{ALIVE} LIMIT 1")
     return visit.render("postbacks.html", postbacks=postbacks, has_config=bool(configs))
 
 
-async def show_one(visit: Visit) -> Response:
+async def show(visit: Visit) -> Response:
     """Handle GET /postbacks/{id}."""
     postback = delivery_log.read_one(visit.gateway, visit.parameter("id"))
     return visit.render("postback.html", postback=_describe(visit.gateway, postback))

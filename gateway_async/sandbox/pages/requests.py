@@ -12,7 +12,7 @@ from gateway_async.sandbox.pages.display.bodies import show_message, show_query
 from gateway_async.sandbox.pages.display.entries import find_api_id, find_record_path
 from gateway_async.sandbox.pages.visit import Visit
 
-__all__ = ["show", "show_request"]
+__all__ = ["show", "show_all"]
 
 
 _PAGE_SIZE = 50
@@ -33,7 +33,7 @@ _FILTERS = {
 }
 
 
-async def show(visit: Visit) -> Response:
+async def show_all(visit: Visit) -> Response:
     """Handle GET /, with `?show=` and `?page=`."""
     name, page = visit.query("show"), visit.page_number()
     chosen = _FILTERS.get(name, _FILTERS[""])
@@ -50,7 +50,7 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def show_request(visit: Visit) -> Response:
+async def show(visit: Visit) -> Response:
     """Handle GET /requests/{number}."""
     number = visit.parameter("number")
     entry = next((each for each in visit.gateway.requests if str(each.number) == number), None)

@@ -26,8 +26,8 @@ __all__ = ["PAGES", "with_pages"]
 
 
 _DASHBOARD: dict[str, dict[str, Page]] = {
-    "/": {"GET": with_paylinks(requests.show)},
-    "/requests/{number}": {"GET": requests.show_request},
+    "/": {"GET": with_paylinks(requests.show_all)},
+    "/requests/{number}": {"GET": requests.show},
     "/records": {"GET": lists.show_families},
     "/records/{family}": {"GET": lists.show_family},
     "/records/{family}/{id}": {"GET": details.show_record},
@@ -35,8 +35,8 @@ _DASHBOARD: dict[str, dict[str, Page]] = {
     "/batches/{id}": {"POST": batches.change_batch},
     "/ledger": {"GET": ledger.show_ledger},
     "/events": {"GET": event_stream.stream},
-    "/postbacks": {"GET": postbacks.show},
-    "/postbacks/{id}": {"GET": postbacks.show_one, "POST": postbacks.replay},
+    "/postbacks": {"GET": postbacks.show_all},
+    "/postbacks/{id}": {"GET": postbacks.show, "POST": postbacks.replay},
     "/outbox": {"GET": outbox.show},
     "/faults": {"GET": faults.show, "POST": faults.add},
     "/faults/scenario": {"POST": faults.add_scenario},

@@ -38,7 +38,7 @@ async def show_ledger(visit: Visit) -> Response:
     """Handle GET /ledger."""
     sections = [_read_section(visit.gateway, name, effect) for name, effect in EFFECTS.items()]
     repeated = sum(section.repeated for section in sections)
-    return visit.render("ledger.html", sections=sections, repeated=repeated, most=_MOST_IDS)
+    return visit.render("ledger.html", sections=sections, repeated=repeated)
 
 
 def _read_section(gateway: Gateway, name: str, effect: CountedEffect) -> _Section:
