@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the first client loads it
 
     from gateway_async._wire.reply import Reply
     from gateway_async.resources._untyped import UntypedResource
+    from gateway_async.telemetry.propagation import TraceHeaders
 
 __all__ = ["AsyncGateway", "Options"]
 
@@ -47,6 +48,7 @@ class Options(TypedDict, total=False):
     transport: "httpx.AsyncBaseTransport | None"
     verify: ssl.SSLContext | str | bool
     observers: Iterable[Observer]
+    trace_headers: "TraceHeaders | None"
     check_limits: bool
     allow_http: bool
 
@@ -88,6 +90,8 @@ class AsyncGateway(_Resources):
             folder of them, or an `ssl.SSLContext`, which is used unchanged. False trusts every certificate and warns
             (`InsecureConnectionWarning`). Environment variables (`SSL_CERT_FILE`, `SSLKEYLOGFILE`) are not read.
         observers: callables that receive every event (`gateway_async.observe`).
+        trace_headers: returns the headers `traceparent`, `tracestate` and `baggage` of each request, such as the
+            function of this name in `gateway_async.telemetry`. Others are ignored. None sends no such header.
         check_limits: check lengths, required fields and rules before sending. Wrong types are always rejected.
         allow_http: allow a plain-http `base_url` whose host is not this machine. Card numbers and keys can then be read
             on the network. Hosts of this machine (`localhost`, `127.0.0.0/8`, `::1`) are always allowed.
@@ -115,6 +119,7 @@ class AsyncGateway(_Resources):
         transport: "httpx.AsyncBaseTransport | None" = None,
         verify: ssl.SSLContext | str | bool = True,
         observers: Iterable[Observer] = (),
+        trace_headers: "TraceHeaders | None" = None,
         check_limits: bool = True,
         allow_http: bool = False,
     ) -> None:
@@ -132,7 +137,7 @@ class AsyncGateway(_Resources):
             *number_problems("seconds", above=0, finite=False, **seconds),
             *number_problems(whole=True, above=0, **counts),
             *(f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)),
-            *_object_problems(developer_id, credentials, observers),
+            *_object_problems(developer_id, credentials, observers, trace_headers),
         ]
         if problems:
             raise InvalidRequestError(problems)
@@ -142,7 +147,7 @@ class AsyncGateway(_Resources):
         inner = transport or PooledTransport(
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
-        http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id)
+        http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id, trace_headers)
         executor = CallExecutor(
             http,
             timeout=timeout,
@@ -369,11 +374,18 @@ def _new_id() -> str:
     return os.urandom(_ID_BYTES).hex().translate(_DIGIT_TRANSLATION)
 
 
-def _object_problems(developer_id: str, credentials: Credentials, observers: Iterable[Observer]) -> Iterator[str]:
+def _object_problems(
+    developer_id: str,
+    credentials: Credentials,
+    observers: Iterable[Observer],
+    trace_headers: "TraceHeaders | None",
+) -> Iterator[str]:
     if not is_header_text(developer_id):
         yield "developer_id: must be printable ASCII text, not empty, without spaces around it"
     if not all(map(_is_plain, observers)):
         yield "observers: each must be a plain function, not an async one"
+    if trace_headers is not None and not _is_plain(trace_headers):
+        yield "trace_headers: must be a plain function, not an async one"
     if not isinstance(credentials, Credentials):
         yield f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}"
 
@@ -386,8 +398,8 @@ def _scope_problems(location_id: object, check_limits: object) -> Iterator[str]:
         yield "check_limits: must be True or False"
 
 
-def _is_plain(observer: Observer) -> bool:
-    return callable(observer) and not is_async(observer)
+def _is_plain(callback: object) -> bool:
+    return callable(callback) and not is_async(callback)
 
 
 def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:

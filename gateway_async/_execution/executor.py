@@ -14,7 +14,7 @@ import anyio
 
 from gateway_async._execution.attempts import Attempts, NotExecutedError
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
-from gateway_async._execution.events import EventEmitter
+from gateway_async._execution.events import EventEmitter, TerminalWait
 from gateway_async._execution.http_client import HttpClient
 from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS, LedgerRecorder
 from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup
@@ -159,22 +159,31 @@ class CallExecutor:
 
     async def _execute_at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
         """Wait for the terminal, then execute the call."""
-        async with progress.ticking(), self._terminals.acquire(call, progress):
-            self._attempts.check_open(call)
-            call = await self._prepare(call)
-            state = self._new_state(call, self._terminal_timeout + LOOKUP_SECONDS)
-            progress.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
-            try:
-                return await self._execute(state, progress.report_lookup)
-            except OutcomeUnknownError as error:
-                state.unresolved = error
-                raise
-            except StatusError as error:
-                if not says_busy(error):
+        wait = TerminalWait(call, self._events.emit) if self._events.wants_routine else None
+        try:
+            async with progress.ticking(), self._terminals.acquire(call, progress):
+                if wait is not None:
+                    wait.end()
+                self._attempts.check_open(call)
+                call = await self._prepare(call)
+                state = self._new_state(call, self._terminal_timeout + LOOKUP_SECONDS)
+                state.call_id = "" if wait is None else wait.call_id
+                progress.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
+                try:
+                    return await self._execute(state, progress.report_lookup)
+                except OutcomeUnknownError as error:
+                    state.unresolved = error
                     raise
-                raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
-            finally:
-                self._terminals.remember_unresolved(state)
+                except StatusError as error:
+                    if not says_busy(error):
+                        raise
+                    raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
+                finally:
+                    self._terminals.remember_unresolved(state)
+        except BaseException as error:
+            if wait is not None:
+                wait.end(error)
+            raise
 
     async def _execute_prepared(self, call: Call[T]) -> T:
         """Execute the call's prerequisite reads, then the call, within one total time."""
@@ -211,7 +220,7 @@ class CallExecutor:
         `on_lookup` is called before each lookup of the outcome.
         """
         call = state.call
-        is_observed = self._events.wants_routine
+        is_observed = state.is_observed = self._events.wants_routine
         if is_observed:
             self._events.emit(CallStarted(**state.event_facts()))
         error: BaseException | None = None

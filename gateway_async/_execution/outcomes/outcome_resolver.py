@@ -26,7 +26,7 @@ from gateway_async.errors import (
     MismatchedWriteError,
     OutcomeUnknownError,
 )
-from gateway_async.observe import OutcomeLookedUp
+from gateway_async.observe import LookupStarted, OutcomeLookedUp
 
 __all__ = ["OutcomeResolver"]
 
@@ -145,6 +145,8 @@ class OutcomeResolver:
         `conclusive`, a list must also prove that the record does not exist.
         """
         call, outcome = state.call, "unknown"
+        if self._events.wants_routine:
+            self._events.emit(LookupStarted(**state.event_facts()))
         try:
             if call.recovery is None:
                 raise self.unknown_error(state, error) from error

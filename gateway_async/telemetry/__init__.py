@@ -1,0 +1,16 @@
+"""Traces, metrics and health of a client.
+
+`opentelemetry` records the events of `gateway_async.observe`. Start there. Its names can be imported from here.
+"""
+
+from typing import TYPE_CHECKING
+
+from gateway_async._lazy_index import lazy_index
+
+if TYPE_CHECKING:
+    from gateway_async.telemetry.opentelemetry import OpenTelemetryObserver, trace_headers
+
+__all__ = ["OpenTelemetryObserver", "trace_headers"]
+
+if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
+    __getattr__, __dir__ = lazy_index(__name__, dict.fromkeys(__all__, "telemetry.opentelemetry"))
