@@ -22,7 +22,9 @@ if TYPE_CHECKING:  # the first client loads it
 
     from gateway_async._wire.reply import Reply
     from gateway_async.resources._untyped import UntypedResource
+    from gateway_async.telemetry.health import Health
     from gateway_async.telemetry.propagation import TraceHeaders
+    from gateway_async.telemetry.readiness import Readiness
 
 __all__ = ["AsyncGateway", "Options"]
 
@@ -164,6 +166,7 @@ class AsyncGateway(_Resources):
         self._base_url = base_url
         self._location_id = location_id
         self._address = http.gateway
+        self._transport = inner
         self._has_ledger = ledger is not None
         self._is_view = False
 
@@ -316,6 +319,35 @@ class AsyncGateway(_Resources):
         if not _is_plain(observer):
             raise InvalidRequestError("observer: must be a plain function, not an async one")
         return self._executor.observing(observer)
+
+    def health(self) -> "Health":
+        """Return the load of this client: connections, queues, retries, and counts of unknown outcomes.
+
+        It sends nothing and costs little, so that a program can call it every second.
+        """
+        from gateway_async._http.transport import PooledTransport
+
+        pooled = self._transport if isinstance(self._transport, PooledTransport) else None
+        uses = (None if pooled is None else pooled.pool_use(name) for name in ("ordinary", "terminal"))
+        return self._executor.health(*uses)
+
+    async def check(self, *, timeout: float = 5.0) -> "Readiness":  # noqa: ASYNC109  it raises nothing when it is over
+        """Return whether calls can work now: one read at the gateway, and one of the ledger.
+
+        It is for a readiness probe. Problems are returned, not raised. The read is not repeated, and nothing is
+        written. Credentials that may not list contacts are accepted.
+
+        Args:
+            timeout: maximum seconds for the gateway, and once more for the ledger.
+
+        Raises:
+            InvalidRequestError: `timeout` is not a number above 0.
+        """
+        from gateway_async.telemetry.probe import probe
+
+        view = self.with_options(timeout=timeout, max_attempts=1)
+        contacts = view.contacts.list()
+        return await probe(contacts.first, self._executor.count_open_intents if self._has_ledger else None, timeout)
 
     async def recover(self, *, wait: float = 30.0) -> list[Recovered]:
         """Find the outcome of every open intent in the ledger.

@@ -43,6 +43,7 @@ from gateway_async.observe import CallEnded, CallStarted, Observer, OnProgress, 
 
 if TYPE_CHECKING:
     from gateway_async._execution.outcomes.crash_recovery import LookupOf
+    from gateway_async.telemetry.health import Health, PoolUse
 
 __all__ = ["CallExecutor"]
 
@@ -146,6 +147,27 @@ class CallExecutor:
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
         """Add an observer for the duration of the block."""
         return self._events.observing(observer)
+
+    async def count_open_intents(self) -> int:
+        """Count the open intents in the ledger, without calls in progress.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+        """
+        return len(await self._ledger_recorder.open_intents())
+
+    def health(self, ordinary: "PoolUse | None", terminal: "PoolUse | None") -> "Health":
+        """Return the load of the client and its connection pools."""
+        from gateway_async.telemetry.health import Health  # most programs never ask
+
+        return Health(
+            ordinary=ordinary,
+            terminal=terminal,
+            terminal_queues=self._terminals.lengths(),
+            retries_left=self._retry_budget.retries_left,
+            recorded_calls=self._ledger_recorder.calls_in_progress,
+            unknown_outcomes=self._outcome_resolver.unknown_outcomes,
+        )
 
     async def aclose(self) -> None:
         """Close the connections, the leases and the ledger; later calls are rejected."""
@@ -317,6 +339,8 @@ class CallExecutor:
             state.unresolved = self._outcome_resolver.unknown_error(state, lost)
             if await self._outcome_resolver.resolve_cancelled(state, lost, error):
                 state.unresolved = None
+        if state.unresolved is not None or isinstance(error, OutcomeUnknownError):
+            self._outcome_resolver.unknown_outcomes += 1
         await self._ledger_recorder.record_failure(state, error)
         if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
             error.read_with(partial(self._fetch, call.recovery.existing))

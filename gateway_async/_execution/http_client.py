@@ -31,11 +31,11 @@ from gateway_async.errors import (
     NotSentError,
     Reached,
 )
-from gateway_async.telemetry.propagation import TraceHeaders, read_trace_headers
 
 if TYPE_CHECKING:
     from gateway_async._http.upload import Upload
     from gateway_async._wire.multipart import Form
+    from gateway_async.telemetry.propagation import TraceHeaders
 
 __all__ = ["MAX_BODY", "HttpClient", "interruption_error"]
 
@@ -81,7 +81,7 @@ class HttpClient:
         base_url: str,
         credentials: Credentials,
         developer_id: str,
-        trace_headers: TraceHeaders | None = None,
+        trace_headers: "TraceHeaders | None" = None,
     ) -> None:
         self._client = client
         self._base_url = base_url
@@ -219,6 +219,8 @@ class HttpClient:
         parse_url = httpx.URL if query or has_secret_path else _cached_url  # a cache must not hold secrets
         headers = [self._host, *_HEADERS, *_encode(signature.headers)]
         if self._trace_headers is not None:
+            from gateway_async.telemetry.propagation import read_trace_headers  # few clients send them
+
             headers += read_trace_headers(self._trace_headers)
         stream: httpx.ByteStream | Upload
         if upload is not None:

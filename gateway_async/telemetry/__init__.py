@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 from gateway_async._lazy_index import lazy_index
 
 if TYPE_CHECKING:
+    from gateway_async.telemetry.health import Health, PoolUse
     from gateway_async.telemetry.opentelemetry import OpenTelemetryObserver, trace_headers
+    from gateway_async.telemetry.readiness import Readiness
 
-__all__ = ["OpenTelemetryObserver", "trace_headers"]
+__all__ = ["Health", "OpenTelemetryObserver", "PoolUse", "Readiness", "trace_headers"]
+
+_MODULES = {
+    "Health": "telemetry.health",
+    "OpenTelemetryObserver": "telemetry.opentelemetry",
+    "PoolUse": "telemetry.health",
+    "Readiness": "telemetry.readiness",
+    "trace_headers": "telemetry.opentelemetry",
+}
 
 if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
-    __getattr__, __dir__ = lazy_index(__name__, dict.fromkeys(__all__, "telemetry.opentelemetry"))
+    __getattr__, __dir__ = lazy_index(__name__, _MODULES)

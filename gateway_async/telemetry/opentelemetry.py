@@ -32,6 +32,7 @@ from gateway_async.observe import (
     TerminalWaitEnded,
     TerminalWaitStarted,
 )
+from gateway_async.telemetry.health import Health
 
 try:
     from opentelemetry import context, metrics, propagate, trace
@@ -48,6 +49,15 @@ _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5
 """Boundaries of durations: those of the semantic conventions, and longer ones for terminals."""
 
 _ATTEMPTS: Final = (1, 2, 3, 5, 10)
+
+_GAUGES: Final = {
+    "connections.in_use": ("{call}", "Calls that have a connection."),
+    "connections.waiting": ("{call}", "Calls that wait for a connection."),
+    "terminal.calls": ("{call}", "Calls at terminals or in their queues."),
+    "retries_left": ("{retry}", "Retries that the retry budget allows at once."),
+    "recorded_calls": ("{call}", "Calls in progress whose intent is in the ledger."),
+    "unknown_outcomes": ("{call}", "Calls that ended with an unknown outcome since the client was made."),
+}
 
 Attributes = dict[str, str | int | float | bool]
 
@@ -112,6 +122,7 @@ class OpenTelemetryObserver:
             explicit_bucket_boundaries_advisory=_ATTEMPTS,
         )
         self._lookups = meter.create_counter("gateway_async.lookups", "{lookup}", "Lookups of lost writes.")
+        self._gauges = {name: meter.create_gauge(f"gateway_async.{name}", *facts) for name, facts in _GAUGES.items()}
         self._counters = {
             RecordDiffers: meter.create_counter("gateway_async.differing_records", "{record}", "Differing records."),
             RetryBudgetExhausted: meter.create_counter(
@@ -121,6 +132,17 @@ class OpenTelemetryObserver:
                 "gateway_async.lease_renewals_failed", "{renewal}", "Failed renewals of terminal leases."
             ),
         }
+
+    def record_health(self, health: Health) -> None:
+        """Record `gateway.health()` as gauges; call it regularly, from the event loop of the client."""
+        for name, pool in (("ordinary", health.ordinary), ("terminal", health.terminal)):
+            if pool is not None:
+                self._gauges["connections.in_use"].set(pool.in_use, {"gateway_async.pool": name})
+                self._gauges["connections.waiting"].set(pool.waiting, {"gateway_async.pool": name})
+        self._gauges["terminal.calls"].set(sum(health.terminal_queues.values()))
+        self._gauges["retries_left"].set(health.retries_left)
+        self._gauges["recorded_calls"].set(health.recorded_calls)
+        self._gauges["unknown_outcomes"].set(health.unknown_outcomes)
 
     def __call__(self, event: Event) -> None:
         """Record an event."""

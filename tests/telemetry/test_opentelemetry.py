@@ -240,6 +240,17 @@ def test_a_lost_lease_is_counted(recorded: Recorded) -> None:
     assert point.value == 1
 
 
+async def test_health_is_recorded_as_gauges(sandbox: Sandbox, recorded: Recorded) -> None:
+    """Each pool has its own values; the other values have no attributes."""
+    async with sandbox.gateway() as gateway:
+        recorded.observer.record_health(gateway.health())
+    pools = [{"gateway_async.pool": "ordinary"}, {"gateway_async.pool": "terminal"}]
+    assert labels(recorded, "gateway_async.connections.in_use") == pools
+    assert labels(recorded, "gateway_async.connections.waiting") == pools
+    values = {"terminal.calls": 0, "retries_left": 100, "recorded_calls": 0, "unknown_outcomes": 0}
+    assert {name: recorded.points(f"gateway_async.{name}")[0].value for name in values} == values
+
+
 async def test_an_observer_of_a_part_of_a_call_ends_nothing(sandbox: Sandbox, recorded: Recorded) -> None:
     """An observer that is added during a call ignores ends without a start."""
     with_one: list[object] = []

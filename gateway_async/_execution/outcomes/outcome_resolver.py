@@ -45,6 +45,9 @@ class OutcomeResolver:
         ledger_recorder: records outcomes that become known after their call has ended.
         terminals: the queues; a terminal is free again when the outcome of its last call becomes known.
         events: receives the lookups.
+
+    Attributes:
+        unknown_outcomes: the number of calls that have ended with an unknown outcome.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class OutcomeResolver:
         self._ledger_recorder = ledger_recorder
         self._terminals = terminals
         self._events = events
+        self.unknown_outcomes = 0
 
     async def resolve(self, state: CallState[T], error: GatewayError, if_not_found: NextStep) -> T:
         """Find the outcome of a write that failed with `error`.
