@@ -23,6 +23,9 @@ if TYPE_CHECKING:  # the first client loads it
     from gateway_async._execution.circuit_breaker import CircuitBreaker
     from gateway_async._wire.reply import Reply
     from gateway_async.resources._untyped import UntypedResource
+    from gateway_async.telemetry.health import Health
+    from gateway_async.telemetry.propagation import TraceHeaders
+    from gateway_async.telemetry.readiness import Readiness
 
 __all__ = ["AsyncGateway", "Options"]
 
@@ -49,6 +52,7 @@ class Options(TypedDict, total=False):
     transport: "httpx.AsyncBaseTransport | None"
     verify: ssl.SSLContext | str | bool
     observers: Iterable[Observer]
+    trace_headers: "TraceHeaders | None"
     check_limits: bool
     allow_http: bool
 
@@ -92,6 +96,8 @@ class AsyncGateway(_Resources):
             folder of them, or an `ssl.SSLContext`, which is used unchanged. False trusts every certificate and warns
             (`InsecureConnectionWarning`). Environment variables (`SSL_CERT_FILE`, `SSLKEYLOGFILE`) are not read.
         observers: callables that receive every event (`gateway_async.observe`).
+        trace_headers: returns the headers `traceparent`, `tracestate` and `baggage` of each request, such as the
+            function of this name in `gateway_async.telemetry`. Others are ignored. None sends no such header.
         check_limits: check lengths, required fields and rules before sending. Wrong types are always rejected.
         allow_http: allow a plain-http `base_url` whose host is not this machine. Card numbers and keys can then be read
             on the network. Hosts of this machine (`localhost`, `127.0.0.0/8`, `::1`) are always allowed.
@@ -120,6 +126,7 @@ class AsyncGateway(_Resources):
         transport: "httpx.AsyncBaseTransport | None" = None,
         verify: ssl.SSLContext | str | bool = True,
         observers: Iterable[Observer] = (),
+        trace_headers: "TraceHeaders | None" = None,
         check_limits: bool = True,
         allow_http: bool = False,
     ) -> None:
@@ -138,7 +145,7 @@ class AsyncGateway(_Resources):
             *number_problems("seconds", above=0, finite=False, **seconds),
             *number_problems(whole=True, above=0, **counts),
             *(f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)),
-            *_object_problems(developer_id, credentials, observers),
+            *_object_problems(developer_id, credentials, observers, trace_headers),
         ]
         if not isinstance(circuit_breaker, CircuitBreaker | None):
             problems.append("circuit_breaker: must be a CircuitBreaker")
@@ -150,7 +157,7 @@ class AsyncGateway(_Resources):
         inner = transport or PooledTransport(
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
-        http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id)
+        http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id, trace_headers)
         executor = CallExecutor(
             http,
             timeout=timeout,
@@ -168,6 +175,7 @@ class AsyncGateway(_Resources):
         self._base_url = base_url
         self._location_id = location_id
         self._address = http.gateway
+        self._transport = inner
         self._has_ledger = ledger is not None
         self._is_view = False
 
@@ -322,6 +330,35 @@ class AsyncGateway(_Resources):
             raise InvalidRequestError("observer: must be a plain function, not an async one")
         return self._executor.observing(observer)
 
+    def health(self) -> "Health":
+        """Return the load of this client: connections, queues, retries, and counts of unknown outcomes.
+
+        It sends nothing and costs little, so that a program can call it every second.
+        """
+        from gateway_async._http.transport import PooledTransport
+
+        pooled = self._transport if isinstance(self._transport, PooledTransport) else None
+        uses = (None if pooled is None else pooled.pool_use(name) for name in ("ordinary", "terminal"))
+        return self._executor.health(*uses)
+
+    async def check(self, *, timeout: float = 5.0) -> "Readiness":  # noqa: ASYNC109  it raises nothing when it is over
+        """Return whether calls can work now: one read at the gateway, and one of the ledger.
+
+        It is for a readiness probe. Problems are returned, not raised. The read is not repeated, and nothing is
+        written. Credentials that may not list contacts are accepted.
+
+        Args:
+            timeout: maximum seconds for the gateway, and once more for the ledger.
+
+        Raises:
+            InvalidRequestError: `timeout` is not a number above 0.
+        """
+        from gateway_async.telemetry.probe import probe
+
+        view = self.with_options(timeout=timeout, max_attempts=1)
+        contacts = view.contacts.list()
+        return await probe(contacts.first, self._executor.count_open_intents if self._has_ledger else None, timeout)
+
     async def recover(self, *, wait: float = 30.0) -> list[Recovered]:
         """Find the outcome of every open intent in the ledger.
 
@@ -379,11 +416,18 @@ def _new_id() -> str:
     return os.urandom(_ID_BYTES).hex().translate(_DIGIT_TRANSLATION)
 
 
-def _object_problems(developer_id: str, credentials: Credentials, observers: Iterable[Observer]) -> Iterator[str]:
+def _object_problems(
+    developer_id: str,
+    credentials: Credentials,
+    observers: Iterable[Observer],
+    trace_headers: "TraceHeaders | None",
+) -> Iterator[str]:
     if not is_header_text(developer_id):
         yield "developer_id: must be printable ASCII text, not empty, without spaces around it"
     if not all(map(_is_plain, observers)):
         yield "observers: each must be a plain function, not an async one"
+    if trace_headers is not None and not _is_plain(trace_headers):
+        yield "trace_headers: must be a plain function, not an async one"
     if not isinstance(credentials, Credentials):
         yield f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}"
 
@@ -396,8 +440,8 @@ def _scope_problems(location_id: object, check_limits: object) -> Iterator[str]:
         yield "check_limits: must be True or False"
 
 
-def _is_plain(observer: Observer) -> bool:
-    return callable(observer) and not is_async(observer)
+def _is_plain(callback: object) -> bool:
+    return callable(callback) and not is_async(callback)
 
 
 def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:

@@ -24,13 +24,16 @@ from gateway_async._secrets import mask_text
 from gateway_async.errors import GatewayError
 
 __all__ = [
+    "AttemptEnded",
     "AttemptFailed",
+    "AttemptStarted",
     "CallEnded",
     "CallStarted",
     "CircuitClosed",
     "CircuitOpened",
     "Event",
     "LeaseRenewalFailed",
+    "LookupStarted",
     "Observer",
     "OnProgress",
     "OutcomeLookedUp",
@@ -38,6 +41,8 @@ __all__ = [
     "RetryBudgetExhausted",
     "TerminalProgress",
     "TerminalState",
+    "TerminalWaitEnded",
+    "TerminalWaitStarted",
     "call_safely",
     "call_template",
     "is_async",
@@ -84,6 +89,56 @@ class CallStarted(_CallEvent):
 
 
 @attrs.frozen(kw_only=True)
+class TerminalWaitStarted(_CallEvent):
+    """A call starts to wait until its terminal is free."""
+
+
+@attrs.frozen(kw_only=True)
+class TerminalWaitEnded(_CallEvent):
+    """A call has its terminal, or gave up.
+
+    Attributes:
+        seconds: how long it waited.
+        error: the error that ended the wait, or None if the call has the terminal.
+    """
+
+    seconds: float
+    error: BaseException | None = None
+
+
+@attrs.frozen(kw_only=True)
+class AttemptStarted(_CallEvent):
+    """An attempt of a call, or of the lookup of its outcome, starts.
+
+    A lookup has a `call_id` of its own.
+
+    Attributes:
+        attempt: its number, from 1.
+        gateway: the address of the gateway, without `/v2`.
+    """
+
+    attempt: int
+    gateway: str
+
+
+@attrs.frozen(kw_only=True)
+class AttemptEnded(_CallEvent):
+    """An attempt has ended; after a failed one, `AttemptFailed` says what is next.
+
+    Attributes:
+        attempt: its number, from 1.
+        seconds: its duration, with the wait for a connection.
+        status: the HTTP status of the response, if there was one.
+        error: the error that ended it, or None if it succeeded.
+    """
+
+    attempt: int
+    seconds: float
+    status: int | None = None
+    error: BaseException | None = None
+
+
+@attrs.frozen(kw_only=True)
 class AttemptFailed(_CallEvent):
     """One attempt of a call failed.
 
@@ -100,6 +155,11 @@ class AttemptFailed(_CallEvent):
     status: int | None = None
     error: GatewayError
     verdict: str
+
+
+@attrs.frozen(kw_only=True)
+class LookupStarted(_CallEvent):
+    """The client starts to look up a write; `OutcomeLookedUp` follows."""
 
 
 @attrs.frozen(kw_only=True)
@@ -181,8 +241,13 @@ class CircuitClosed(_CallEvent):
 
 
 Event = (
-    CallStarted
+    TerminalWaitStarted
+    | TerminalWaitEnded
+    | CallStarted
+    | AttemptStarted
+    | AttemptEnded
     | AttemptFailed
+    | LookupStarted
     | OutcomeLookedUp
     | RecordDiffers
     | LeaseRenewalFailed
@@ -317,11 +382,21 @@ def _level(event: Event) -> int:
             return logging.DEBUG
 
 
-def _sentence(event: Event) -> str:  # noqa: PLR0911  one for each event
+def _sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912  one for each event
     named = f"{event.call} ({event.api_id})" if event.api_id else event.call
     match event:
+        case TerminalWaitStarted(terminal_id=terminal_id):
+            return f"{named} waits for terminal {terminal_id}"
+        case TerminalWaitEnded(terminal_id=terminal_id, seconds=seconds, error=error):
+            return f"{named} waited {seconds:.3f} s for terminal {terminal_id}: {_result(error)}"
         case CallStarted():
             return f"{named} started"
+        case AttemptStarted(attempt=attempt):
+            return f"{named} attempt {attempt} started"
+        case AttemptEnded(attempt=attempt, seconds=seconds, error=error):
+            return f"{named} attempt {attempt} ended after {seconds:.3f} s: {_result(error)}"
+        case LookupStarted():
+            return f"{named} is looked up"
         case AttemptFailed():
             return f"{named} attempt {event.attempt} failed, next: {event.verdict}: {event.error}"
         case OutcomeLookedUp():
@@ -337,5 +412,8 @@ def _sentence(event: Event) -> str:  # noqa: PLR0911  one for each event
         case LeaseRenewalFailed():
             return f"{named} continues; the lease of terminal {event.terminal_id} was not renewed: {event.reason}"
         case CallEnded():
-            ended = "done" if event.error is None else type(event.error).__name__
-            return f"{named} ended after {event.attempts} attempts and {event.seconds:.3f} s: {ended}"
+            return f"{named} ended after {event.attempts} attempts and {event.seconds:.3f} s: {_result(event.error)}"
+
+
+def _result(error: BaseException | None) -> str:
+    return "done" if error is None else type(error).__name__

@@ -44,6 +44,7 @@ PARTS = [
         "from gateway_async.migration import migrate_vaults_dask as m\n"
         + RUN.format(body="await m('tcp://127.0.0.1:1', 'rows.csv', journal='x', name='x')"),
     ),
+    ("otel", "opentelemetry", "import gateway_async.telemetry.opentelemetry"),
     ("cli", "typer", COMMAND),
     ("cli", "rich", COMMAND),
 ]

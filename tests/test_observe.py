@@ -13,17 +13,22 @@ import pytest
 from gateway_async import AsyncGateway, InvalidRequestError, UserApiKey
 from gateway_async.errors import ConnectionLostError, NotSentError
 from gateway_async.observe import (
+    AttemptEnded,
     AttemptFailed,
+    AttemptStarted,
     CallEnded,
     CallStarted,
     CircuitClosed,
     CircuitOpened,
     Event,
     LeaseRenewalFailed,
+    LookupStarted,
     OutcomeLookedUp,
     RetryBudgetExhausted,
     TerminalProgress,
     TerminalState,
+    TerminalWaitEnded,
+    TerminalWaitStarted,
     log_event,
     notify,
 )
@@ -42,6 +47,27 @@ LOST = ConnectionLostError("reset", call=CALL)
 SENTENCES: list[tuple[Event, int, str]] = [
     (CallStarted(call=CALL), logging.DEBUG, "POST /v2/transactions started"),
     (CallStarted(call=CALL, api_id="order-7"), logging.DEBUG, "POST /v2/transactions (order-7) started"),
+    (
+        TerminalWaitStarted(call=CALL, terminal_id="t"),
+        logging.DEBUG,
+        "POST /v2/transactions waits for terminal t",
+    ),
+    (
+        TerminalWaitEnded(call=CALL, terminal_id="t", seconds=2.0),
+        logging.DEBUG,
+        "POST /v2/transactions waited 2.000 s for terminal t: done",
+    ),
+    (
+        AttemptStarted(call=CALL, attempt=1, gateway="https://gateway.test"),
+        logging.DEBUG,
+        "POST /v2/transactions attempt 1 started",
+    ),
+    (
+        AttemptEnded(call=CALL, attempt=1, seconds=0.25, error=LOST),
+        logging.DEBUG,
+        "POST /v2/transactions attempt 1 ended after 0.250 s: ConnectionLostError",
+    ),
+    (LookupStarted(call=CALL), logging.DEBUG, "POST /v2/transactions is looked up"),
     (
         AttemptFailed(call=CALL, attempt=1, error=NotSentError("no route", call=CALL), verdict="again"),
         logging.INFO,

@@ -24,7 +24,14 @@ from gateway_async.errors import (
     GatewayError,
     NotSentError,
 )
-from gateway_async.observe import AttemptFailed, CircuitClosed, CircuitOpened, RetryBudgetExhausted
+from gateway_async.observe import (
+    AttemptEnded,
+    AttemptFailed,
+    AttemptStarted,
+    CircuitClosed,
+    CircuitOpened,
+    RetryBudgetExhausted,
+)
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -104,27 +111,34 @@ class Attempts:
         self.check_open(call)
         progress.stage = Stage.QUEUED
         state.begin_attempt(progress)
+        started = self._emit_started(state) if state.is_observed else None
         try:
             with anyio.CancelScope(deadline=state.attempts_until):
                 result = await self._http.send(call, progress, state.attempt_timeout)
                 if self._circuit_breaker is not None:
                     self._count(state, self._circuit_breaker)
+                if started is not None:
+                    self._emit_ended(state, started)
                 return result
         except GatewayError as error:
             state.record_failure(error)
             if self._circuit_breaker is not None:
                 self._count(state, self._circuit_breaker, error)
+            self._emit_ended(state, started, error)
             raise
-        except BaseException:
+        except BaseException as error:
             state.record_failure(interruption_error("cancelled", call, progress))
+            self._emit_ended(state, started, error)
             raise
-        reason = f"no response within {state.attempt_timeout:g} s (read timeout)"
-        late = interruption_error(reason, call, progress)
+        lost = interruption_error(f"no response within {state.attempt_timeout:g} s (read timeout)", call, progress)
         if self._circuit_breaker is not None:
-            self._count(state, self._circuit_breaker, late)
+            self._count(state, self._circuit_breaker, lost)
         if call.kind.is_read:
-            raise DeadlineExceededError(state.seconds, call=str(call))
-        state.record_failure(late)
+            late: GatewayError = DeadlineExceededError(state.seconds, call=str(call))
+        else:
+            late = lost
+            state.record_failure(lost)
+        self._emit_ended(state, started, late)
         raise late
 
     def _count(self, state: CallState[Any], breaker: CircuitBreaker, error: GatewayError | None = None) -> None:
@@ -132,6 +146,25 @@ class Attempts:
         if breaker.record(error):
             changed = CircuitClosed if breaker.state is CircuitState.CLOSED else CircuitOpened
             self._events.emit(changed(**state.event_facts()))
+
+    def _emit_started(self, state: CallState[Any]) -> float:
+        """Emit the start of an attempt, and return its time."""
+        gateway = self._http.gateway
+        self._events.emit(AttemptStarted(**state.event_facts(), attempt=state.attempt, gateway=gateway))
+        return anyio.current_time()
+
+    def _emit_ended(self, state: CallState[Any], started: float | None, error: BaseException | None = None) -> None:
+        """Emit the end of an attempt whose start was emitted."""
+        if started is None:
+            return
+        ended = AttemptEnded(
+            **state.event_facts(),
+            attempt=state.attempt,
+            seconds=anyio.current_time() - started,
+            status=state.status,
+            error=error,
+        )
+        self._events.emit(ended)
 
     async def read(self, lookup: Lookup[T], seconds: float) -> LookupResult[T]:
         """Execute a lookup within `seconds`, with attempts of its own.
@@ -141,6 +174,7 @@ class Attempts:
         """
         self.check(lookup)
         state = CallState(lookup, seconds, self._max_attempts)
+        state.is_observed = self._events.wants_routine
         return await self.repeat(state, partial(self._make_and_report, state))
 
     async def _make_and_report(self, state: CallState[T]) -> T:

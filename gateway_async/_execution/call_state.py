@@ -3,12 +3,12 @@
 `Attempts` and `OutcomeResolver` record failures, and `LedgerRecorder` the intent. `CallExecutor` records the outcome.
 """
 
-import os
 from copy import copy
 from typing import Any, Final, Generic, TypeVar
 
 import anyio
 
+from gateway_async._execution.events import event_facts, new_call_id
 from gateway_async._execution.retry_budget import RetryBudget
 from gateway_async._http.progress import Progress
 from gateway_async._wire.call import Call, Kind
@@ -41,6 +41,7 @@ class CallState(Generic[T]):
         call_id: identifies the call in its events; generated for the first one.
         identity: identifies the call; the same in copies.
         intent_id: the call's intent in the ledger, if it has one.
+        is_observed: whether its routine events are emitted.
         may_arrive_until: the time until which the gateway may still execute the write.
         may_have_been_sent: whether an attempt of the call may have been executed.
         may_have_been_sent_before: the same, without the last attempt.
@@ -61,6 +62,7 @@ class CallState(Generic[T]):
         "identity",
         "in_doubt_seconds",
         "intent_id",
+        "is_observed",
         "max_attempts",
         "may_arrive_until",
         "may_have_been_sent",
@@ -93,6 +95,7 @@ class CallState(Generic[T]):
         self.attempts_until = self.started + self.attempt_timeout
         self.attempt = 0
         self.call_id = ""
+        self.is_observed = False
         self.progress: Progress | None = None
         self.reached: Reached | None = None
         self.may_have_been_sent = self.may_have_been_sent_before = False
@@ -108,14 +111,8 @@ class CallState(Generic[T]):
 
     def event_facts(self) -> dict[str, Any]:
         """Return what all events of the call contain."""
-        call = self.call
-        self.call_id = self.call_id or os.urandom(8).hex()
-        return {
-            "call": str(call),
-            "api_id": call.api_id,
-            "call_id": self.call_id,
-            "terminal_id": call.terminal_id,
-        }
+        self.call_id = self.call_id or new_call_id()
+        return event_facts(self.call, self.call_id)
 
     @property
     def status(self) -> int | None:

@@ -15,7 +15,7 @@ import anyio
 from gateway_async._execution.attempts import Attempts, NotExecutedError
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.circuit_breaker import CircuitBreaker
-from gateway_async._execution.events import EventEmitter
+from gateway_async._execution.events import EventEmitter, TerminalWait
 from gateway_async._execution.http_client import HttpClient
 from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS, LedgerRecorder
 from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup
@@ -44,6 +44,7 @@ from gateway_async.observe import CallEnded, CallStarted, Observer, OnProgress, 
 
 if TYPE_CHECKING:
     from gateway_async._execution.outcomes.crash_recovery import LookupOf
+    from gateway_async.telemetry.health import Health, PoolUse
 
 __all__ = ["CallExecutor"]
 
@@ -153,6 +154,27 @@ class CallExecutor:
         """Add an observer for the duration of the block."""
         return self._events.observing(observer)
 
+    async def count_open_intents(self) -> int:
+        """Count the open intents in the ledger, without calls in progress.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+        """
+        return len(await self._ledger_recorder.open_intents())
+
+    def health(self, ordinary: "PoolUse | None", terminal: "PoolUse | None") -> "Health":
+        """Return the load of the client and its connection pools."""
+        from gateway_async.telemetry.health import Health  # most programs never ask
+
+        return Health(
+            ordinary=ordinary,
+            terminal=terminal,
+            terminal_queues=self._terminals.lengths(),
+            retries_left=self._retry_budget.retries_left,
+            recorded_calls=self._ledger_recorder.calls_in_progress,
+            unknown_outcomes=self._outcome_resolver.unknown_outcomes,
+        )
+
     async def aclose(self) -> None:
         """Close the connections, the leases and the ledger; later calls are rejected."""
         try:
@@ -165,22 +187,31 @@ class CallExecutor:
 
     async def _execute_at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
         """Wait for the terminal, then execute the call."""
-        async with progress.ticking(), self._terminals.acquire(call, progress):
-            self._attempts.check_open(call)
-            call = await self._prepare(call)
-            state = self._new_state(call, self._terminal_timeout + LOOKUP_SECONDS)
-            progress.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
-            try:
-                return await self._execute(state, progress.report_lookup)
-            except OutcomeUnknownError as error:
-                state.unresolved = error
-                raise
-            except StatusError as error:
-                if not says_busy(error):
+        wait = TerminalWait(call, self._events.emit) if self._events.wants_routine else None
+        try:
+            async with progress.ticking(), self._terminals.acquire(call, progress):
+                if wait is not None:
+                    wait.end()
+                self._attempts.check_open(call)
+                call = await self._prepare(call)
+                state = self._new_state(call, self._terminal_timeout + LOOKUP_SECONDS)
+                state.call_id = "" if wait is None else wait.call_id
+                progress.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
+                try:
+                    return await self._execute(state, progress.report_lookup)
+                except OutcomeUnknownError as error:
+                    state.unresolved = error
                     raise
-                raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
-            finally:
-                self._terminals.remember_unresolved(state)
+                except StatusError as error:
+                    if not says_busy(error):
+                        raise
+                    raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
+                finally:
+                    self._terminals.remember_unresolved(state)
+        except BaseException as error:
+            if wait is not None:
+                wait.end(error)
+            raise
 
     async def _execute_guarded(self, call: Call[T], breaker: CircuitBreaker) -> T:
         """Execute a write, unless the circuit breaker is open."""
@@ -236,7 +267,7 @@ class CallExecutor:
         `on_lookup` is called before each lookup of the outcome.
         """
         call = state.call
-        is_observed = self._events.wants_routine
+        is_observed = state.is_observed = self._events.wants_routine
         if is_observed:
             self._events.emit(CallStarted(**state.event_facts()))
         error: BaseException | None = None
@@ -333,6 +364,8 @@ class CallExecutor:
             state.unresolved = self._outcome_resolver.unknown_error(state, lost)
             if await self._outcome_resolver.resolve_cancelled(state, lost, error):
                 state.unresolved = None
+        if state.unresolved is not None or isinstance(error, OutcomeUnknownError):
+            self._outcome_resolver.unknown_outcomes += 1
         await self._ledger_recorder.record_failure(state, error)
         if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
             error.read_with(partial(self._fetch, call.recovery.existing))

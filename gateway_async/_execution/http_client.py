@@ -35,6 +35,7 @@ from gateway_async.errors import (
 if TYPE_CHECKING:
     from gateway_async._http.upload import Upload
     from gateway_async._wire.multipart import Form
+    from gateway_async.telemetry.propagation import TraceHeaders
 
 __all__ = ["MAX_BODY", "HttpClient", "interruption_error"]
 
@@ -68,14 +69,23 @@ class HttpClient:
         base_url: the gateway's address, without `/v2`.
         credentials: the credentials that every request is made with.
         developer_id: sent with every request.
+        trace_headers: returns headers that identify the current trace.
 
     Attributes:
         gateway: `base_url`, normalized so that all its spellings are equal.
     """
 
-    def __init__(self, client: DirectClient, base_url: str, credentials: Credentials, developer_id: str) -> None:
+    def __init__(
+        self,
+        client: DirectClient,
+        base_url: str,
+        credentials: Credentials,
+        developer_id: str,
+        trace_headers: "TraceHeaders | None" = None,
+    ) -> None:
         self._client = client
         self._base_url = base_url
+        self._trace_headers = trace_headers
         url = httpx.URL(base_url)
         self.gateway = str(url)
         self._host = (b"Host", url.netloc)
@@ -208,6 +218,10 @@ class HttpClient:
         has_secret_path = (bool(call.request.secrets) and call.request.body is None) or mask_text(path) != path
         parse_url = httpx.URL if query or has_secret_path else _cached_url  # a cache must not hold secrets
         headers = [self._host, *_HEADERS, *_encode(signature.headers)]
+        if self._trace_headers is not None:
+            from gateway_async.telemetry.propagation import read_trace_headers  # few clients send them
+
+            headers += read_trace_headers(self._trace_headers)
         stream: httpx.ByteStream | Upload
         if upload is not None:
             stream = upload

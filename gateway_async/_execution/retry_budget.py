@@ -25,6 +25,11 @@ class RetryBudget:
     def __init__(self) -> None:
         self._balance = MAX_BALANCE
 
+    @property
+    def retries_left(self) -> int:
+        """The number of retries that can be withdrawn at once."""
+        return int(self._balance)
+
     def deposit(self) -> None:
         """Deposit the share of one call."""
         self._balance = min(self._balance + DEPOSIT, MAX_BALANCE)

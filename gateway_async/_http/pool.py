@@ -7,11 +7,14 @@ The cost of a call does not depend on how many others wait.
 import asyncio
 import ssl
 from collections import defaultdict, deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from gateway_async._http.connection import Connection
+
+if TYPE_CHECKING:
+    from gateway_async.telemetry.health import PoolUse
 
 __all__ = ["ConnectionPool", "Origin"]
 
@@ -49,6 +52,14 @@ class ConnectionPool:
         self.reading_lock = anyio.Lock() if staggered else None
         self._max_idle = max_idle
         self._keepalive_expiry = keepalive_expiry
+
+    def use(self) -> "PoolUse":
+        """Return how many calls have a connection or wait for one."""
+        from gateway_async.telemetry.health import PoolUse  # most programs never ask
+
+        statistics = self.limiter.statistics()
+        limit = int(statistics.total_tokens)
+        return PoolUse(in_use=statistics.borrowed_tokens, waiting=statistics.tasks_waiting, limit=limit)
 
     def check_open(self) -> None:
         """Raise RuntimeError if the pool is closed."""

@@ -8,7 +8,7 @@ import ssl
 import sys
 from pathlib import Path
 from types import FunctionType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import httpx
@@ -17,6 +17,9 @@ from gateway_async._http.decompression import BoundedDecompressor, take_coding
 from gateway_async._http.exchange import Exchange
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
+
+if TYPE_CHECKING:
+    from gateway_async.telemetry.health import PoolUse
 
 __all__ = ["POOL", "PooledTransport"]
 
@@ -103,6 +106,10 @@ class PooledTransport(httpx.AsyncBaseTransport):
             stream=stream,
             extensions={"http_version": response.version, "reason_phrase": response.reason},
         )
+
+    def pool_use(self, name: str) -> "PoolUse":
+        """Return the use of the pool "ordinary" or "terminal"."""
+        return self._pools[name].use()
 
     async def aclose(self) -> None:
         """Close every connection, also those in use."""

@@ -28,6 +28,7 @@ LAYERS = (
     "_arguments",
     "models",
     "observe",
+    "telemetry",
     "credentials",
     "_storage",
     "leases",

@@ -3,7 +3,7 @@
 import ast
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import packages_distributions
 from itertools import chain
 
@@ -60,10 +60,20 @@ def foreign() -> set[str]:
     return {name for path in modules() for name in imports(tree(path)) if name.split(".")[0] not in ours}
 
 
+SHARED = {"opentelemetry": "opentelemetry-api"}
+"""Packages to which several distributions add modules, and the one whose modules are used."""
+
+
+def distribution(module: str, named: Mapping[str, list[str]]) -> str:
+    """Return the distribution of a module."""
+    package = module.split(".", maxsplit=1)[0]
+    return canonicalize_name(SHARED.get(package) or named[package][0])
+
+
 def test_every_import_is_declared() -> None:
     """Every imported package is a dependency of its own, not only one of another dependency."""
     named = packages_distributions()
-    used = {canonicalize_name(named[name.split(".")[0]][0]) for name in foreign()}
+    used = {distribution(name, named) for name in foreign()}
     shipped = requirements(PROJECT["dependencies"], *(EXTRAS[name] for name in EXTRAS if name != "tests"))
     assert used - shipped.keys() <= BROUGHT_BY_USERS
 

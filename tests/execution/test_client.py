@@ -29,7 +29,7 @@ from gateway_async import (
 )
 from gateway_async._execution.http_client import _cached_url
 from gateway_async.client import Options
-from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event
+from gateway_async.observe import AttemptEnded, AttemptFailed, AttemptStarted, CallEnded, CallStarted, Event
 
 from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, error_of, record, sell, silent
 
@@ -91,16 +91,23 @@ async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> N
 
 @ON_BOTH_LOOPS
 async def test_events_tell_the_story_of_a_call() -> None:
-    """Started, failed once, ended; with the call's name, attempt and verdict."""
+    """Emit both attempts between the start and the end; with the call's name, attempt and verdict."""
     script = Script(get=[NEVER_LEFT, record("contact", id="1")])
     await script.run(lambda g: g.contacts.get("1"))
-    started, failed, ended = script.events
+    started, first, first_ended, failed, second, second_ended, ended = script.events
     assert started == CallStarted(call="GET /v2/contacts/1")
+    for number, event in enumerate((first, second), 1):
+        assert event == AttemptStarted(call="GET /v2/contacts/1", attempt=number, gateway="https://gateway.test")
+    assert isinstance(first_ended, AttemptEnded)
+    assert (first_ended.attempt, first_ended.status, type(first_ended.error)) == (1, None, NotSentError)
+    assert isinstance(second_ended, AttemptEnded)
+    assert (second_ended.attempt, second_ended.status, second_ended.error) == (2, 200, None)
     assert isinstance(failed, AttemptFailed)
     assert (failed.attempt, failed.verdict, type(failed.error)) == (1, "again", NotSentError)
     assert isinstance(ended, CallEnded)
     assert (ended.attempts, ended.status, ended.error) == (2, 200, None)
-    assert started.call_id == failed.call_id == ended.call_id != ""
+    assert {event.call_id for event in script.events} == {started.call_id}
+    assert started.call_id
     assert ended.template == "GET /v2/contacts/{id}"
 
 
@@ -368,7 +375,7 @@ async def test_one_more_observer_for_a_block() -> None:
         with gateway.observing(heard.append):
             await gateway.contacts.get("found")
         await gateway.contacts.get("found")
-    assert [type(event) for event in heard] == [CallStarted, CallEnded]
+    assert [type(event) for event in heard] == [CallStarted, AttemptStarted, AttemptEnded, CallEnded]
 
 
 @ON_BOTH_LOOPS

@@ -15,7 +15,7 @@ from gateway_async import (
     OutcomeUnknownError,
     RouterTransactionCreate,
 )
-from gateway_async.observe import CallEnded, CallStarted, Event
+from gateway_async.observe import AttemptEnded, AttemptStarted, CallEnded, CallStarted, Event
 
 from .scripted_transport import LOST, SALE, SALE_AT_TERMINAL, Script, absent, echo, record, silent
 
@@ -134,7 +134,7 @@ async def test_an_observer_of_a_view_sees_the_clients_calls() -> None:
     async with Script(get=[CONTACT]).gateway() as gateway:
         with gateway.with_options(timeout=5).observing(seen.append):
             await gateway.contacts.get("found")
-    assert [type(event) for event in seen] == [CallStarted, CallEnded]
+    assert [type(event) for event in seen] == [CallStarted, AttemptStarted, AttemptEnded, CallEnded]
 
 
 @pytest.mark.parametrize(

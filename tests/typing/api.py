@@ -17,6 +17,7 @@ from gateway_async._secrets import Secret
 from gateway_async.models.record import Record
 from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
 from gateway_async.postbacks import Postback, PostbackReceiver, PostbackRefusedError, SqliteInbox
+from gateway_async.telemetry import Health, Readiness
 
 KEY = ga.UserApiKey("user", "key")
 
@@ -324,6 +325,8 @@ async def ledgers(gateway: AsyncGateway) -> None:
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=ledger)
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger="payments.db")  # type: ignore[arg-type]
     assert_type(await ledger.open_intents("till"), Sequence[ga.Intent])
+    assert_type(gateway.health(), Health)
+    assert_type(await gateway.check(timeout=2), Readiness)
     found = await gateway.recover(wait=5)
     assert_type(found, list[ga.Recovered])
     assert_type(found[0].api_id, str | None)

@@ -96,6 +96,11 @@ class LedgerRecorder:
         self._in_progress: set[str] = set()
         self._readers: list[set[str]] = []
 
+    @property
+    def calls_in_progress(self) -> int:
+        """The number of calls whose intent is stored and which have not ended."""
+        return len(self._in_progress)
+
     def records(self, call: Call[Any]) -> bool:
         """Return whether the call is recorded: there is a ledger, and the call has an entry."""
         return self._ledger is not None and call.ledger_entry is not None

@@ -26,7 +26,7 @@ from gateway_async.errors import (
     MismatchedWriteError,
     OutcomeUnknownError,
 )
-from gateway_async.observe import OutcomeLookedUp
+from gateway_async.observe import LookupStarted, OutcomeLookedUp
 
 __all__ = ["OutcomeResolver"]
 
@@ -45,6 +45,9 @@ class OutcomeResolver:
         ledger_recorder: records outcomes that become known after their call has ended.
         terminals: the queues; a terminal is free again when the outcome of its last call becomes known.
         events: receives the lookups.
+
+    Attributes:
+        unknown_outcomes: the number of calls that have ended with an unknown outcome.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class OutcomeResolver:
         self._ledger_recorder = ledger_recorder
         self._terminals = terminals
         self._events = events
+        self.unknown_outcomes = 0
 
     async def resolve(self, state: CallState[T], error: GatewayError, if_not_found: NextStep) -> T:
         """Find the outcome of a write that failed with `error`.
@@ -145,6 +149,8 @@ class OutcomeResolver:
         `conclusive`, a list must also prove that the record does not exist.
         """
         call, outcome = state.call, "unknown"
+        if self._events.wants_routine:
+            self._events.emit(LookupStarted(**state.event_facts()))
         try:
             if call.recovery is None:
                 raise self.unknown_error(state, error) from error

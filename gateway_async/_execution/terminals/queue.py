@@ -61,6 +61,10 @@ class TerminalQueues:
         finally:
             self._leave(terminal_id)
 
+    def lengths(self) -> dict[str, int]:
+        """Return the number of active and waiting calls for each terminal."""
+        return {terminal_id: queue.length for terminal_id, queue in self._queues.items()}
+
     def remember_unresolved(self, state: CallState[Any]) -> None:
         """Remember a call with an unknown outcome.
 

@@ -1,0 +1,81 @@
+"""`gateway.health()`: the load of a client while calls run, and its unknown outcomes."""
+
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    CardVaultCreate,
+    OutcomeUnknownError,
+    RouterTransactionCreate,
+    SqliteLedger,
+    UserApiKey,
+)
+from gateway_async.sandbox import Sandbox
+from gateway_async.telemetry import Health, PoolUse
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_idle_client_is_healthy(sandbox: Sandbox) -> None:
+    """Nothing is in use before the first call."""
+    async with sandbox.gateway(max_connections=7, max_terminals=5) as gateway:
+        assert gateway.health() == Health(
+            ordinary=PoolUse(in_use=0, waiting=0, limit=7),
+            terminal=PoolUse(in_use=0, waiting=0, limit=5),
+            terminal_queues={},
+            retries_left=100,
+            recorded_calls=0,
+            unknown_outcomes=0,
+        )
+
+
+async def test_calls_at_a_terminal_are_counted(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
+    """One call has the terminal, a connection and an intent; the other one waits in the queue."""
+    box = sandbox_by_hand
+    ledger = SqliteLedger(tmp_path / "payments.db")
+    new = RouterTransactionCreate(action="sale", terminal_id=box.terminal_id, transaction_amount="12.50")
+    async with box.gateway(ledger=ledger) as gateway, anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(gateway.router_transactions.create, new)
+        await box.await_call()
+        health = gateway.health()
+        for _ in range(2):
+            await box.await_call()
+            box.present()
+    assert health.terminal_queues == {box.terminal_id: 2}
+    assert health.terminal is not None
+    assert (health.terminal.in_use, health.recorded_calls) == (1, 1)
+
+
+async def test_calls_that_wait_for_a_connection_are_counted(sandbox: Sandbox) -> None:
+    """The second call waits while the first one has the only connection."""
+    sandbox.fault("GET /v2/contacts/{id}", "delay", seconds=0.3)
+    async with sandbox.gateway(max_connections=1) as gateway, anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(gateway.contacts.get, sandbox.contact_id)
+        await until(lambda: gateway.health().ordinary == PoolUse(in_use=1, waiting=1, limit=1))
+
+
+async def test_unknown_outcomes_and_retries_are_counted_in_views_too() -> None:
+    """The client and its views share the counts; another transport has no pools."""
+
+    def fail(_: httpx.Request) -> httpx.Response:
+        raise httpx.ReadError("lost")
+
+    key = UserApiKey("u", "k")
+    transport = httpx.MockTransport(fail)
+    async with AsyncGateway(
+        "https://gateway.test", developer_id="d", credentials=key, location_id="l", transport=transport
+    ) as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.with_options(timeout=1).account_vaults.create(
+                CardVaultCreate(account_number="4111111111111111", exp_date="1230")
+            )
+        health = gateway.health()
+        assert health == gateway.with_options(timeout=5).health()
+    assert (health.unknown_outcomes, health.ordinary, health.terminal) == (1, None, None)

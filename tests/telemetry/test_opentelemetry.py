@@ -1,0 +1,277 @@
+"""Spans and metrics of calls to a sandbox, as OpenTelemetry's exporters receive them."""
+
+import subprocess
+import sys
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from opentelemetry.trace import SpanKind, StatusCode, get_current_span
+
+from gateway_async import (
+    AsyncGateway,
+    NotFoundError,
+    OutcomeUnknownError,
+    RouterTransactionCreate,
+    TransactionCreate,
+    UserApiKey,
+)
+from gateway_async.observe import LeaseRenewalFailed, RecordDiffers, RetryBudgetExhausted
+from gateway_async.sandbox import Sandbox
+from gateway_async.telemetry import trace_headers
+from tests.support.waiting import until
+
+from .conftest import Recorded
+
+pytestmark = pytest.mark.anyio
+
+CARD = "4111111111111111"
+CREATE = "POST /v2/transactions"
+LIST = "GET /v2/transactions"
+TARGET = {"http.request.method": "POST", "url.template": "/v2/transactions"}
+
+
+def sale(api_id: str = "order-7") -> TransactionCreate:
+    """Make a sale."""
+    return TransactionCreate(
+        action="sale", transaction_amount="12.50", account_number=CARD, exp_date="1230", transaction_api_id=api_id
+    )
+
+
+def sale_at(box: Sandbox, api_id: str) -> RouterTransactionCreate:
+    """Make a sale at the terminal of a sandbox."""
+    return RouterTransactionCreate(
+        action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id=api_id
+    )
+
+
+def labels(recorded: Recorded, metric: str) -> list[dict[str, Any]]:
+    """Return the attributes of each data point of a metric."""
+    return [dict(point.attributes) for point in recorded.points(metric)]
+
+
+async def test_a_call_has_a_span_with_one_attempt(sandbox: Sandbox, recorded: Recorded) -> None:
+    """The names and attributes are those of the semantic conventions, and the parent is the span of the caller."""
+    tracer = recorded.tracers.get_tracer("test")
+    async with sandbox.gateway(observers=[recorded.observer]) as gateway:
+        with tracer.start_as_current_span("checkout") as parent:
+            await gateway.transactions.create(sale())
+            assert get_current_span() is parent
+    assert recorded.tree() == ["checkout", f"  {CREATE}", f"    {CREATE}"]
+    _, call, attempt = recorded.spans
+    url = httpx.URL(sandbox.base_url)
+    server = {"server.address": url.host, "server.port": url.port}
+    assert (call.kind, attempt.kind) == (SpanKind.INTERNAL, SpanKind.CLIENT)
+    assert dict(attempt.attributes or {}) == {**TARGET, **server, "http.response.status_code": 201}
+    assert call.attributes is not None
+    assert {name: call.attributes[f"gateway_async.{name}"] for name in ("api_id", "outcome", "attempts")} == {
+        "api_id": "order-7",
+        "outcome": "done",
+        "attempts": 1,
+    }
+    assert labels(recorded, "http.client.request.duration") == [{**TARGET, **server, "http.response.status_code": 201}]
+    assert labels(recorded, "gateway_async.call.duration") == [{**TARGET, "gateway_async.outcome": "done"}]
+
+
+async def test_a_retry_has_an_attempt_of_its_own(sandbox: Sandbox, recorded: Recorded) -> None:
+    """The failed attempt is marked as an error, and the call is not."""
+    sandbox.fault("GET /v2/contacts/{id}", "unavailable", retry_after=0)
+    async with sandbox.gateway(observers=[recorded.observer]) as gateway:
+        await gateway.contacts.get(sandbox.contact_id)
+    name = "GET /v2/contacts/{id}"
+    assert recorded.tree() == [name, f"  {name}", f"  {name}"]
+    call, first, second = recorded.spans
+    assert [span.status.status_code for span in (call, first, second)] == [
+        StatusCode.UNSET,
+        StatusCode.ERROR,
+        StatusCode.UNSET,
+    ]
+    assert first.attributes is not None
+    assert (first.attributes["http.response.status_code"], first.attributes["error.type"]) == (503, "ServerError")
+    assert second.attributes is not None
+    assert second.attributes["http.request.resend_count"] == 1
+    assert [(event.name, dict(event.attributes or {})) for event in call.events] == [
+        ("attempt failed", {"gateway_async.next_step": "again", "error.type": "ServerError"})
+    ]
+    (attempts,) = recorded.points("gateway_async.call.attempts")
+    assert (attempts.count, attempts.sum) == (1, 2)
+
+
+async def test_a_lookup_is_a_span_around_its_reads(sandbox: Sandbox, recorded: Recorded) -> None:
+    """After a lost response, the lookup and its outcome are recorded."""
+    sandbox.fault(CREATE, "close_after_commit")
+    async with sandbox.gateway(observers=[recorded.observer]) as gateway:
+        await gateway.transactions.create(sale())
+    call, attempt, lookup, read = recorded.tree()
+    assert (call, attempt, lookup) == (CREATE, f"  {CREATE}", f"  look up {CREATE}")
+    assert read.startswith("    GET /v2/transactions")
+    outcome = {"gateway_async.outcome": "found", "gateway_async.cancelled": False}
+    assert labels(recorded, "gateway_async.lookups") == [{**TARGET, **outcome}]
+
+
+async def test_an_unknown_outcome_is_an_error(sandbox: Sandbox, recorded: Recorded) -> None:
+    """The call and its lookup are marked as errors, and the outcome is a label of the metric."""
+    sandbox.fault(CREATE, "close_after_commit")
+    sandbox.fault("GET /v2/transactions", "unavailable", times=100, retry_after=0)
+    sandbox.fault("GET /v2/transactions/{id}", "unavailable", times=100, retry_after=0)
+    async with sandbox.gateway(observers=[recorded.observer], max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(sale())
+    spans = {span.name: span for span in recorded.spans if span.kind is SpanKind.INTERNAL}
+    assert {span.status.status_code for span in spans.values()} == {StatusCode.ERROR}
+    assert labels(recorded, "gateway_async.call.duration") == [
+        {**TARGET, "gateway_async.outcome": "unknown", "error.type": "OutcomeUnknownError"}
+    ]
+
+
+async def test_a_refused_call_has_failed(sandbox: Sandbox, recorded: Recorded) -> None:
+    """The type of the error is a label, its text is not recorded."""
+    async with sandbox.gateway(observers=[recorded.observer]) as gateway:
+        with pytest.raises(NotFoundError):
+            await gateway.contacts.get("missing")
+    (point,) = labels(recorded, "gateway_async.call.duration")
+    assert (point["gateway_async.outcome"], point["error.type"]) == ("failed", "NotFoundError")
+    assert {span.status.description for span in recorded.spans} == {None}
+    assert "missing" not in "".join(span.to_json() for span in recorded.spans)
+
+
+async def test_the_wait_for_a_terminal_is_a_span(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
+    """The second call waits for the first one, and both waits end before their calls."""
+    box = sandbox_by_hand
+    async with box.gateway(observers=[recorded.observer]) as gateway, anyio.create_task_group() as tasks:
+        for name in ("first", "second"):
+            tasks.start_soon(gateway.router_transactions.create, sale_at(box, name))
+        for _ in range(2):
+            await box.await_call()
+            box.present()
+    name = "POST /v2/routertransactions"
+    names = [span.name for span in recorded.spans if span.kind is SpanKind.INTERNAL]
+    assert sorted(names) == [name, name, "wait for terminal", "wait for terminal"]
+    call_ids = [span.attributes and span.attributes.get("gateway_async.call_id") for span in recorded.spans]
+    assert {call_ids.count(call_id) for call_id in call_ids if call_id} == {2}  # the wait and the call
+    (waits,) = recorded.points("gateway_async.terminal.wait.duration")
+    assert waits.count == 2
+
+
+async def test_a_cancelled_wait_for_a_terminal_ends(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
+    """A call that never gets its terminal has a wait that failed, and no call."""
+    box = sandbox_by_hand
+    waits: list[object] = []
+    async with box.gateway(observers=[recorded.observer, waits.append]) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, sale_at(box, "first"))
+        await box.await_call()
+        before = len(waits)
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as second:
+                second.start_soon(gateway.router_transactions.create, sale_at(box, "second"))
+                await until(lambda: len(waits) > before)
+                scope.cancel()
+        box.present()
+    failed = [span for span in recorded.spans if span.status.status_code is StatusCode.ERROR]
+    assert [span.name for span in failed] == ["wait for terminal"]
+
+
+async def test_a_cancelled_call_is_recorded_with_its_lookup(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
+    """Nothing stays the current span, and the lookup has its outcome."""
+    box = sandbox_by_hand
+    async with box.gateway(observers=[recorded.observer]) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, sale_at(box, "cancelled"))
+        await box.await_call()
+        box.fault("POST /v2/routertransactions", "silence")
+        tasks.cancel_scope.cancel()
+        box.present()
+    (point,) = labels(recorded, "gateway_async.call.duration")
+    assert point["gateway_async.outcome"] == "cancelled"
+    (lookup,) = labels(recorded, "gateway_async.lookups")
+    assert (lookup["gateway_async.outcome"], lookup["gateway_async.cancelled"]) == ("found", True)
+
+
+async def test_no_attribute_shows_a_card_number_or_a_key(sandbox: Sandbox, recorded: Recorded) -> None:
+    """Also if an id is a card number, and if a response is lost."""
+    sandbox.fault(CREATE, "close_after_commit")
+    async with sandbox.gateway(observers=[recorded.observer]) as gateway:
+        await gateway.transactions.create(sale(CARD))
+        with pytest.raises(NotFoundError):
+            await gateway.contacts.get(CARD)
+    spans = "".join(span.to_json() for span in recorded.spans)
+    metrics = "".join(
+        str(labels(recorded, name)) for name in ("http.client.request.duration", "gateway_async.call.duration")
+    )
+    for secret in (CARD, sandbox.user_api_key, sandbox.user_id, sandbox.developer_id):
+        assert secret not in spans + metrics
+
+
+async def test_trace_headers_name_the_attempt(sandbox: Sandbox, recorded: Recorded) -> None:
+    """Each request carries the `traceparent` of its own attempt."""
+    sent: list[str | None] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers.get("traceparent"))
+        return httpx.Response(200 if len(sent) > 1 else 503, json={"contact": {"id": "c1"}})
+
+    async with AsyncGateway(
+        "https://gateway.test",
+        developer_id="d",
+        credentials=UserApiKey("u", "k"),
+        transport=httpx.MockTransport(respond),
+        observers=[recorded.observer],
+        trace_headers=trace_headers,
+    ) as gateway:
+        await gateway.contacts.get("c1")
+    attempts = [span.context for span in recorded.spans if span.kind is SpanKind.CLIENT]
+    ids = [f"00-{each.trace_id:032x}-{each.span_id:016x}-" for each in attempts if each]
+    assert [header[:-2] for header in sent if header] == ids  # the last two characters are flags
+
+
+@pytest.mark.parametrize("event", [RecordDiffers(call=CREATE, differences=()), RetryBudgetExhausted(call=CREATE)])
+def test_rare_events_are_counted(event: Any, recorded: Recorded) -> None:
+    """Each has a counter by call."""
+    recorded.observer(event)
+    names = {RecordDiffers: "differing_records", RetryBudgetExhausted: "retries_refused"}
+    (point,) = recorded.points(f"gateway_async.{names[type(event)]}")
+    assert (point.value, dict(point.attributes)) == (1, TARGET)
+
+
+def test_a_lost_lease_is_counted(recorded: Recorded) -> None:
+    """A failed renewal has a counter by call."""
+    recorded.observer(LeaseRenewalFailed(call=CREATE, terminal_id="t", reason="away"))
+    (point,) = recorded.points("gateway_async.lease_renewals_failed")
+    assert point.value == 1
+
+
+async def test_health_is_recorded_as_gauges(sandbox: Sandbox, recorded: Recorded) -> None:
+    """Each pool has its own values; the other values have no attributes."""
+    async with sandbox.gateway() as gateway:
+        recorded.observer.record_health(gateway.health())
+    pools = [{"gateway_async.pool": "ordinary"}, {"gateway_async.pool": "terminal"}]
+    assert labels(recorded, "gateway_async.connections.in_use") == pools
+    assert labels(recorded, "gateway_async.connections.waiting") == pools
+    values = {"terminal.calls": 0, "retries_left": 100, "recorded_calls": 0, "unknown_outcomes": 0}
+    assert {name: recorded.points(f"gateway_async.{name}")[0].value for name in values} == values
+
+
+async def test_an_observer_of_a_part_of_a_call_ends_nothing(sandbox: Sandbox, recorded: Recorded) -> None:
+    """An observer that is added during a call ignores ends without a start."""
+    with_one: list[object] = []
+
+    async with sandbox.gateway(observers=[with_one.append]) as gateway, anyio.create_task_group() as tasks:
+        sandbox.fault("GET /v2/contacts/{id}", "delay", seconds=0.2)
+        tasks.start_soon(gateway.contacts.get, sandbox.contact_id)
+        await until(lambda: len(with_one) == 2)
+        with gateway.observing(recorded.observer):
+            await until(lambda: len(with_one) == 4)
+    assert recorded.spans == []
+    (point,) = recorded.points("gateway_async.call.duration")
+    assert point.count == 1
+
+
+def test_the_client_does_not_load_opentelemetry() -> None:
+    """A client without the observer needs no extra."""
+    program = """
+import sys
+from gateway_async import AsyncGateway, UserApiKey
+AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"))
+sys.exit("opentelemetry" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0  # noqa: S603  ours

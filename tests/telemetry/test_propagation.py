@@ -1,0 +1,46 @@
+"""Headers of traces: only valid ones are sent, and a failure does not stop a call."""
+
+from typing import Any
+
+import pytest
+
+from gateway_async import AsyncGateway, InvalidRequestError, UserApiKey
+from gateway_async.telemetry.propagation import read_trace_headers
+
+
+@pytest.mark.parametrize(
+    ("headers", "fields"),
+    [
+        ({"traceparent": "00-1-2-01"}, [(b"traceparent", b"00-1-2-01")]),
+        ({"Tracestate": "a=b"}, [(b"Tracestate", b"a=b")]),
+        ({"user-api-key": "mine", "content-length": "0"}, []),
+        ({"baggage": "a\r\nuser-id: x"}, []),
+    ],
+)
+def test_only_headers_of_traces_are_sent(headers: dict[str, str], fields: list[tuple[bytes, bytes]]) -> None:
+    """Neither credentials nor line breaks pass."""
+    assert read_trace_headers(lambda: headers) == fields
+
+
+def broken() -> dict[str, str]:
+    """Fail as a broken propagator does."""
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("function", [broken, lambda: {"baggage": "ü"}, lambda: None])
+def test_a_failure_is_logged_and_ignored(function: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """The request is sent without headers of traces."""
+    assert read_trace_headers(function) == []
+    assert caplog.messages == ["trace_headers failed"]
+
+
+async def later() -> dict[str, str]:
+    """Return no headers."""
+    return {}
+
+
+@pytest.mark.parametrize("function", [later, {"traceparent": "x"}])
+def test_an_unusable_function_is_rejected(function: Any) -> None:
+    """Reject an async function and a mapping."""
+    with pytest.raises(InvalidRequestError, match="trace_headers: must be a plain function"):
+        AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), trace_headers=function)
