@@ -322,6 +322,9 @@ async def ledgers(gateway: AsyncGateway) -> None:
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=ledger)
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger="payments.db")  # type: ignore[arg-type]
     assert_type(await ledger.open_intents("till"), Sequence[ga.Intent])
+    shared: ga.Ledger = ga.PostgresLedger("postgresql://127.0.0.1/shop", table="payments", keep_days=7, create=False)
+    AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=shared)
+    ga.PostgresLedger(Path("payments.db"))  # type: ignore[arg-type]
     found = await gateway.recover(wait=5)
     assert_type(found, list[ga.Recovered])
     assert_type(found[0].api_id, str | None)
