@@ -12,7 +12,7 @@ import pytest
 
 from gateway_async import InvalidRequestError, LedgerError, PostgresLedger
 from tests.support.intents import BARE, NOON, SALE
-from tests.support.ledgers import LedgerStore, ask_postgres
+from tests.support.ledgers import LedgerStore, disconnect
 from tests.support.servers import POSTGRES, postgres_only
 from tests.test_ledger import killed
 
@@ -25,14 +25,6 @@ def store(tmp_path: Path) -> Iterator[LedgerStore]:
     made = LedgerStore("postgres", tmp_path)
     yield made
     made.drop()
-
-
-def disconnect(store: LedgerStore) -> None:
-    """End the connection of each ledger with an intent, and wait until its lock is released."""
-    owners = ask_postgres(f"SELECT DISTINCT owner FROM {store.table}")  # noqa: S608
-    for (owner,) in owners:
-        mine = f"(classid::bigint << 32) | objid::bigint = {owner} AND locktype = 'advisory' AND objsubid = 1"
-        ask_postgres(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE {mine}")  # noqa: S608
 
 
 @postgres_only
@@ -79,7 +71,7 @@ async def test_a_dropped_connection_loses_no_call(store: LedgerStore) -> None:
     one, other = store.ledger(), store.ledger()
     await one.record_intent(SALE)
     assert list(await other.open_intents()) == []
-    disconnect(store)
+    disconnect(store.table)
     assert list(await other.open_intents()) == [SALE]
     await one.record_outcome("nobody", "done")
     await one.record_intent(BARE)

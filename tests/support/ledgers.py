@@ -62,6 +62,13 @@ def ask_postgres(sql: str) -> Sequence[Sequence[Any]]:
         return executor.submit(asyncio.run, _ask_postgres(sql)).result()
 
 
+def disconnect(table: str) -> None:
+    """End the connection of each ledger with an intent, and wait until its lock is released."""
+    for (owner,) in ask_postgres(f"SELECT DISTINCT owner FROM {table}"):  # noqa: S608
+        mine = f"(classid::bigint << 32) | objid::bigint = {owner} AND locktype = 'advisory' AND objsubid = 1"
+        ask_postgres(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE {mine}")  # noqa: S608
+
+
 async def _ask_postgres(sql: str) -> Sequence[Sequence[Any]]:
     import asyncpg
 
