@@ -84,7 +84,14 @@ WHERE outcome IS NULL AND (
 )
 ORDER BY number
 """  # noqa: S608  constant column names
-_PRUNE: Final = "DELETE FROM @ WHERE outcome IS NOT NULL AND resolved_at < now() - $1::interval"
+_PRUNE: Final = """
+DELETE FROM @ WHERE number IN (
+    SELECT number FROM @ WHERE outcome IS NOT NULL AND resolved_at < now() - $1::interval
+    ORDER BY resolved_at LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+"""
+_PRUNED_ROWS: Final = 10_000
+"""Maximum number of rows that are deleted at once, because payments wait meanwhile."""
 
 
 class LedgerDatabase:
@@ -180,7 +187,7 @@ class LedgerDatabase:
         if monotonic() >= self._next_pruning:
             self._next_pruning = monotonic() + PRUNING_SECONDS
             with suppress(LedgerError), self._database.describe_errors():
-                await self._database.fetch(self._connection, _PRUNE, self._keep)
+                await self._database.fetch(self._connection, _PRUNE, self._keep, _PRUNED_ROWS)
 
     def _row(self, intent: Intent) -> tuple[Any, ...]:
         """Convert an intent to the values of a row."""
