@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gateway_async.credentials import UserApiKey as UserApiKey
     from gateway_async.errors import *  # noqa: F403
     from gateway_async.leases import *  # noqa: F403
+    from gateway_async.ledger.postgres import *  # noqa: F403
     from gateway_async.ledger.protocol import Intent as Intent
     from gateway_async.ledger.protocol import Ledger as Ledger
     from gateway_async.ledger.protocol import Recovered as Recovered
@@ -42,6 +43,7 @@ _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
     "credentials": ("AccessToken", "BearerToken", "HashKey", "PasswordLogin", "UserApiKey"),
     "ledger.protocol": ("Intent", "Ledger", "Recovered"),
     "ledger.sqlite": ("SqliteLedger",),
+    "ledger.postgres": ("PostgresLedger",),
     "models.request": ("UNSET",),
     **{f"models.{name}": names for name, names in _MODELS.items()},
     "_execution.circuit_breaker": ("CircuitBreaker", "CircuitState"),

@@ -520,10 +520,10 @@ class TerminalBusyError(GatewayError):
 
 
 class LedgerError(GatewayError):
-    """The ledger's file cannot be used.
+    """The ledger's file or database cannot be used.
 
     Attributes:
-        path: the path of the file.
+        path: the path of the file, or the address of the database without its password.
         reason: a description of the cause.
     """
 

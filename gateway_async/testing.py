@@ -12,7 +12,7 @@ Pytest finds the plugin by itself. The sandbox and the client are loaded when a 
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -93,7 +93,7 @@ def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
     """
 
     async def run(
-        scenario: "Scenario", *, kills: int = 10, seed: int = 0, prepare: "Prepare | None" = None, **options: float
+        scenario: "Scenario", *, kills: int = 10, seed: int = 0, prepare: "Prepare | None" = None, **options: Any
     ) -> "CrashReport":
         from gateway_async.crash_testing import cancel_everywhere, kill_everywhere
 

@@ -1,4 +1,4 @@
-"""The ledger in a file: what it keeps, what it survives, and what it refuses."""
+"""The ledgers in a file and in a database: what they keep, what they survive, and what they refuse."""
 
 import os
 import queue
@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,14 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import InvalidRequestError, Ledger, LedgerError, SqliteLedger
+from gateway_async import InvalidRequestError, Ledger, LedgerError, PostgresLedger, SqliteLedger
 from gateway_async._storage import group_commit
 from gateway_async._storage.sqlite import describe_error
-from gateway_async.ledger._sqlite_store import LedgerFile, Outcome, StoredIntent
+from gateway_async.ledger._operations import Outcome
+from gateway_async.ledger._sqlite_store import LedgerFile, StoredIntent
 from gateway_async.ledger.protocol import DONE
 from tests.support.intents import BARE, NOON, SALE
+from tests.support.ledgers import KINDS, LedgerStore
 from tests.support.sqlite_files import full_disk
 from tests.support.waiting import until
 
@@ -35,47 +37,54 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "payments.db"
 
 
+@pytest.fixture(params=KINDS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStore]:
+    """Where ledgers of each kind may be made."""
+    made = LedgerStore(request.param, tmp_path)
+    yield made
+    made.drop()
+
+
 @pytest.fixture
-async def ledger(path: Path) -> AsyncIterator[SqliteLedger]:
-    """A ledger that is closed in the end."""
+async def ledger(store: LedgerStore) -> AsyncIterator[SqliteLedger | PostgresLedger]:
+    """A ledger of each kind that is closed in the end."""
+    made = store.ledger()
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture
+async def file_ledger(path: Path) -> AsyncIterator[SqliteLedger]:
+    """A ledger in a file that is closed in the end."""
     made = SqliteLedger(path)
     yield made
     await made.aclose()
 
 
-def outcomes(path: Path) -> dict[str, tuple[str | None, str | None]]:
-    """The outcome and the record of each intent in a file."""
-    file = LedgerFile(path)
-    try:
-        return {entry.intent.id: (entry.outcome, entry.record_id) for entry in file.entries()}
-    finally:
-        file.close()
-
-
 # --- what it keeps
 
 
-async def test_intents_come_back_as_they_were(path: Path) -> None:
+async def test_intents_come_back_as_they_were(store: LedgerStore) -> None:
     """Every value, also after the file was closed; the oldest first."""
-    ledger: Ledger = SqliteLedger(path)
+    ledger: Ledger = store.ledger()
     await ledger.record_intent(BARE)
     await ledger.record_intent(SALE)
     assert list(await ledger.open_intents()) == [BARE, SALE]
     await ledger.aclose()
-    again = SqliteLedger(str(path))
+    again = store.ledger()
     first, second = await again.open_intents()
     assert [attrs.evolve(each, orphaned=False) for each in (first, second)] == [BARE, SALE]
     await again.aclose()
 
 
-async def test_the_open_intents_of_a_terminal(ledger: SqliteLedger) -> None:
+async def test_the_open_intents_of_a_terminal(ledger: Ledger) -> None:
     """Intents of other terminals and without a terminal are not listed."""
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
     assert [list(await ledger.open_intents(terminal)) for terminal in ("till", "other")] == [[SALE], []]
 
 
-async def test_a_settled_intent_is_not_open(path: Path, ledger: SqliteLedger) -> None:
+async def test_a_settled_intent_is_not_open(store: LedgerStore, ledger: Ledger) -> None:
     """Recording an outcome does not wait; the outcome is in the file after closing."""
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
@@ -84,10 +93,10 @@ async def test_a_settled_intent_is_not_open(path: Path, ledger: SqliteLedger) ->
     await ledger.record_outcome("second", "not_sent")
     await ledger.record_outcome("nobody", "done")
     await ledger.aclose()
-    assert outcomes(path) == {"first": ("done", "t1"), "second": ("not_sent", None)}
+    assert store.outcomes() == {"first": ("done", "t1"), "second": ("not_sent", None)}
 
 
-async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(path: Path, ledger: SqliteLedger) -> None:
+async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(store: LedgerStore, ledger: Ledger) -> None:
     """Two processes may settle one intent; who has seen the record is right."""
     for intent in (SALE, BARE):
         await ledger.record_intent(intent)
@@ -96,54 +105,57 @@ async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(path: Path
     await ledger.record_outcome("first", "done", "t1")
     await ledger.record_outcome("second", "refused")
     await ledger.aclose()
-    assert outcomes(path) == {"first": ("done", "t1"), "second": ("not_made", None)}
+    assert store.outcomes() == {"first": ("done", "t1"), "second": ("not_made", None)}
 
 
-async def test_an_outcome_alone_is_written_a_moment_later(path: Path, ledger: SqliteLedger) -> None:
+async def test_an_outcome_alone_is_written_a_moment_later(store: LedgerStore, ledger: Ledger) -> None:
     """No other write is needed: another process sees the outcome soon."""
     await ledger.record_intent(SALE)
     await ledger.record_outcome("first", "done", "t1")
-    await until(lambda: outcomes(path)["first"] != (None, None))
+    await until(lambda: store.outcomes()["first"] != (None, None))
 
 
-async def test_thousands_at_once_share_few_transactions(ledger: SqliteLedger) -> None:
+async def test_thousands_at_once_share_few_transactions(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that waits is written together: far fewer than one sync for each."""
     commits = 0
-    write = LedgerFile.write
+    execute = group_commit.GroupCommitWriter._execute
 
-    def counted(self: LedgerFile, *work: Any) -> None:
+    def counted(self: group_commit.GroupCommitWriter, items: Any) -> None:
         nonlocal commits
         commits += 1
-        write(self, *work)
+        execute(self, items)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LedgerFile, "write", counted)
-        async with anyio.create_task_group() as tasks:
-            for number in range(2000):
-                tasks.start_soon(ledger.record_intent, attrs.evolve(SALE, id=str(number)))
+    monkeypatch.setattr(group_commit.GroupCommitWriter, "_execute", counted)
+    async with anyio.create_task_group() as tasks:
+        for number in range(2000):
+            tasks.start_soon(ledger.record_intent, attrs.evolve(SALE, id=str(number)))
     assert len(await ledger.open_intents()) == 2000
     assert commits < 20
 
 
-async def test_what_was_settled_long_ago_is_forgotten(path: Path) -> None:
-    """After `keep_days`, when the file is next opened; what is open is kept for ever."""
-    file = LedgerFile(path)
-    file.write([SALE, BARE, attrs.evolve(SALE, id="third")], [])
-    now = datetime.now(UTC)
-    file.write([], [Outcome("first", "done", None, now - timedelta(days=8))])
-    file.write([], [Outcome("third", "done", None, now - timedelta(days=6))])
-    file.close()
-    ledger = SqliteLedger(path, keep_days=7)
-    await ledger.open_intents()
+async def test_what_was_settled_long_ago_is_forgotten(store: LedgerStore) -> None:
+    """After `keep_days`, when the ledger is next used; what is open is kept for ever."""
+    ledger = store.ledger()
+    for intent in (SALE, BARE, attrs.evolve(SALE, id="third")):
+        await ledger.record_intent(intent)
+    await ledger.record_outcome("first", "done")
+    await ledger.record_outcome("third", "done")
     await ledger.aclose()
-    assert set(outcomes(path)) == {"second", "third"}
+    for name, days in (("first", 8), ("third", 6)):
+        resolved_at = datetime.now(UTC) - timedelta(days=days)
+        store.ask(f"UPDATE @ SET resolved_at = '{resolved_at:%Y-%m-%dT%H:%M:%S.%fZ}' WHERE id = '{name}'")  # noqa: S608
+    later = store.ledger(keep_days=7)
+    await later.open_intents()
+    await later.aclose()
+    assert set(store.outcomes()) == {"second", "third"}
 
 
 @pytest.mark.parametrize("days", [0, -1, True, "30", float("nan"), float("inf")])
-def test_days_that_are_none(days: Any) -> None:
+@pytest.mark.parametrize("kind", [SqliteLedger, PostgresLedger])
+def test_days_that_are_none(kind: type[SqliteLedger] | type[PostgresLedger], days: Any) -> None:
     """A number above 0."""
     with pytest.raises(InvalidRequestError, match="keep_days"):
-        SqliteLedger("payments.db", keep_days=days)
+        kind("postgresql://ledger", keep_days=days)
 
 
 def test_entries_tell_everything(path: Path) -> None:
@@ -169,9 +181,9 @@ async def test_two_ledgers_on_one_file(path: Path) -> None:
     await one.aclose()
 
 
-def test_one_ledger_under_several_event_loops(path: Path) -> None:
+def test_one_ledger_under_several_event_loops(store: LedgerStore) -> None:
     """Each in a thread of its own, asyncio and trio at once; then under a loop that comes later."""
-    ledger = SqliteLedger(path)
+    ledger = store.ledger()
 
     async def record_intent(name: str) -> None:
         for number in range(50):
@@ -197,7 +209,7 @@ def test_one_ledger_under_several_event_loops(path: Path) -> None:
 
 
 async def test_what_was_settled_before_a_question_is_known_to_its_answer(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    store: LedgerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when both come in the moment in which the thread has taken its work: else a free terminal seems busy."""
     taken, asked = threading.Event(), threading.Event()
@@ -214,7 +226,7 @@ async def test_what_was_settled_before_a_question_is_known_to_its_answer(
 
     monkeypatch.setattr(group_commit, "SimpleQueue", Watched)
     watching: list[str] = []
-    ledger = SqliteLedger(path)
+    ledger = store.ledger()
     await ledger.record_intent(SALE)
     watching.append("from now on")
     async with anyio.create_task_group() as tasks:
@@ -228,7 +240,7 @@ async def test_what_was_settled_before_a_question_is_known_to_its_answer(
 
 FORKED = """
 import os, signal, sys, threading, anyio
-from gateway_async import LedgerError, SqliteLedger
+from gateway_async import LedgerError, PostgresLedger, SqliteLedger
 
 async def ask(ledger):
     try:
@@ -236,7 +248,7 @@ async def ask(ledger):
     except LedgerError as error:
         return str(error).rpartition(": ")[2]
 
-used, new = SqliteLedger(sys.argv[1]), SqliteLedger(sys.argv[1])
+used, new = eval(sys.argv[1]), eval(sys.argv[1])
 anyio.run(ask, used)
 with used._writer._lock:  # as its thread has it now and then
     child = os.fork()
@@ -248,16 +260,16 @@ os.waitpid(child, 0)
 """
 
 
-def test_a_fork_takes_no_open_file_along(path: Path) -> None:
-    """SQLite's locks stay behind: in the child a ledger in use is closed, and does not hang; an unused one works."""
-    argv = [sys.executable, "-W", "ignore", "-c", FORKED, str(path)]
+def test_a_fork_takes_no_open_file_along(store: LedgerStore) -> None:
+    """In the child a ledger in use is closed, and does not hang, because locks stay behind; an unused one works."""
+    argv = [sys.executable, "-W", "ignore", "-c", FORKED, store.source]
     assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "it is closed | 0\n"  # noqa: S603
 
 
-async def test_a_ledger_that_was_never_used_makes_no_file(path: Path, ledger: SqliteLedger) -> None:
+async def test_a_ledger_that_was_never_used_makes_no_file(path: Path, file_ledger: SqliteLedger) -> None:
     """Closing it, even twice, is harmless."""
-    await ledger.aclose()
-    await ledger.aclose()
+    await file_ledger.aclose()
+    await file_ledger.aclose()
     assert list(path.parent.iterdir()) == []
 
 
@@ -266,7 +278,7 @@ def writer_threads() -> int:
     return sum(thread.name.startswith("gateway_async") for thread in threading.enumerate())
 
 
-async def test_a_closed_ledger_says_so(path: Path, ledger: SqliteLedger) -> None:
+async def test_a_closed_ledger_says_so(store: LedgerStore, ledger: Ledger) -> None:
     """Later calls raise an error; no side file and no thread is left."""
     before = writer_threads()
     await ledger.record_intent(SALE)
@@ -280,21 +292,21 @@ async def test_a_closed_ledger_says_so(path: Path, ledger: SqliteLedger) -> None
     ):
         with pytest.raises(LedgerError, match="it is closed"):
             await ask()
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert store.files() == ([] if store.table else ["payments.db"])
     assert writer_threads() == before
 
 
-async def test_recording_an_outcome_does_not_wait(path: Path, ledger: SqliteLedger) -> None:
+async def test_recording_an_outcome_does_not_wait(store: LedgerStore, ledger: Ledger) -> None:
     """The result needs no time limit; awaiting it completes at once."""
     await ledger.record_intent(SALE)
     kept = ledger.record_outcome("first", "done")
     assert kept is DONE
     await kept
     await ledger.aclose()
-    assert outcomes(path) == {"first": ("done", None)}
+    assert store.outcomes() == {"first": ("done", None)}
 
 
-async def test_a_cancelled_intent_can_be_settled(ledger: SqliteLedger) -> None:
+async def test_a_cancelled_intent_can_be_settled(ledger: Ledger) -> None:
     """Whether it was written or not, it is not open afterwards."""
     with anyio.CancelScope() as scope:
         scope.cancel()
@@ -307,12 +319,12 @@ async def test_a_cancelled_intent_can_be_settled(ledger: SqliteLedger) -> None:
 
 CHILD = """
 import sys, anyio, attrs
-from gateway_async import Intent, SqliteLedger
+from gateway_async import Intent, PostgresLedger, SqliteLedger
 from datetime import UTC, datetime, timedelta
 from functools import partial
 now = datetime.now(UTC)
 async def main():
-    ledger = SqliteLedger(sys.argv[1])
+    ledger = eval(sys.argv[1])
     async def keep(name):
         for number in range(10**9):
             id = f"{name}-{number}"
@@ -329,9 +341,9 @@ anyio.run(main)
 """
 
 
-def killed(path: Path, lines: int, terminal: str = "") -> list[str]:
+def killed(store: LedgerStore, lines: int, terminal: str = "") -> list[str]:
     """The ids that a process had kept, as it said before it was killed after so many."""
-    command = [sys.executable, "-c", CHILD, str(path), terminal]
+    command = [sys.executable, "-c", CHILD, store.source, terminal]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  our own program
         assert process.stdout
         said = [process.stdout.readline() for _ in range(lines)]
@@ -341,21 +353,23 @@ def killed(path: Path, lines: int, terminal: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("lines", [1, 20, 333])
-def test_what_was_kept_outlives_kill_9(path: Path, lines: int) -> None:
-    """Every intent whose `record_intent` had returned is in the file, and the file is whole."""
-    kept = killed(path, lines)
+def test_what_was_kept_outlives_kill_9(store: LedgerStore, lines: int) -> None:
+    """Every intent whose `record_intent` had returned is in the ledger, and a file is whole."""
+    kept = killed(store, lines)
     assert len(kept) >= lines
-    assert set(kept) <= set(outcomes(path))
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    connection.close()
+    assert set(kept) <= set(store.outcomes())
+    if not store.table:
+        assert store.ask("PRAGMA integrity_check") == [("ok",)]
 
 
 @pytest.mark.parametrize("terminal", ["", "till"])
-async def test_after_a_crash_the_open_intents_are_orphaned(path: Path, ledger: SqliteLedger, terminal: str) -> None:
+async def test_after_a_crash_the_open_intents_are_orphaned(tmp_path: Path, terminal: str) -> None:
     """Their process has exited and sends nothing more; a customer at a terminal is still there."""
-    killed(path, 5, terminal)
+    store = LedgerStore("sqlite", tmp_path)
+    killed(store, 5, terminal)
+    ledger = store.ledger()
     intents = await ledger.open_intents()
+    await ledger.aclose()
     assert {intent.orphaned for intent in intents} == {True}
     assert min(intent.conclusive_at for intent in intents) - datetime.now(UTC) > timedelta(minutes=50)
 
@@ -385,17 +399,17 @@ async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
 
 
 async def test_a_full_disk_takes_nothing_and_later_everything(
-    ledger: SqliteLedger, caplog: pytest.LogCaptureFixture
+    file_ledger: SqliteLedger, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Waiting callers get the error; outcomes are written later."""
-    await ledger.record_intent(SALE)
+    await file_ledger.record_intent(SALE)
     with full_disk():
-        await ledger.record_outcome("first", "done", "t1")
+        await file_ledger.record_outcome("first", "done", "t1")
         with pytest.raises(LedgerError, match="the disk failed, or is full"):
-            await ledger.record_intent(BARE)
-    await ledger.record_intent(attrs.evolve(BARE, id="third"))
-    assert [intent.id for intent in await ledger.open_intents()] == ["third"]
-    await ledger.aclose()
+            await file_ledger.record_intent(BARE)
+    await file_ledger.record_intent(attrs.evolve(BARE, id="third"))
+    assert [intent.id for intent in await file_ledger.open_intents()] == ["third"]
+    await file_ledger.aclose()
     assert "writes are delayed" in caplog.text
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -12,7 +12,7 @@ import attrs
 from gateway_async._extras import import_extra
 from gateway_async._secrets import mask_text
 
-__all__ = ["COMMAND_SECONDS", "Database", "is_address", "is_table_name", "without_password"]
+__all__ = ["COMMAND_SECONDS", "Database", "is_address", "is_table_name", "read_committed", "without_password"]
 
 COMMAND_SECONDS: Final = 30.0
 _CONNECTING_SECONDS: Final = 10.0
@@ -28,12 +28,12 @@ class Database:
     Args:
         who: the name of the class that uses it, for messages.
         given: the address of a database, or an asyncpg pool, which is left open.
-        connections: maximum number of connections.
         table: the name of the first table, which replaces `@` in all statements.
         schema: the statements that create the tables.
         created_table: one of the tables; if it exists, all exist.
         error: creates the error of a database that cannot be used.
         create: whether missing tables are created.
+        connections: maximum number of connections of the pool.
         acquire_seconds: maximum seconds to wait for a free connection; None waits without a limit.
 
     Raises:
@@ -42,12 +42,12 @@ class Database:
 
     _who: str = attrs.field(alias="who")
     _given: Any = attrs.field(alias="given")
-    _connections: int = attrs.field(alias="connections")
     _table: str = attrs.field(alias="table")
     _schema: str = attrs.field(alias="schema")
     _created_table: str = attrs.field(alias="created_table")
     _error: Callable[[str], Exception] = attrs.field(alias="error")
     _create: bool = attrs.field(alias="create", default=True)
+    _connections: int = attrs.field(alias="connections", default=1)
     _acquire_seconds: float | None = attrs.field(alias="acquire_seconds", default=None)
     driver: Any = attrs.field(init=False)
     is_closed: bool = attrs.field(init=False, default=False)
@@ -70,13 +70,35 @@ class Database:
             Exception: the result of `error`: the database cannot be used.
             RuntimeError: the current event loop is trio's.
         """
-        driver = self.driver
-        try:
+        with self.describe_errors(may_fail=may_fail):
             async with (
                 (await self._open_pool()).acquire(timeout=self._acquire_seconds) as connection,
-                _read_committed(connection),
+                read_committed(connection),
             ):
                 yield connection
+
+    async def connect(self) -> Any:
+        """Open a connection outside of the pool, and create missing tables."""
+        connection = await self.driver.connect(
+            self._given, timeout=_CONNECTING_SECONDS, command_timeout=COMMAND_SECONDS
+        )
+        try:
+            await self._create_tables(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+    @contextmanager
+    def describe_errors(self, *, may_fail: bool = False) -> Iterator[None]:
+        """Raise errors of the driver as errors of this store.
+
+        Args:
+            may_fail: whether errors of a statement are raised unchanged.
+        """
+        driver = self.driver
+        try:
+            yield
         except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError) as error:
             if may_fail and not self._is_connection_error(error):
                 raise
@@ -86,6 +108,10 @@ class Database:
         """Execute a statement and return its rows."""
         rows: Sequence[Mapping[str, Any]] = await connection.fetch(statement.replace("@", self._table), *values)
         return rows
+
+    async def execute_many(self, connection: Any, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute a statement once for each row of values."""
+        await connection.executemany(statement.replace("@", self._table), rows)
 
     async def aclose(self) -> None:
         """Close the connections, within 10 seconds.
@@ -133,7 +159,7 @@ class Database:
             return
         if not self._create:
             raise self._error("there is no such table")
-        async with _read_committed(connection):
+        async with read_committed(connection):
             await self.fetch(connection, _LOCK_CREATION)  # another process may be creating them
             if not await self._tables_exist(connection):
                 await connection.execute(self._schema.replace("@", self._table))
@@ -159,7 +185,7 @@ class Database:
         return isinstance(error, (*server_errors, *client_errors)) and not isinstance(error, statements)
 
 
-def _read_committed(connection: Any) -> Any:
+def read_committed(connection: Any) -> Any:
     """Start a transaction with READ COMMITTED isolation, whatever the database's default is."""
     return connection.transaction(isolation="read_committed")
 

@@ -95,7 +95,8 @@ def ledger(
 
 
 def _resolve(file: Path, name: str, resolution: Resolution) -> Row:
-    from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
+    from gateway_async.ledger._operations import Outcome
+    from gateway_async.ledger._sqlite_store import LedgerFile
 
     with closing(LedgerFile(file)) as opened:
         matching = [each for each in opened.entries(open_only=True) if name in (each.intent.id, each.intent.api_id)]

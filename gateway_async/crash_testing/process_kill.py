@@ -15,8 +15,9 @@ import anyio
 import anyio.abc
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from gateway_async import SqliteLedger
 from gateway_async.crash_testing.report import Crash, CrashReport
-from gateway_async.crash_testing.run import Prepare, Scenario, ScenarioRun
+from gateway_async.crash_testing.run import MakeLedger, Prepare, Scenario, ScenarioRun
 from gateway_async.sandbox import Sandbox
 
 __all__ = ["kill_everywhere"]
@@ -33,6 +34,7 @@ async def kill_everywhere(
     kills: int = 20,
     seed: int = 0,
     prepare: Prepare | None = None,
+    make_ledger: MakeLedger = SqliteLedger,
     **options: float,
 ) -> CrashReport:
     """Kill a scenario's process at random moments, and check the rules.
@@ -50,16 +52,19 @@ async def kill_everywhere(
         kills: the number of kills.
         seed: the seed of the random moments.
         prepare: called with the sandbox before each run, for example to plan faults.
+        make_ledger: creates the ledger of a run from the path of a file that does not exist yet. Other processes must
+            be able to load it too.
         options: the numeric options of the client: `timeout`, `terminal_timeout` and so on.
 
     Returns:
         The report of all crashes. `report.check()` raises if a rule was broken.
 
     Raises:
-        ValueError: other processes cannot load the scenario.
+        ValueError: other processes cannot load the scenario or `make_ledger`.
         RuntimeError: the scenario fails without being killed. The message contains the output of its process.
     """
-    command, random = _command_line(scenario), Random(seed)  # noqa: S311  repeatable moments, not secrets
+    command = [sys.executable, "-m", "gateway_async.crash_testing.worker", *_location("scenario", scenario)]
+    ledger_function, random = _location("make_ledger", make_ledger), Random(seed)  # noqa: S311  repeatable moments, not secrets
     crashes: list[Crash] = []
     ahead: list[_WorkerProcess] = []
     duration, baseline = 0.0, dict[str, int]()
@@ -68,10 +73,10 @@ async def kill_everywhere(
             for number in range(-1, kills + 1):
                 while len(ahead) < min(kills + 1 - number, 1 + _AHEAD):
                     ahead.append(await _WorkerProcess.start(command, errors))
-                run = ScenarioRun(sandbox, prepare, Path(directory, f"{number}.db"), options, baseline)
+                run = ScenarioRun(sandbox, prepare, Path(directory, f"{number}.db"), options, baseline, make_ledger)
                 await run.prepare_sandbox(fault_free=number < 0)
                 moment = random.random() * duration if number > 0 else None
-                spent = await ahead.pop(0).run(_settings(run, sandbox, options), moment)
+                spent = await ahead.pop(0).run(_settings(run, sandbox, options, ledger_function), moment)
                 if number < 0:
                     baseline = dict(await run.count_effects())
                     continue
@@ -135,16 +140,18 @@ class _WorkerProcess:
             pass
 
 
-def _command_line(scenario: Scenario) -> list[str]:
-    """Return the command line of a process that runs a scenario."""
-    name, module = getattr(scenario, "__qualname__", "<none>"), getattr(scenario, "__module__", None)
-    source = getsourcefile(scenario) if "<" not in name else None
+def _location(argument: str, function: Any) -> list[str]:
+    """Return where another process finds a function: its file, module and name."""
+    name, module = getattr(function, "__qualname__", "<none>"), getattr(function, "__module__", None)
+    source = getsourcefile(function) if "<" not in name else None
     if source is None:
-        raise ValueError(f"scenario: other processes cannot load {scenario!r}: it must be a function of a module.")
-    return [sys.executable, "-m", "gateway_async.crash_testing.worker", str(Path(source).resolve()), str(module), name]
+        raise ValueError(f"{argument}: other processes cannot load {function!r}: it must be a function of a module.")
+    return [str(Path(source).resolve()), str(module), name]
 
 
-def _settings(run: ScenarioRun, sandbox: Sandbox, options: dict[str, float]) -> dict[str, Any]:
+def _settings(
+    run: ScenarioRun, sandbox: Sandbox, options: dict[str, float], ledger_function: Sequence[str]
+) -> dict[str, Any]:
     """Return the settings of a worker process.
 
     They are sent through a pipe, because they contain an API key.
@@ -152,4 +159,5 @@ def _settings(run: ScenarioRun, sandbox: Sandbox, options: dict[str, float]) -> 
     names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
     credentials = {name: getattr(sandbox, name) for name in names}
     files = {"ledger": str(run.ledger), "recording": str(run.recording)}
-    return {**credentials, **files, "options": options, "may_fail": run.is_prepared}
+    functions = {"make_ledger": ledger_function}
+    return {**credentials, **files, **functions, "options": options, "may_fail": run.is_prepared}

@@ -12,15 +12,17 @@ from gateway_async.client import AsyncGateway, Options
 from gateway_async.crash_testing.invariants import Effect, broken_rules, count_effects, effects_of
 from gateway_async.crash_testing.recording_ledger import RecordingLedger, RecoveryLedger, read_recording
 from gateway_async.crash_testing.report import Crash
+from gateway_async.ledger.protocol import Ledger
 from gateway_async.sandbox import Sandbox
 
-__all__ = ["Prepare", "Scenario", "ScenarioRun"]
+__all__ = ["MakeLedger", "Prepare", "Scenario", "ScenarioRun"]
 
 _TERMINAL_SECONDS: Final = 300.0
 """Seconds after which a call that waits at a terminal of the sandbox ends by itself."""
 
 Scenario = Callable[[AsyncGateway], Awaitable[object]]
 Prepare = Callable[[Sandbox], object]
+MakeLedger = Callable[[Path], Ledger]
 
 
 @attrs.define
@@ -31,6 +33,7 @@ class ScenarioRun:
         sandbox: the sandbox; it is reset.
         prepare: called with the sandbox after the reset, to plan faults or create records.
         ledger: the path of the ledger, a new one for each run.
+        make_ledger: creates the ledger from that path.
         options: the numeric options of the client.
         baseline: the counts of a run without faults and crashes, if they are known yet.
     """
@@ -40,6 +43,7 @@ class ScenarioRun:
     ledger: Path
     _options: Mapping[str, float]
     _baseline: Mapping[str, int] = attrs.field(factory=dict)
+    _make_ledger: MakeLedger = SqliteLedger
     _before: set[Effect] = attrs.field(factory=set, init=False)
 
     @property
@@ -60,7 +64,7 @@ class ScenarioRun:
 
     def client(self) -> AsyncGateway:
         """Make a client for a scenario that runs in this process."""
-        ledger = RecordingLedger(SqliteLedger(self.ledger), self.recording)
+        ledger = RecordingLedger(self._make_ledger(self.ledger), self.recording)
         return self._sandbox.gateway(**cast("Options", {**self._options, "ledger": ledger}))
 
     async def count_effects(self) -> Mapping[str, int]:
@@ -71,7 +75,7 @@ class ScenarioRun:
     async def recover_and_check(self, when: str) -> Crash:
         """Recover with a new client, and check the rules."""
         await anyio.to_thread.run_sync(self._wait_until_idle)
-        ledger = RecoveryLedger(SqliteLedger(self.ledger), self.recording)
+        ledger = RecoveryLedger(self._make_ledger(self.ledger), self.recording)
         async with self._sandbox.gateway(ledger=ledger) as gateway:
             was_open = [intent.id for intent in await ledger.open_intents()]
             recovered = await gateway.recover()

@@ -13,23 +13,23 @@ from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import anyio
 
-from gateway_async import AsyncGateway, GatewayError, SqliteLedger, UserApiKey
+from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async.crash_testing.recording_ledger import RecordingLedger
 from gateway_async.crash_testing.run import Scenario
 
 __all__ = ["load", "main"]
 
 
-def load(source: str, module: str, name: str) -> Scenario:
+def load(source: str, module: str, name: str) -> Any:
     """Load a function of a module.
 
     The module is imported by its name if that leads to the file, otherwise from the file.
     """
-    return cast("Scenario", reduce(getattr, name.split("."), _module(source, module)))
+    return reduce(getattr, name.split("."), _module(source, module))
 
 
 def _module(source: str, name: str) -> ModuleType:
@@ -50,12 +50,13 @@ def _module(source: str, name: str) -> ModuleType:
 
 
 async def _run(scenario: Scenario, settings: dict[str, Any], send_line: Callable[[bytes], object]) -> None:
+    ledger = load(*settings["make_ledger"])(Path(settings["ledger"]))
     gateway = AsyncGateway(
         settings["base_url"],
         developer_id=settings["developer_id"],
         credentials=UserApiKey(settings["user_id"], settings["user_api_key"]),
         location_id=settings["location_id"],
-        ledger=RecordingLedger(SqliteLedger(settings["ledger"]), Path(settings["recording"])),
+        ledger=RecordingLedger(ledger, Path(settings["recording"])),
         **settings["options"],
     )
     async with gateway:

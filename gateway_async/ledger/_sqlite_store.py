@@ -26,9 +26,10 @@ from gateway_async._storage.sqlite import (
     transaction,
 )
 from gateway_async.errors import LedgerError
+from gateway_async.ledger._operations import OpenIntents, Outcome
 from gateway_async.ledger.protocol import Intent
 
-__all__ = ["LedgerFile", "OpenIntents", "Outcome", "StoredIntent"]
+__all__ = ["LedgerFile", "StoredIntent"]
 
 _APPLICATION_ID: Final = 0x67774C31
 """Identifies a ledger in the file's header: "gwL1"."""
@@ -77,23 +78,6 @@ DELETE FROM intents
 WHERE number IN (SELECT number FROM intents ORDER BY number LIMIT ?) AND outcome IS NOT NULL AND resolved_at < ?
 """
 _MARK_ORPHANED: Final = "UPDATE intents SET orphaned = 1 WHERE outcome IS NULL"
-
-
-@attrs.frozen
-class OpenIntents:
-    """A query for the open intents, of all terminals or of one."""
-
-    terminal_id: str | None
-
-
-@attrs.frozen
-class Outcome:
-    """The outcome of an intent; the fields are those of `Ledger.record_outcome`."""
-
-    intent_id: str
-    outcome: str
-    record_id: str | None
-    resolved_at: datetime
 
 
 @attrs.frozen

@@ -70,8 +70,8 @@ class Intent:
 class Ledger(Protocol):
     """Store for a client's intents and outcomes.
 
-    `SqliteLedger` implements it, and any other object with these methods can be used. An exception from `record_intent`
-    ends the call as `NotSentError`. An exception from `record_outcome` is logged.
+    `SqliteLedger` and `PostgresLedger` implement it, and any other object with these methods can be used. An exception
+    from `record_intent` ends the call as `NotSentError`. An exception from `record_outcome` is logged.
     """
 
     async def record_intent(self, intent: Intent) -> None:
@@ -100,7 +100,8 @@ class Ledger(Protocol):
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
         """Return the intents without an outcome, the oldest first.
 
-        With `terminal_id`, return only the intents of that terminal.
+        With `terminal_id`, return only the intents of that terminal, and all of them. Without it, a ledger may leave
+        out the calls of other processes that are alive, because they can still be in progress.
         """
         ...
 

@@ -48,7 +48,7 @@ PUBLIC = [
     "Attachment", "Paylink", "PaylinkCreate", "PaylinkUpdate", "TransactionBatch", "PostbackConfig",
     "PostbackConfigCreate", "PostbackConfigUpdate", "ProductFile", "ProductFileCreate",
     "Recurring", "RecurringCreate", "RecurringUpdate", "Tag", "TagCreate", "TagUpdate", "Note", "NoteCreate",
-    "NoteUpdate", "Location", "LocationInfo", "ProductTransaction", "User", "Terminal", "CircuitBreaker",
+    "NoteUpdate", "Location", "LocationInfo", "ProductTransaction", "User", "Terminal", "CircuitBreaker", "PostgresLedger",
     "CircuitState",
 ]  # fmt: skip
 

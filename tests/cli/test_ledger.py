@@ -10,7 +10,8 @@ import attrs
 import pytest
 
 from gateway_async import Intent, SqliteLedger, TransactionCreate
-from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
+from gateway_async.ledger._operations import Outcome
+from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Ended, run, run_on_terminal
 

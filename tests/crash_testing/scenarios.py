@@ -1,17 +1,21 @@
 """Scenarios to stop at every moment; other processes load them from this file."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 from gateway_async import (
     AsyncGateway,
     CardVaultCreate,
     OutcomeUnknownError,
+    PostgresLedger,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
     Transaction,
     TransactionCreate,
 )
+from tests.support.ledgers import ask_postgres, disconnect
+from tests.support.servers import POSTGRES
 
 CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 
@@ -69,6 +73,14 @@ async def pay_again(gateway: AsyncGateway) -> None:
 async def breaks(gateway: AsyncGateway) -> None:
     """Fail by itself."""
     await gateway.transactions.get("unknown")
+
+
+def postgres_ledger(path: Path) -> PostgresLedger:
+    """Make a ledger in the schema that the environment names, when the server has noticed that a killed one ended."""
+    table = f"{os.environ['LEDGER_SCHEMA']}.ledger_{path.stem.replace('-', 'minus_')}"
+    if ask_postgres(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{table}')"):  # noqa: S608
+        disconnect(table)
+    return PostgresLedger(POSTGRES, table=table)
 
 
 SCENARIOS = (sale, router_sale, store, router_store, settle, void, capture)

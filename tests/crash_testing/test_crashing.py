@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from secrets import token_hex
 from typing import Any
 
 import attrs
@@ -20,6 +21,8 @@ from gateway_async._wire.call import Call
 from gateway_async.crash_testing import cancel_everywhere, kill_everywhere
 from gateway_async.crash_testing.run import Prepare, Scenario
 from gateway_async.sandbox import Sandbox
+from tests.support.ledgers import ask_postgres
+from tests.support.servers import postgres_only
 
 from . import scenarios
 from .scenarios import SCENARIOS, sale
@@ -84,8 +87,30 @@ async def test_killing_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> No
     assert len(report.crashes) == KILLS + 1
 
 
+@postgres_only
+@pytest.mark.asyncio
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("scenario", [sale, scenarios.router_sale])
+async def test_killing_loses_nothing_in_a_database(
+    sandbox: Sandbox, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same with a ledger in PostgreSQL, from which a new process recovers."""
+    schema = f"crash_{token_hex(6)}"
+    monkeypatch.setenv("LEDGER_SCHEMA", schema)
+    ask_postgres(f"CREATE SCHEMA {schema}")
+    try:
+        report = await kill_everywhere(
+            scenario, sandbox, kills=KILLS, prepare=answers_late, make_ledger=scenarios.postgres_ledger
+        )
+    finally:
+        ask_postgres(f"DROP SCHEMA {schema} CASCADE")
+    print(report)  # noqa: T201  seen with -s
+    report.check()
+    assert len(report.crashes) == KILLS + 1
+
+
 @pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["trio"])  # the test before this one kills on asyncio
+@pytest.mark.parametrize("anyio_backend", ["trio"])  # the tests before this one kill on asyncio
 async def test_killing_works_on_trio(sandbox: Sandbox) -> None:
     """Kill a process from trio; the process itself runs on asyncio."""
     report = await kill_everywhere(sale, sandbox, kills=1)

@@ -21,4 +21,4 @@ def test_a_file_is_enough(tmp_path: Path, module: str) -> None:
     source.write_text("class Till:\n    @staticmethod\n    async def sale(gateway): return 'sold'\n")
     scenario = load(str(source), module, "Till.sale")
     with pytest.raises(StopIteration, match="sold"):
-        scenario(None).__await__().send(None)  # type: ignore[arg-type]
+        scenario(None).__await__().send(None)

@@ -245,9 +245,16 @@ def test_the_script_writes_a_row_for_each_vault(sandbox: Sandbox) -> None:
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("environment")
 async def test_a_piece_runs_where_the_document_says(
-    piece: Block, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    piece: Block,
+    sandbox: Sandbox,
+    gateway: AsyncGateway,
+    ledger_database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A block runs as it is printed, given a client, a stored card and a terminal."""
+    if "PostgresLedger(" in piece.text and not ledger_database:
+        pytest.skip("set GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test")
     if "redis://" in piece.text and not os.environ.get("GATEWAY_TEST_REDIS"):
         pytest.skip("start a Redis on 127.0.0.1 and set GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
     monkeypatch.chdir(tmp_path)

@@ -327,6 +327,9 @@ async def ledgers(gateway: AsyncGateway) -> None:
     assert_type(await ledger.open_intents("till"), Sequence[ga.Intent])
     assert_type(gateway.health(), Health)
     assert_type(await gateway.check(timeout=2), Readiness)
+    shared: ga.Ledger = ga.PostgresLedger("postgresql://127.0.0.1/shop", table="payments", keep_days=7, create=False)
+    AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=shared)
+    ga.PostgresLedger(Path("payments.db"))  # type: ignore[arg-type]
     found = await gateway.recover(wait=5)
     assert_type(found, list[ga.Recovered])
     assert_type(found[0].api_id, str | None)

@@ -1,0 +1,68 @@
+"""`GroupCommitLedger`: what `SqliteLedger` and `PostgresLedger` share.
+
+Callers wait until an intent is committed. Outcomes are written a moment later, together with other writes.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import cast
+
+from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend
+from gateway_async.errors import LedgerError
+from gateway_async.ledger._operations import OpenIntents, Outcome
+from gateway_async.ledger.protocol import DONE, Intent
+
+__all__ = ["GroupCommitLedger"]
+
+
+class GroupCommitLedger:
+    """A ledger that is written by a thread.
+
+    Args:
+        location: the file or the database, without a password.
+        open_backend: opens it, in the thread, on first use.
+    """
+
+    def __init__(self, location: str, open_backend: Callable[[], WriterBackend]) -> None:
+        self._location = location
+        self._writer = GroupCommitWriter(
+            "gateway_async ledger", open_backend, partial(LedgerError, location, "it is closed")
+        )
+
+    async def record_intent(self, intent: Intent) -> None:
+        """Write an intent to disk.
+
+        Raises:
+            LedgerError: it cannot be written.
+        """
+        await self._writer.submit(intent)
+
+    def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> Awaitable[None]:
+        """Record the outcome of an intent; it is on disk a moment later.
+
+        Raises:
+            LedgerError: the ledger is closed.
+        """
+        self._writer.submit_nowait(Outcome(intent_id, outcome, record_id, datetime.now(UTC)))
+        return DONE
+
+    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """Return the intents without an outcome, the oldest first.
+
+        With `terminal_id`, return only the intents of that terminal.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+        """
+        return cast("Sequence[Intent]", await self._writer.submit(OpenIntents(terminal_id)))
+
+    async def aclose(self) -> None:
+        """Write what is pending and close the ledger, within 15 seconds.
+
+        A client closes the ledger that it was given. A second close is harmless. Later calls raise `LedgerError`.
+        """
+        await self._writer.aclose()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._location!r})"

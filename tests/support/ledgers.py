@@ -1,0 +1,79 @@
+"""A ledger of each kind, for tests, and its table seen from beside it."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import pytest
+
+from gateway_async import PostgresLedger, SqliteLedger
+from tests.support.servers import POSTGRES, postgres_only
+from tests.support.sqlite_files import ask_sqlite
+
+KINDS = [pytest.param("sqlite"), pytest.param("postgres", marks=postgres_only)]
+"""Each ledger; both run on every event loop."""
+
+
+class LedgerStore:
+    """A file or a table for ledgers.
+
+    Attributes:
+        source: a Python expression that makes a ledger, for another process.
+    """
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self._path = folder / "payments.db"
+        self.table = f"ledger_{token_hex(6)}" if kind == "postgres" else ""
+        path, table = str(self._path), self.table
+        self.source = f"PostgresLedger({POSTGRES!r}, table={table!r})" if table else f"SqliteLedger({path!r})"
+
+    def ledger(self, **options: Any) -> SqliteLedger | PostgresLedger:
+        """Make a ledger, as another process does."""
+        if self.table:
+            return PostgresLedger(POSTGRES, table=self.table, **options)
+        return SqliteLedger(self._path, **options)
+
+    def ask(self, sql: str) -> Sequence[Sequence[Any]]:
+        """Return the rows of a query; `@` is the table."""
+        if self.table:
+            return ask_postgres(sql.replace("@", self.table))
+        return ask_sqlite(str(self._path), sql.replace("@", "intents"))
+
+    def files(self) -> list[str]:
+        """Return the names of the files of the ledgers."""
+        return [each.name for each in self._path.parent.iterdir()]
+
+    def outcomes(self) -> dict[str, tuple[str | None, str | None]]:
+        """Return the outcome and the record of each intent."""
+        return {row[0]: (row[1], row[2]) for row in self.ask("SELECT id, outcome, record_id FROM @")}
+
+    def drop(self) -> None:
+        """Remove the table."""
+        if self.table:
+            ask_postgres(f"DROP TABLE IF EXISTS {self.table}")
+
+
+def ask_postgres(sql: str) -> Sequence[Sequence[Any]]:
+    """Run a statement in PostgreSQL, whatever the test's event loop is."""
+    with ThreadPoolExecutor() as executor:
+        return executor.submit(asyncio.run, _ask_postgres(sql)).result()
+
+
+def disconnect(table: str) -> None:
+    """End the connection of each ledger with an intent, and wait until its lock is released."""
+    for (owner,) in ask_postgres(f"SELECT DISTINCT owner FROM {table}"):  # noqa: S608
+        mine = f"(classid::bigint << 32) | objid::bigint = {owner} AND locktype = 'advisory' AND objsubid = 1"
+        ask_postgres(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE {mine}")  # noqa: S608
+
+
+async def _ask_postgres(sql: str) -> Sequence[Sequence[Any]]:
+    import asyncpg
+
+    connection = await asyncpg.connect(POSTGRES)
+    try:
+        return [tuple(row) for row in await connection.fetch(sql)]
+    finally:
+        await connection.close()

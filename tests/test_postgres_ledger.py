@@ -1,0 +1,147 @@
+"""The ledger in PostgreSQL: which calls each process may recover, and what happens when a connection drops."""
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+import attrs
+import pytest
+
+from gateway_async import InvalidRequestError, LedgerError, PostgresLedger
+from tests.support.intents import BARE, NOON, SALE
+from tests.support.ledgers import LedgerStore, disconnect
+from tests.support.servers import POSTGRES, postgres_only
+from tests.test_ledger import killed
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[LedgerStore]:
+    """A table for ledgers, which is dropped in the end."""
+    made = LedgerStore("postgres", tmp_path)
+    yield made
+    made.drop()
+
+
+@postgres_only
+async def test_the_calls_of_a_connected_process_are_its_own(store: LedgerStore) -> None:
+    """Another process sees them only at their terminal; when their ledger is closed, it sees all of them."""
+    one, other = store.ledger(), store.ledger()
+    await one.record_intent(SALE)
+    await other.record_intent(BARE)
+    assert list(await one.open_intents()) == [SALE]
+    assert list(await other.open_intents()) == [BARE]
+    assert list(await other.open_intents("till")) == [SALE]
+    await one.aclose()
+    assert list(await other.open_intents()) == [SALE, BARE]
+    await other.aclose()
+
+
+@postgres_only
+async def test_calls_that_have_certainly_ended_are_seen_by_all(store: LedgerStore) -> None:
+    """By the database's clock, and by the time that a call may take, whatever the clock of its process said."""
+    one, other = store.ledger(), store.ledger()
+    ended = attrs.evolve(SALE, conclusive_at=NOON + timedelta(microseconds=1))
+    await one.record_intent(ended)
+    await one.record_intent(BARE)
+    assert list(await other.open_intents()) == [ended]
+    await one.aclose()
+    await other.aclose()
+
+
+@postgres_only
+async def test_after_a_crash_the_doubt_counts_its_full_time(store: LedgerStore) -> None:
+    """The intents of a killed process are seen, and none counts as orphaned: no host can know that of another."""
+    killed(store, 5)
+    ledger = store.ledger()
+    with anyio.fail_after(10):
+        while not (intents := await ledger.open_intents()):
+            await anyio.sleep(0.01)
+    assert {intent.orphaned for intent in intents} == {False}
+    await ledger.aclose()
+
+
+@postgres_only
+async def test_a_dropped_connection_loses_no_call(store: LedgerStore) -> None:
+    """Others see the open intents until the next write connects again; that write succeeds."""
+    one, other = store.ledger(), store.ledger()
+    await one.record_intent(SALE)
+    assert list(await other.open_intents()) == []
+    disconnect(store.table)
+    assert list(await other.open_intents()) == [SALE]
+    await one.record_outcome("nobody", "done")
+    await one.record_intent(BARE)
+    assert list(await other.open_intents()) == []
+    assert list(await one.open_intents()) == [SALE, BARE]
+    await one.aclose()
+    await other.aclose()
+
+
+@postgres_only
+async def test_an_intent_is_durable_on_a_server_that_does_not_wait(store: LedgerStore) -> None:
+    """A session of a database with `synchronous_commit = off` waits for the disk."""
+    ledger = PostgresLedger(f"{POSTGRES}?options=-csynchronous_commit%3Doff", table=store.table)
+    await ledger.record_intent(SALE)
+    connection = ledger._writer._backend._connection  # type: ignore[union-attr]
+    setting = ledger._writer._backend._runner  # type: ignore[union-attr]
+    shown = await anyio.to_thread.run_sync(lambda: setting.run(connection.fetchval("SHOW synchronous_commit")))
+    assert shown == "on"
+    await ledger.aclose()
+
+
+@postgres_only
+async def test_one_call_with_a_nul_does_not_fail_the_others(store: LedgerStore) -> None:
+    """PostgreSQL stores no NUL as text: it is replaced, also in the intents of a terminal."""
+    ledger = store.ledger()
+    await ledger.record_intent(attrs.evolve(SALE, api_id="a\0b", terminal_id="t\0", sent={"action": "\0"}))
+    (intent,) = await ledger.open_intents("t\0")
+    assert (intent.api_id, intent.sent) == ("a?b", {"action": "\0"})
+    await ledger.aclose()
+
+
+@postgres_only
+async def test_a_table_that_is_missing(store: LedgerStore) -> None:
+    """With `create=False`, nothing is stored until it exists."""
+    ledger = store.ledger(create=False)
+    with pytest.raises(LedgerError, match="there is no such table"):
+        await ledger.record_intent(SALE)
+    await store.ledger().open_intents()
+    await ledger.record_intent(SALE)
+    assert list(await ledger.open_intents()) == [SALE]
+    await ledger.aclose()
+
+
+async def test_a_database_that_does_not_answer() -> None:
+    """The error names it without its password; closing does not wait for it."""
+    ledger = PostgresLedger("postgresql://someone:hush@127.0.0.1:1/shop")
+    with pytest.raises(LedgerError, match=r"127\.0\.0\.1:1/shop \(payment_ledger\) cannot be used") as caught:
+        await ledger.record_intent(SALE)
+    assert "hush" not in f"{caught.value}{ledger!r}"
+    await ledger.aclose()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"dsn": "payments.db"}, "dsn: invalid address"),
+        ({"dsn": "mysql://u:hush@h/db"}, "dsn: invalid address"),
+        ({"dsn": 1}, "dsn: invalid address"),
+        ({"dsn": "postgresql://h/db", "table": "Payments;"}, "table: invalid name"),
+    ],
+)
+def test_invalid_arguments(arguments: dict[str, Any], problem: str) -> None:
+    """The error names the argument, and no password."""
+    with pytest.raises(InvalidRequestError, match=problem) as caught:
+        PostgresLedger(**arguments)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the ledger is made, not when the first payment is."""
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    with pytest.raises(ModuleNotFoundError, match=r"PostgresLedger needs an extra: pip install 'gateway-async\[post"):
+        PostgresLedger("postgresql://127.0.0.1/shop")
