@@ -248,7 +248,7 @@ def test_a_form_of_many_parts_is_refused(shop: Shop) -> None:
     "name", ["../../etc/passwd", "/etc/passwd", "..\\x", "a\r\nset-cookie: b=c.pdf", 'a"; x="b.pdf']
 )
 def test_the_name_of_a_file_is_only_a_name(shop: Shop, sandbox: Sandbox, name: str) -> None:
-    """It is neither a path on this machine nor a header of a response."""
+    """The name is neither a path on this machine nor a header of a response."""
     invoice = shop.invoice().json()["quickinvoice"]
     path, content = f"/v2/quickinvoices/{invoice['id']}", b"%PDF-1.4 content"
     answer = shop.http.post(f"{path}/files", files={"file[file]": (name, content)})

@@ -201,7 +201,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_reserved(host: str) -> bool:
-    """Return whether an address is one that the owner of a name may not choose.
+    """Return whether an allowed name must not lead to an address.
 
     Clouds offer metadata, with credentials, at a link-local address. An address that the user has allowed itself is not
     checked.
