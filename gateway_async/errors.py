@@ -537,14 +537,16 @@ class PostbackRefusedError(GatewayError):
     """A request is not a valid postback, or is not for this receiver (contract, *Events*).
 
     Attributes:
-        status_code: the HTTP status to respond with: 400 malformed, 401 missing or wrong credentials, 405 a method
-            other than POST, 413 too large.
+        status_code: the HTTP status to respond with: 400 malformed, 401 missing or wrong credentials, 403 a network
+            that is not allowed, 405 a method other than POST, 413 too large, 429 too many requests.
         reason: the problem, starting with the name of the field.
+        retry_after: with 429, the whole seconds to send as `Retry-After`.
     """
 
-    def __init__(self, status_code: int, reason: str) -> None:
+    def __init__(self, status_code: int, reason: str, *, retry_after: int | None = None) -> None:
         self.status_code = status_code
         self.reason = mask_text(reason)
+        self.retry_after = retry_after
         super().__init__(f"refused with {status_code}: {self.reason}")
 
 

@@ -11,7 +11,7 @@ the body.
 import re
 from base64 import b64decode
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -33,7 +33,18 @@ from gateway_async.models.record import Record
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
 
-__all__ = ["RECORDS", "BasicCredentials", "by_lower_name", "postback_of", "read_postback"]
+__all__ = [
+    "RECORDS",
+    "BasicCredentials",
+    "Passwords",
+    "by_lower_name",
+    "postback_of",
+    "read_postback",
+    "seal_passwords",
+]
+
+Passwords = str | Secret | Sequence[str | Secret]
+"""One password, or several that are valid at the same time."""
 
 RECORDS: Final[Mapping[str, type[Record]]] = {
     "contact": Contact,
@@ -62,19 +73,23 @@ _canonical: Final = msgspec.json.Encoder(order="deterministic", decimal_format="
 
 
 class BasicCredentials:
-    """The Basic credentials that a receiver expects, stored as a digest and compared in constant time.
+    """The Basic credentials that a receiver expects, stored as digests and compared in constant time.
 
     Args:
-        username: the username of the postback config; None, together with `password`, to accept any caller.
-        password: the password of the postback config; None, together with `username`, to accept any caller.
+        username: the username of the postback config; None, together with `passwords`, to accept any caller.
+        passwords: the password of the postback config, or several valid ones; None, together with `username`, to
+            accept any caller.
 
     Raises:
-        ValueError: only one of them is given, or the username has a colon.
+        ValueError: only one of them is given, a password is empty, or the username has a colon.
     """
 
-    def __init__(self, username: str | None, password: str | Secret | None) -> None:
-        password = None if password is None else Secret(password)  # an error's traceback shows local variables
-        self._digest = None if username is None and password is None else _digest(_join_credentials(username, password))
+    def __init__(self, username: str | None, passwords: Passwords | None) -> None:
+        passwords = seal_passwords(passwords)  # an error's traceback shows local variables
+        asks_for_none = username is None and passwords is None
+        self._digests = (
+            [] if asks_for_none else [_digest(each) for each in _join_credentials(username, passwords or ())]
+        )
 
     def check(self, headers: Mapping[str, str]) -> None:
         """Check that a request has the expected credentials.
@@ -85,17 +100,27 @@ class BasicCredentials:
         Raises:
             PostbackRefusedError: 401; the credentials are missing or wrong.
         """
-        sent = _read_credentials(headers.get("authorization", ""))
-        if self._digest and not compare_digest(_digest(sent), self._digest):
+        if not self._digests:
+            return
+        given = _digest(_read_credentials(headers.get("authorization", "")))
+        matches = [compare_digest(given, expected) for expected in self._digests]  # all, to take the same time
+        if not any(matches):
             raise PostbackRefusedError(401, "authorization: not the Basic credentials of this receiver")
 
 
-def _join_credentials(username: str | None, password: Secret | None) -> bytes:
-    if not username or password is None or not password.reveal():
+def seal_passwords(passwords: Passwords | None) -> Sequence[Secret] | None:
+    """Return passwords as secrets, which no traceback shows."""
+    if passwords is None:
+        return None
+    return [Secret(each) for each in ((passwords,) if isinstance(passwords, str | Secret) else passwords)]
+
+
+def _join_credentials(username: str | None, passwords: Sequence[Secret]) -> Sequence[bytes]:
+    if not username or not passwords or not all(each.reveal() for each in passwords):
         raise ValueError("username, password: both must be given, or None and None to ask callers for none")
     if ":" in username:
         raise ValueError("username: Basic credentials cannot have a colon in it")
-    return f"{username}:{password.reveal()}".encode()
+    return [f"{username}:{each.reveal()}".encode() for each in passwords]
 
 
 def _digest(credentials: bytes) -> bytes:

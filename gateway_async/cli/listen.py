@@ -221,9 +221,11 @@ def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay, forw
     async def show(postback: "Postback[Any]") -> None:
         display.postback(postback)
 
-    async def receive(method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> "ReceiverResponse":
+    async def receive(
+        method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes], peer: str | None
+    ) -> "ReceiverResponse":
         body = bytearray()
-        response = await receiver.receive(method, headers, _copy(chunks, body))
+        response = await receiver.receive(method, headers, _copy(chunks, body), peer)
         if response.status >= _REFUSED:
             display.print_refused(response)
         elif forward:

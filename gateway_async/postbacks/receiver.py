@@ -16,16 +16,18 @@ every status that is not 2xx.
 | a postback that was handled or stored, or that no handler matches | 204 |
 | not a postback | 400 |
 | missing or wrong credentials | 401 |
+| a peer that is in no allowed network | 403 |
 | a method other than POST | 405 |
 | a body that does not arrive in time | 408 |
 | a body that is too large | 413 |
+| more than `max_per_second` | 429 |
 | a handler failed or timed out (without an inbox) | 500 |
 | the inbox cannot be used | 503 |
 """
 
 import logging
 import traceback
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from os import PathLike
@@ -34,8 +36,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 
 import anyio
 
-from gateway_async._secrets import Secret, detach, mask_text
-from gateway_async._wire.postback import BasicCredentials, by_lower_name, read_postback
+from gateway_async._secrets import detach, mask_text
+from gateway_async._wire.postback import BasicCredentials, Passwords, by_lower_name, read_postback, seal_passwords
 from gateway_async.errors import InboxError, PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import PostbackResource, PostbackType
@@ -48,6 +50,8 @@ from gateway_async.postbacks.handlers import Handlers
 from gateway_async.postbacks.http.aiohttp import handle_request
 from gateway_async.postbacks.http.asgi import AsgiApp
 from gateway_async.postbacks.http.body import check_size, read_body
+from gateway_async.postbacks.http.networks import AllowedNetworks, Network
+from gateway_async.postbacks.http.rate_limit import RateLimit
 from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.postbacks.inbox.protocol import Inbox
 from gateway_async.postbacks.keyed_lock import KeyedLock
@@ -60,7 +64,7 @@ if TYPE_CHECKING:
 __all__ = ["PostbackReceiver"]
 
 _DEFAULT_MAX_BYTES: Final = 1_048_576
-_UNAUTHENTICATED: Final = (401, 405)
+_UNAUTHENTICATED: Final = (401, 403, 405)
 """Rejections that any stranger can cause. Others may be lost payment events, so they are logged as warnings."""
 
 OfContacts = TypeVar("OfContacts", bound=Callable[[Postback[Contact]], Awaitable[None]])
@@ -76,7 +80,8 @@ class PostbackReceiver:
     Args:
         username: the user name of the Basic credentials in the postback config. None, with `password` None, accepts
             requests without credentials: then anyone who finds the address can send false postbacks.
-        password: the password of these credentials.
+        password: the password of these credentials. Give several to accept each of them, so that you can change the
+            password of the config without rejecting a postback.
         inbox: stores postbacks until they are handled. With None, each is handled while its sender waits.
         max_bytes: the largest accepted body, in bytes.
         max_attempts: how often a postback of the inbox is tried before it is marked as dead.
@@ -84,16 +89,22 @@ class PostbackReceiver:
         handler_seconds: the time limit for all handlers of one postback together. Then they are cancelled, which counts
             as a failure. Without an inbox, the wait for earlier postbacks of the same record counts as well.
         body_seconds: how long a body may take to arrive.
+        allowed_networks: the networks of the gateway, such as `["203.0.113.0/24"]`. A peer that is in none of them gets
+            403. The peer's address is the one that the server knows: behind a proxy, that of the proxy, unless the
+            server is configured to take it from the proxy's headers. None allows every peer.
+        max_per_second: how many requests with the right credentials are read per second, in this process. Further ones
+            get 429 with `Retry-After`, and the gateway delivers them again. None allows any number.
 
     Raises:
-        ValueError: only one of username and password is given, the username has a colon, or a number is not above 0.
-        TypeError: `inbox` is a file name.
+        ValueError: only one of username and password is given, the username has a colon, a network is invalid, or a
+            number is not above 0.
+        TypeError: `inbox` is a file name, or `allowed_networks` a single text.
     """
 
     def __init__(
         self,
         username: str | None,
-        password: str | Secret | None,
+        password: Passwords | None,
         *,
         inbox: Inbox | None = None,
         max_bytes: int = _DEFAULT_MAX_BYTES,
@@ -101,6 +112,8 @@ class PostbackReceiver:
         concurrency: int = 16,
         handler_seconds: float = 300.0,
         body_seconds: float = 30.0,
+        allowed_networks: Collection[Network] | None = None,
+        max_per_second: float | None = None,
     ) -> None:
         if isinstance(inbox, str | PathLike):
             raise TypeError("inbox: must be an inbox, such as SqliteInbox('inbox.db')")
@@ -110,9 +123,12 @@ class PostbackReceiver:
             concurrency=concurrency,
             handler_seconds=handler_seconds,
             body_seconds=body_seconds,
+            **({} if max_per_second is None else {"max_per_second": max_per_second}),
         )
-        password = None if password is None else Secret(password)  # an error's traceback shows local variables
+        self._networks = AllowedNetworks(allowed_networks)
+        password = seal_passwords(password)  # an error's traceback shows local variables
         self._credentials = BasicCredentials(username, password)
+        self._rate_limit = RateLimit(max_per_second)
         self._inbox = inbox
         self._max_bytes = max_bytes
         self._handler_seconds = handler_seconds
@@ -197,7 +213,7 @@ class PostbackReceiver:
 
     # --- requests
 
-    def parse(self, headers: Mapping[str, str], body: bytes) -> Postback[Any]:
+    def parse(self, headers: Mapping[str, str], body: bytes, peer: str | None = None) -> Postback[Any]:
         """Validate a POST request and return its postback.
 
         Nothing is handled or stored.
@@ -205,23 +221,35 @@ class PostbackReceiver:
         Args:
             headers: the header fields; their names may be in any case.
             body: the complete body.
+            peer: the IP address of the peer; `allowed_networks` needs it.
 
         Raises:
-            PostbackRefusedError: wrong credentials, a body that is too large, or not a postback. Respond with its
-                `.status_code`.
+            PostbackRefusedError: wrong credentials, a network that is not allowed, too many requests, a body that is
+                too large, or not a postback. Respond with its `.status_code`, and with 429 its `.retry_after`.
         """
         try:
-            return self._parse(by_lower_name(headers.items()), body)
+            return self._parse(by_lower_name(headers.items()), body, peer)
         except PostbackRefusedError as error:
             del headers, body  # an error's traceback shows local variables
             raise detach(error) from None
 
-    def _parse(self, headers: Mapping[str, str], body: bytes) -> Postback[Any]:
-        self._credentials.check(headers)
+    def _parse(self, headers: Mapping[str, str], body: bytes, peer: str | None) -> Postback[Any]:
+        self._check_sender(headers, peer)
         check_size(len(body), self._max_bytes)
         return read_postback(headers, body)
 
-    async def receive(self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> ReceiverResponse:
+    def _check_sender(self, headers: Mapping[str, str], peer: str | None) -> None:
+        """Check what is known before the body is read.
+
+        The rate comes last: strangers without credentials cannot use it up.
+        """
+        self._networks.check(peer)
+        self._credentials.check(headers)
+        self._rate_limit.check()
+
+    async def receive(
+        self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes], peer: str | None = None
+    ) -> ReceiverResponse:
         """Process a request from any server and return the response.
 
         Args:
@@ -229,9 +257,10 @@ class PostbackReceiver:
             headers: the header fields; their names may be in any case.
             chunks: the body, as it arrives. It is read only after the credentials were checked. A body that is too
                 large is not read to its end.
+            peer: the IP address of the peer; `allowed_networks` needs it.
         """
         try:
-            postback = await self._read(method, by_lower_name(headers.items()), chunks)
+            postback = await self._read(method, by_lower_name(headers.items()), chunks, peer)
         except PostbackRefusedError as error:
             level = logging.INFO if error.status_code in _UNAUTHENTICATED else logging.WARNING
             logger.log(level, "request rejected with %d: %s", error.status_code, error.reason)
@@ -242,10 +271,12 @@ class PostbackReceiver:
         """Handle a request of aiohttp's server: `app.router.add_post("/postbacks", receiver.aiohttp)`."""
         return await handle_request(self.receive, request)
 
-    async def _read(self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> Postback[Any]:
+    async def _read(
+        self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes], peer: str | None
+    ) -> Postback[Any]:
         if method != "POST":
             raise PostbackRefusedError(405, "postbacks come by POST")
-        self._credentials.check(headers)
+        self._check_sender(headers, peer)
         with anyio.move_on_after(self._body_seconds):
             return read_postback(headers, await read_body(headers, chunks, self._max_bytes))
         raise PostbackRefusedError(408, f"the body: not received within {self._body_seconds:g} seconds")

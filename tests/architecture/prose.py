@@ -25,6 +25,7 @@ PATHS = (
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
 )
 
 FIRST_LINE_WORDS = 12

@@ -48,8 +48,8 @@ PUBLIC = [
     "Attachment", "Paylink", "PaylinkCreate", "PaylinkUpdate", "TransactionBatch", "PostbackConfig",
     "PostbackConfigCreate", "PostbackConfigUpdate", "ProductFile", "ProductFileCreate",
     "Recurring", "RecurringCreate", "RecurringUpdate", "Tag", "TagCreate", "TagUpdate", "Note", "NoteCreate",
-    "NoteUpdate", "Location", "LocationInfo", "ProductTransaction", "User", "Terminal", "CircuitBreaker", "PostgresLedger",
-    "CircuitState",
+    "NoteUpdate", "Location", "LocationInfo", "ProductTransaction", "User", "Terminal", "CircuitBreaker",
+    "CircuitState", "PostgresLedger",
 ]  # fmt: skip
 
 

@@ -83,6 +83,31 @@ async def test_a_refusal_is_plain_text() -> None:
             assert response.status == 413
 
 
+@pytest.mark.parametrize(("network", "status"), [("127.0.0.0/8", 204), ("203.0.113.0/24", 403)])
+async def test_the_peer_is_that_of_the_connection(network: str, status: int) -> None:
+    """A header that names another address changes nothing."""
+    shop, received = recording_receiver(allowed_networks=[network])
+    headers = {**HEADERS, "X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
+    async with (
+        served(shop) as url,
+        aiohttp.ClientSession(headers=headers) as gateway,
+        gateway.post(url, data=form()) as response,
+    ):
+        assert response.status == status
+    assert len(received) == (status == 204)
+
+
+async def test_too_many_postbacks_are_429() -> None:
+    """With the seconds to wait; what was refused can be delivered again."""
+    shop, received = recording_receiver(max_per_second=0.001)
+    async with served(shop) as url, aiohttp.ClientSession(headers=HEADERS) as gateway:
+        async with gateway.post(url, data=form()) as response:
+            assert response.status == 204
+        async with gateway.post(url, data=form()) as response:
+            assert (response.status, response.headers["retry-after"]) == (429, "1000")
+    assert len(received) == 1
+
+
 async def test_a_packed_body_cannot_grow_beyond_the_limit() -> None:
     """The server unpacks it; what comes out counts."""
     packed = gzip.compress(b"data=" + b" " * 20_000_000)

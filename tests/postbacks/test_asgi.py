@@ -177,10 +177,10 @@ async def test_a_mounted_one_is_redirected_to_without_its_slash() -> None:
 
 
 @asynccontextmanager
-async def served(app: Any) -> AsyncIterator[int]:
+async def served(app: Any, **options: Any) -> AsyncIterator[int]:
     """An application under uvicorn; its port."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, **options))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.serve, [listening])
         try:
@@ -210,6 +210,40 @@ async def test_it_serves_by_itself_over_real_sockets(caplog: pytest.LogCaptureFi
     assert [postback.record_id for postback in received] == ["a", "b"]
     troubles = [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
     assert [each for each in troubles if not each.startswith("request rejected with 4")] == []
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+@pytest.mark.parametrize(("network", "status"), [("127.0.0.1", 204), ("203.0.113.0/24", 403)])
+async def test_the_peer_is_that_of_the_server(network: str, status: int) -> None:
+    """The address comes from uvicorn, over real sockets."""
+    shop, received = recording_receiver(allowed_networks=[network])
+    async with (
+        served(shop.asgi) as port,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", auth=(USER, PASSWORD)) as gateway,
+    ):
+        assert (await gateway.post("/", content=form())).status_code == status
+    assert len(received) == (status == 204)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_a_proxy_is_believed_only_if_the_server_is_told_to() -> None:
+    """The server takes the address from `X-Forwarded-For` of the proxies that it trusts."""
+    headers = {"X-Forwarded-For": "203.0.113.9"}
+    shop = receiver(allowed_networks=["203.0.113.0/24"])
+    for trusted, status in (("127.0.0.1", 204), ("192.0.2.1", 403)):
+        async with (
+            served(shop.asgi, forwarded_allow_ips=trusted) as port,
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", auth=(USER, PASSWORD)) as gateway,
+        ):
+            assert (await gateway.post("/", content=form(), headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize("client", [None, ("203.0.113.9", 5)])
+async def test_a_server_need_not_know_its_peer(client: tuple[str, int] | None) -> None:
+    """On a Unix socket it does not, and then no peer is in an allowed network."""
+    shop = receiver(allowed_networks=["203.0.113.0/24"])
+    (start, _) = await answered(shop.asgi, {**http_scope(), "client": client}, part(form()))
+    assert start["status"] == (204 if client else 403)
 
 
 async def test_httpx_and_we_write_the_same_credentials() -> None:

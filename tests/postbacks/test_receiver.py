@@ -19,6 +19,7 @@ from .postback_requests import (
     CARD,
     HEADERS,
     PASSWORD,
+    USER,
     MemoryInbox,
     basic,
     chunks,
@@ -104,7 +105,9 @@ async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["max_bytes", "max_attempts", "concurrency", "handler_seconds", "body_seconds"])
+@pytest.mark.parametrize(
+    "name", ["max_bytes", "max_attempts", "concurrency", "handler_seconds", "body_seconds", "max_per_second"]
+)
 @pytest.mark.parametrize("number", [0, -1, float("nan")])
 async def test_numbers_that_make_no_sense(name: str, number: float) -> None:
     """With none at once, for one, nothing would ever be handled."""
@@ -116,6 +119,40 @@ async def test_the_name_of_a_file_is_no_inbox() -> None:
     """The error shows what to write instead."""
     with pytest.raises(TypeError, match="SqliteInbox"):
         receiver(inbox="inbox.db")
+
+
+# --- who may send
+
+
+async def test_during_a_rotation_both_passwords_are_accepted() -> None:
+    """The config of the gateway can change at any time in between."""
+    shop = PostbackReceiver(USER, ["new secret", PASSWORD])
+    for password, status in (("new secret", 204), (PASSWORD, 204), ("wrong", 401)):
+        assert (await post(shop, form(), {"Authorization": basic(password=password)}))[0] == status
+
+
+async def test_a_peer_outside_the_networks_is_refused_unread() -> None:
+    """403, even with the right credentials."""
+    shop = receiver(allowed_networks=["203.0.113.0/24"])
+    for peer in (None, "192.0.2.1"):
+        assert (await shop.receive("POST", HEADERS, unread(), peer)).status == 403
+    assert (await shop.receive("POST", HEADERS, chunks(form()), "203.0.113.9")).status == 204
+
+
+async def test_too_many_postbacks_are_refused_unread() -> None:
+    """429, with the seconds to wait."""
+    shop = receiver(max_per_second=2)
+    assert [await post(shop, form()) for _ in range(2)] == [(204, "")] * 2
+    response = await shop.receive("POST", HEADERS, unread())
+    assert (response.status, response.headers["retry-after"]) == (429, "1")
+
+
+async def test_strangers_do_not_use_up_the_rate() -> None:
+    """Only requests with the right credentials count."""
+    shop = receiver(max_per_second=1)
+    for _ in range(50):
+        assert (await post(shop, form(), {}))[0] == 401
+    assert (await post(shop, form()))[0] == 204
 
 
 # --- size
@@ -392,6 +429,16 @@ async def test_parse_checks_what_receive_checks() -> None:
         with pytest.raises(PostbackRefusedError) as caught:
             shop.parse(headers, body)
         assert caught.value.status_code == status
+
+
+async def test_parse_checks_the_peer_and_the_rate() -> None:
+    """The caller passes the peer's address; without it no peer is in a network."""
+    shop = receiver(allowed_networks=["203.0.113.0/24"], max_per_second=1)
+    assert shop.parse(HEADERS, form(), "203.0.113.9").record_id == sale()["id"]
+    for status, peer, retry_after in ((403, None, None), (403, "192.0.2.1", None), (429, "203.0.113.9", 1)):
+        with pytest.raises(PostbackRefusedError) as caught:
+            shop.parse(HEADERS, form(), peer)
+        assert (caught.value.status_code, caught.value.retry_after) == (status, retry_after)
 
 
 # --- with an inbox

@@ -192,6 +192,78 @@ def test_a_name_that_comes_twice_is_found_among_many(shop: Shop) -> None:
     assert "'199999' occurs twice" in is_refusal(shop.http.post("/v2/contacts", content=body), 400)["message"]
 
 
+DEEP = [b"[" * 100_000, b'{"a":' * 100_000, b'{"operation": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "clock",
+        "faults",
+        "terminals",
+        "terminals/TERMINAL/present",
+        "tickets",
+        "quickinvoices/x/pay",
+        "transactionbatches/x",
+        "transactions/x/return",
+        "producttransactions/PRODUCT",
+    ],
+)
+def test_control_calls_refuse_invalid_bodies(sandbox: Sandbox, path: str) -> None:
+    """Deep, broken and oversized bodies are 400 or 413."""
+    path = path.replace("TERMINAL", sandbox.terminal_id).replace("PRODUCT", sandbox.cc_product_transaction_id)
+    url = f"{sandbox.base_url}/_sandbox/{path}"
+    for body in [
+        *DEEP,
+        b"\xff",
+        b"x",
+        b'"x"',
+        b"null",
+        b'{"x": NaN}',
+        b'{"\\ud800": 1}',
+        b'{"x": 1' + b"0" * 5000 + b"}",
+    ]:
+        is_refusal(httpx.post(url, content=body), 400)
+    is_refusal(httpx.post(url, content=b" " * (11 * 1024 * 1024)), 413)
+
+
+@pytest.mark.parametrize("path", ["faults", "faults/clear", "clock", "terminals", "connect/reset", "quickinvoicepay/x"])
+def test_pages_refuse_oversized_forms(sandbox: Sandbox, path: str) -> None:
+    """A form of many bytes or many fields is 413, before its fields are read."""
+    for form in (b"a" * (11 * 1024 * 1024), b"&a" * 4_000_000, b"&".join(b"a%d=" % number for number in range(2000))):
+        response = httpx.post(f"{sandbox.base_url}/{path}", content=form, timeout=30)
+        assert response.status_code == 413
+        assert response.headers["content-type"].startswith("text/html")
+
+
+def test_a_form_of_many_parts_is_refused(shop: Shop) -> None:
+    """Parts without an end, and headers of a part without an end, are 400."""
+    part = b'--x\r\ncontent-disposition: form-data; name="quickinvoice[title]"\r\n'
+    for form in (part + b"\r\n\r\n" + (part + b"\r\n1\r\n") * 5000 + b"--x--", part + b"y: " + b"z" * 1_000_000, part):
+        headers = {"content-type": "multipart/form-data; boundary=x"}
+        is_refusal(shop.http.post("/v2/quickinvoices", content=form, headers=headers), 400)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "..\\x", "a\r\nset-cookie: b=c.pdf", 'a"; x="b.pdf']
+)
+def test_the_name_of_a_file_is_only_a_name(shop: Shop, sandbox: Sandbox, name: str) -> None:
+    """The name is neither a path on this machine nor a header of a response."""
+    invoice = shop.invoice().json()["quickinvoice"]
+    path, content = f"/v2/quickinvoices/{invoice['id']}", b"%PDF-1.4 content"
+    answer = shop.http.post(f"{path}/files", files={"file[file]": (name, content)})
+    assert answer.status_code in {200, 201, 422}, answer.text
+    files = shop.get(path, expand="files").json()["quickinvoice"]["files"]
+    assert len(files) == (answer.status_code != 422)
+    for file in files:
+        for address in (f"/_sandbox/files/{file['id']}", f"/quickinvoicepay/{invoice['id']}/files/{file['id']}"):
+            shown = httpx.get(f"{sandbox.base_url}{address}")
+            assert (shown.status_code, shown.content) == (200, content)
+            assert "set-cookie" not in shown.headers
+            assert shown.headers["x-content-type-options"] == "nosniff"
+            assert shown.headers["content-disposition"].startswith("attachment")
+
+
 def test_a_chunked_body_is_bounded_too(shop: Shop) -> None:
     """A body without a length in the header is counted as it arrives."""
     answer = shop.http.post("/v2/contacts", content=(b"x" * 65536 for _ in range(200)))

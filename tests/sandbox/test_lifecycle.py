@@ -1,6 +1,7 @@
 """Starting, stopping, and the data that survives both."""
 
 import gc
+import inspect
 import signal
 import socket
 import sqlite3
@@ -16,9 +17,11 @@ import attrs
 import httpx
 import pytest
 
+from gateway_async.cli.sandbox import sandbox as run_command
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _APPLICATION_ID
 from gateway_async.sandbox.schema import STORED
+from gateway_async.sandbox.serve import serve as serve_sandbox
 
 from .conftest import Eventually, OpenShop, Record, Serve, Shop
 
@@ -125,6 +128,20 @@ def has_ipv6() -> bool:
 
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="needs IPv6")
+
+
+@pytest.mark.parametrize("start", [Sandbox, serve_sandbox, run_command])
+def test_the_default_address_is_loopback(start: Callable[..., object]) -> None:
+    """From Python, in the foreground, and as a command."""
+    assert inspect.signature(start).parameters["host"].default == "127.0.0.1"
+
+
+def test_no_other_address_is_served_by_default() -> None:
+    """A connection to another address of this machine is refused."""
+    with Sandbox() as sandbox:
+        port = httpx.URL(sandbox.base_url).port
+        with pytest.raises(OSError), closing(socket.create_connection(("127.0.0.2", port), timeout=10)):  # noqa: PT011  # systems differ
+            pytest.fail("it listens on every address")
 
 
 @pytest.mark.parametrize(

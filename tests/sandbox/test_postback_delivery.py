@@ -266,6 +266,50 @@ def test_an_allowed_host_is_resolved_once(
 
 
 @pytest.mark.parametrize(
+    "address",
+    [
+        "169.254.169.254",
+        "::ffff:169.254.169.254",
+        "fe80::1",
+        "fd00:ec2::254",
+        "100.100.100.200",
+        "0.0.0.0",  # noqa: S104
+        "::",
+        "224.0.0.1",
+        "ff02::1",
+    ],
+)
+def test_an_allowed_name_does_not_lead_to_metadata(
+    open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """The owner of a name cannot choose an address where a cloud offers credentials."""
+    real = socket.getaddrinfo
+
+    def resolve(host: str, port: int, *args: Any, **options: Any) -> list[Any]:
+        if host != "receiver.test":
+            return real(host, port, *args, **options)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    with Sandbox(postback_hosts=["receiver.test"]) as sandbox:
+        shop = open_shop(sandbox.info)
+        configured(shop, "http://receiver.test/")
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        shop.contact()
+        assert ends(sandbox) == [("failed", [1])]
+        assert "may not receive postbacks" in sandbox.postbacks()[0]["attempts"][0]["error"]
+
+
+@pytest.mark.parametrize("port", ["0", "99999", "-1", "80x"])
+def test_an_invalid_port_is_a_failure(shop: Shop, sandbox: Sandbox, port: str) -> None:
+    """The config or the attempt is refused, and nothing else happens."""
+    config = {"url": f"http://127.0.0.1:{port}/", "resource": "contact", "is_active": 1, "on_create": 1}
+    answer = shop.post("postbackconfig", PATH, config | {"location_id": shop.info.location_id})
+    shop.contact()
+    sandbox.wait_until_idle()
+    assert answer.status_code == 422 or {each["state"] for each in sandbox.postbacks()} == {"failed"}
+
+
+@pytest.mark.parametrize(
     "hosts", ["receiver.test", [""], ["http://a.test"], ["a.test:80"], ["a.test/x"], ["*"], ["a b"]]
 )
 def test_an_invalid_host_is_refused(hosts: Any) -> None:

@@ -1,6 +1,7 @@
 """A web page of another site cannot use the sandbox through the browser of its visitor."""
 
 import re
+import socket
 from collections.abc import Iterator
 
 import httpx
@@ -25,7 +26,28 @@ def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "evil.example:80", "", "127.0.0.1.evil", "[", "a@b"]
+    "host",
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "evil.example:80",
+        "",
+        "127.0.0.1.evil",
+        "[",
+        "a@b",
+        "a@localhost",
+        "localhost/evil",
+        "localhost#evil",
+        "localhost?evil",
+        "localhost:evil",
+        "127.1",
+        "0x7f.0.0.1",
+        "localhost, evil.example",
+        "evil.example/@localhost",
+        "localhost\\@evil.example",
+        "[::1",
+        "[::1].evil.example",
+    ],
 )
 @pytest.mark.parametrize("path", ["/", "/faults", "/_sandbox/clock", "/static/site.css", "/nothing"])
 def test_another_host_is_refused(http: httpx.Client, host: str, path: str) -> None:
@@ -53,6 +75,9 @@ def test_the_api_accepts_every_host(http: httpx.Client) -> None:
         {"origin": "null"},
         {"origin": "http://127.0.0.1:1"},
         {"origin": ""},
+        {"origin": "http://["},
+        {"origin": "//127.0.0.1"},
+        {"origin": "http://evil.example@127.0.0.1"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
     ],
@@ -65,6 +90,23 @@ def test_a_foreign_page_changes_nothing(sandbox: Sandbox, http: httpx.Client, he
         assert http.post(path, headers=headers, data={"csrf_token": token}).status_code == 403
     assert http.delete("/_sandbox/faults", headers=headers).status_code == 403
     assert sandbox.faults()
+
+
+@pytest.mark.parametrize("first", ["localhost", "evil.example"])
+def test_two_hosts_are_refused(sandbox: Sandbox, first: str) -> None:
+    """A proxy might look at the other one."""
+    url = httpx.URL(sandbox.base_url)
+    with socket.create_connection((url.host, url.port)) as connection:
+        connection.sendall(f"GET /connect HTTP/1.1\r\nhost: {first}\r\nhost: localhost\r\n\r\n".encode())
+        assert connection.recv(65536).startswith(b"HTTP/1.1 421 ")
+
+
+def test_the_target_of_a_proxy_is_not_a_host(http: httpx.Client, sandbox: Sandbox) -> None:
+    """The Host header counts, also if the request line names a host."""
+    for host, status in (("localhost", 200), ("evil.example", 421)):
+        request = http.build_request("GET", "/connect", headers={"host": host})
+        request.extensions = {"target": b"http://localhost/connect"}
+        assert http.send(request).status_code == status
 
 
 def test_a_program_needs_no_origin(sandbox: Sandbox, http: httpx.Client) -> None:
@@ -97,10 +139,28 @@ def test_pages_restrict_the_browser(http: httpx.Client, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/static/../pages/site.py", "/static/..%2fsite.py", "/static/%2e%2e/site.py", "/static//etc/passwd"]
+    "path",
+    [
+        "/static/../pages/site.py",
+        "/static/..%2fsite.py",
+        "/static/%2e%2e/site.py",
+        "/static//etc/passwd",
+        "/static/../../../../../../etc/passwd",
+        "/static/..\\..\\site.py",
+        "/static/%00",
+        "/static/vendor",
+        "/static/site.css/x",
+        f"/static/{'a' * 5000}",
+        "//static/site.css",
+        "/v2/../connect",
+        "/v2/%2e%2e/connect",
+        "/_sandbox/files/..%2f..%2f..%2fetc%2fpasswd",
+        "/records/..%2f..%2fetc/passwd",
+        "/quickinvoicepay/x/files/..%2f..%2fetc%2fpasswd",
+    ],
 )
-def test_only_static_files_are_served(sandbox: Sandbox, path: str) -> None:
-    """No path leads out of the folder of static files."""
+def test_no_path_leads_to_another_file(sandbox: Sandbox, path: str) -> None:
+    """Only static files, records and pages are served, each at its own path."""
     with httpx.Client(trust_env=False) as http:
         request = http.build_request("GET", sandbox.base_url)
         request.extensions = {"target": path.encode()}

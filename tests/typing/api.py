@@ -469,6 +469,7 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
     receiver = PostbackReceiver(username=None, password=None)
     async with PostbackReceiver("shop", Secret("pass"), inbox=SqliteInbox("inbox.db"), max_bytes=1000) as entered:
         assert_type(entered, PostbackReceiver)
+    PostbackReceiver("shop", [Secret("new"), "old"], allowed_networks=["203.0.113.0/24"], max_per_second=100)
 
     @receiver.on("contact")
     async def on_contact(postback: Postback[ga.Contact]) -> None:

@@ -365,6 +365,37 @@ def test_all_others_do_not(headers: dict[str, str]) -> None:
     assert caught.value.status_code == 401
 
 
+@pytest.mark.parametrize("password", ["new", "old"])
+@pytest.mark.parametrize("passwords", [["new", "old"], (Secret("old"), "new")])
+def test_several_passwords_are_valid_at_once(passwords: list[str | Secret], password: str) -> None:
+    """Accept the old and the new password while the config changes, and no other."""
+    credentials = BasicCredentials("shop", passwords)
+    credentials.check(authorization(f"shop:{password}"))
+    for text in ("shop:newold", "shop:new,old", "shop:", "other:new"):
+        with pytest.raises(PostbackRefusedError):
+            credentials.check(authorization(text))
+
+
+@pytest.mark.parametrize("passwords", [[], ["new", ""], [""]])
+def test_an_empty_password_among_several_is_a_mistake(passwords: list[str]) -> None:
+    """Reject it, as if it were the only one."""
+    with pytest.raises(ValueError, match="both must be given"):
+        BasicCredentials("shop", passwords)
+
+
+def test_every_password_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare all of them, so that the time does not tell which one matched."""
+    compared: list[bytes] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append(other)
+        return one == other
+
+    monkeypatch.setattr(wire, "compare_digest", compare)
+    BasicCredentials("shop", ["new", "old"]).check(authorization("shop:new"))
+    assert len(set(compared)) == 2
+
+
 def test_none_are_asked_for_by_none() -> None:
     """Then any are as good."""
     BasicCredentials(None, None).check({})

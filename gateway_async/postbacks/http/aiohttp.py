@@ -16,7 +16,7 @@ async def handle_request(receive: Callable[..., Awaitable[ReceiverResponse]], re
     from aiohttp import web
 
     try:
-        response = await receive(request.method, request.headers, request.content.iter_any())
+        response = await receive(request.method, request.headers, request.content.iter_any(), request.remote)
     except (ConnectionError, web.RequestPayloadError):
         response = ReceiverResponse.plain_text(400, "the body: broke off")
     return web.Response(status=response.status, headers=response.headers, body=response.body or None)

@@ -53,8 +53,9 @@ class AsgiApp:
 
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         headers = by_lower_name((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+        peer, _ = scope.get("client") or (None, None)
         try:
-            response = await self._receive(scope["method"], headers, _chunks(receive))
+            response = await self._receive(scope["method"], headers, _chunks(receive), peer)
         except _DisconnectedError:
             return
         await send({"type": "http.response.start", "status": response.status, "headers": _raw(response)})

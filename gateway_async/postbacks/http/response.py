@@ -38,4 +38,7 @@ class ReceiverResponse:
     @classmethod
     def refusal(cls, error: PostbackRefusedError) -> "ReceiverResponse":
         """Make the response to a rejected request."""
-        return cls.plain_text(error.status_code, error.reason)
+        response = cls.plain_text(error.status_code, error.reason)
+        if error.retry_after is None:
+            return response
+        return attrs.evolve(response, headers={**response.headers, "retry-after": str(error.retry_after)})

@@ -124,9 +124,13 @@ def _pay(table: Table) -> Callable[..., Awaitable[Row]]:
     return run
 
 
+_FILE_HEADERS = {"content-disposition": "attachment", "x-content-type-options": "nosniff"}
+"""Let a browser save a file, and never open it as a page of the sandbox."""
+
+
 def _show_file(gateway: Gateway, file_id: str) -> Response:
     content, content_type = read_file(gateway, file_id)
-    return Response(content, headers={"content-type": content_type})
+    return Response(content, headers={"content-type": content_type} | _FILE_HEADERS)
 
 
 def _show_index(_gateway: Gateway) -> Row:
@@ -263,6 +267,8 @@ async def _read(request: Request, fields_type: Any) -> dict[str, Any]:
         content = msgspec.json.decode(await read_body(request) or b"{}", type=fields_type)
     except msgspec.DecodeError as problem:
         raise RefusedError(400, str(problem)) from None
+    except RecursionError:
+        raise RefusedError(400, "The body is nested too deeply.") from None
     return content if isinstance(content, dict) else msgspec.structs.asdict(content)
 
 

@@ -17,9 +17,9 @@ import attrs
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gateway_async.sandbox.http.protocol import TRANSPORT
 from gateway_async.sandbox.http.request_log import FAULT
 from gateway_async.sandbox.http.responses import error_response
-from gateway_async.sandbox.http.server import TRANSPORT
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.faults import Plan
 

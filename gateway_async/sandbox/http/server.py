@@ -1,25 +1,20 @@
-"""The listening socket and its connections, based on uvicorn's protocol class.
+"""The listening socket and its connections, in the event loop of the sandbox.
 
 It installs no signal handlers and writes no log lines or access log. It stops at once, without waiting for open
 requests.
 """
 
 import asyncio
-import logging
-from typing import Any, cast
+from typing import cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from gateway_async.sandbox.http.responses import error_response
+from gateway_async.sandbox.http.protocol import TRANSPORT, Protocol
 
-__all__ = ["TRANSPORT", "Listener"]
+__all__ = ["Listener"]
 
-
-TRANSPORT = "gateway_async.sandbox.transport"
-"""The ASGI extension through which faults reach the connection."""
 
 _CONNECT_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # the host to connect to when the server listens on all addresses
 _BACKLOG = 4096
@@ -27,29 +22,6 @@ _KEEP_ALIVE = 75
 _BIND_RETRY_SECONDS = 0.05
 _ACCEPT_ITERATIONS = 2
 """Iterations of the event loop until an accepted connection has a transport and is registered with uvicorn."""
-
-
-_logger = logging.getLogger("gateway_async.sandbox")
-_logger.setLevel(logging.ERROR)  # callers that send invalid HTTP get a response, not a log line
-
-
-class _Protocol(HttpToolsProtocol):
-    """An HTTP protocol that shares its transport with the application and sends 400 as JSON."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.logger = _logger
-        self.access_log = False
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self.scope["extensions"] = {TRANSPORT: {"transport": self.transport}}
-
-    def send_400_response(self, msg: str) -> None:
-        body = bytes(error_response(400, msg).body)
-        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
-        self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
-        self.transport.close()
 
 
 class Listener:
@@ -62,7 +34,7 @@ class Listener:
         self._app = app
         self._config = Config(
             self._serve,
-            http=_Protocol,
+            http=Protocol,
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -93,7 +65,7 @@ class Listener:
             OSError: The port is taken.
         """
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: _Protocol(self._config, self._state, {}),
+            lambda: Protocol(self._config, self._state, {}),
             self.host,
             self.port,
             backlog=_BACKLOG,

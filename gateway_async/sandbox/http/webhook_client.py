@@ -28,6 +28,9 @@ _BODY_LIMIT = 64 * 1024
 _LOCAL_NAMES = ("127.0.0.1", "::1")
 """The addresses of `localhost`, used without a DNS query."""
 
+_METADATA = frozenset(map(ip_address, ("fd00:ec2::254", "100.100.100.200")))
+"""Addresses of cloud metadata that are not link-local."""
+
 _ERROR_TEXTS: Mapping[type[Exception], str] = {
     httpx.ConnectError: "cannot connect",
     httpx.RemoteProtocolError: "no HTTP response",
@@ -166,7 +169,10 @@ async def _resolve(host: str, port: int) -> Sequence[str]:
     if _read_address(host):
         return (host,)
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]
+    addresses = [str(address[0]) for *_, address in found if not _is_reserved(str(address[0]))]
+    if not addresses:
+        raise HostNotAllowedError(f"host {host[:64]} has only addresses that may not receive postbacks")
+    return addresses
 
 
 def _read_host(text: str) -> str:
@@ -192,8 +198,24 @@ def _read_address(host: str) -> IPv4Address | IPv6Address | None:
 
 def _is_loopback(host: str) -> bool:
     address = _read_address(host)
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool(address and (mapped or address).is_loopback)
+    return bool(address and _unmapped(address).is_loopback)
+
+
+def _is_reserved(host: str) -> bool:
+    """Return whether an allowed name must not lead to an address.
+
+    Clouds offer metadata, with credentials, at a link-local address. An address that the user has allowed itself is not
+    checked.
+    """
+    address = _read_address(host)
+    if address is None:
+        return True
+    address = _unmapped(address)
+    return address.is_link_local or address.is_unspecified or address.is_multicast or address in _METADATA
+
+
+def _unmapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _describe(error: Exception) -> str:

@@ -19,6 +19,7 @@ __all__ = ["Page", "Visit"]
 
 _SEE_OTHER = 303
 _MOST_DIGITS = 9
+_MOST_FIELDS = 1000
 
 
 @attrs.frozen
@@ -71,7 +72,11 @@ class Visit:
         Raises:
             RefusedError: 413, the form is too large; 403, its token is not the one of this sandbox.
         """
-        fields = parse_qs((await read_body(self.request)).decode(errors="replace"), keep_blank_values=True)
+        text = (await read_body(self.request)).decode(errors="replace")
+        try:
+            fields = parse_qs(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        except ValueError:
+            raise RefusedError(413, f"The form has more than {_MOST_FIELDS} fields.") from None
         form = {name: values[-1] for name, values in fields.items()}
         if not hmac.compare_digest(form.pop("csrf_token", "").encode(), self.gateway.csrf_token.encode()):
             raise RefusedError(403, "This form is from before the sandbox was started. Load the page again.")
