@@ -192,7 +192,7 @@ def test_the_history_of_a_batch(shop: Shop, browser: httpx.Client) -> None:
     assert f"/records/transactions/{sale['id']}" in page
 
 
-def test_the_ledger_alarms(shop: Shop, neighbour: Shop, browser: httpx.Client) -> None:
+def test_the_ledger_alarms(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
     """An id with more than one effect is shown first, and raises an alarm."""
     assert "No payment with an integrator id" in open_page(browser, "/ledger")
     shop.pay(transaction_api_id="twice")
@@ -201,7 +201,7 @@ def test_the_ledger_alarms(shop: Shop, neighbour: Shop, browser: httpx.Client) -
     page = open_page(browser, "/ledger")
     assert "Every id has one effect." in page
     assert "declined" not in page
-    neighbour.pay(transaction_api_id="twice")
+    neighbor.pay(transaction_api_id="twice")
     page = open_page(browser, "/ledger")
     assert 'role="alert"' in page
     assert "1 id has more than one effect." in page
