@@ -35,8 +35,10 @@ def find_visible(store: Store, table: Table, user: Row, column: str, value: str)
     if table.plural not in _OF_LOCATIONS_BELOW:
         return store.find(table, **{"location_id": user["location_id"], column: value})
     row = store.find(table, **{column: value})
-    location_id = row and row["id" if table is LOCATION else "location_id"]
-    return row if location_id and _sees_location(store, user, location_id) else None
+    if row is None:
+        return None
+    location_id = row["id" if table is LOCATION else "location_id"]
+    return row if _sees_location(store, user, location_id) else None
 
 
 def _sees_location(store: Store, user: Row, location_id: str) -> bool:
