@@ -84,6 +84,14 @@ def test_a_sent_request_is_in_the_log(browser: httpx.Client) -> None:
     assert "/v2/contacts" in html.unescape(browser.get("/").text)
 
 
+def test_each_request_in_the_log_has_its_own_number(sandbox: Sandbox, browser: httpx.Client) -> None:
+    """A request of the reference does not hide that of a program."""
+    browser.get("/v2/nothing")
+    send(browser, "listContacts")
+    numbers = re.findall(r'href="/requests/(\d+)"', browser.get("/").text)
+    assert len(set(numbers)) == len(numbers) >= 2
+
+
 def test_planned_faults_do_not_apply(sandbox: Sandbox, browser: httpx.Client) -> None:
     """A fault waits for a program: the reference has no connection that could break."""
     sandbox.fault("POST /v2/contacts", "reset_after_commit")

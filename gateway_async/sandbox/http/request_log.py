@@ -5,8 +5,7 @@ An entry keeps what went over the wire, and nothing is parsed before a page asks
 """
 
 import re
-from collections.abc import Callable
-from itertools import count
+from collections.abc import Callable, Iterator
 from time import perf_counter, time
 from typing import Any
 
@@ -92,9 +91,11 @@ class LoggedRequest:
 OnRequest = Callable[[LoggedRequest], object]
 
 
-def with_request_log(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
-    """Wrap an application so that `on_request` is called after each request."""
-    numbers = count(1)
+def with_request_log(app: ASGIApp, on_request: OnRequest, numbers: Iterator[int]) -> ASGIApp:
+    """Wrap an application so that `on_request` is called after each request.
+
+    The requests get the next `numbers`. Applications that share a log share them.
+    """
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:
         request, response = LoggedMessage(scope["headers"]), LoggedMessage()
