@@ -396,10 +396,18 @@ class Sandbox:
             ValueError: The merchant account, the test terminal or the industry is unknown.
         """
         product_id = self.cc_product_transaction_id if product_transaction_id is None else product_transaction_id
-        checks = (auto_decline_cvv, auto_decline_street, auto_decline_zip)
-        allowed = (surcharge, level3_allow)
-        kinds = (ach_terminal, industry_type)
-        return self._call(change_product, product_id, allow_partial_authorization, *checks, *allowed, *kinds)
+        change = partial(
+            change_product,
+            allow_partial_authorization=allow_partial_authorization,
+            auto_decline_cvv=auto_decline_cvv,
+            auto_decline_street=auto_decline_street,
+            auto_decline_zip=auto_decline_zip,
+            surcharge=surcharge,
+            level3_allow=level3_allow,
+            ach_terminal=ach_terminal,
+            industry_type=industry_type,
+        )
+        return self._call(change, product_id)
 
     def return_payment(self, transaction_id: str, code: str = "R01") -> Row:
         """Let the bank return a bank payment, or correct its data.

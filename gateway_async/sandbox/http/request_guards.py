@@ -12,13 +12,13 @@ from ipaddress import ip_address
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway_async.sandbox.http.request_log import READING_METHODS
 from gateway_async.sandbox.http.responses import error_response
 
 __all__ = ["with_request_guards"]
 
 
 _WITH_CREDENTIALS = re.compile(r"/v2/|/custom/")
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _AUTHORITY = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/?#@\[\]]+))(?::[0-9]*)?", re.ASCII)
 """A host and an optional port, as in a Host header."""
 _LOCAL_NAMES = re.compile(r"localhost|[a-z0-9-]+\.localhost")
@@ -50,7 +50,7 @@ def _find_problem(method: str, headers: Headers, allowed: Collection[str]) -> tu
     host = headers.get("host", "")
     if len(headers.getlist("host")) > 1 or not _is_allowed(host, allowed):
         return 421, "The Host header names another host. A name of this machine is allowed by --allow-host."
-    if method in _READING:
+    if method in READING_METHODS:
         return None
     origin = headers.get("origin")
     if origin is not None and origin not in (f"http://{host}", f"https://{host}"):

@@ -13,13 +13,13 @@ import attrs
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["FAULT", "LoggedMessage", "LoggedRequest", "OnRequest", "with_request_log"]
+__all__ = ["FAULT", "READING_METHODS", "LoggedMessage", "LoggedRequest", "OnRequest", "with_request_log"]
 
 
 FAULT = "gateway_async.sandbox.fault"
 """The key of the ASGI scope for the name of the fault that affected a request."""
 
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _REFUSED = 400
 _LONGEST_BODY = 10_000
 _TOKEN = re.compile(r"(?<=^/v2/token/).+")
@@ -80,7 +80,7 @@ class LoggedRequest:
     @property
     def is_write(self) -> bool:
         """Whether the request may have changed something."""
-        return self.method not in _READING
+        return self.method not in READING_METHODS
 
     @property
     def has_failed(self) -> bool:
