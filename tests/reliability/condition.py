@@ -1,0 +1,58 @@
+"""`Condition`: one row of the reliability table, and `Result`: what running it showed."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+
+import attrs
+
+__all__ = ["Condition", "Protection", "Result"]
+
+Protection = Callable[[], AbstractContextManager[object]]
+"""Switches one protection off while its context is entered, so that a run shows whether the row depends on it."""
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """What a condition did to money and data.
+
+    Attributes:
+        count: how often the condition was applied: writes, kills, cuts or inputs.
+        double: effects that exist twice.
+        lost: effects that were reported and do not exist, or that exist and were never reported.
+        unknown: outcomes that were still unknown at the end. A program is told of each one, so it is no failure.
+        problems: whatever else went wrong, one line each.
+    """
+
+    count: int
+    double: int = 0
+    lost: int = 0
+    unknown: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Return whether nothing was done twice, lost, or wrong in another way."""
+        return not (self.double or self.lost or self.problems)
+
+
+@attrs.frozen(kw_only=True)
+class Condition:
+    """One row of the reliability table.
+
+    Attributes:
+        key: its name on the command line, such as `"kill-migration"`.
+        text: its name in the table.
+        count: how often the whole run applies it.
+        short_count: how often the short run of the test suite applies it.
+        run: applies it so many times. It starts the event loops, processes and files that it needs, and ends them.
+        needs: environment variables without which it cannot run, such as `"GATEWAY_TEST_POSTGRES"`.
+        protections: name → switches that protection off. With it off, the row must fail.
+    """
+
+    key: str
+    text: str
+    count: int
+    short_count: int
+    run: Callable[[int], Result]
+    needs: tuple[str, ...] = ()
+    protections: Mapping[str, Protection] = attrs.field(factory=dict, hash=False)
