@@ -9,6 +9,7 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
+STRICT = ("--fail-on-warning", "--keep-going", "--nitpicky", "--quiet")
 PYTHONS = nox.project.python_versions(PYPROJECT)
 
 nox.needs_version = ">=2024.10"
@@ -70,9 +71,9 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run the documents' programs, and compare their tables with the code."""
-    session.install("-e", ".[tests]")
-    session.run("pytest", "tests/docs", *session.posargs)
+    """Build the documentation site in docs/_build, with warnings as errors."""
+    session.install("-e", ".[docs]")
+    session.run("sphinx-build", "--builder", "html", "--jobs", "auto", *STRICT, "docs", "docs/_build", *session.posargs)
 
 
 @nox.session
@@ -81,21 +82,21 @@ def benchmarks(session: nox.Session) -> None:
     session.install("-e", ".[benchmarks]")
     session.run("python", "benchmarks/run.py", *session.posargs)
     if not session.posargs:
-        session.run("python", "docs/draw_benchmarks.py")
+        session.run("python", "docs/pictures/draw_benchmarks.py")
 
 
 @nox.session
 def screenshots(session: nox.Session) -> None:
     """Take the pictures of the sandbox's pages again."""
     session.install("-e", ".[tests]", "pillow")
-    session.run("python", "docs/take_screenshots.py")
+    session.run("python", "docs/pictures/take_screenshots.py")
 
 
 @nox.session
 def demo(session: nox.Session) -> None:
     """Run `gateway-async demo`, and draw its picture for the README."""
     session.install(".[cli]")
-    session.run("python", "docs/draw_demo.py")
+    session.run("python", "docs/pictures/draw_demo.py")
 
 
 def _is_foreign(line: str) -> bool:

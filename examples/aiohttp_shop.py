@@ -4,7 +4,7 @@
     export SHOP_USERNAME=shop SHOP_PASSWORD=secret  # the credentials that the gateway sends with a postback
     python examples/aiohttp_shop.py
 
-The gateway calls http://127.0.0.1:8000/postbacks if it has a postback config with that URL (docs/postbacks.md).
+The gateway calls http://127.0.0.1:8000/postbacks if it has a postback config with that URL (docs/guides/postbacks.md).
 The table in orders.py shows the effect of each outcome of a payment.
 """
 

@@ -32,7 +32,7 @@ _SHOWN_API_IDS: Final = {("deviceterms", "device_terms_api_id"): "device_term_ap
 
 @attrs.frozen
 class UntypedResource:
-    """A resource of the gateway without models. Requests are mappings, and records are `UntypedRecord`s.
+    """A resource of the gateway without models. Requests are mappings, and records are `UntypedRecord` values.
 
     The values of sensitive fields (`account_number`, `cvv`, `track_data`, …) are masked in errors and logs.
     """

@@ -252,7 +252,7 @@ class Sandbox:
     def scenario(self, name: str) -> None:
         """Plan the faults of a named scenario.
 
-        An example is "response lost after approval". The README of the sandbox lists the scenarios.
+        An example is "response lost after approval". The page about faults lists the scenarios.
 
         Raises:
             ValueError: The scenario is unknown.

@@ -14,7 +14,11 @@ __all__ = ["DOCUMENTS", "PACKAGE", "ROOT", "Block", "blocks", "compile_async", "
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gateway_async"
-DOCUMENTS = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
+GENERATED = ("docs/reference/api", "docs/reference/commands")
+"""Folders whose pages the build of the site writes."""
+
+_PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+DOCUMENTS = ("README.md", *(page for page in _PAGES if not page.startswith((*GENERATED, "docs/_build"))))
 """The documents for users, by their paths from the root: their programs run, and their links are followed."""
 
 _FENCE = re.compile(r" *```(?P<language>\w+)?$")

@@ -1,4 +1,4 @@
-"""The tables of the sandbox's README, from its code."""
+"""The tables on the pages about the sandbox, from its code."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -74,7 +74,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "batch errors": _batch_errors,
     "state transitions": _state_transitions,
 }
-"""The text of the README between `<!-- printed: … -->` and `<!-- end -->`, by part."""
+"""The text of the pages between `<!-- printed: … -->` and `<!-- end -->`, by part."""
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from .documents import read
 
-PAGE = "docs/benchmarks.md"
-PICTURE = "docs/benchmarks.svg"
+PAGE = "docs/why/benchmarks.md"
+PICTURE = "docs/pictures/benchmarks.svg"
 PROGRAMS = Path(__file__).parents[2] / "benchmarks"
 
 

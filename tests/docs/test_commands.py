@@ -73,4 +73,4 @@ def test_the_exit_statuses_are_listed() -> None:
     assert isinstance(members, ast.ClassDef)
     lines = [ast.literal_eval(node.value) for node in members.body if isinstance(node, ast.Expr)]
     rows = [f"| {status:d} | {meaning} |" for status, meaning in zip(ExitStatus, lines[1:], strict=True)]
-    assert [row for row in rows if row not in read("docs/command-line.md")] == []
+    assert [row for row in rows if row not in read("docs/reference/command-line.md")] == []

@@ -19,7 +19,7 @@ MAX_LINES = 200
 
 def test_the_tree_shows_every_module_in_import_order() -> None:
     """The printed tree is current, and an order in which every module imports from lines above its own exists."""
-    assert f"\n{module_tree.module_tree()}\n" in read("docs/architecture.md")
+    assert f"\n{module_tree.module_tree()}\n" in read("docs/why/architecture.md")
 
 
 def test_no_order_is_printed_for_modules_that_import_each_other(
@@ -57,7 +57,7 @@ def test_the_files_that_are_named_exist() -> None:
 
 def test_the_decision_table_is_the_one_that_decides() -> None:
     """The money rules are printed as the code has them."""
-    assert f"\n{format_table()}\n" in read("CONTRIBUTING.md")
+    assert f"\n{format_table()}\n" in read("docs/why/money-rules.md")
 
 
 def test_the_recipe_for_an_endpoint_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The commands of docs/ledger.md that back up and restore a ledger."""
+"""The commands of docs/guides/ledger.md that back up and restore a ledger."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from .documents import blocks
 
 FILE, DUMP, RESTORE = (
     line.removeprefix("$ ")
-    for block in blocks("docs/ledger.md", "console")
+    for block in blocks("docs/guides/ledger.md", "console")
     if block.headline == "Backup and restore"
     for line in block.text.splitlines()
 )

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from .documents import PACKAGE, read
 
-PICTURE = "docs/demo.svg"
+PICTURE = "docs/pictures/demo.svg"
 
 
 def picture_lines() -> list[str]:

@@ -1,0 +1,39 @@
+"""Write the reference of the command line: a page for each command, from the help texts."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from sphinx.application import Sphinx
+from typer.testing import CliRunner
+
+from typer.cli import app as typer_command
+
+FOLDER: Final = "reference/commands"
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the pages into the source folder, before Sphinx looks for sources."""
+    folder = Path(app.srcdir, FOLDER)
+    folder.mkdir(exist_ok=True)
+    introduction, *commands = re.split(r"^## (?=`gateway-async \w+`)", help_in_markdown(), flags=re.MULTILINE)
+    names = []
+    for text in commands:
+        names.append(re.match(r"`gateway-async (\w+)`", text)[1])
+        page = re.sub(r"^###", "##", f"# {text}", flags=re.MULTILINE)
+        (folder / f"{names[-1]}.md").write_text(page, encoding="utf-8")
+    toctree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
+    index = introduction.partition("**Commands**")[0].replace("# `gateway-async`", "# Commands and options")
+    (folder / "index.md").write_text(index + toctree, encoding="utf-8")
+
+
+def help_in_markdown() -> str:
+    """Return the help texts of all commands as Markdown, as Typer writes them."""
+    arguments = ["gateway_async.cli.app", "utils", "docs", "--name", "gateway-async"]
+    return CliRunner().invoke(typer_command, arguments, catch_exceptions=False).output
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages when the build begins."""
+    app.connect("builder-inited", write_pages)
+    return {"parallel_read_safe": True}

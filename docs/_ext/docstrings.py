@@ -1,0 +1,60 @@
+"""Convert this package's docstrings to reStructuredText, which Sphinx reads.
+
+They have Markdown's single backticks for code, and indented examples.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import attrs
+from sphinx.application import Sphinx
+from sphinx.ext.napoleon import Config, GoogleDocstring
+
+MAX_PARAMETERS: Final = 12
+"""A class with more parameters is shown without them: its fields follow below it."""
+
+NAPOLEON: Final = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
+
+_CODE: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_DRAWING: Final = re.compile("[├└→]")
+_SECTION: Final = re.compile(r"(Args|Attributes|Example|Examples|Note|Raises|Returns|Yields):$")
+
+
+def convert(lines: list[str]) -> Iterator[str]:
+    """Yield the lines of a docstring with code in double backticks and examples as code blocks."""
+    last, in_section, in_example = "", False, False
+    for line in lines:
+        indented = line.startswith("    ")
+        if line and not indented:
+            in_section, in_example = bool(_SECTION.match(line)), False
+        elif indented and not in_section and not in_example and not last:
+            in_example = True
+            yield from (f".. code-block:: {'text' if _DRAWING.search(line) else 'python'}", "")
+        yield line if in_example and indented else _CODE.sub(r"``\1``", line)
+        last = line
+
+
+def convert_docstring(app: Sphinx, what: str, name: str, subject: object, options: Any, lines: list[str]) -> None:
+    """Convert the lines of one docstring in place."""
+    converted = list(convert(lines))
+    # Napoleon would read the words before a colon in an attribute's docstring as its type.
+    if what != "attribute":
+        converted = GoogleDocstring(converted, NAPOLEON, app, what, name, subject, options).lines()
+    lines[:] = converted
+
+
+def hide_long_signature(
+    _app: Sphinx, what: str, _name: str, subject: Any, _options: object, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Leave out the signature of an attrs class with many fields."""
+    if what == "class" and attrs.has(subject) and len(attrs.fields(subject)) > MAX_PARAMETERS:
+        return "", ""
+    return signature, returns
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the conversions with Sphinx."""
+    app.connect("autodoc-process-docstring", convert_docstring)
+    app.connect("autodoc-process-signature", hide_long_signature)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,47 @@
+"""Settings of the documentation site; `nox -s docs` builds it."""
+
+import sys
+from pathlib import Path
+
+import gateway_async
+
+sys.path.insert(0, str(Path(__file__).with_name("_ext")))
+
+project = "gateway-async"
+author = "the gateway-async maintainers"
+version = release = gateway_async.__version__
+project_copyright = "the gateway-async maintainers, MIT license"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "docstrings",
+    "reference_pages",
+    "command_pages",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "_ext", "pictures"]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+
+html_theme = "furo"
+html_title = f"gateway-async {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_last_updated_fmt = None
+html_theme_options = {"navigation_with_keys": True}
+copybutton_prompt_text = "$ "
+copybutton_exclude = ".linenos, .gp, .go"
+
+linkcheck_anchors = False

@@ -1,0 +1,165 @@
+"""Take the pictures of the sandbox's pages in docs/pictures/screenshots/: each in two widths, light and dark.
+
+pip install -e '.[tests]' pillow
+GATEWAY_TEST_CHROMIUM=/usr/bin/chromium python docs/pictures/take_screenshots.py
+"""
+
+import asyncio
+import io
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import date
+from pathlib import Path
+
+from PIL import Image
+from playwright.async_api import Browser, async_playwright
+
+from gateway_async import (
+    AsyncGateway,
+    CardVaultCreate,
+    ContactCreate,
+    GatewayError,
+    PaylinkCreate,
+    PostbackConfigCreate,
+    QuickInvoiceCreate,
+    RouterTransactionCreate,
+    TransactionCreate,
+)
+from gateway_async.sandbox import Sandbox
+
+FOLDER = Path(__file__).with_name("screenshots")
+SIZES = {1280: 800, 375: 760}
+SCHEMES = ("light", "dark")
+COLORS = 64
+"""The colors of a picture; more would make it larger, and not better."""
+
+CARD = "4111111111111111"
+PAGES = {
+    "requests": "/",
+    "records": "/records",
+    "terminals": "/terminals",
+    "batches": "/batches",
+    "postbacks": "/postbacks",
+    "outbox": "/outbox",
+    "ledger": "/ledger",
+    "faults": "/faults",
+    "clock": "/clock",
+    "connect": "/connect",
+    "reference": "/reference",
+    "operation": "/reference/createContact",
+}
+"""The pages whose address is the same in every sandbox, by the name of the picture."""
+
+
+@asynccontextmanager
+async def busy_sandbox() -> AsyncIterator[tuple[Sandbox, dict[str, str]]]:
+    """Run a sandbox in which something has happened; yield it and the paths of its pages."""
+    async with Sandbox(terminals="manual") as sandbox, sandbox.gateway() as gateway:
+        await listen(sandbox, gateway)
+        payment_id = await pay(gateway)
+        invoice_id, paylink_id = await invoice(sandbox, gateway)
+        sandbox.scenario("no response, and no lookup at first")
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(sell_at_terminals(sandbox, gateway))
+            await sandbox.await_call()
+            yield (
+                sandbox,
+                {
+                    **PAGES,
+                    "record": f"/records/transactions/{payment_id}",
+                    "invoice": f"/quickinvoicepay/{invoice_id}",
+                    "paylink": f"/?paylink_id={paylink_id}",
+                },
+            )
+            waiting.cancel()
+
+
+async def listen(sandbox: Sandbox, gateway: AsyncGateway) -> None:
+    """Ask for the postbacks of payments."""
+    config = PostbackConfigCreate(
+        location_id=sandbox.location_id,
+        product_transaction_id=sandbox.cc_product_transaction_id,
+        resource="transaction",
+        url="http://127.0.0.1:8000/postbacks",
+        on_create=True,
+        on_update=True,
+        number_of_attempts=3,
+        attempt_interval=300,
+    )
+    await gateway.postback_configs.create(config)
+
+
+async def pay(gateway: AsyncGateway) -> str:
+    """Store a card and charge it; return the id of a payment."""
+    await gateway.contacts.create(ContactCreate(last_name="Lovelace", first_name="Ada", email="ada@example.test"))
+    vault = await gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="1230"))
+    sales = [
+        await gateway.transactions.create(
+            TransactionCreate(
+                action="sale", transaction_amount=amount, account_vault_id=vault.id, transaction_api_id=f"order-{order}"
+            )
+        )
+        for amount, order in (("42.00", "1001"), ("6.16", "1002"), ("118.40", "1003"))
+    ]
+    await gateway.transactions.refund(sales[0].id, "12.00", transaction_api_id="refund-1001")
+    with suppress(GatewayError):
+        await gateway.contacts.get("0" * 24)
+    return sales[0].id
+
+
+async def invoice(sandbox: Sandbox, gateway: AsyncGateway) -> tuple[str, str]:
+    """Send an invoice and a paylink, and return their ids."""
+    bill = QuickInvoiceCreate(
+        title="Piano lessons, November",
+        due_date=date(2030, 12, 31),
+        item_list={"Four lessons": "160.00", "Sheet music": "24.50"},
+        email="ada@example.test",
+        send_email=True,
+        allow_partial_pay=True,
+        note="Thank you, and see you on Monday.",
+        cc_product_transaction_id=sandbox.cc_product_transaction_id,
+        ach_product_transaction_id=sandbox.ach_product_transaction_id,
+    )
+    made = await gateway.quick_invoices.create(bill)
+    link = PaylinkCreate(
+        description="Concert ticket", amount_due="35.00", contact_id=sandbox.contact_id, email="ada@example.test"
+    )
+    return made.id, (await gateway.paylinks.create(link)).id
+
+
+async def sell_at_terminals(sandbox: Sandbox, gateway: AsyncGateway) -> None:
+    """Let two sales wait at terminals."""
+    async with asyncio.TaskGroup() as tasks:
+        for title, amount in (("Bar", "12.50"), ("Terrace", "64.00")):
+            sale = RouterTransactionCreate(
+                action="sale", terminal_id=sandbox.add_terminal(title), transaction_amount=amount
+            )
+            tasks.create_task(gateway.router_transactions.create(sale))
+        first = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="8.75")
+        await gateway.router_transactions.create(first)
+
+
+async def take(browser: Browser, base_url: str, name: str, path: str) -> None:
+    """Take the pictures of a page."""
+    for width, height in SIZES.items():
+        for scheme in SCHEMES:
+            page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            await page.goto(base_url + path)
+            picture = Image.open(io.BytesIO(await page.screenshot()))
+            picture.quantize(COLORS).save(FOLDER / f"{name}-{width}-{scheme}.png", optimize=True)
+            await page.close()
+
+
+async def main() -> None:
+    """Take the pictures of all pages."""
+    FOLDER.mkdir(exist_ok=True)
+    async with busy_sandbox() as (sandbox, pages), async_playwright() as playwright:
+        chromium = os.environ.get("GATEWAY_TEST_CHROMIUM")
+        browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name, path in pages.items():
+            await take(browser, sandbox.base_url, name, path)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
