@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from sphinx.application import Sphinx
-from typer.testing import CliRunner
-
 from typer.cli import app as typer_command
+from typer.testing import CliRunner
 
 FOLDER: Final = "reference/commands"
 

@@ -1,4 +1,4 @@
-"""Draw docs/pictures/benchmarks.svg from the results of `python benchmarks/run.py`: the goals, and the CPU time of a call."""
+"""Draw benchmarks.svg from the results of `python benchmarks/run.py`: the goals, and the CPU time of a call."""
 
 import html
 import json

@@ -1,5 +1,5 @@
 """The state machines of the records, as tables; one file for each record type.
 
-A transition that is not in a table is not allowed. The tables in docs/sandbox/states.md are generated from these. Start at
-`machine.py`.
+A transition that is not in a table is not allowed. The tables in docs/sandbox/states.md are generated from these.
+Start at `machine.py`.
 """
