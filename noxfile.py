@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
-STRICT = ("--fail-on-warning", "--keep-going", "--nitpicky", "--quiet")
+STRICT = ("--fail-on-warning", "--keep-going", "--quiet")
 PYTHONS = nox.project.python_versions(PYPROJECT)
 
 nox.needs_version = ">=2024.10"

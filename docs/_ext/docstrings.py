@@ -14,6 +14,9 @@ from sphinx.ext.napoleon import Config, GoogleDocstring
 MAX_PARAMETERS: Final = 12
 """A class with more parameters is shown without them: its fields follow below it."""
 
+INTERNAL: Final = frozenset({"spec", "rules", "uncertain", "implied"})
+"""Class attributes of resources, requests and records that are no part of the public interface."""
+
 NAPOLEON: Final = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
 
 _CODE: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -47,14 +50,23 @@ def convert_docstring(app: Sphinx, what: str, name: str, subject: object, option
 def hide_long_signature(
     _app: Sphinx, what: str, _name: str, subject: Any, _options: object, signature: str, returns: str
 ) -> tuple[str, str] | None:
-    """Leave out the signature of an attrs class with many fields."""
-    if what == "class" and attrs.has(subject) and len(attrs.fields(subject)) > MAX_PARAMETERS:
+    """Leave out the signature of an attrs class with many fields, or with internal ones."""
+    fields = attrs.fields(subject) if what == "class" and attrs.has(subject) else ()
+    if len(fields) > MAX_PARAMETERS or any(field.name.startswith("_") for field in fields):
         return "", ""
     return signature, returns
+
+
+def skip_internal_member(
+    _app: Sphinx, _what: str, name: str, _subject: object, _skipped: bool, _options: object
+) -> bool | None:
+    """Leave out the class attributes that only this package reads; None leaves other members as they are."""
+    return True if name in INTERNAL else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the conversions with Sphinx."""
     app.connect("autodoc-process-docstring", convert_docstring)
+    app.connect("autodoc-skip-member", skip_internal_member)
     app.connect("autodoc-process-signature", hide_long_signature)
     return {"parallel_read_safe": True}
