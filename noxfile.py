@@ -9,7 +9,6 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
-STRICT = ("--fail-on-warning", "--keep-going", "--quiet")
 PYTHONS = nox.project.python_versions(PYPROJECT)
 
 nox.needs_version = ">=2024.10"
@@ -71,9 +70,12 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the documentation site in docs/_build, with warnings as errors."""
-    session.install("-e", ".[docs]")
-    session.run("sphinx-build", "--builder", "html", "--jobs", "auto", *STRICT, "docs", "docs/_build", *session.posargs)
+    """Build the documentation site in docs/_build, with warnings as errors, and look at it in a browser."""
+    session.install("-e", ".[docs,tests]")
+    strict = ("--fail-on-warning", "--keep-going", "--quiet")
+    session.run("sphinx-build", "--builder", "html", "--jobs", "auto", *strict, "docs", "docs/_build")
+    site = str(Path("docs/_build").resolve())
+    session.run("pytest", "tests/docs/test_site.py", "tests/browser/test_site.py", env={"GATEWAY_TEST_SITE": site})
 
 
 @nox.session

@@ -35,13 +35,19 @@ async def gateway(sandbox: Sandbox) -> AsyncIterator[AsyncGateway]:
         yield gateway
 
 
+@pytest.fixture
+def base_url(sandbox: Sandbox) -> str:
+    """Return the address of the pages that the visitor opens."""
+    return sandbox.base_url
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def visitor(browser: Browser, sandbox: Sandbox, request: pytest.FixtureRequest) -> AsyncIterator[Visitor]:
+async def visitor(browser: Browser, base_url: str, request: pytest.FixtureRequest) -> AsyncIterator[Visitor]:
     """Open a browser window; a module's or test's parameter may be options of the window, such as its size."""
     options: dict[str, Any] = getattr(request, "param", {})
     context = await browser.new_context(**options)
     context.set_default_timeout(10_000)
-    visitor = Visitor(context, sandbox.base_url)
+    visitor = Visitor(context, base_url)
     await context.route("**", visitor.route)
     yield visitor
     await context.close()
