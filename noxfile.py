@@ -56,6 +56,7 @@ def types(session: nox.Session) -> None:
     session.run("mypy")
     session.run("mypy", "tests")
     session.run("mypy", "examples")
+    session.run("mypy", "docs/_ext")
     session.run("pyright")
 
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import attrs
 from sphinx.application import Sphinx
-from sphinx.ext.napoleon import Config, GoogleDocstring
+from sphinx.ext.napoleon import Config
+from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 MAX_PARAMETERS: Final = 12
 """A class with more parameters is shown without them: its fields follow below it."""
@@ -17,7 +18,7 @@ MAX_PARAMETERS: Final = 12
 INTERNAL: Final = frozenset({"spec", "rules", "uncertain", "implied"})
 """Class attributes of resources, requests and records that are no part of the public interface."""
 
-NAPOLEON: Final = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
+NAPOLEON: Final[Any] = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
 
 _CODE: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _DRAWING: Final = re.compile("[├└→]")
@@ -38,7 +39,7 @@ def convert(lines: list[str]) -> Iterator[str]:
         last = line
 
 
-def convert_docstring(app: Sphinx, what: str, name: str, subject: object, options: Any, lines: list[str]) -> None:
+def convert_docstring(app: Sphinx, what: Any, name: str, subject: object, options: Any, lines: list[str]) -> None:
     """Convert the lines of one docstring in place."""
     converted = list(convert(lines))
     # Napoleon would read the words before a colon in an attribute's docstring as its type.
