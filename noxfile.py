@@ -89,6 +89,13 @@ def benchmarks(session: nox.Session) -> None:
 
 
 @nox.session
+def capacity(session: nox.Session) -> None:
+    """Measure what one process, one PostgreSQL and one Redis carry, for docs/scaling.md."""
+    session.install("-e", ".[tests]")
+    session.run("python", "benchmarks/capacity.py", *session.posargs)
+
+
+@nox.session
 def screenshots(session: nox.Session) -> None:
     """Take the pictures of the sandbox's pages again."""
     session.install("-e", ".[tests]", "pillow")

@@ -15,12 +15,15 @@ import subprocess
 import sys
 import time
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import msgspec
+
+if TYPE_CHECKING:
+    from gateway_async.postbacks import Inbox
 
 USER, PASSWORD = "shop", "p4ssw0rd"
 MOST_BYTES = 1_048_576
@@ -31,20 +34,25 @@ NAMES = ("by hand", "receiver")
 # --- the two applications
 
 
-def receiver_app() -> Any:
+def receiver_app(inbox: "Inbox | None" = None) -> Any:
     """Make a FastAPI application with a mounted receiver."""
     from fastapi import FastAPI
 
     from gateway_async import Transaction
     from gateway_async.postbacks import Postback, PostbackReceiver
 
-    receiver = PostbackReceiver(USER, PASSWORD)
+    receiver = PostbackReceiver(USER, PASSWORD, inbox=inbox)
 
     @receiver.on("transaction")
     async def handle(postback: Postback[Transaction]) -> None:
         assert postback.record.id
 
-    app = FastAPI()
+    @contextlib.asynccontextmanager
+    async def handle_stored(_app: FastAPI) -> AsyncIterator[None]:
+        async with receiver:
+            yield
+
+    app = FastAPI(lifespan=handle_stored if inbox else None)
     app.mount("/postbacks", receiver.asgi)
     return app
 
@@ -107,15 +115,14 @@ def transaction_model() -> Any:
     )
 
 
-def serve(name: str) -> None:
-    """Serve one application on a free port, and print the port."""
+def serve(app: Any) -> None:
+    """Serve an application on a free port, and print the port."""
     import socket
 
     import uvicorn
 
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
-    app = receiver_app() if name == "receiver" else app_by_hand()
     uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listening])
 
 
@@ -134,9 +141,12 @@ def served(name: str) -> Iterator[int]:
 # --- the sender
 
 
-def request_bytes() -> bytes:
-    """Return the bytes of a request with a transaction postback."""
-    body = urlencode(msgspec.json.decode(SAMPLE.read_bytes())).encode()
+def request_bytes(record_id: str = "") -> bytes:
+    """Return the bytes of a request with a transaction postback; with an id, of that transaction."""
+    form = msgspec.json.decode(SAMPLE.read_bytes())
+    if record_id:
+        form["data"] = msgspec.json.encode({**msgspec.json.decode(form["data"]), "id": record_id}).decode()
+    body = urlencode(form).encode()
     lines = [
         "POST /postbacks/ HTTP/1.1",
         "Host: 127.0.0.1",
@@ -149,13 +159,13 @@ def request_bytes() -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-async def post(port: int, count: int, at_once: int) -> tuple[float, list[float]]:
+async def post(port: int, requests: Sequence[bytes], at_once: int) -> tuple[float, list[float]]:
     """Send requests; return their rate and the seconds of each."""
-    request, remaining, times = request_bytes(), iter(range(count)), list[float]()
+    remaining, times = iter(requests), list[float]()
 
     async def one_connection() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for _ in remaining:
+        for request in remaining:
             began = time.perf_counter()
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
@@ -167,7 +177,7 @@ async def post(port: int, count: int, at_once: int) -> tuple[float, list[float]]
     async with asyncio.TaskGroup() as connections:
         for _ in range(at_once):
             connections.create_task(one_connection())
-    return count / (time.perf_counter() - started), times
+    return len(requests) / (time.perf_counter() - started), times
 
 
 async def measure(
@@ -175,11 +185,12 @@ async def measure(
 ) -> dict[str, dict[str, list[float]]]:
     """Measure both applications in alternating rounds; return the figures of each round."""
     figures: dict[str, dict[str, list[float]]] = {name: {"rate": [], "p50": [], "p99": []} for name in ports}
+    requests = [request_bytes()] * options.calls
     for port in ports.values():
-        await post(port, options.calls, at_once)
+        await post(port, requests, at_once)
     for number in range(options.rounds):
         for name in sorted(ports, reverse=number % 2 == 0):
-            rate, times = await post(ports[name], options.calls, at_once)
+            rate, times = await post(ports[name], requests, at_once)
             cuts = statistics.quantiles(times, n=100)
             for figure, value in (("rate", rate), ("p50", cuts[49] * 1e3), ("p99", cuts[98] * 1e3)):
                 figures[name][figure].append(value)
@@ -210,7 +221,7 @@ def main() -> None:
     options.add_argument("--serve", choices=NAMES, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.serve:
-        serve(given.serve)
+        serve(receiver_app() if given.serve == "receiver" else app_by_hand())
         return
     with served("by hand") as by_hand, served("receiver") as receiver:
         for at_once in given.at_once:
