@@ -2,8 +2,9 @@
 
     python benchmarks/capacity.py --count 5000
 
-GATEWAY_TEST_POSTGRES and GATEWAY_TEST_REDIS are the addresses of the servers. The figures are those of this machine. They are for arithmetic, not for comparisons: a service of yours does more than
-these programs. Rows whose server is not given are left out.
+GATEWAY_TEST_POSTGRES and GATEWAY_TEST_REDIS are the addresses of the servers; without them their rows are left out. The
+figures are those of this machine. They are for arithmetic, not for comparisons: a service of yours does more than these
+programs.
 """
 
 import argparse
