@@ -25,7 +25,7 @@ from cards import NUMBER, cards, journal_folder
 from cores import on_server_core, pin_client
 from receiver import post, receiver_app, request_bytes, serve
 from sandbox_process import resident_kib
-from server import CONTACT, gateway_at, serving
+from server import CONTACT, SECONDS, allow_many_connections, gateway_at, serving
 
 from gateway_async import (
     AsyncGateway,
@@ -204,12 +204,12 @@ async def terminal_memory(url: str, count: int) -> float:
             RouterTransactionCreate(action="sale", terminal_id=f"t-{number}", transaction_amount="1.00")
             for number in range(count)
         ]
-        tasks = [asyncio.create_task(gateway.router_transactions.create(sale)) for sale in sales]
-        async with httpx.AsyncClient(base_url=url) as control:
+        async with httpx.AsyncClient(base_url=url, timeout=SECONDS) as control, asyncio.TaskGroup() as tasks:
+            for sale in sales:
+                tasks.create_task(gateway.router_transactions.create(sale))
             await control.get(f"/waiting/{count}")
             used = resident_kib() - before
             await control.get("/go")
-        await asyncio.gather(*tasks)
     return used / count
 
 
@@ -248,6 +248,7 @@ def main() -> None:
     if given.receiver:
         serve_receiver(given.receiver, given.folder)
         return
+    allow_many_connections()
     pin_client()
     asyncio.run(show(given.count, given.terminals))
 
