@@ -1,4 +1,4 @@
-"""What one process, one PostgreSQL and one Redis carry: operations per second, and processor time of each operation.
+"""Measure what one process, one PostgreSQL and one Redis carry.
 
     python benchmarks/capacity.py --count 5000
 
@@ -71,7 +71,7 @@ class Row:
 
 
 def processor_seconds(name: str) -> float:
-    """Return the processor time of all processes of a name, such as a server's; 0 for no name."""
+    """Return the processor seconds of all processes of a name."""
     total = 0
     for path in Path("/proc").glob("[0-9]*/stat") if name else ():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -94,7 +94,7 @@ async def workers(count: int, operate: Callable[[], Awaitable[object]]) -> None:
 
 
 async def measure(subject: str, count: int, operate: Operate, server: str = "") -> Row:
-    """Run operations, a tenth of them to warm up, and measure the rest."""
+    """Measure operations, after a tenth of them as a warm-up."""
     await operate(count // 10)
     before, own, started = processor_seconds(server), time.process_time(), time.perf_counter()
     await operate(count)

@@ -27,7 +27,7 @@ def write_pages(app: Sphinx) -> None:
 
 
 def help_in_markdown() -> str:
-    """Return the help texts of all commands as Markdown, as Typer writes them."""
+    """Return the help texts of all commands as Markdown."""
     arguments = ["gateway_async.cli.app", "utils", "docs", "--name", "gateway-async"]
     return CliRunner().invoke(typer_command, arguments, catch_exceptions=False).output
 

@@ -26,7 +26,7 @@ _SECTION: Final = re.compile(r"(Args|Attributes|Example|Examples|Note|Raises|Ret
 
 
 def convert(lines: list[str]) -> Iterator[str]:
-    """Yield the lines of a docstring with code in double backticks and examples as code blocks."""
+    """Yield the lines of a docstring as reStructuredText."""
     last, in_section, in_example = "", False, False
     for line in lines:
         indented = line.startswith("    ")
@@ -51,7 +51,7 @@ def convert_docstring(app: Sphinx, what: Any, name: str, subject: object, option
 def hide_long_signature(
     _app: Sphinx, what: str, _name: str, subject: Any, _options: object, signature: str, returns: str
 ) -> tuple[str, str] | None:
-    """Leave out the signature of an attrs class with many fields, or with internal ones."""
+    """Leave out signatures of attrs classes with many or internal fields."""
     fields = attrs.fields(subject) if what == "class" and attrs.has(subject) else ()
     if len(fields) > MAX_PARAMETERS or any(field.name.startswith("_") for field in fields):
         return "", ""

@@ -107,7 +107,7 @@ def directive(kind: str, name: str, *options: str) -> list[str]:
 
 
 def exported_names(module: str | None = None) -> list[str]:
-    """Return the names that the package exports from a module, or all of them."""
+    """Return the names that the package exports, or those of one module."""
     names = [name for name in dir(gateway_async) if not name.startswith("_")]
     return [name for name in names if module in (None, _module_of(getattr(gateway_async, name)))]
 
@@ -129,7 +129,7 @@ def _index(pages: dict[str, str]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a page if it has changed, so that Sphinx reads only changed pages again."""
+    """Write a page if it changed. Sphinx reads only changed pages again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 

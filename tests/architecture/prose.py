@@ -27,6 +27,8 @@ PATHS = (
     "CONTRIBUTING.md",
     "SECURITY.md",
 )
+BUILT = ("docs/_build/", "docs/reference/api/", "docs/reference/commands/")
+"""Folders that the build of the site writes, from texts that are checked elsewhere."""
 
 FIRST_LINE_WORDS = 12
 SENTENCE_WORDS = 35
@@ -221,7 +223,12 @@ def files(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the files to check below some paths."""
     for path in paths:
         found = [path] if path.is_file() else sorted(path.rglob("*"))
-        yield from (file for file in found if file.suffix in {".py", ".md", ".html", ".j2", ".toml"})
+        checked = (file for file in found if not file.is_relative_to(ROOT) or not _is_built(file))
+        yield from (file for file in checked if file.suffix in {".py", ".md", ".html", ".j2", ".toml"})
+
+
+def _is_built(file: Path) -> bool:
+    return file.relative_to(ROOT).as_posix().startswith(BUILT)
 
 
 def main(arguments: list[str]) -> int:
