@@ -16,8 +16,15 @@ from gateway_async import AsyncGateway
 from gateway_async._secrets import Secret
 from gateway_async.models.record import Record
 from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
-from gateway_async.postbacks import Postback, PostbackReceiver, PostbackRefusedError, SqliteInbox
-from gateway_async.telemetry import Health, Readiness
+from gateway_async.postbacks import (
+    InboxHealth,
+    Postback,
+    PostbackReceiver,
+    PostbackRefusedError,
+    ReceiverHealth,
+    SqliteInbox,
+)
+from gateway_async.telemetry import Health, OpenTelemetryObserver, Readiness, ReceiverMetrics
 
 KEY = ga.UserApiKey("user", "key")
 
@@ -504,6 +511,12 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
     assert_type(receiver.parse({}, body), Postback[Any])
     await receiver.handle(receiver.parse({}, body))
     await receiver.work(until_empty=True)
+    health = await receiver.health(timeout=1)
+    assert_type(health, ReceiverHealth)
+    assert_type(health.inbox, InboxHealth | None)
+    ReceiverMetrics().record(health)
+    await ReceiverMetrics().watch(receiver, interval=30)
+    OpenTelemetryObserver().record_readiness(await gateway.check())
     assert_type((await receiver.reconcile(gateway, since=moment)).missed, int)
 
 
