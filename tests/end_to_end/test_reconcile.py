@@ -107,13 +107,13 @@ async def test_a_payment_of_a_client_without_ledger(sandbox: Sandbox, client: As
         sale = await pay(other)
         await pay(other, DECLINED)
         invoice = await other.quick_invoices.create(
-            QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea": "5.00"})
+            QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea": "15.00"})
         )
     sandbox.pay_quick_invoice(invoice.id)
     found = await reconcile(client)
     (missing,) = found.discrepancies
     assert (missing.kind, missing.record_id, missing.gateway_amount) == ("missing_in_ledger", sale.id, Decimal("12.50"))
-    assert (found.ledger.count, found.gateway.count, found.other_channels.charged) == (0, 1, Decimal("5.00"))
+    assert (found.ledger.count, found.gateway.count, found.other_channels.charged) == (0, 1, Decimal("15.00"))
     assert f"{sale.transaction_api_id}: the gateway has the payment, and the ledger has no call" in str(found)
 
 
@@ -179,7 +179,8 @@ async def test_changes_by_another_client(sandbox: Sandbox, client: AsyncGateway)
         await other.transactions.tip_adjust(tipped.id, "2.00")
         await other.transactions.complete(held.id, "10.00")
         refund = await other.transactions.refund(refunded.id)
-    (only,) = (await reconcile(client)).discrepancies
+    found = await reconcile(client)
+    (only,) = found.discrepancies
     assert (only.kind, only.record_id) == ("missing_in_ledger", refund.id)
 
 

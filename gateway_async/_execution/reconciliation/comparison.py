@@ -63,6 +63,7 @@ class GatewayPayment:
     Attributes:
         key: the gateway's id, masked as in a ledger.
         api_key: the integrator id, masked as in a ledger.
+        location_key: the location, masked as in a ledger.
         is_masked: whether masking changed the integrator id, so that another one may look the same.
         amounts: the amounts as texts with two decimals, by field.
     """
@@ -72,6 +73,7 @@ class GatewayPayment:
     api_key: str | None
     is_masked: bool
     location_id: str | None
+    location_key: str | None
     status_id: int | None
     type_id: int | None
     is_partial: bool
@@ -116,6 +118,7 @@ class RecordedCall:
         action: such as `sale` or `void`.
         api_key: the integrator id of the payment, masked, if known.
         key: the gateway's id of the payment, masked, if known.
+        location_key: the location, masked, if known.
         outcome: as in the ledger, or `open`.
         amounts: the sent amounts that decide which amounts the record may show.
     """
@@ -124,7 +127,7 @@ class RecordedCall:
     action: str
     api_key: str | None
     key: str | None
-    location_id: str | None
+    location_key: str | None
     outcome: str
     sent_at: datetime
     amounts: dict[str, str]
@@ -145,7 +148,7 @@ def payment_of(record: Transaction) -> GatewayPayment | None:
     """Return the facts of a transaction, or None if its kind moves no money."""
     if record.type_id in _OTHER_TYPES or record.status_id == TransactionStatus.AVS_ONLY:
         return None
-    api_id = record.transaction_api_id or None
+    api_id, location_id = record.transaction_api_id or None, record.location_id
     api_key = None if api_id is None else mask_text(api_id)
     amounts = {name: getattr(record, name) for name in _AMOUNT_FIELDS}
     return GatewayPayment(
@@ -153,7 +156,8 @@ def payment_of(record: Transaction) -> GatewayPayment | None:
         key=mask_text(record.id),
         api_key=api_key,
         is_masked=api_key != api_id,
-        location_id=record.location_id,
+        location_id=location_id,
+        location_key=None if location_id is None else mask_text(location_id),
         status_id=_plain(record.status_id),
         type_id=_plain(record.type_id),
         is_partial=record.reason_code_id == ReasonCode.PARTIALLY_APPROVED and record.auth_amount is not None,
@@ -177,7 +181,7 @@ def recorded_call(stored: StoredIntent) -> RecordedCall | None:
         action=action,
         api_key=intent.api_id,
         key=stored.record_id or ref,
-        location_id=intent.location_id,
+        location_key=intent.location_id,
         outcome=stored.outcome or "open",
         sent_at=intent.sent_at,
         amounts=dict(_sent_amounts(intent.sent, intent.outcome_query)),
@@ -214,7 +218,7 @@ def discrepancy(
         call_facts = {
             "api_id": call.api_key,
             "record_id": call.key,
-            "location_id": call.location_id,
+            "location_id": call.location_key,
             "outcome": call.outcome,
             "ledger_amount": call.amount,
             "sent_at": call.sent_at,

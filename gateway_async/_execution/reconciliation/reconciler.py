@@ -26,6 +26,7 @@ from gateway_async._execution.reconciliation.comparison import (
     recorded_call,
 )
 from gateway_async._execution.reconciliation.tables import ReconciliationTables
+from gateway_async._secrets import mask_text
 from gateway_async.errors import GatewayError, InvalidRequestError, NotFoundError, RecordDeletedError
 from gateway_async.ledger.protocol import Intent, ReadableLedger, StoredIntent
 from gateway_async.ledger.reconciliation import BatchTotals, Discrepancy, PaymentTotals, Reconciliation
@@ -222,10 +223,9 @@ class Reconciler:
 
     def _is_expected(self, intent: Intent) -> bool:
         """Return whether an intent belongs to this gateway and location."""
-        return self._is_location(intent.location_id) and not self._is_foreign(intent)
-
-    def _is_location(self, location_id: str | None) -> bool:
-        return None in (location_id, self._reads.location_id) or location_id == self._reads.location_id
+        location_id = self._reads.location_id
+        is_of_location = None in (location_id, intent.location_id) or intent.location_id == mask_text(location_id or "")
+        return is_of_location and not self._is_foreign(intent)
 
     async def _confirm_missing(self, tables: ReconciliationTables) -> None:
         """Read each payment that only the ledger has; the list may lack it because the clocks differ."""
@@ -234,7 +234,10 @@ class Reconciler:
             after = chunk[-1][0]
             calls = [call for _, call in chunk if call.sent_at in self._period]
             records = await _map_concurrently(self._find, calls)
-            of_location = [record for record in records if record is not None and self._is_location(record.location_id)]
+            locations = (None, self._reads.location_id) if self._reads.location_id else ()
+            of_location = [
+                record for record in records if record and (not locations or record.location_id in locations)
+            ]
             await _run_in_thread(partial(tables.add_payments, _payments_of(of_location)))
             for call, record in zip(calls, records, strict=True):
                 if record is None and call.outcome == "done":
@@ -243,7 +246,7 @@ class Reconciler:
 
     async def _find(self, call: RecordedCall) -> Transaction | None:
         """Read the payment of a call by its id, else by its integrator id."""
-        location_id = call.location_id or self._reads.location_id
+        location_id = self._reads.location_id or call.location_key
         refs: list[str | ApiId] = [] if call.key is None else [call.key]
         if call.api_key is not None and location_id is not None:
             refs.append(ApiId(call.api_key, location_id))

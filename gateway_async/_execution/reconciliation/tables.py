@@ -16,10 +16,10 @@ __all__ = ["ReconciliationTables"]
 T = TypeVar("T")
 
 _SCHEMA: Final = """
-CREATE TABLE payments (number INTEGER PRIMARY KEY, key TEXT UNIQUE, api_key TEXT, location_id TEXT, facts TEXT);
+CREATE TABLE payments (number INTEGER PRIMARY KEY, key TEXT UNIQUE, api_key TEXT, location_key TEXT, facts TEXT);
 CREATE INDEX payments_by_api_key ON payments (api_key);
 CREATE TABLE calls (
-    number INTEGER PRIMARY KEY, key TEXT, api_key TEXT, location_id TEXT, is_create INTEGER, outcome TEXT, facts TEXT
+    number INTEGER PRIMARY KEY, key TEXT, api_key TEXT, location_key TEXT, is_create INTEGER, outcome TEXT, facts TEXT
 );
 CREATE INDEX calls_by_key ON calls (key);
 CREATE INDEX calls_by_api_key ON calls (api_key);
@@ -27,7 +27,7 @@ CREATE INDEX calls_by_api_key ON calls (api_key);
 
 _SAME_PAYMENT: Final = """
 (calls.key = payments.key OR (calls.api_key = payments.api_key AND (
-    calls.location_id IS NULL OR payments.location_id IS NULL OR calls.location_id = payments.location_id
+    calls.location_key IS NULL OR payments.location_key IS NULL OR calls.location_key = payments.location_key
 )))
 """
 """An integrator id is unique in its location. A call does not know the location if the gateway has chosen it."""
@@ -37,7 +37,7 @@ SELECT calls.facts FROM payments JOIN calls ON {_SAME_PAYMENT} WHERE payments.ke
 """  # noqa: S608  constant text
 _EARLIER_TWIN: Final = """
 SELECT earlier.facts FROM payments JOIN payments AS earlier
-ON earlier.api_key = payments.api_key AND earlier.location_id IS payments.location_id
+ON earlier.api_key = payments.api_key AND earlier.location_key IS payments.location_key
 WHERE payments.key = ? AND earlier.number < payments.number ORDER BY earlier.number
 """
 _UNMATCHED: Final = f"""
@@ -58,18 +58,18 @@ class ReconciliationTables:
 
     def add_payments(self, payments: Iterable[GatewayPayment]) -> None:
         """Add payments; one that was added before is ignored."""
-        rows = ((each.key, each.api_key, each.location_id, _encode(each)) for each in payments)
+        rows = ((each.key, each.api_key, each.location_key, _encode(each)) for each in payments)
         self._connection.executemany(
-            "INSERT OR IGNORE INTO payments (key, api_key, location_id, facts) VALUES (?, ?, ?, ?)", rows
+            "INSERT OR IGNORE INTO payments (key, api_key, location_key, facts) VALUES (?, ?, ?, ?)", rows
         )
 
     def add_calls(self, calls: Iterable[RecordedCall]) -> None:
         """Add calls."""
         rows = (
-            (each.key, each.api_key, each.location_id, each.is_create, each.outcome, _encode(each)) for each in calls
+            (each.key, each.api_key, each.location_key, each.is_create, each.outcome, _encode(each)) for each in calls
         )
         self._connection.executemany(
-            "INSERT INTO calls (key, api_key, location_id, is_create, outcome, facts) VALUES (?, ?, ?, ?, ?, ?)", rows
+            "INSERT INTO calls (key, api_key, location_key, is_create, outcome, facts) VALUES (?, ?, ?, ?, ?, ?)", rows
         )
 
     def payments(self, after: int, limit: int) -> Sequence[tuple[int, GatewayPayment]]:
