@@ -393,7 +393,7 @@ class AsyncGateway(_Resources):
     async def reconcile(
         self, since: datetime, until: datetime | None = None, *, margin: float = 900.0, page_size: int = 1000
     ) -> "Reconciliation":
-        """Compare the payments in the ledger with those of the gateway, and report what only one side has.
+        """Compare the ledger's payments with the gateway's, and report the discrepancies.
 
             result = await gateway.reconcile(since=datetime.now(UTC) - timedelta(days=1))
             print(result)

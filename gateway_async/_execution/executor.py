@@ -153,7 +153,7 @@ class CallExecutor:
         return await recovery.recover(wait)
 
     async def reconcile(self, reads: "PaymentReads", period: "Period", page_size: int) -> "Reconciliation":
-        """Compare the payments of a period in the ledger with those of the gateway.
+        """Compare the ledger's payments with those of the gateway.
 
         Raises:
             InvalidRequestError: there is no ledger, or it cannot return resolved intents.

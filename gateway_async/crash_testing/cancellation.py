@@ -52,7 +52,7 @@ async def cancel_everywhere(
     """
     crashes: list[Crash] = []
     with TemporaryDirectory() as directory:
-        fault_free = ScenarioRun(sandbox, prepare, Path(directory, "fault_free.db"), options, make_ledger=make_ledger)
+        fault_free = ScenarioRun(sandbox, prepare, Path(directory, "fault_free.db"), options, {}, make_ledger)
         await fault_free.prepare_sandbox(fault_free=True)
         await _run(scenario, fault_free, math.inf, _SCOPE)
         baseline = await fault_free.count_effects()

@@ -41,7 +41,7 @@ class EntriesAfter:
 
 
 def id_before(moment: datetime) -> str:
-    """Return a text that sorts before the ids of all intents from `moment` on.
+    """Return a text that sorts before all ids from `moment` on.
 
     An id begins with the microseconds since 1970 of `Intent.sent_at`, as 14 hexadecimal digits.
     """

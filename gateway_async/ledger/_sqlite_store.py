@@ -130,7 +130,7 @@ class LedgerFile(SqliteStore):
         return [entry.intent for entry in self._select(condition, () if terminal_id is None else (terminal_id,))]
 
     def entries(self, after: str = "", limit: int = -1) -> Sequence[StoredIntent]:
-        """Return a page of entries in the order of their ids, after an id; all of them without a limit."""
+        """Return the entries after an id, in the order of their ids."""
         return [*self._select("id > ? ORDER BY id LIMIT ?", (after, limit))]
 
     def prune(self, before: datetime) -> None:

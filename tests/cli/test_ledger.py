@@ -210,7 +210,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStor
 
 
 def test_reconciling(sandbox: Sandbox, environment: dict[str, str], store: LedgerStore) -> None:
-    """Discrepancies with the gateway are listed; status 3 tells a script, and 0 that there are none."""
+    """Discrepancies with the gateway are listed; status 3 tells a script, without any it is 0."""
     anyio.run(pay, sandbox, store.ledger())
     since = f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M}"
     command = ("ledger", *store.arguments, "--reconcile", since, "--json")
@@ -224,7 +224,7 @@ def test_reconciling(sandbox: Sandbox, environment: dict[str, str], store: Ledge
 
 @postgres_only
 def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
-    """It is listed by the address of the database, and resolved by its api id."""
+    """The address of the database lists the call, and its api id resolves it."""
     store = LedgerStore("postgres", tmp_path)
 
     async def record() -> None:
@@ -249,7 +249,7 @@ def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
     ],
 )
 def test_periods_that_cannot_be_reconciled(path: Path, options: tuple[str, ...], said: str) -> None:
-    """A time that is none, a time before the ledger's calls, and an end without a begin are wrong usage."""
+    """Another text than a time, a time before the ledger's calls, and an end without a begin are wrong usage."""
     ended = run("ledger", str(path), *options)
     assert ended.returncode == 2
     assert said in " ".join(ended.stderr.replace("│", " ").split())

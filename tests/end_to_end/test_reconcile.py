@@ -102,7 +102,7 @@ async def test_both_sides_agree(sandbox: Sandbox, any_store: LedgerStore) -> Non
 
 
 async def test_a_payment_of_a_client_without_ledger(sandbox: Sandbox, client: AsyncGateway) -> None:
-    """Only the gateway has it; a declined one moved no money, and a customer's own is no client's."""
+    """Only the gateway has it; a declined one moved no money, and a customer's own has another channel."""
     async with sandbox.gateway() as other:
         sale = await pay(other)
         await pay(other, DECLINED)
@@ -145,7 +145,7 @@ async def test_a_rejected_repetition(client: AsyncGateway) -> None:
 
 
 async def test_open_calls_are_listed(store: LedgerStore, client: AsyncGateway) -> None:
-    """A call with an unknown outcome is no discrepancy, whether the gateway has its payment or not."""
+    """A call with an unknown outcome is listed apart from discrepancies, whether the gateway has its payment or not."""
     await pay(client, transaction_api_id="first")
     await pay(client, transaction_api_id="second")
     await edit(client, store, "UPDATE @ SET outcome = NULL")

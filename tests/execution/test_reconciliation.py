@@ -53,7 +53,7 @@ class _Lists:
             yield Page(records=(record,), number=1, total_count=None, page_count=None)
 
     async def get(self, id: str) -> Any:  # noqa: A002
-        raise NotFoundError(404, f"{id} does not exist", call="GET")
+        raise NotFoundError(404, message=f"{id} does not exist")
 
 
 @attrs.frozen
@@ -99,7 +99,8 @@ async def test_ids_that_look_like_card_numbers(name: str) -> None:
     """A ledger stores them masked: the payment is still the same."""
     masked = mask_text(LOOKS_LIKE_A_CARD)
     assert masked != LOOKS_LIKE_A_CARD
-    payment = attrs.evolve(PAYMENT, **{name: LOOKS_LIKE_A_CARD})
+    change: dict[str, Any] = {name: LOOKS_LIKE_A_CARD}
+    payment = attrs.evolve(PAYMENT, **change)
     entry = {
         "id": attrs.evolve(done(api_id=None), record_id=masked),
         "transaction_api_id": done(api_id=masked),

@@ -145,7 +145,7 @@ class RecordedCall:
 
 
 def payment_of(record: Transaction) -> GatewayPayment | None:
-    """Return the facts of a transaction, or None if its kind moves no money."""
+    """Return the facts of a transaction; None if its kind moves no money."""
     if record.type_id in _OTHER_TYPES or record.status_id == TransactionStatus.AVS_ONLY:
         return None
     api_id, location_id = record.transaction_api_id or None, record.location_id
@@ -169,7 +169,7 @@ def payment_of(record: Transaction) -> GatewayPayment | None:
 
 
 def recorded_call(stored: StoredIntent) -> RecordedCall | None:
-    """Return the facts of a ledger's call, or None if it moves no money of a payment."""
+    """Return the facts of a call; None if it moves no money."""
     intent = stored.intent
     action = intent.sent.get("action", "")
     if intent.resource not in _RESOURCES or action in _WITHOUT_MONEY:
@@ -189,10 +189,10 @@ def recorded_call(stored: StoredIntent) -> RecordedCall | None:
 
 
 def compare(payment: GatewayPayment, calls: Sequence[RecordedCall]) -> tuple[str, ...]:
-    """Return one line for each value of a payment that its calls do not explain.
+    """Return one line for each value that the calls do not explain.
 
-    Any call that was executed, or may have been, can have set the amount. A void or a refund that the ledger does not
-    have is no difference, because it may come from another client. The same is true of a lower capture and of a tip.
+    Any call that was executed, or may have been, can have set the amount. A void that the ledger does not have does not
+    count, because it may come from another client. Neither does a lower capture or a tip.
     """
     executed = [call for call in calls if call.outcome in ("done", "open")]
     created = [_differences_from_create(payment, call) for call in executed if call.is_create]

@@ -16,7 +16,6 @@ import anyio.to_thread
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._execution.pages import Pages
 from gateway_async._execution.reconciliation.comparison import (
     GatewayPayment,
     RecordedCall,
@@ -31,6 +30,7 @@ from gateway_async.errors import GatewayError, InvalidRequestError, NotFoundErro
 from gateway_async.ledger.protocol import Intent, ReadableLedger, StoredIntent
 from gateway_async.ledger.reconciliation import BatchTotals, Discrepancy, PaymentTotals, Reconciliation
 from gateway_async.models.identifiers import ApiId
+from gateway_async.models.page import Page
 from gateway_async.models.time_range import TimeRange
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
@@ -49,8 +49,12 @@ _MAX_CONCURRENT: Final = 16
 """Reads of single records that run at the same time."""
 
 
+class _Pages(Protocol):
+    def by_page(self) -> AsyncIterator[Page[Transaction]]: ...
+
+
 class _Transactions(Protocol):
-    def list(self, filters: Mapping[str, Any], *, sort: str, page_size: int) -> Pages[Transaction]: ...
+    def list(self, filters: Mapping[str, Any], *, sort: str, page_size: int) -> _Pages: ...
 
     async def get(self, id: str | ApiId) -> Transaction: ...  # noqa: A002
 
@@ -187,7 +191,10 @@ class Reconciler:
             await _run_in_thread(partial(tables.add_payments, _payments_of(page.records)))
 
     async def _read_ledger(self, tables: ReconciliationTables) -> None:
-        """Read the ledger up to now, because a payment can be changed after the period."""
+        """Read the ledger up to now.
+
+        A payment can be changed after the period.
+        """
         calls: list[RecordedCall] = []
         async with self._open_ledger() as entries:
             async for stored in entries:
@@ -200,7 +207,10 @@ class Reconciler:
         await _run_in_thread(partial(tables.add_calls, calls))
 
     def _note(self, stored: StoredIntent) -> Sequence[RecordedCall]:
-        """Return the call of an entry if it moves money, and note it if it is open or settles a batch."""
+        """Return the call of an entry that moves money.
+
+        Open intents and settlements are added to the findings.
+        """
         intent, is_in_period = stored.intent, stored.intent.sent_at in self._period
         if intent.resource == "transaction_batches":
             if is_in_period and stored.outcome == "done":
@@ -245,7 +255,7 @@ class Reconciler:
                     self._findings.ledger.add(call.amount or Decimal(0), is_refund=call.is_refund)
 
     async def _find(self, call: RecordedCall) -> Transaction | None:
-        """Read the payment of a call by its id, else by its integrator id."""
+        """Read a call's payment by its id, else by its integrator id."""
         location_id = self._reads.location_id or call.location_key
         refs: list[str | ApiId] = [] if call.key is None else [call.key]
         if call.api_key is not None and location_id is not None:
@@ -314,7 +324,7 @@ class Reconciler:
             found.ledger.add(amount, is_refund=call.is_refund)
 
     async def _read_batches(self) -> tuple[BatchTotals, ...]:
-        """Read the batches of the payments, and those that the ledger has as settled."""
+        """Read the batches of the payments and of the recorded settlements."""
         found = self._findings
         ids = list(dict.fromkeys((*found.by_batch, *found.settled)))
         batches: list[BatchTotals] = []
@@ -355,7 +365,7 @@ class _Sums:
 
 @attrs.define
 class _Findings:
-    """What the reconciliation has found out so far.
+    """Results of a reconciliation so far.
 
     Attributes:
         settled: the batches that the ledger has as settled, with the intents.
@@ -372,7 +382,7 @@ class _Findings:
     by_batch: dict[str, _Sums] = attrs.field(factory=dict)
 
     def add_to_batch(self, payment: GatewayPayment) -> None:
-        """Add a payment to the sums of its batch, unless it was voided."""
+        """Add a payment to its batch, unless it was voided."""
         if payment.batch_id is not None and not payment.is_voided:
             sums = self.by_batch.setdefault(payment.batch_id, _Sums())
             sums.add(payment.amount, is_refund=payment.is_refund)
@@ -398,12 +408,12 @@ def _not_settled(batch_id: str, batch: TransactionBatch | None, settle: Intent) 
 
 
 async def _run_in_thread(function: Callable[[], T]) -> T:
-    """Run a function of the tables in a thread, to its end even if the caller is cancelled."""
+    """Run a blocking function in a thread, to its end."""
     return await anyio.to_thread.run_sync(function)
 
 
 async def _map_concurrently(function: Callable[[T], Awaitable[R]], items: Sequence[T]) -> Sequence[R]:
-    """Call an async function for each item, a few at the same time; raise the first error."""
+    """Call a function for each item, a few at once; raise the first error."""
     limiter = anyio.Semaphore(_MAX_CONCURRENT)
     results: dict[int, R] = {}
     errors: list[GatewayError] = []

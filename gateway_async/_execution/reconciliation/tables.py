@@ -77,7 +77,10 @@ class ReconciliationTables:
         return self._page(GatewayPayment, _PAYMENTS, after, limit)
 
     def unmatched_calls(self, after: int, limit: int) -> Sequence[tuple[int, RecordedCall]]:
-        """Return a page of calls that are done or were not made, and have no payment; with their numbers."""
+        """Return a page of calls without a payment, with their numbers.
+
+        They are done or were certainly not executed.
+        """
         return self._page(RecordedCall, _UNMATCHED, after, limit)
 
     def calls_of(self, payment: GatewayPayment) -> Sequence[RecordedCall]:
@@ -85,7 +88,7 @@ class ReconciliationTables:
         return self._select(RecordedCall, _CALLS_OF_PAYMENT, payment.key)
 
     def twins_of(self, payment: GatewayPayment) -> Sequence[GatewayPayment]:
-        """Return the payments that were added earlier and have the same integrator id."""
+        """Return the payments with the same integrator id that were added earlier."""
         return self._select(GatewayPayment, _EARLIER_TWIN, payment.key)
 
     def close(self) -> None:
