@@ -65,7 +65,8 @@ class GroupCommitLedger:
     async def entries(self, since: datetime) -> AsyncIterator[StoredIntent]:
         """Iterate over the intents with `sent_at` from `since`, the oldest first.
 
-        Open and resolved intents of all processes are included. They are read in pages, so that a long ledger needs little memory.
+        Open and resolved intents of all processes are included. They are read in pages, so that a long ledger needs
+        little memory.
 
         Raises:
             InvalidRequestError: resolved intents of that time may have been deleted.

@@ -136,7 +136,8 @@ class ReadableLedger(Ledger, Protocol):
     def entries(self, since: datetime) -> AsyncIterator[StoredIntent]:
         """Iterate over the intents with `sent_at` from `since`, the oldest first.
 
-        Open and resolved intents of all processes are included. Raise an error if resolved intents of that time may have been deleted.
+        Open and resolved intents of all processes are included. Raise an error if resolved intents of that time may
+        have been deleted.
         """
         ...
 
