@@ -343,6 +343,18 @@ async def ledgers(gateway: AsyncGateway) -> None:
     assert_type(found[0].outcome, str)
     assert_type(found[0].sent_at, datetime)
     assert_type(found[0].error, ga.GatewayError | None)
+    reconciled = await gateway.reconcile(found[0].sent_at, None, margin=600, page_size=5000)
+    assert_type(reconciled, ga.Reconciliation)
+    assert_type(reconciled.ledger, ga.PaymentTotals)
+    assert_type(reconciled.gateway.charged, Decimal)
+    assert_type(reconciled.open_intents, tuple[ga.Intent, ...])
+    assert_type(reconciled.batches, tuple[ga.BatchTotals, ...])
+    for each in reconciled.discrepancies:
+        assert_type(each, ga.Discrepancy)
+        assert_type(each.gateway_amount, Decimal | None)
+    readable: ga.ReadableLedger = ga.SqliteLedger("payments.db")
+    async for stored in readable.entries(found[0].sent_at):
+        assert_type(stored, ga.StoredIntent)
 
 
 def ways_of_storing() -> None:
