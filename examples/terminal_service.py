@@ -29,7 +29,7 @@ logger = logging.getLogger("uvicorn.error.terminal_service")  # both servers sho
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
-    """Open the client of this worker, and recover the calls of earlier ones while it runs."""
+    """Open the client of this worker, and recover calls of earlier workers."""
     async with (
         AsyncGateway.from_env(ledger=open_ledger(), terminal_lease=open_lease()) as app.state.gateway,
         anyio.create_task_group() as tasks,
@@ -47,7 +47,7 @@ def open_ledger() -> PostgresLedger | SqliteLedger:
 
 
 def open_lease() -> RedisTerminalLease | None:
-    """Open the store of leases, so that two workers do not use one terminal at the same time."""
+    """Open the store of leases: one worker at a time for each terminal."""
     if redis := os.environ.get("REDIS"):
         return RedisTerminalLease(redis, owner=f"{socket.gethostname()}-{os.getpid()}", wait=30.0)
     return None

@@ -1,7 +1,9 @@
 """Sales at terminals while real servers stop, and while their workers are killed: each sale is charged once."""
 
 import asyncio
+import inspect
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -11,14 +13,15 @@ import httpx
 import pytest
 import redis
 
-from gateway_async import SqliteLedger
+from gateway_async import AsyncGateway, SqliteLedger
+from gateway_async._execution.call_state import LOOKUP_SECONDS
+from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS
 from gateway_async.sandbox import Sandbox
+from tests.docs.documents import read
 from tests.support.servers import REDIS, redis_only
 from tests.support.waiting import until
 
 from .service_process import SERVERS, serving
-
-pytestmark = pytest.mark.asyncio
 
 
 @pytest.fixture
@@ -46,6 +49,7 @@ def charged(box: Sandbox) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.asyncio
 async def test_a_stop_waits_for_the_customer(
     server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -61,6 +65,7 @@ async def test_a_stop_waits_for_the_customer(
 
 
 @pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.asyncio
 async def test_a_sale_that_outlives_its_server_is_recovered(
     server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -80,6 +85,7 @@ async def test_a_sale_that_outlives_its_server_is_recovered(
 
 
 @pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.asyncio
 async def test_a_killed_worker_is_replaced_and_its_sale_recovered(
     server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -100,6 +106,7 @@ async def test_a_killed_worker_is_replaced_and_its_sale_recovered(
 
 
 @redis_only
+@pytest.mark.asyncio
 async def test_two_workers_use_a_terminal_one_after_the_other(
     box: Sandbox, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -125,3 +132,13 @@ async def test_two_workers_use_a_terminal_one_after_the_other(
         box.present()
         assert (await first).json()["status"] == (await second).json()["status"] == "approved"
     assert charged(box) == {"1001": 1, "1002": 1}
+
+
+def test_the_documents_graces_are_long_enough() -> None:
+    """Each grace of the document is above the time of a terminal call, and that of a container above its server's."""
+    document = read("docs/deployment.md")
+    server = {int(seconds) for seconds in re.findall(r"graceful-(?:shutdown|timeout)\"?,? \"?(\d+)", document)}
+    container = re.findall(r"(?:terminationGracePeriodSeconds|stop_grace_period): (\d+)", document)
+    call = inspect.signature(AsyncGateway).parameters["terminal_timeout"].default + LOOKUP_SECONDS + RECORDING_SECONDS
+    assert len(container) == 2
+    assert call < min(server) <= max(server) < min(map(int, container))
