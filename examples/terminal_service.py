@@ -15,6 +15,7 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from decimal import Decimal
+from typing import cast
 
 import anyio
 from fastapi import FastAPI, Request
@@ -22,7 +23,14 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 import gateway_async as sdk
-from gateway_async import AsyncGateway, PostgresLedger, RedisTerminalLease, RouterTransactionCreate, SqliteLedger
+from gateway_async import (
+    AsyncGateway,
+    PostgresLedger,
+    RedisTerminalLease,
+    RouterTransactionCreate,
+    SqliteLedger,
+    Transaction,
+)
 
 logger = logging.getLogger("uvicorn.error.terminal_service")  # both servers show it
 
@@ -84,7 +92,7 @@ async def sell(name: str, sale: Sale, request: Request) -> JSONResponse:
     try:
         payment = await gateway.router_transactions.create(new)
     except sdk.DuplicateError as error:  # an earlier request has made this sale
-        payment = await error.fetch()
+        payment = cast("Transaction", await error.fetch())
     if payment.transaction_amount != sale.amount:
         return JSONResponse({"sale": name, "status": "conflict"}, 409)
     return JSONResponse({"sale": name, "status": "approved" if payment.approved else "declined"})

@@ -93,7 +93,7 @@ class Service:
 
 @asynccontextmanager
 async def serving(
-    server: str, folder: Path, grace: int | None = None, **environment: str
+    server: str, folder: Path, environment: Mapping[str, str], grace: int | None = None
 ) -> AsyncIterator[tuple[Service, httpx.AsyncClient]]:
     """Run the service until the end of the block, and yield it with a till's connection.
 
@@ -111,5 +111,6 @@ async def serving(
 
 def _command(server: str) -> list[str]:
     """Return the words of the document's command for a server."""
-    text = "".join(block.text for block in blocks("docs/deployment.md", "sh")).replace("\\\n", " ")
-    return next(words for line in text.splitlines() if (words := shlex.split(line)) and words[0] == server)
+    text = "".join(block.text for block in blocks("docs/deployment.md", "console")).replace("\\\n", " ")
+    lines = (shlex.split(line.removeprefix("$ ")) for line in text.splitlines())
+    return next(words for words in lines if words[0] == server)

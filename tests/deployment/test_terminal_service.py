@@ -45,7 +45,8 @@ def sell(till: httpx.AsyncClient, box: Sandbox, name: str = "1001") -> asyncio.T
 
 def charged(box: Sandbox) -> dict[str, int]:
     """Return how often each sale was charged."""
-    return box.ledger()["charged"]
+    times: dict[str, int] = box.ledger()["charged"]
+    return times
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -54,7 +55,7 @@ async def test_a_stop_waits_for_the_customer(
     server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """With the grace of the document, the customer pays after SIGTERM, the till gets the response, the status is 0."""
-    async with serving(server, tmp_path, **environment) as (service, till):
+    async with serving(server, tmp_path, environment) as (service, till):
         sale = sell(till, box)
         await box.await_call()
         await service.until_stopping()
@@ -70,7 +71,7 @@ async def test_a_sale_that_outlives_its_server_is_recovered(
     server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """With a grace of one second, the server ends before the customer pays; the next `recover()` finds the payment."""
-    async with serving(server, tmp_path, grace=1, **environment) as (service, till):
+    async with serving(server, tmp_path, environment, grace=1) as (service, till):
         sale = sell(till, box)
         await box.await_call()
         await service.until_stopping()
@@ -90,7 +91,7 @@ async def test_a_killed_worker_is_replaced_and_its_sale_recovered(
     server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """The new worker finds the payment of the killed one; the same request then gets it, without a second charge."""
-    async with serving(server, tmp_path, **environment) as (service, till):
+    async with serving(server, tmp_path, environment) as (service, till):
         worker = (await till.get("/live")).json()["worker"]
         sale = sell(till, box)
         await box.await_call()
@@ -112,7 +113,7 @@ async def test_two_workers_use_a_terminal_one_after_the_other(
 ) -> None:
     """While one worker waits for a customer, the sale of the other waits for the lease."""
     async with (
-        serving("uvicorn", tmp_path, **environment | {"REDIS": REDIS}) as (service, till),
+        serving("uvicorn", tmp_path, environment | {"REDIS": REDIS}) as (service, till),
         AsyncExitStack() as stack,
     ):
         tills = {(await till.get("/live")).json()["worker"]: till}

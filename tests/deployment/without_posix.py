@@ -30,7 +30,7 @@ def refuse(*_: object, **__: object) -> None:
 def remove_posix() -> None:
     """Remove the modules and names that exist on POSIX systems only."""
     for name in ABSENT_MODULES:
-        sys.modules[name] = None  # type: ignore[assignment]  the next import raises ModuleNotFoundError
+        vars(sys)["modules"][name] = None  # the next import raises ModuleNotFoundError
     for module, names in ABSENT_NAMES.items():
         for name in names:
             if hasattr(module, name):
