@@ -52,7 +52,7 @@ def audit(session: nox.Session, versions: str) -> None:
 @nox.session(python=PYTHONS[0])
 def build(session: nox.Session) -> None:
     """Build the sdist, the wheel and its software bill of materials (CycloneDX)."""
-    session.install("cyclonedx-bom>=7", "hatchling>=1.28", "uv")
+    session.install("cyclonedx-bom>=7", "hatchling>=1.29", "uv")
     folder = Path(session.create_tmp())
     environment, described = folder / "environment", folder / "pyproject.toml"
     session.run("uv", "venv", "--quiet", "--clear", "--python", str(session.python), str(environment))
