@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from gateway_async.ledger.postgres import *  # noqa: F403
     from gateway_async.ledger.protocol import Intent as Intent
     from gateway_async.ledger.protocol import Ledger as Ledger
+    from gateway_async.ledger.protocol import ReadableLedger as ReadableLedger
     from gateway_async.ledger.protocol import Recovered as Recovered
+    from gateway_async.ledger.protocol import StoredIntent as StoredIntent
+    from gateway_async.ledger.reconciliation import BatchTotals as BatchTotals
+    from gateway_async.ledger.reconciliation import Discrepancy as Discrepancy
+    from gateway_async.ledger.reconciliation import PaymentTotals as PaymentTotals
+    from gateway_async.ledger.reconciliation import Reconciliation as Reconciliation
     from gateway_async.ledger.sqlite import *  # noqa: F403
     from gateway_async.models.codes import *  # noqa: F403
     from gateway_async.models.identifiers import *  # noqa: F403
@@ -41,7 +47,8 @@ if TYPE_CHECKING:
 _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
     "_secrets": ("Secret",),
     "credentials": ("AccessToken", "BearerToken", "HashKey", "PasswordLogin", "UserApiKey"),
-    "ledger.protocol": ("Intent", "Ledger", "Recovered"),
+    "ledger.protocol": ("Intent", "Ledger", "ReadableLedger", "Recovered", "StoredIntent"),
+    "ledger.reconciliation": ("BatchTotals", "Discrepancy", "PaymentTotals", "Reconciliation"),
     "ledger.sqlite": ("SqliteLedger",),
     "ledger.postgres": ("PostgresLedger",),
     "models.request": ("UNSET",),

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, get_args
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # the first client loads it
 
     from gateway_async._execution.circuit_breaker import CircuitBreaker
     from gateway_async._wire.reply import Reply
+    from gateway_async.ledger.reconciliation import Reconciliation
     from gateway_async.resources._untyped import UntypedResource
     from gateway_async.telemetry.health import Health
     from gateway_async.telemetry.propagation import TraceHeaders
@@ -387,6 +389,41 @@ class AsyncGateway(_Resources):
         from gateway_async.resources._ledger_lookups import lookup_of  # loads every resource
 
         return await self._executor.recover(lookup_of, wait)
+
+    async def reconcile(
+        self, since: datetime, until: datetime | None = None, *, margin: float = 900.0, page_size: int = 1000
+    ) -> "Reconciliation":
+        """Compare the ledger's payments with the gateway's, and report the discrepancies.
+
+            result = await gateway.reconcile(since=datetime.now(UTC) - timedelta(days=1))
+            print(result)
+
+        It only reads. It compares the transactions of the client's location, or of all locations if it has none, by
+        their ids, directions and amounts. Stored accounts and recurring plans are not compared. A payment that only the
+        ledger has is also read by its id before it is reported. Memory does not grow with the number of payments,
+        because both sides are joined in a temporary SQLite table.
+
+        A payment belongs to the period if its call was sent in it. If only the gateway has it, its creation counts.
+
+        Args:
+            since: begin of the period, with a time zone. The ledger must keep its intents (`keep_days`) for longer.
+            until: end of the period, with a time zone; it is not part of it. None is now.
+            margin: maximum seconds between the time of a call in the ledger and that of its payment at the gateway. It
+                must exceed the difference of their clocks and the duration of a call, also of a `terminal_timeout`.
+            page_size: transactions in each page of the list, at most 5000.
+
+        Raises:
+            InvalidRequestError: the client has no ledger, the ledger is not a `ReadableLedger` or does not keep its
+                intents long enough, or an argument is invalid.
+            LedgerError: the ledger cannot be read.
+            GatewayError: the gateway cannot be read.
+        """
+        from gateway_async._execution.reconciliation.reconciler import period_of
+
+        if not self._has_ledger:
+            raise InvalidRequestError("ledger: the client has none")
+        check_numbers(whole=True, minimum=1, maximum=5000, page_size=page_size)
+        return await self._executor.reconcile(self, period_of(since, until, margin), page_size)
 
     async def aclose(self) -> None:
         """Revoke the token of a `PasswordLogin`; close all connections and the ledger.

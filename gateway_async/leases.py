@@ -70,7 +70,7 @@ class RedisTerminalLease:
     If the holder crashes, its lease ends after `seconds` at most. While Redis is unreachable, no call is sent to a
     terminal (`NotSentError`). A call that is already waiting at a terminal continues, and observers get a
     `LeaseRenewalFailed`. After a call with an unknown outcome, the lease lasts until `error.resolve()` or
-    `gateway.recover()` finds the outcome, or until the call can no longer be executed (unless
+    `gateway.recover()` of the same client finds the outcome, or until the call can no longer be executed (unless
     `block_unresolved_terminals` is False).
 
     The lease uses one Redis server, not a quorum. If the server loses a lease, for example in a failover, two tills may

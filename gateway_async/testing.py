@@ -21,7 +21,7 @@ from gateway_async._extras import missing_extra
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway
     from gateway_async.crash_testing import CrashReport
-    from gateway_async.crash_testing.run import Prepare, Scenario
+    from gateway_async.crash_testing.run import MakeLedger, Scenario
     from gateway_async.sandbox import Sandbox
 
 __all__ = ["crash_test", "gateway", "gateway_environment", "sandbox"]
@@ -82,24 +82,31 @@ def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
         async def test_paying_survives_crashes(crash_test):
             await crash_test(pay, kills=20)
 
-    `await crash_test(scenario, kills=10, seed=0, prepare=None, **options)` cancels the scenario at every await and
-    kills its process at `kills` random moments. After each crash a new client recovers with the same ledger. The test
-    fails if an operation was done twice, was lost, is open without being reported, or if more was charged than in a run
-    without faults.
+    `await crash_test(scenario, kills=10, seed=0, prepare=None, make_ledger=None, **options)` cancels the scenario at
+    every await and kills its process at `kills` random moments. After each crash a new client recovers with the same
+    ledger. The test fails if an operation was done twice, was lost, is open without being reported, or if more was
+    charged than in a run without faults.
 
     It returns the report. The killed process inherits the environment, so a scenario can read from it a terminal id,
-    for example. `prepare` is called with the sandbox before each run, to plan faults. `options` are the numeric options
-    of the client (`gateway_async.crash_testing`).
+    for example. `prepare` is called with the sandbox before each run, to plan faults. `make_ledger` creates another
+    ledger than a `SqliteLedger`. `options` are the numeric options of the client (`gateway_async.crash_testing`).
     """
 
     async def run(
-        scenario: "Scenario", *, kills: int = 10, seed: int = 0, prepare: "Prepare | None" = None, **options: Any
+        scenario: "Scenario",
+        *,
+        kills: int = 10,
+        seed: int = 0,
+        make_ledger: "MakeLedger | None" = None,
+        **options: Any,
     ) -> "CrashReport":
         from gateway_async.crash_testing import cancel_everywhere, kill_everywhere
 
-        report = await cancel_everywhere(scenario, sandbox, prepare=prepare, **options)
+        if make_ledger is not None:
+            options["make_ledger"] = make_ledger
+        report = await cancel_everywhere(scenario, sandbox, **options)
         if kills:
-            report += await kill_everywhere(scenario, sandbox, kills=kills, seed=seed, prepare=prepare, **options)
+            report += await kill_everywhere(scenario, sandbox, kills=kills, seed=seed, **options)
         if report.problems:
             pytest.fail(str(report), pytrace=False)
         return report

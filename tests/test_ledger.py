@@ -21,8 +21,8 @@ from gateway_async import InvalidRequestError, Ledger, LedgerError, PostgresLedg
 from gateway_async._storage import group_commit
 from gateway_async._storage.sqlite import describe_error
 from gateway_async.ledger._operations import Outcome
-from gateway_async.ledger._sqlite_store import LedgerFile, StoredIntent
-from gateway_async.ledger.protocol import DONE
+from gateway_async.ledger._sqlite_store import LedgerFile
+from gateway_async.ledger.protocol import DONE, StoredIntent
 from tests.support.intents import BARE, NOON, SALE
 from tests.support.ledgers import KINDS, LedgerStore
 from tests.support.sqlite_files import full_disk
@@ -162,7 +162,7 @@ def test_entries_tell_everything(path: Path) -> None:
     """Open and settled ones, with the time of settling."""
     file = LedgerFile(path)
     file.write([SALE, BARE], [Outcome("first", "done", "t1", NOON)])
-    assert list(file.entries()) == [StoredIntent(SALE, "done", "t1", NOON), StoredIntent(BARE, None, None, None)]
+    assert file.entries() == [StoredIntent(SALE, "done", "t1", NOON), StoredIntent(BARE, None, None, None)]
     file.close()
 
 

@@ -44,6 +44,8 @@ from gateway_async.observe import CallEnded, CallStarted, Observer, OnProgress, 
 
 if TYPE_CHECKING:
     from gateway_async._execution.outcomes.crash_recovery import LookupOf
+    from gateway_async._execution.reconciliation.reconciler import PaymentReads, Period
+    from gateway_async.ledger.reconciliation import Reconciliation
     from gateway_async.telemetry.health import Health, PoolUse
 
 __all__ = ["CallExecutor"]
@@ -149,6 +151,20 @@ class CallExecutor:
         self._attempts.check_usable("recover()")
         recovery = CrashRecovery(self._ledger_recorder, self._lookup, lookup_of, self._terminals, self._events)
         return await recovery.recover(wait)
+
+    async def reconcile(self, reads: "PaymentReads", period: "Period", page_size: int) -> "Reconciliation":
+        """Compare the ledger's payments with those of the gateway.
+
+        Raises:
+            InvalidRequestError: there is no ledger, or it cannot return resolved intents.
+            GatewayError: the client is closed, or the gateway or the ledger cannot be read.
+        """
+        from gateway_async._execution.reconciliation.reconciler import Reconciler
+
+        self._attempts.check_usable("reconcile()")
+        recorder = self._ledger_recorder
+        ledger = recorder.readable_ledger()
+        return await Reconciler(reads, ledger, recorder.is_from_other_gateway, period, page_size).reconcile()
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
         """Add an observer for the duration of the block."""

@@ -179,6 +179,7 @@ class FileFormat:
                 if self._is_new(connection, refuse, shared):  # check again, now that no other process writes
                     self._create_tables(connection, shared)
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # on macOS, `fsync` leaves data in the cache of the disk
 
     def _is_new(self, connection: sqlite3.Connection, refuse: Callable[[str], Exception], shared: bool) -> bool:
         """Return whether the tables have to be created."""

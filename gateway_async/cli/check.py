@@ -177,7 +177,7 @@ def _check_ledger(path: Path) -> _Finding:
         return _Finding("ledger", "failed", f"{path} does not exist or is empty")
     try:
         with closing(LedgerFile(path)) as opened:
-            number = sum(1 for _ in opened.entries(open_only=True))
+            number = len(opened.open_intents())
     except GatewayError as error:
         return _Finding("ledger", "failed", str(error))
     return _Finding("ledger", "attention" if number else "ok", f"{path} has {number} open calls")

@@ -1,13 +1,15 @@
-"""`gateway-async ledger`: list the open calls of a ledger file, and look up or record their outcomes."""
+"""`gateway-async ledger`: list the open calls of a ledger, look up or record their outcomes, and reconcile it."""
 
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import closing
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import attrs
 import typer
 from rich.text import Text
 
@@ -17,10 +19,13 @@ from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
-    from gateway_async import Recovered
-    from gateway_async.ledger._sqlite_store import StoredIntent
+    from gateway_async import Intent, PostgresLedger, Recovered, SqliteLedger
+    from gateway_async.ledger.reconciliation import Reconciliation
 
 __all__ = ["ledger"]
+
+
+Operation = Callable[["PostgresLedger | SqliteLedger"], Awaitable[Any]]
 
 
 class Resolution(StrEnum):
@@ -31,11 +36,17 @@ class Resolution(StrEnum):
 
 
 _HEADINGS = ("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record")
+_DISCREPANCY_HEADINGS = ("discrepancy", "api id", "record", "ledger", "gateway", "description")
+_ALL_DAYS = 36_500.0
+"""`keep_days` of the opened ledger, so that listing deletes nothing."""
+
 COLORS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
 
 
 def ledger(
-    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="Ledger file.")],
+    address: Annotated[
+        str, typer.Argument(metavar="FILE", help="Ledger file, or the address of its database (postgresql://…).")
+    ],
     *,
     show_all: Annotated[bool, typer.Option("--all", help="List resolved calls too, with their outcomes.")] = False,
     recover: Annotated[
@@ -66,77 +77,160 @@ def ledger(
     resolve_as: Annotated[
         Resolution | None, typer.Option("--as", help="Outcome of the call given by --resolve.")
     ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--reconcile",
+            metavar="SINCE",
+            help="Compare the payments since a time with those of the gateway, and list the discrepancies: 2026-01-01 "
+            "or 2026-01-01T12:00, in UTC. Reads the GATEWAY_* variables.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="End of the period of --reconcile, in UTC.")
+    ] = None,
+    keep_days: Annotated[
+        float,
+        typer.Option("--keep-days", min=0, help="Days for which your program keeps resolved calls."),
+    ] = 30.0,
+    table: Annotated[str, typer.Option("--table", help="Table of the ledger in PostgreSQL.")] = "payment_ledger",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each call.")] = False,
 ) -> None:
     """List the calls of a ledger whose outcome is unknown.
 
-    The exit status is 0 when no call is open, 3 when calls are open, and 1 when the file cannot be used.
+    In PostgreSQL, calls of processes that are still connected are not listed. The exit status is 0 when no call is open
+    and nothing differs, 3 otherwise, and 1 when the ledger cannot be used.
     """
-    from gateway_async import GatewayError
-
-    if recover + show_all + (resolve_id is not None) > 1:
-        raise typer.BadParameter("--recover, --resolve and --all: only one of them can be used")
+    if recover + show_all + (resolve_id is not None) + (since is not None) > 1:
+        raise typer.BadParameter("--recover, --resolve, --reconcile and --all: only one of them can be used")
     if (resolve_id is None) != (resolve_as is None):
         raise typer.BadParameter(f"--resolve and --as: use both or neither (expected --as {'|'.join(Resolution)})")
-    if not file.stat().st_size:
-        fail(f"the ledger {file} cannot be used: it is empty")  # listing must not turn an empty file into a ledger
-    try:
-        if resolve_id is not None and resolve_as is not None:
-            rows = [_resolve(file, resolve_id, resolve_as)]
-        else:
-            rows = list(_recover(file, wait) if recover else _list(file, open_only=not show_all))
-    except GatewayError as error:
-        fail_with(error)
-    print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, f"No open calls in {file}.")
+    if since is None and until is not None:
+        raise typer.BadParameter("--until: needs --reconcile")
+    if since is not None:
+        period = _moment("--reconcile", since), None if until is None else _moment("--until", until)
+        if datetime.now(UTC) - period[0] > timedelta(days=keep_days):
+            raise typer.BadParameter(f"--reconcile: too early (expected within --keep-days, {keep_days:g} days)")
+        _print_reconciliation(_run(address, table, partial(_reconcile, *period)), as_json=as_json)
+        return
+    if resolve_id is not None and resolve_as is not None:
+        operation: Operation = partial(_resolve, resolve_id, resolve_as)
+    elif recover:
+        operation = partial(_recover, wait)
+    else:
+        operation = _list_all if show_all else _list_open
+    rows: list[Row] = _run(address, table, operation)
+    print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, f"No open calls in {_shown(address)}.")
     if not as_json:
-        _print_advice(file, rows)
+        _print_advice(address, table, rows)
     if any(row["outcome"] in ("open", "unknown") for row in rows):
         raise typer.Exit(ExitStatus.ATTENTION)
 
 
-def _resolve(file: Path, name: str, resolution: Resolution) -> Row:
-    from gateway_async.ledger._operations import Outcome
-    from gateway_async.ledger._sqlite_store import LedgerFile
-
-    with closing(LedgerFile(file)) as opened:
-        matching = [each for each in opened.entries(open_only=True) if name in (each.intent.id, each.intent.api_id)]
-        if len(matching) != 1:
-            fail(f"--resolve: {len(matching)} open calls have the id {name} (expected 1; --json lists the ids)")
-        opened.write([], [Outcome(matching[0].intent.id, resolution, None, datetime.now(UTC))])
-        return _row_of(matching[0]) | {"outcome": resolution.value}
-
-
-def _list(file: Path, *, open_only: bool) -> Iterator[Row]:
-    from gateway_async.ledger._sqlite_store import LedgerFile
-
-    with closing(LedgerFile(file)) as opened:
-        yield from (_row_of(entry) for entry in opened.entries(open_only=open_only))
-
-
-def _recover(file: Path, wait: float) -> Iterable[Row]:
+def _run(address: str, table: str, operation: "Operation") -> Any:
+    """Open a ledger, run one operation on it, and close it."""
     import anyio
 
-    from gateway_async import AsyncGateway, SqliteLedger
+    from gateway_async import GatewayError
 
-    async def recover_calls() -> list["Recovered"]:
-        async with AsyncGateway.from_env(ledger=SqliteLedger(file)) as gateway:
-            return await gateway.recover(wait=wait)
+    async def run() -> Any:
+        async with aclosing(_open(address, table)) as opened:
+            return await operation(opened)
 
-    for each in anyio.run(recover_calls):
-        yield {
-            "sent_at": each.sent_at,
-            "call": each.call,
-            "resource": each.resource,
+    try:
+        return anyio.run(run)
+    except GatewayError as error:
+        fail_with(error)
+
+
+def _open(address: str, table: str) -> "PostgresLedger | SqliteLedger":
+    from gateway_async import PostgresLedger, SqliteLedger
+    from gateway_async._storage.postgres import is_address
+
+    if is_address(address):
+        return PostgresLedger(address, table=table, keep_days=_ALL_DAYS, create=False)
+    path = Path(address)
+    if not path.is_file():
+        raise typer.BadParameter(f"FILE: {address} does not exist")
+    if not path.stat().st_size:
+        fail(f"the ledger {address} cannot be used: it is empty")  # listing must not turn an empty file into a ledger
+    return SqliteLedger(path, keep_days=_ALL_DAYS)
+
+
+async def _resolve(name: str, resolution: Resolution, opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+    matching = [intent for intent in await opened.open_intents() if name in (intent.id, intent.api_id)]
+    if len(matching) != 1:
+        fail(f"--resolve: {len(matching)} open calls have the id {name} (expected 1; --json lists the ids)")
+    await opened.record_outcome(matching[0].id, resolution.value)
+    await opened.open_intents()  # fails if the outcome cannot be written
+    return [_row_of(matching[0], resolution.value)]
+
+
+async def _list_open(opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+    return [_row_of(intent, "open") for intent in await opened.open_intents()]
+
+
+async def _list_all(opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+    entries = opened.entries(datetime.fromtimestamp(0, UTC))
+    return [_row_of(each.intent, each.outcome or "open", each.record_id) async for each in entries]
+
+
+async def _recover(wait: float, opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+    from gateway_async import AsyncGateway
+
+    async with AsyncGateway.from_env(ledger=opened) as gateway:
+        return [_row_of_recovered(each) for each in await gateway.recover(wait=wait)]
+
+
+async def _reconcile(
+    since: datetime, until: datetime | None, opened: "PostgresLedger | SqliteLedger"
+) -> "Reconciliation":
+    from gateway_async import AsyncGateway
+
+    async with AsyncGateway.from_env(ledger=opened) as gateway:
+        return await gateway.reconcile(since, until)
+
+
+def _moment(option: str, text: str) -> datetime:
+    """Return a time in UTC; a date is its first moment."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{option}: not a time (expected 2026-01-01 or 2026-01-01T12:00)") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _print_reconciliation(found: "Reconciliation", *, as_json: bool) -> None:
+    rows: list[Row] = [
+        {
+            "kind": each.kind,
             "api_id": each.api_id,
-            "sent": dict(each.sent),
+            "record_id": each.record_id,
+            "location_id": each.location_id,
             "outcome": each.outcome,
-            "record_id": getattr(each.record, "id", None),
-            "error": None if each.error is None else str(each.error),
+            "status_id": each.status_id,
+            "ledger_amount": None if each.ledger_amount is None else str(each.ledger_amount),
+            "gateway_amount": None if each.gateway_amount is None else str(each.gateway_amount),
+            "sent_at": each.sent_at,
+            "created_ts": each.created_ts,
+            "description": str(each),
         }
+        for each in found.discrepancies
+    ]
+    print_json(rows) if as_json else print_table(rows, _DISCREPANCY_HEADINGS, _discrepancy_cells, "No discrepancies.")
+    if not as_json:
+        summary = str(attrs.evolve(found, discrepancies=()))
+        print_advice(f"\n{summary}")
+    if not found.agrees:
+        raise typer.Exit(ExitStatus.ATTENTION)
 
 
-def _row_of(entry: "StoredIntent") -> Row:
-    intent = entry.intent
+def _discrepancy_cells(row: Row) -> list[Text]:
+    names = ("kind", "api_id", "record_id", "ledger_amount", "gateway_amount", "description")
+    return [Text(row[name] or NONE) for name in names]
+
+
+def _row_of(intent: "Intent", outcome: str, record_id: str | None = None) -> Row:
     return {
         "id": intent.id,
         "sent_at": intent.sent_at,
@@ -146,13 +240,34 @@ def _row_of(entry: "StoredIntent") -> Row:
         "api_id": intent.api_id,
         "terminal_id": intent.terminal_id,
         "sent": dict(intent.sent),
-        "outcome": entry.outcome or "open",
-        "record_id": entry.record_id,
+        "outcome": outcome,
+        "record_id": record_id,
     }
 
 
-def _print_advice(file: Path, rows: list[Row]) -> None:
-    command = f"{command_name()} ledger {shlex.quote(str(file))}"
+def _row_of_recovered(each: "Recovered") -> Row:
+    return {
+        "sent_at": each.sent_at,
+        "call": each.call,
+        "resource": each.resource,
+        "api_id": each.api_id,
+        "sent": dict(each.sent),
+        "outcome": each.outcome,
+        "record_id": getattr(each.record, "id", None),
+        "error": None if each.error is None else str(each.error),
+    }
+
+
+def _shown(address: str) -> str:
+    """Return the address without its password."""
+    from gateway_async._storage.postgres import is_address, without_password
+
+    return without_password(address) if is_address(address) else address
+
+
+def _print_advice(address: str, table: str, rows: list[Row]) -> None:
+    options = "" if table == "payment_ledger" else f" --table {table}"
+    command = f"{command_name()} ledger {shlex.quote(_shown(address))}{options}"
     for error in sorted({str(row["error"]) for row in rows if row.get("error")}):
         print_advice(error, "yellow")
     if any(row["outcome"] == "open" for row in rows):

@@ -13,9 +13,10 @@ from typing import Any, Final, cast
 
 import anyio
 
+from gateway_async import SqliteLedger
 from gateway_async.client import AsyncGateway
 from gateway_async.crash_testing.report import Crash, CrashReport
-from gateway_async.crash_testing.run import Prepare, Scenario, ScenarioRun
+from gateway_async.crash_testing.run import MakeLedger, Prepare, Scenario, ScenarioRun
 from gateway_async.errors import GatewayError
 from gateway_async.sandbox import Sandbox
 
@@ -26,7 +27,12 @@ _TASK: Final = "task.cancel()"
 
 
 async def cancel_everywhere(
-    scenario: Scenario, sandbox: Sandbox, *, prepare: Prepare | None = None, **options: float
+    scenario: Scenario,
+    sandbox: Sandbox,
+    *,
+    prepare: Prepare | None = None,
+    make_ledger: MakeLedger = SqliteLedger,
+    **options: float,
 ) -> CrashReport:
     """Cancel a scenario at every await, recover, and check the rules.
 
@@ -38,6 +44,7 @@ async def cancel_everywhere(
         scenario: an async function that makes calls with the client passed to it. It may raise gateway errors.
         sandbox: the sandbox to run against; it is reset before each run.
         prepare: called with the sandbox before each run, for example to plan faults.
+        make_ledger: creates the ledger of a run, as in `kill_everywhere`.
         options: the numeric options of the client: `timeout`, `terminal_timeout` and so on.
 
     Returns:
@@ -45,13 +52,14 @@ async def cancel_everywhere(
     """
     crashes: list[Crash] = []
     with TemporaryDirectory() as directory:
-        fault_free = ScenarioRun(sandbox, prepare, Path(directory, "fault_free.db"), options)
+        fault_free = ScenarioRun(sandbox, prepare, Path(directory, "fault_free.db"), options, {}, make_ledger)
         await fault_free.prepare_sandbox(fault_free=True)
         await _run(scenario, fault_free, math.inf, _SCOPE)
         baseline = await fault_free.count_effects()
         for method in _methods():
             for at in count(1):
-                run = ScenarioRun(sandbox, prepare, Path(directory, f"{len(crashes)}.db"), options, baseline)
+                path = Path(directory, f"{len(crashes)}.db")
+                run = ScenarioRun(sandbox, prepare, path, options, baseline, make_ledger)
                 await run.prepare_sandbox()
                 stopped = await _run(scenario, run, at, method)
                 when = f"cancelled at await {at} by {method}" if stopped else "not cancelled"

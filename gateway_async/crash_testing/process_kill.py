@@ -53,7 +53,8 @@ async def kill_everywhere(
         seed: the seed of the random moments.
         prepare: called with the sandbox before each run, for example to plan faults.
         make_ledger: creates the ledger of a run from the path of a file that does not exist yet. Other processes must
-            be able to load it too.
+            be able to load it too. It is called several times for one run. A `PostgresLedger` can take the names of the
+            folder and of the file for its table: `table=f"{path.parent.name}_{path.stem}"`. Drop the tables afterwards.
         options: the numeric options of the client: `timeout`, `terminal_timeout` and so on.
 
     Returns:
@@ -73,7 +74,8 @@ async def kill_everywhere(
             for number in range(-1, kills + 1):
                 while len(ahead) < min(kills + 1 - number, 1 + _AHEAD):
                     ahead.append(await _WorkerProcess.start(command, errors))
-                run = ScenarioRun(sandbox, prepare, Path(directory, f"{number}.db"), options, baseline, make_ledger)
+                path = Path(directory, "fault_free.db" if number < 0 else f"{number}.db")
+                run = ScenarioRun(sandbox, prepare, path, options, baseline, make_ledger)
                 await run.prepare_sandbox(fault_free=number < 0)
                 moment = random.random() * duration if number > 0 else None
                 spent = await ahead.pop(0).run(_settings(run, sandbox, options, ledger_function), moment)

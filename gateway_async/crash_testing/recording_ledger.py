@@ -6,16 +6,19 @@ So an entry that the wrapped ledger does not have was lost by that ledger.
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from gateway_async.crash_testing.report import CallOutcome
+from gateway_async.ledger.postgres import PostgresLedger
 from gateway_async.ledger.protocol import Intent, Ledger
 
 __all__ = ["RecordingLedger", "RecoveryLedger", "read_recording"]
+
+_LONGEST_RUN: Final = timedelta(days=1)
 
 
 @attrs.frozen
@@ -57,9 +60,16 @@ class RecoveryLedger(RecordingLedger):
     """Ledger for a sandbox without requests in progress, where every lookup is conclusive at once."""
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the open intents, with conclusive lookups."""
+        """Return the open intents, with conclusive lookups.
+
+        A database can still have the connection of a killed process, whose calls `open_intents` then leaves out.
+        """
         now = datetime.now(UTC)
-        intents = await super().open_intents(terminal_id)
+        if isinstance(self._ledger, PostgresLedger) and terminal_id is None:
+            entries = [stored async for stored in self._ledger.entries(now - _LONGEST_RUN)]
+            intents: Sequence[Intent] = [stored.intent for stored in entries if stored.outcome is None]
+        else:
+            intents = await super().open_intents(terminal_id)
         return [attrs.evolve(intent, conclusive_at=now, orphaned=False) for intent in intents]
 
 

@@ -1,9 +1,10 @@
 """Record each payment before it is sent, and its outcome afterwards.
 
-Contains the protocol of a ledger, and the ledger in an SQLite file with its store.
+Contains the protocol of a ledger, the ledgers in SQLite and PostgreSQL with their stores, and the result of a
+reconciliation with the gateway.
 Start at `protocol.py`.
 """
 
-from gateway_async.ledger.protocol import DONE, Intent, Ledger, Recovered
+from gateway_async.ledger.protocol import DONE, Intent, Ledger, ReadableLedger, Recovered, StoredIntent
 
-__all__ = ["DONE", "Intent", "Ledger", "Recovered"]
+__all__ = ["DONE", "Intent", "Ledger", "ReadableLedger", "Recovered", "StoredIntent"]

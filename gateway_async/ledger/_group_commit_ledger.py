@@ -3,17 +3,20 @@
 Callers wait until an intent is committed. Outcomes are written a moment later, together with other writes.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import cast
+from typing import Final, cast
 
 from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend
-from gateway_async.errors import LedgerError
-from gateway_async.ledger._operations import OpenIntents, Outcome
-from gateway_async.ledger.protocol import DONE, Intent
+from gateway_async.errors import InvalidRequestError, LedgerError
+from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome, id_before
+from gateway_async.ledger.protocol import DONE, Intent, StoredIntent
 
 __all__ = ["GroupCommitLedger"]
+
+_PAGE: Final = 1000
+"""Intents that `entries` reads at once, because payments wait meanwhile."""
 
 
 class GroupCommitLedger:
@@ -22,10 +25,12 @@ class GroupCommitLedger:
     Args:
         location: the file or the database, without a password.
         open_backend: opens it, in the thread, on first use.
+        retention: how long resolved intents are kept.
     """
 
-    def __init__(self, location: str, open_backend: Callable[[], WriterBackend]) -> None:
+    def __init__(self, location: str, open_backend: Callable[[], WriterBackend], retention: timedelta) -> None:
         self._location = location
+        self._retention = retention
         self._writer = GroupCommitWriter(
             "gateway_async ledger", open_backend, partial(LedgerError, location, "it is closed")
         )
@@ -56,6 +61,25 @@ class GroupCommitLedger:
             LedgerError: the ledger cannot be read.
         """
         return cast("Sequence[Intent]", await self._writer.submit(OpenIntents(terminal_id)))
+
+    async def entries(self, since: datetime) -> AsyncIterator[StoredIntent]:
+        """Iterate over the intents with `sent_at` from `since`, the oldest first.
+
+        Open and resolved intents of all processes are included. They are read in pages, so that a long ledger needs
+        little memory.
+
+        Raises:
+            InvalidRequestError: resolved intents of that time may have been deleted.
+            LedgerError: the ledger cannot be read.
+        """
+        if datetime.now(UTC) - since > self._retention:
+            days = self._retention / timedelta(days=1)
+            raise InvalidRequestError(f"since: too early, resolved intents are kept for {days:g} days (see keep_days)")
+        after = id_before(since)
+        while page := cast("Sequence[StoredIntent]", await self._writer.submit(EntriesAfter(after, _PAGE))):
+            for stored in page:
+                yield stored
+            after = page[-1].intent.id
 
     async def aclose(self) -> None:
         """Write what is pending and close the ledger, within 15 seconds.

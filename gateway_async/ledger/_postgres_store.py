@@ -17,8 +17,8 @@ import msgspec
 from gateway_async._storage.postgres import Database, read_committed
 from gateway_async._storage.sqlite import PRUNING_SECONDS
 from gateway_async.errors import LedgerError
-from gateway_async.ledger._operations import OpenIntents, Outcome
-from gateway_async.ledger.protocol import Intent
+from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome
+from gateway_async.ledger.protocol import Intent, StoredIntent
 
 __all__ = ["SCHEMA", "LedgerDatabase"]
 
@@ -48,6 +48,8 @@ CREATE INDEX ON @ (resolved_at) WHERE outcome IS NOT NULL;
 
 _COLUMNS: Final = tuple(field.name for field in attrs.fields(Intent) if field.name != "orphaned")
 _JSON_COLUMNS: Final = ("sent", "outcome_query")
+
+_Awaited = Sequence[Intent | OpenIntents | EntriesAfter]
 
 _OWNER_BITS: Final = 63
 _CLOSING_SECONDS: Final = 10.0
@@ -84,6 +86,9 @@ WHERE outcome IS NULL AND (
 )
 ORDER BY number
 """  # noqa: S608  constant column names
+_ENTRIES: Final = f"""
+SELECT {", ".join(_COLUMNS)}, outcome, record_id, resolved_at FROM @ WHERE id > $1 ORDER BY id LIMIT $2
+"""  # noqa: S608  constant column names
 _PRUNE: Final = """
 DELETE FROM @ WHERE number IN (
     SELECT number FROM @ WHERE outcome IS NOT NULL AND resolved_at < now() - $1::interval
@@ -114,7 +119,7 @@ class LedgerDatabase:
         self._connection: Any = None
         self._next_pruning = float("-inf")
 
-    def execute_batch(self, awaited: Sequence[Intent | OpenIntents], deferred: Sequence[Outcome]) -> Sequence[Any]:
+    def execute_batch(self, awaited: _Awaited, deferred: Sequence[Outcome]) -> Sequence[Any]:
         """Write the intents and the outcomes, then run the queries.
 
         All of it is one transaction.
@@ -127,9 +132,7 @@ class LedgerDatabase:
             if self._connection is not None:
                 self._runner.run(self._close_connection())
 
-    async def _execute_with_retry(
-        self, awaited: Sequence[Intent | OpenIntents], deferred: Sequence[Outcome]
-    ) -> Sequence[Any]:
+    async def _execute_with_retry(self, awaited: _Awaited, deferred: Sequence[Outcome]) -> Sequence[Any]:
         """Execute a batch, once more if the connection was lost; a repeated write changes nothing."""
         try:
             return await self._execute(awaited, deferred)
@@ -140,7 +143,7 @@ class LedgerDatabase:
                 raise
         return await self._execute(awaited, deferred)
 
-    async def _execute(self, awaited: Sequence[Intent | OpenIntents], deferred: Sequence[Outcome]) -> Sequence[Any]:
+    async def _execute(self, awaited: _Awaited, deferred: Sequence[Outcome]) -> Sequence[Any]:
         with self._database.describe_errors():
             connection = await self._connect()
             async with read_committed(connection):
@@ -148,8 +151,7 @@ class LedgerDatabase:
                 await self._execute_many(connection, _RECORD_INTENT, intents)
                 await self._execute_many(connection, _RECORD_OUTCOME, _outcome_rows(deferred))
                 results = [
-                    None if isinstance(each, Intent) else await self._open_intents(connection, each.terminal_id)
-                    for each in awaited
+                    None if isinstance(each, Intent) else await self._run_query(connection, each) for each in awaited
                 ]
         await self._prune_if_due()
         return results
@@ -174,6 +176,14 @@ class LedgerDatabase:
     async def _execute_many(self, connection: Any, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
             await self._database.execute_many(connection, statement, rows)
+
+    async def _run_query(
+        self, connection: Any, query: OpenIntents | EntriesAfter
+    ) -> Sequence[Intent] | Sequence[StoredIntent]:
+        if isinstance(query, OpenIntents):
+            return await self._open_intents(connection, query.terminal_id)
+        rows = await self._database.fetch(connection, _ENTRIES, query.intent_id, query.limit)
+        return [_stored_intent(row) for row in rows]
 
     async def _open_intents(self, connection: Any, terminal_id: str | None) -> Sequence[Intent]:
         if terminal_id is None:
@@ -207,8 +217,12 @@ def _outcome_rows(outcomes: Sequence[Outcome]) -> list[tuple[Any, ...]]:
     return sorted(rows, key=lambda row: row[0])
 
 
+def _stored_intent(row: Any) -> StoredIntent:
+    return StoredIntent(_intent(row), row["outcome"], row["record_id"], row["resolved_at"])
+
+
 def _intent(row: Any) -> Intent:
-    values = dict(row)
+    values = {name: row[name] for name in _COLUMNS}
     for name in _JSON_COLUMNS:
         values[name] = values[name] and msgspec.json.decode(values[name])
     return Intent(**values)

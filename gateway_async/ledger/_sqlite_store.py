@@ -26,10 +26,10 @@ from gateway_async._storage.sqlite import (
     transaction,
 )
 from gateway_async.errors import LedgerError
-from gateway_async.ledger._operations import OpenIntents, Outcome
-from gateway_async.ledger.protocol import Intent
+from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome
+from gateway_async.ledger.protocol import Intent, StoredIntent
 
-__all__ = ["LedgerFile", "StoredIntent"]
+__all__ = ["LedgerFile"]
 
 _APPLICATION_ID: Final = 0x67774C31
 """Identifies a ledger in the file's header: "gwL1"."""
@@ -80,16 +80,6 @@ WHERE number IN (SELECT number FROM intents ORDER BY number LIMIT ?) AND outcome
 _MARK_ORPHANED: Final = "UPDATE intents SET orphaned = 1 WHERE outcome IS NULL"
 
 
-@attrs.frozen
-class StoredIntent:
-    """An intent and its outcome as stored; an open one has no outcome."""
-
-    intent: Intent
-    outcome: str | None
-    record_id: str | None
-    resolved_at: datetime | None
-
-
 class LedgerFile(SqliteStore):
     """An open ledger file.
 
@@ -106,16 +96,20 @@ class LedgerFile(SqliteStore):
         super().__init__(path, _FORMAT, LedgerError)
         self._keep = keep
 
-    def execute_batch(self, awaited: Sequence[Intent | OpenIntents], deferred: Sequence[Outcome]) -> Sequence[Any]:
+    def execute_batch(
+        self, awaited: Sequence[Intent | OpenIntents | EntriesAfter], deferred: Sequence[Outcome]
+    ) -> Sequence[Any]:
         """Write the intents and the outcomes, then run the queries."""
         self.write([each for each in awaited if isinstance(each, Intent)], deferred)
         if self._keep:
             self._prune_if_due(partial(self.prune, datetime.now(UTC) - self._keep))
         return [None if isinstance(each, Intent) else self._run_query(each) for each in awaited]
 
-    def _run_query(self, query: OpenIntents) -> Sequence[Intent] | LedgerError:
+    def _run_query(self, query: OpenIntents | EntriesAfter) -> Sequence[Intent] | Sequence[StoredIntent] | LedgerError:
         try:
-            return self.open_intents(query.terminal_id)
+            if isinstance(query, OpenIntents):
+                return self.open_intents(query.terminal_id)
+            return self.entries(query.intent_id, query.limit)
         except LedgerError as error:
             return error
 
@@ -132,12 +126,12 @@ class LedgerFile(SqliteStore):
 
         With `terminal_id`, return only the intents of that terminal.
         """
-        condition = "outcome IS NULL" + ("" if terminal_id is None else " AND terminal_id = ?")
-        return [entry.intent for entry in self._entries(condition, () if terminal_id is None else (terminal_id,))]
+        condition = "outcome IS NULL" + ("" if terminal_id is None else " AND terminal_id = ?") + " ORDER BY number"
+        return [entry.intent for entry in self._select(condition, () if terminal_id is None else (terminal_id,))]
 
-    def entries(self, *, open_only: bool = False) -> Iterator[StoredIntent]:
-        """Return all entries, or only those without an outcome, the oldest first."""
-        return self._entries("outcome IS NULL" if open_only else "TRUE")
+    def entries(self, after: str = "", limit: int = -1) -> Sequence[StoredIntent]:
+        """Return the entries after an id, in the order of their ids."""
+        return [*self._select("id > ? ORDER BY id LIMIT ?", (after, limit))]
 
     def prune(self, before: datetime) -> None:
         """Delete intents that were resolved before a time.
@@ -147,11 +141,11 @@ class LedgerFile(SqliteStore):
         with self._describe_errors():
             self._connection.execute(_PRUNE, (_PRUNED_ROWS, _to_text(before)))
 
-    def _entries(self, condition: str, values: Sequence[str] = ()) -> Iterator[StoredIntent]:
+    def _select(self, condition: str, values: Sequence[str | int] = ()) -> Iterator[StoredIntent]:
         columns = ", ".join((*_COLUMNS, "outcome", "record_id", "resolved_at"))
         with self._describe_errors():
             rows = self._connection.execute(
-                f"SELECT {columns} FROM intents WHERE {condition} ORDER BY number",  # noqa: S608  no user input in the SQL
+                f"SELECT {columns} FROM intents WHERE {condition}",  # noqa: S608  no user input in the SQL
                 values,
             )
             for *row, outcome, record_id, resolved_at in rows:

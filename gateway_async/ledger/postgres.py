@@ -62,4 +62,4 @@ class PostgresLedger(GroupCommitLedger):
             create=create,
             error=partial(LedgerError, location),
         )
-        super().__init__(location, partial(LedgerDatabase, database, retention))
+        super().__init__(location, partial(LedgerDatabase, database, retention), retention)

@@ -5,7 +5,7 @@ open intent in the ledger, and `AsyncGateway.recover()` finds its outcome. A led
 times, and nothing of a card, an account or a person.
 """
 
-from collections.abc import Awaitable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Generator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -13,7 +13,7 @@ import attrs
 
 from gateway_async.errors import GatewayError
 
-__all__ = ["DONE", "Intent", "Ledger", "Recovered"]
+__all__ = ["DONE", "Intent", "Ledger", "ReadableLedger", "Recovered", "StoredIntent"]
 
 
 class _Completed:
@@ -38,7 +38,7 @@ class Intent:
     """A call that is about to be sent.
 
     Attributes:
-        id: the intent's own id.
+        id: the intent's own id. Ids sort by `sent_at`.
         call: such as `"POST /v2/transactions"`.
         resource: the attribute of the client that makes the call, such as `"router_transactions"`.
         api_id: the integrator id of what is written, or None if it has none.
@@ -65,6 +65,23 @@ class Intent:
     outcome_query: Mapping[str, Any] | None = attrs.field(hash=False)
     gateway: str = ""
     orphaned: bool = False
+
+
+@attrs.frozen
+class StoredIntent:
+    """An intent and its outcome as stored in a ledger.
+
+    Attributes:
+        intent: the intent.
+        outcome: the outcome as in `Ledger.record_outcome`; None if it is open.
+        record_id: the gateway's id of the record that proves the outcome, if there is one.
+        resolved_at: when the outcome was recorded, in UTC; None if it is open.
+    """
+
+    intent: Intent
+    outcome: str | None
+    record_id: str | None
+    resolved_at: datetime | None
 
 
 class Ledger(Protocol):
@@ -107,6 +124,21 @@ class Ledger(Protocol):
 
     async def aclose(self) -> None:
         """Write everything to disk and close the ledger; a second close is harmless."""
+        ...
+
+
+class ReadableLedger(Ledger, Protocol):
+    """A ledger that also returns resolved intents. `AsyncGateway.reconcile()` needs it.
+
+    `SqliteLedger` and `PostgresLedger` implement it.
+    """
+
+    def entries(self, since: datetime) -> AsyncIterator[StoredIntent]:
+        """Iterate over the intents with `sent_at` from `since`, the oldest first.
+
+        Open and resolved intents of all processes are included. Raise an error if resolved intents of that time may
+        have been deleted.
+        """
         ...
 
 

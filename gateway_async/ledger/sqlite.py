@@ -36,4 +36,4 @@ class SqliteLedger(GroupCommitLedger):
     def __init__(self, path: str | PathLike[str], *, keep_days: float = 30.0) -> None:
         retention = retention_period(keep_days)
         file = Path(path).absolute()
-        super().__init__(str(file), partial(LedgerFile, file, retention))
+        super().__init__(str(file), partial(LedgerFile, file, retention), retention)

@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from gateway_async.postbacks.inbox.sqlite import SqliteInbox
     from gateway_async.postbacks.receiver import PostbackReceiver
     from gateway_async.postbacks.reconciliation import Reconciled
+    from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
 
 __all__ = [
     "Claim",
     "Inbox",
     "InboxError",
+    "InboxHealth",
     "Postback",
     "PostbackReceiver",
     "PostbackRefusedError",
     "PostbackState",
     "PostgresInbox",
+    "ReceiverHealth",
     "Reconciled",
     "SqliteInbox",
     "StoredPostback",
@@ -37,6 +40,8 @@ _MODULES = {
     "Claim": "postbacks.inbox.protocol",
     "Inbox": "postbacks.inbox.protocol",
     "InboxError": "errors",
+    "InboxHealth": "telemetry.receiver_health",
+    "ReceiverHealth": "telemetry.receiver_health",
     "StoredPostback": "postbacks.inbox.protocol",
     "PostbackState": "postbacks.inbox.protocol",
     "Postback": "models.postbacks",

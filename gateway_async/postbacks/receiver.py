@@ -27,6 +27,7 @@ every status that is not 2xx.
 
 import logging
 import traceback
+from collections import Counter
 from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime
@@ -46,6 +47,7 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
 from gateway_async.observe import logger
+from gateway_async.postbacks.handler_results import HandlerResults
 from gateway_async.postbacks.handlers import Handlers
 from gateway_async.postbacks.http.aiohttp import handle_request
 from gateway_async.postbacks.http.asgi import AsgiApp
@@ -57,6 +59,7 @@ from gateway_async.postbacks.inbox.protocol import Inbox
 from gateway_async.postbacks.keyed_lock import KeyedLock
 from gateway_async.postbacks.reconciliation import GatewayLists, Reconciled, reconcile
 from gateway_async.postbacks.worker import Worker
+from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -135,6 +138,8 @@ class PostbackReceiver:
         self._body_seconds = body_seconds
         self._handlers = Handlers()
         self._locks = KeyedLock()
+        self._results = HandlerResults()
+        self._responses = Counter[int]()
         self._worker = (
             Worker(
                 inbox,
@@ -143,6 +148,7 @@ class PostbackReceiver:
                 concurrency=concurrency,
                 handler_seconds=handler_seconds,
                 is_ready=lambda: bool(self._handlers),
+                results=self._results,
             )
             if inbox is not None
             else None
@@ -259,6 +265,13 @@ class PostbackReceiver:
                 large is not read to its end.
             peer: the IP address of the peer; `allowed_networks` needs it.
         """
+        response = await self._respond(method, headers, chunks, peer)
+        self._responses[response.status] += 1
+        return response
+
+    async def _respond(
+        self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes], peer: str | None
+    ) -> ReceiverResponse:
         try:
             postback = await self._read(method, by_lower_name(headers.items()), chunks, peer)
         except PostbackRefusedError as error:
@@ -305,8 +318,7 @@ class PostbackReceiver:
             Exception: without an inbox, the exception of a handler.
         """
         if self._inbox is None or self._worker is None:
-            with anyio.fail_after(self._handler_seconds):
-                await self.handle(postback)
+            await self._handle_now(postback)
             return True
         new = await self._inbox.store(postback)
         self._worker.notify()
@@ -314,6 +326,42 @@ class PostbackReceiver:
             self._warned_idle = True
             logger.warning("postbacks are stored but not handled here: enter `async with receiver:`")
         return new
+
+    async def _handle_now(self, postback: Postback[Any]) -> None:
+        try:
+            with anyio.fail_after(self._handler_seconds):
+                await self.handle(postback)
+        except Exception:
+            self._results.record_failure()
+            raise
+        self._results.record_success()
+
+    # --- health
+
+    async def health(self, *, timeout: float = 5.0) -> ReceiverHealth:  # noqa: ASYNC109  the seconds of a scope
+        """Return the results so far and the load of the inbox.
+
+        It is async, unlike `AsyncGateway.health()`, because the inbox is counted in its database. So the load is right
+        also if other processes store or handle the postbacks. An inbox that cannot be used raises nothing: the result
+        has an `inbox_problem`.
+
+        Args:
+            timeout: seconds to wait for the inbox.
+        """
+        inbox = problem = None
+        if self._inbox is not None:
+            problem = f"no response within {timeout:g} s"
+            with anyio.move_on_after(timeout):
+                inbox, problem = await _read_health(self._inbox)
+        return ReceiverHealth(
+            responses=dict(self._responses),
+            handled=self._results.handled,
+            failed=self._results.failed,
+            last_handled_at=self._results.last_handled_at,
+            is_working=self._worker is not None and self._worker.is_running,
+            inbox=inbox,
+            inbox_problem=problem,
+        )
 
     # --- work
 
@@ -386,6 +434,13 @@ class PostbackReceiver:
     ) -> bool | None:
         running, self._running = self._running, None
         return await running.__aexit__(kind, error, trace) if running else None
+
+
+async def _read_health(inbox: Inbox) -> tuple[InboxHealth | None, str | None]:
+    try:
+        return await inbox.health(), None
+    except InboxError as error:
+        return None, str(error)
 
 
 def _check_above_zero(**numbers: float) -> None:

@@ -21,6 +21,7 @@ from gateway_async._secrets import mask_text
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import HandlerStatements, Postback
 from gateway_async.observe import logger
+from gateway_async.postbacks.handler_results import HandlerResults
 from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, Statement
 
 __all__ = ["Worker"]
@@ -58,6 +59,7 @@ class Worker:
         poll_seconds: the interval between two queries for due postbacks; `notify` triggers one at once.
         chance: returns a random number from 0 to 1, for the jitter of the backoff.
         is_ready: whether postbacks can be handled yet; until then they stay in the inbox.
+        results: counts the handled postbacks and the failed attempts.
     """
 
     _inbox: Inbox = attrs.field(alias="inbox")
@@ -69,6 +71,7 @@ class Worker:
     _poll_seconds: float = attrs.field(alias="poll_seconds", default=1.0)
     _chance: Callable[[], float] = attrs.field(alias="chance", default=random.random)
     _is_ready: Callable[[], bool] = attrs.field(alias="is_ready", default=lambda: True)
+    _results: HandlerResults = attrs.field(alias="results", factory=HandlerResults)
     _claims: dict[int, Claim] = attrs.field(init=False, factory=dict)
     _wake_events: set[anyio.Event] = attrs.field(init=False, factory=set)
     _is_unavailable: bool = attrs.field(init=False, default=False)
@@ -196,7 +199,9 @@ class Worker:
         except Exception as error:  # noqa: BLE001  the error of a handler's statement
             await self._fail(claim, error)
             return
-        if not completed:
+        if completed:
+            self._results.record_success()
+        else:
             logger.warning("claim expired while %r was handled, it may be handled again", claim.postback)
 
     async def _complete_latest_claim(self, number: int, state: PostbackState, statements: Sequence[Statement]) -> bool:
@@ -209,6 +214,7 @@ class Worker:
         return False
 
     async def _fail(self, claim: Claim, error: Exception) -> None:
+        self._results.record_failure()
         dead = claim.attempt >= self._max_attempts
         pause = None if dead else self._backoff(claim.attempt)
         message = mask_text(f"{type(error).__name__}: {error}")[:_MAX_ERROR_CHARACTERS]

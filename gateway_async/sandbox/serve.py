@@ -2,9 +2,10 @@
 
 import signal
 import sys
-import threading
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import FrameType
 
 from gateway_async.sandbox.http.request_log import OnRequest
@@ -16,6 +17,8 @@ __all__ = ["serve"]
 
 
 _CONNECTIONS = 10_240
+_WAIT_SECONDS = 0.5
+"""Maximum seconds of one wait. On Windows, a signal handler runs only after it (until Python 3.14)."""
 
 
 def serve(
@@ -40,10 +43,10 @@ def serve(
         OSError: The port is taken.
         sqlite3.DatabaseError: The data file is not a database, or another sandbox uses it.
     """
-    ended = threading.Event()
+    received: SimpleQueue[int] = SimpleQueue()  # a signal handler may put something into it at any moment
 
-    def end(_signal: int, _frame: FrameType | None) -> None:
-        ended.set()
+    def end(number: int, _frame: FrameType | None) -> None:
+        received.put(number)
 
     _allow_many_connections()
     former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -53,10 +56,17 @@ def serve(
         ) as sandbox:
             if on_ready:
                 on_ready(sandbox.info)
-            ended.wait()
+            _wait_for_signal(received)
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _wait_for_signal(received: "SimpleQueue[int]") -> None:
+    while True:
+        with suppress(Empty):
+            received.get(timeout=_WAIT_SECONDS)
+            return
 
 
 def _allow_many_connections() -> None:

@@ -33,6 +33,7 @@ from gateway_async.observe import (
     TerminalWaitStarted,
 )
 from gateway_async.telemetry.health import Health
+from gateway_async.telemetry.readiness import Readiness
 
 try:
     from opentelemetry import context, metrics, propagate, trace
@@ -56,6 +57,7 @@ _GAUGES: Final = {
     "terminal.calls": ("{call}", "Calls at terminals or in their queues."),
     "retries_left": ("{retry}", "Retries that the retry budget allows at once."),
     "recorded_calls": ("{call}", "Calls in progress whose intent is in the ledger."),
+    "open_intents": ("{call}", "Calls in the ledger without a known outcome."),
     "unknown_outcomes": ("{call}", "Calls that ended with an unknown outcome since the client was made."),
 }
 
@@ -143,6 +145,11 @@ class OpenTelemetryObserver:
         self._gauges["retries_left"].set(health.retries_left)
         self._gauges["recorded_calls"].set(health.recorded_calls)
         self._gauges["unknown_outcomes"].set(health.unknown_outcomes)
+
+    def record_readiness(self, readiness: Readiness) -> None:
+        """Record the open intents of `await gateway.check()` as a gauge."""
+        if readiness.open_intents is not None:
+            self._gauges["open_intents"].set(readiness.open_intents)
 
     def __call__(self, event: Event) -> None:
         """Record an event."""

@@ -20,6 +20,7 @@ PATHS = (
     "examples",
     "benchmarks",
     "docs",
+    "hatch_build.py",
     "noxfile.py",
     "pyproject.toml",
     "README.md",

@@ -1,7 +1,8 @@
 """`gateway-async ledger`: what it lists, what it recovers, and how it ends."""
 
 import json
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import aclosing, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import Intent, SqliteLedger, TransactionCreate
+from gateway_async import Intent, PostgresLedger, SqliteLedger, TransactionCreate
 from gateway_async.ledger._operations import Outcome
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.sandbox import Sandbox
+from tests.support.ledgers import KINDS, LedgerStore
 from tests.support.processes import Ended, run, run_on_terminal
+from tests.support.servers import postgres_only
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OPEN = Intent(
@@ -131,7 +134,11 @@ def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
         (("--resolve", "order-17"), 2, "--resolve and --as: use both or neither"),
         (("--as", "done"), 2, "--resolve and --as: use both or neither"),
         (("--resolve", "order-17", "--as", "found"), 2, "'found' is not one of"),
-        (("--resolve", "order-17", "--as", "done", "--recover"), 2, "--recover, --resolve and --all: only one"),
+        (
+            ("--resolve", "order-17", "--as", "done", "--recover"),
+            2,
+            "--resolve, --reconcile and --all: only one",
+        ),
     ],
 )
 def test_nothing_is_settled_by_mistake(path: Path, options: tuple[str, ...], status: int, said: str) -> None:
@@ -183,3 +190,66 @@ def test_recovering(sandbox: Sandbox, environment: dict[str, str], tmp_path: Pat
     assert "lost" in ended.stdout
     assert "found" in ended.stdout
     assert run("ledger", str(path)).returncode == 0
+
+
+async def pay(sandbox: Sandbox, ledger: SqliteLedger | PostgresLedger | None) -> str:
+    """Charge a card, and return the id of the payment."""
+    new = TransactionCreate(
+        action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="1230"
+    )
+    async with sandbox.gateway(ledger=ledger) as gateway:
+        return (await gateway.transactions.create(new)).id
+
+
+@pytest.fixture(params=KINDS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStore]:
+    """Where ledgers of each kind may be made."""
+    made = LedgerStore(request.param, tmp_path)
+    yield made
+    made.drop()
+
+
+def test_reconciling(sandbox: Sandbox, environment: dict[str, str], store: LedgerStore) -> None:
+    """Discrepancies with the gateway are listed; status 3 tells a script, without any it is 0."""
+    anyio.run(pay, sandbox, store.ledger())
+    since = f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M}"
+    command = ("ledger", *store.arguments, "--reconcile", since, "--json")
+    ended = run(*command, **environment)
+    assert (ended.returncode, ended.stdout) == (0, "")
+    payment = anyio.run(pay, sandbox, None)
+    ended = run(*command, **environment)
+    row = json.loads(ended.stdout)
+    assert (ended.returncode, row["kind"], row["record_id"]) == (3, "missing_in_ledger", payment)
+
+
+@postgres_only
+def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
+    """The address of the database lists the call, and its api id resolves it."""
+    store = LedgerStore("postgres", tmp_path)
+
+    async def record() -> None:
+        async with aclosing(store.ledger()) as ledger:
+            await ledger.record_intent(OPEN)
+
+    try:
+        anyio.run(record)
+        assert rows(run("ledger", *store.arguments, "--json")) == [("order-17", "open", None)]
+        run("ledger", *store.arguments, "--resolve", "order-17", "--as", "not_made")
+        assert rows(run("ledger", *store.arguments, "--json", "--all")) == [("order-17", "not_made", None)]
+    finally:
+        store.drop()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--reconcile", "yesterday"), "--reconcile: not a time (expected 2026-01-01 or 2026-01-01T12:00)"),
+        (("--reconcile", "2020-01-01"), "--reconcile: too early (expected within --keep-days, 30 days)"),
+        (("--until", "2026-01-01"), "--until: needs --reconcile"),
+    ],
+)
+def test_periods_that_cannot_be_reconciled(path: Path, options: tuple[str, ...], said: str) -> None:
+    """Another text than a time, a time before the ledger's calls, and an end without a begin are wrong usage."""
+    ended = run("ledger", str(path), *options)
+    assert ended.returncode == 2
+    assert said in " ".join(ended.stderr.replace("│", " ").split())

@@ -14,7 +14,6 @@ from gateway_async import (
     Transaction,
     TransactionCreate,
 )
-from tests.support.ledgers import ask_postgres, disconnect
 from tests.support.servers import POSTGRES
 
 CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
@@ -76,11 +75,8 @@ async def breaks(gateway: AsyncGateway) -> None:
 
 
 def postgres_ledger(path: Path) -> PostgresLedger:
-    """Make a ledger in the schema that the environment names, when the server has noticed that a killed one ended."""
-    table = f"{os.environ['LEDGER_SCHEMA']}.ledger_{path.stem.replace('-', 'minus_')}"
-    if ask_postgres(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{table}')"):  # noqa: S608
-        disconnect(table)
-    return PostgresLedger(POSTGRES, table=table)
+    """Make a ledger in the schema that the environment names."""
+    return PostgresLedger(POSTGRES, table=f"{os.environ['LEDGER_SCHEMA']}.{path.parent.name}_{path.stem}")
 
 
 SCENARIOS = (sale, router_sale, store, router_store, settle, void, capture)

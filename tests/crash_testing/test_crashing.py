@@ -5,7 +5,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from secrets import token_hex
@@ -18,7 +18,7 @@ from gateway_async import AsyncGateway, GatewayError, NotFoundError, ServerError
 from gateway_async._execution.http_client import HttpClient
 from gateway_async._http.progress import Progress
 from gateway_async._wire.call import Call
-from gateway_async.crash_testing import cancel_everywhere, kill_everywhere
+from gateway_async.crash_testing import CrashReport, cancel_everywhere, kill_everywhere
 from gateway_async.crash_testing.run import Prepare, Scenario
 from gateway_async.sandbox import Sandbox
 from tests.support.ledgers import ask_postgres
@@ -87,26 +87,43 @@ async def test_killing_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> No
     assert len(report.crashes) == KILLS + 1
 
 
-@postgres_only
-@pytest.mark.asyncio
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("scenario", [sale, scenarios.router_sale])
-async def test_killing_loses_nothing_in_a_database(
-    sandbox: Sandbox, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same with a ledger in PostgreSQL, from which a new process recovers."""
+@pytest.fixture
+def ledger_schema(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A schema for the ledgers of `scenarios.postgres_ledger`."""
     schema = f"crash_{token_hex(6)}"
     monkeypatch.setenv("LEDGER_SCHEMA", schema)
     ask_postgres(f"CREATE SCHEMA {schema}")
-    try:
-        report = await kill_everywhere(
-            scenario, sandbox, kills=KILLS, prepare=answers_late, make_ledger=scenarios.postgres_ledger
-        )
-    finally:
-        ask_postgres(f"DROP SCHEMA {schema} CASCADE")
+    yield
+    ask_postgres(f"DROP SCHEMA {schema} CASCADE")
+
+
+@postgres_only
+@pytest.mark.asyncio
+@pytest.mark.timeout(1200)
+@pytest.mark.usefixtures("ledger_schema")
+@pytest.mark.parametrize("scenario", [sale, scenarios.router_sale])
+async def test_killing_loses_nothing_in_a_database(sandbox: Sandbox, scenario: Scenario) -> None:
+    """The same with a ledger in PostgreSQL, from which a new process recovers."""
+    report = await kill_everywhere(
+        scenario, sandbox, kills=KILLS, prepare=answers_late, make_ledger=scenarios.postgres_ledger
+    )
     print(report)  # noqa: T201  seen with -s
     report.check()
     assert len(report.crashes) == KILLS + 1
+
+
+@postgres_only
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("ledger_schema")
+async def test_the_fixture_takes_a_ledger_in_a_database(
+    crash_test: Callable[..., Awaitable[CrashReport]],
+) -> None:
+    """Each run has a table of its own, and every payment is in one of them."""
+    report = await crash_test(sale, kills=0, make_ledger=scenarios.postgres_ledger)
+    schema = os.environ["LEDGER_SCHEMA"]
+    tables = ask_postgres(f"SELECT tablename FROM pg_tables WHERE schemaname = '{schema}'")  # noqa: S608
+    assert len(tables) == len(report.crashes) + 1
+    assert {"done", "not_sent"} <= set(report.outcomes)
 
 
 @pytest.mark.anyio

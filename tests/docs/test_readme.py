@@ -33,9 +33,10 @@ FIRST_CALL = ("README.md", "First call")
 SHORT_SERVICE = ("README.md", "A FastAPI service")
 SERVICE = ("docs/guides/fastapi.md", "A FastAPI service")
 AIOHTTP_SERVICE = ("docs/guides/aiohttp.md", "An aiohttp service")
+DEPLOYED_SERVICE = ("docs/guides/deployment.md", "A service with several workers")
 SCRIPT = ("docs/guides/lists.md", "A script that streams vaults")
 TESTS = (("README.md", "Testing"), ("docs/guides/testing.md", "Testing"), ("docs/guides/testing.md", "Crash tests"))
-PROGRAMS = (FIRST_CALL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, SCRIPT, *TESTS)
+PROGRAMS = (FIRST_CALL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT, *TESTS)
 CLIENTS = [block for block in PYTHON if "api.example.test" in block.text]
 PIECES = [block for block in PYTHON if (block.document, block.headline) not in PROGRAMS and block not in CLIENTS]
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
@@ -292,3 +293,8 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     commands = [block.text.rstrip("\n") for document in DOCUMENTS for block in blocks(document, "sh")]
     asked_for = re.findall(r"readme_command '(.+?)'", (ROOT / ".ci/run").read_text(encoding="utf-8"))
     assert [command.endswith(end) for command, end in zip(commands, asked_for, strict=True)] == [True, True]
+
+
+def test_the_deployed_service_is_shown_as_it_is() -> None:
+    """The program of docs/guides/deployment.md is a part of the example that the tests of deployment run."""
+    assert program(DEPLOYED_SERVICE).text in read("examples/terminal_service.py")

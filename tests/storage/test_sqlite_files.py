@@ -119,3 +119,12 @@ def test_a_file_that_is_made_while_it_is_looked_at(
     monkeypatch.setattr(sqlite, step, look)
     KINDS[kind].file(tmp_path / "data").close()
     maker.join()
+
+
+@pytest.mark.parametrize("file", [each.file for each in KINDS.values()], ids=KINDS)
+def test_a_commit_is_on_disk(file: Callable[[Path], Any], tmp_path: Path) -> None:
+    """Each commit is synced, on macOS also from the cache of the disk."""
+    store = file(tmp_path / "file.db")
+    assert sqlite.ask_pragma(store._connection, "synchronous") == 2
+    assert sqlite.ask_pragma(store._connection, "fullfsync") == 1
+    store.close()

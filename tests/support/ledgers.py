@@ -22,6 +22,7 @@ class LedgerStore:
 
     Attributes:
         source: a Python expression that makes a ledger, for another process.
+        arguments: the arguments that name the ledger in a command.
     """
 
     def __init__(self, kind: str, folder: Path) -> None:
@@ -29,6 +30,8 @@ class LedgerStore:
         self.table = f"ledger_{token_hex(6)}" if kind == "postgres" else ""
         path, table = str(self._path), self.table
         self.source = f"PostgresLedger({POSTGRES!r}, table={table!r})" if table else f"SqliteLedger({path!r})"
+
+        self.arguments = (POSTGRES, "--table", table) if table else (path,)
 
     def ledger(self, **options: Any) -> SqliteLedger | PostgresLedger:
         """Make a ledger, as another process does."""

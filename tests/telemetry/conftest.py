@@ -22,10 +22,12 @@ class Recorded:
     Attributes:
         observer: the observer.
         tracers: the provider of its tracer.
+        meters: the provider of its metrics.
     """
 
     observer: OpenTelemetryObserver
     tracers: TracerProvider
+    meters: MeterProvider
     _spans: InMemorySpanExporter
     _metrics: InMemoryMetricReader
 
@@ -46,13 +48,16 @@ class Recorded:
 
     def points(self, metric: str) -> list[Any]:
         """Return the data points of a metric."""
+        return [point for name, point in self.all_points() if name == metric]
+
+    def all_points(self) -> list[tuple[str, Any]]:
+        """Return the data points of all metrics, each with the name of its metric."""
         data = self._metrics.get_metrics_data()
         return [
-            point
+            (each.name, point)
             for resource in (data.resource_metrics if data else ())
             for scope in resource.scope_metrics
             for each in scope.metrics
-            if each.name == metric
             for point in each.data.data_points
         ]
 
@@ -63,7 +68,9 @@ def recorded() -> Iterator[Recorded]:
     exporter, reader, tracers = InMemorySpanExporter(), InMemoryMetricReader(), TracerProvider()
     tracers.add_span_processor(SimpleSpanProcessor(exporter))
     meters = MeterProvider(metric_readers=[reader])
-    yield Recorded(OpenTelemetryObserver(tracer_provider=tracers, meter_provider=meters), tracers, exporter, reader)
+    yield Recorded(
+        OpenTelemetryObserver(tracer_provider=tracers, meter_provider=meters), tracers, meters, exporter, reader
+    )
     tracers.shutdown()
     meters.shutdown()
 

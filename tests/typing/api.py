@@ -16,8 +16,15 @@ from gateway_async import AsyncGateway
 from gateway_async._secrets import Secret
 from gateway_async.models.record import Record
 from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
-from gateway_async.postbacks import Postback, PostbackReceiver, PostbackRefusedError, SqliteInbox
-from gateway_async.telemetry import Health, Readiness
+from gateway_async.postbacks import (
+    InboxHealth,
+    Postback,
+    PostbackReceiver,
+    PostbackRefusedError,
+    ReceiverHealth,
+    SqliteInbox,
+)
+from gateway_async.telemetry import Health, OpenTelemetryObserver, Readiness, ReceiverMetrics
 
 KEY = ga.UserApiKey("user", "key")
 
@@ -336,6 +343,18 @@ async def ledgers(gateway: AsyncGateway) -> None:
     assert_type(found[0].outcome, str)
     assert_type(found[0].sent_at, datetime)
     assert_type(found[0].error, ga.GatewayError | None)
+    reconciled = await gateway.reconcile(found[0].sent_at, None, margin=600, page_size=5000)
+    assert_type(reconciled, ga.Reconciliation)
+    assert_type(reconciled.ledger, ga.PaymentTotals)
+    assert_type(reconciled.gateway.charged, Decimal)
+    assert_type(reconciled.open_intents, tuple[ga.Intent, ...])
+    assert_type(reconciled.batches, tuple[ga.BatchTotals, ...])
+    for each in reconciled.discrepancies:
+        assert_type(each, ga.Discrepancy)
+        assert_type(each.gateway_amount, Decimal | None)
+    readable: ga.ReadableLedger = ga.SqliteLedger("payments.db")
+    async for stored in readable.entries(found[0].sent_at):
+        assert_type(stored, ga.StoredIntent)
 
 
 def ways_of_storing() -> None:
@@ -504,6 +523,12 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
     assert_type(receiver.parse({}, body), Postback[Any])
     await receiver.handle(receiver.parse({}, body))
     await receiver.work(until_empty=True)
+    health = await receiver.health(timeout=1)
+    assert_type(health, ReceiverHealth)
+    assert_type(health.inbox, InboxHealth | None)
+    ReceiverMetrics().record(health)
+    await ReceiverMetrics().watch(receiver, interval=30)
+    OpenTelemetryObserver().record_readiness(await gateway.check())
     assert_type((await receiver.reconcile(gateway, since=moment)).missed, int)
 
 

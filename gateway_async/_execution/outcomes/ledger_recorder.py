@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import anyio
 
@@ -17,8 +17,8 @@ from gateway_async._execution.call_state import CallState
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, LedgerEntry
 from gateway_async._wire.outcome_query import OutcomeQuery
-from gateway_async.errors import GatewayError, NotSentError, OutcomeUnknownError
-from gateway_async.ledger.protocol import DONE, Intent, Ledger
+from gateway_async.errors import GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
+from gateway_async.ledger.protocol import DONE, Intent, Ledger, ReadableLedger
 from gateway_async.observe import logger
 
 __all__ = ["RECORDING_SECONDS", "LedgerRecorder"]
@@ -193,6 +193,19 @@ class LedgerRecorder:
         """
         return bool(intent.gateway and self._gateway) and intent.gateway != self._gateway
 
+    def readable_ledger(self) -> ReadableLedger:
+        """Return the ledger, whose resolved intents can be read.
+
+        Raises:
+            InvalidRequestError: there is no ledger, or it cannot return resolved intents.
+        """
+        if self._ledger is None:
+            raise InvalidRequestError("ledger: the client has none")
+        if not callable(getattr(self._ledger, "entries", None)):
+            name = type(self._ledger).__name__
+            raise InvalidRequestError(f"ledger: {name} has no method entries (expected a ReadableLedger)")
+        return cast("ReadableLedger", self._ledger)
+
     async def aclose(self) -> None:
         """Close the ledger."""
         if self._ledger is not None:
@@ -202,7 +215,7 @@ class LedgerRecorder:
 def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta, gateway: str) -> Intent:
     shown, outcome_query = _mask_cards(call, entry)
     return Intent(
-        id=f"{int(now.timestamp() * 1_000_000):014x}{token_hex(9)}",  # sorted by time: an index grows at its end
+        id=f"{int(now.timestamp() * 1_000_000):014x}{token_hex(9)}",  # sorted by time, as `id_before` expects
         call=str(call),
         resource=entry.resource,
         api_id=shown[0] or None,

@@ -20,10 +20,9 @@ from gateway_async.ledger.protocol import Ledger
 __all__ = ["UnresolvedCalls"]
 
 _DEVICE_ADVICE: Final = "let the customer finish there, or press cancel on the device, and try again"
-_RECOVER_ADVICE: Final = (
-    "`await gateway.recover()` looks it up; if it stays unknown, run `gateway-async ledger FILE --resolve`"
-)
-_MANUAL_ADVICE: Final = "it cannot be looked up: check at the device, then run `gateway-async ledger FILE --resolve`"
+_COMMAND: Final = "`gateway-async ledger LEDGER --resolve`, with the ledger's file or postgresql:// address"
+_RECOVER_ADVICE: Final = f"`await gateway.recover()` looks it up; if it stays unknown, run {_COMMAND}"
+_MANUAL_ADVICE: Final = f"it cannot be looked up: check at the device, then run {_COMMAND}"
 
 
 @attrs.frozen

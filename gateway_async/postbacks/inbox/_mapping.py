@@ -13,8 +13,18 @@ from gateway_async._wire.postback import postback_of
 from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
+from gateway_async.telemetry.receiver_health import InboxHealth
 
-__all__ = ["Row", "claim_of", "differs", "ordering_key_of", "row_of", "stored_postback_of", "was_passed_on"]
+__all__ = [
+    "Row",
+    "claim_of",
+    "differs",
+    "health_of",
+    "ordering_key_of",
+    "row_of",
+    "stored_postback_of",
+    "was_passed_on",
+]
 
 _MAX_KEY_LENGTH: Final = 200
 """The longest ordering key that is stored as it is. PostgreSQL indexes only values up to a third of a page."""
@@ -95,6 +105,19 @@ def stored_postback_of(row: Mapping[str, Any]) -> StoredPostback:
         attempts=row["attempts"],
         error=row["error"],
         due_at=_to_datetime(row["due_at"]) if state is PostbackState.WAITING else None,
+    )
+
+
+def health_of(row: Mapping[str, Any]) -> InboxHealth:
+    """Convert a row of counts; both times are the database's."""
+    oldest = row["oldest"]
+    age = None if oldest is None else (_to_datetime(row["moment"]) - _to_datetime(oldest)).total_seconds()
+    return InboxHealth(
+        waiting=row["waiting"],
+        in_progress=row["in_progress"],
+        retrying=row["retrying"],
+        dead=row["dead"],
+        oldest_seconds=age,
     )
 
 

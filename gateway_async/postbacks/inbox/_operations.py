@@ -24,11 +24,13 @@ from gateway_async.postbacks.inbox._mapping import (
     Row,
     claim_of,
     differs,
+    health_of,
     ordering_key_of,
     stored_postback_of,
     was_passed_on,
 )
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
+from gateway_async.telemetry.receiver_health import InboxHealth
 
 __all__ = [
     "Steps",
@@ -40,6 +42,7 @@ __all__ = [
     "list_postbacks",
     "lock_claim",
     "prune",
+    "read_health",
     "release",
     "replay",
     "select_new",
@@ -122,6 +125,18 @@ DELETE FROM @_keys WHERE ordering_key IN (
     SELECT ordering_key FROM @_keys WHERE head IS NULL AND ended_at < :now + $1
     ORDER BY ended_at LIMIT 10000 FOR UPDATE SKIP LOCKED
 )
+"""
+
+# Each part reads an index only as far as its own rows: handled postbacks cost nothing.
+_READ_HEALTH: Final = """
+SELECT :now AS moment, in_progress, retrying,
+    (SELECT count(*) FROM @ WHERE state = 'waiting') AS waiting,
+    (SELECT count(*) FROM @ WHERE state = 'dead') AS dead,
+    (SELECT received_at FROM @ WHERE state = 'waiting' ORDER BY number LIMIT 1) AS oldest
+FROM (
+    SELECT count(token) AS in_progress, count(*) - count(token) AS retrying
+    FROM @_keys WHERE head IS NOT NULL AND due_at > :now
+) AS later
 """
 
 
@@ -214,6 +229,12 @@ def list_postbacks(state: PostbackState | None, after: int, limit: int) -> Steps
     else:
         rows = yield _LIST_POSTBACKS.format("state = $3"), (after, limit, str(state))
     return [stored_postback_of(row) for row in rows]
+
+
+def read_health() -> Steps[InboxHealth]:
+    """Count the postbacks that wait, are in progress or dead."""
+    ((row),) = yield _READ_HEALTH, ()
+    return health_of(row)
 
 
 def replay(number: int) -> Steps[bool]:

@@ -6,6 +6,7 @@ from typing import ParamSpec, TypeVar
 
 from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
+from gateway_async.telemetry.receiver_health import InboxHealth
 
 __all__ = ["SqlInbox"]
 
@@ -38,6 +39,10 @@ class SqlInbox:
     ) -> Sequence[StoredPostback]:
         """List stored postbacks."""
         return await self._run(operations.list_postbacks, state, after, limit)
+
+    async def health(self) -> InboxHealth:
+        """Count what waits, is in progress and is dead."""
+        return await self._run(operations.read_health)
 
     async def replay(self, number: int) -> bool:
         """Make a postback waiting again."""

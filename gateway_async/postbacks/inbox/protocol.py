@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import attrs
 
 from gateway_async.models.postbacks import Postback
+from gateway_async.telemetry.receiver_health import InboxHealth
 
 __all__ = ["Claim", "Inbox", "PostbackState", "Statement", "StoredPostback"]
 
@@ -147,6 +148,10 @@ class Inbox(Protocol):
 
         Lists only those of one state if `state` is given.
         """
+        ...
+
+    async def health(self) -> InboxHealth:
+        """Count what waits, is in progress and is dead, without a change."""
         ...
 
     async def replay(self, number: int) -> bool:

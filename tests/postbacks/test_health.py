@@ -1,0 +1,191 @@
+"""`receiver.health()`: what a receiver has done, and what waits in its inbox, in each kind of inbox."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway_async.postbacks import InboxHealth, Postback, PostbackState, ReceiverHealth, SqliteInbox
+
+from .inboxes import KINDS, Store, change, opened
+from .postback_requests import HEADERS, MemoryInbox, chunks, form, receiver, recording_receiver
+
+MINUTE = 60.0
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """The kind of an inbox, and its event loop."""
+    kind: tuple[str, str] = request.param
+    return kind
+
+
+@pytest.fixture
+def anyio_backend(kind: tuple[str, str]) -> str:
+    """The event loop of the inbox."""
+    return kind[1]
+
+
+@pytest.fixture
+async def store(kind: tuple[str, str], tmp_path: Path) -> AsyncIterator[Store]:
+    """An inbox in an empty store."""
+    async with opened(kind[0], tmp_path) as made:
+        yield made
+
+
+@pytest.mark.anyio
+async def test_each_state_of_an_inbox_is_counted(store: Store) -> None:
+    """Waiting includes what is in progress and what is retried; handled and discarded ones are not counted."""
+    inbox = store.inbox
+    for record in ("handled", "dead", "discarded", "retried", "claimed"):
+        await inbox.store(change(record))
+    handled, dead, discarded, retried, _ = await inbox.claim(5, MINUTE)
+    await inbox.complete(handled, PostbackState.HANDLED)
+    await inbox.fail(dead, "broken", None)
+    await inbox.fail(discarded, "broken", None)
+    await inbox.discard(discarded.number)
+    await inbox.fail(retried, "broken", MINUTE)
+    await inbox.store(change("new"))
+    health = await inbox.health()
+    assert (health.waiting, health.in_progress, health.retrying, health.dead) == (3, 1, 1, 1)
+
+
+@pytest.mark.anyio
+async def test_an_expired_claim_is_not_in_progress(store: Store) -> None:
+    """The process of the claim may be dead, and its postback is due again."""
+    await store.inbox.store(change())
+    await store.inbox.claim(1, 0.0)
+    health = await store.inbox.health()
+    assert (health.waiting, health.in_progress) == (1, 0)
+
+
+@pytest.mark.anyio
+async def test_the_oldest_waiting_postback_has_an_age(store: Store) -> None:
+    """Handled postbacks have none, however old they are."""
+    empty = InboxHealth(waiting=0, in_progress=0, retrying=0, dead=0, oldest_seconds=None)
+    assert await store.inbox.health() == empty
+    for record in ("first", "second"):
+        await store.inbox.store(change(record))
+    await set_age(store, "first", 7200)
+    await set_age(store, "second", 600)
+    assert (await store.inbox.health()).oldest_seconds == pytest.approx(7200, abs=60)
+    for expected in (pytest.approx(600, abs=60), None):
+        (claim,) = await store.inbox.claim(1, MINUTE)
+        await store.inbox.complete(claim, PostbackState.HANDLED)
+        assert (await store.inbox.health()).oldest_seconds == expected
+
+
+@pytest.mark.anyio
+async def test_a_receiver_sees_what_another_process_left(store: Store) -> None:
+    """The inbox is counted in its database, and not in the memory of this process."""
+    await store.another().store(change())
+    shop = receiver(inbox=store.inbox)
+    health = await shop.health()
+    assert health.inbox is not None
+    assert (health.inbox.waiting, health.is_working, health.handled) == (1, False, 0)
+
+
+@pytest.mark.anyio
+async def test_results_of_handlers_are_counted(store: Store) -> None:
+    """One postback is handled, and one fails and is dead."""
+    shop = receiver(inbox=store.inbox, max_attempts=1)
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        if postback.record_id == "bad":
+            raise ValueError("bad record")
+
+    started = datetime.now(UTC)
+    for record in ("good", "bad"):
+        await shop.accept(change(record))
+    await shop.work(until_empty=True)
+    health = await shop.health()
+    assert (health.handled, health.failed, health.responses) == (1, 1, {})
+    assert health.last_handled_at is not None
+    assert started <= health.last_handled_at <= datetime.now(UTC)
+    assert health.inbox == InboxHealth(waiting=0, in_progress=0, retrying=0, dead=1, oldest_seconds=None)
+
+
+@pytest.mark.anyio
+async def test_the_postback_of_a_running_handler_is_in_progress(store: Store) -> None:
+    """The numbers are those of the moment."""
+    shop = receiver(inbox=store.inbox)
+    seen: list[ReceiverHealth] = []
+
+    @shop.on()
+    async def handle(_: Postback[Any]) -> None:
+        seen.append(await shop.health())
+
+    await shop.accept(change())
+    await shop.work(until_empty=True)
+    (health,) = seen
+    assert health.inbox is not None
+    assert (health.is_working, health.inbox.waiting, health.inbox.in_progress) == (True, 1, 1)
+
+
+@pytest.mark.parametrize("kind", [KINDS[0]], indirect=True)
+@pytest.mark.anyio
+class TestWithoutDatabase:
+    """Behavior that no database decides."""
+
+    async def test_responses_are_counted_by_status(self) -> None:
+        """Without an inbox, a postback is handled before its response."""
+        shop, _ = recording_receiver()
+        for method, headers, body in (("POST", HEADERS, form()), ("GET", HEADERS, b""), ("POST", {}, form())):
+            await shop.receive(method, headers, chunks(body))
+        health = await shop.health()
+        assert health.responses == {204: 1, 405: 1, 401: 1}
+        assert (health.accepted, health.rejected, health.handled, health.failed) == (1, 2, 1, 0)
+        assert (health.inbox, health.inbox_problem) == (None, None)
+
+    async def test_a_failed_handler_is_counted_without_an_inbox(self) -> None:
+        """The gateway gets 500, and delivers the postback again."""
+        shop = receiver()
+
+        @shop.on()
+        async def handle(_: Postback[Any]) -> None:
+            raise ValueError("broken")
+
+        await shop.receive("POST", HEADERS, chunks(form()))
+        health = await shop.health()
+        assert (health.responses, health.handled, health.failed) == ({500: 1}, 0, 1)
+        assert health.last_handled_at is None
+
+    async def test_an_inbox_that_cannot_be_read_is_a_problem(self, tmp_path: Path) -> None:
+        """Nothing is raised: a health page shows the problem."""
+        health = await receiver(inbox=SqliteInbox(tmp_path / "missing" / "inbox.db")).health()
+        assert health.inbox is None
+        assert health.inbox_problem is not None
+        assert "missing" in health.inbox_problem
+
+    async def test_an_inbox_that_does_not_respond_is_a_problem(self) -> None:
+        """The time limit ends the wait."""
+
+        class HangingInbox(MemoryInbox):
+            async def health(self) -> InboxHealth:
+                await anyio.sleep_forever()
+                raise AssertionError
+
+        health = await receiver(inbox=HangingInbox()).health(timeout=0.001)
+        assert (health.inbox, health.inbox_problem) == (None, "no response within 0.001 s")
+
+    async def test_counting_scans_no_handled_postbacks(self, store: Store) -> None:
+        """Every part of the query searches an index."""
+        from gateway_async.postbacks.inbox._operations import _READ_HEALTH
+        from gateway_async.postbacks.inbox._sqlite_store import _translate
+
+        await store.inbox.list()
+        query = _translate(_READ_HEALTH).replace(":now", "0")
+        plan = [str(row[-1]) for row in await store.ask(f"EXPLAIN QUERY PLAN {query}")]
+        assert [line for line in plan if line.startswith("SCAN") and line != "SCAN later"] == []
+        assert sum("INDEX" in line for line in plan) == 4
+
+
+async def set_age(store: Store, record: str, seconds: int) -> None:
+    """Set when a postback was stored, to some seconds ago."""
+    moment = "received_at - ?" if store.is_file else "received_at - make_interval(secs => ?)"
+    key = f"transaction {record}"
+    await store.ask(f"UPDATE {{inbox}} SET received_at = {moment} WHERE ordering_key = ?", seconds, key)  # noqa: S608
