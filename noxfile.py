@@ -85,6 +85,13 @@ def benchmarks(session: nox.Session) -> None:
 
 
 @nox.session
+def reliability(session: nox.Session) -> None:
+    """Run the rows of docs/reliability.md and write its tables, or pass arguments on."""
+    session.install("-e", ".[tests]")
+    session.run("python", "-m", "tests.reliability", *(session.posargs or ["--write"]))
+
+
+@nox.session
 def screenshots(session: nox.Session) -> None:
     """Take the pictures of the sandbox's pages again."""
     session.install("-e", ".[tests]", "pillow")

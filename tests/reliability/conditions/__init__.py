@@ -3,7 +3,8 @@
 from typing import Final
 
 from tests.reliability.condition import Condition
+from tests.reliability.conditions.faults import FAULT_CONDITIONS
 
 __all__ = ["CONDITIONS"]
 
-CONDITIONS: Final[tuple[Condition, ...]] = ()
+CONDITIONS: Final[tuple[Condition, ...]] = (*FAULT_CONDITIONS,)
