@@ -86,7 +86,7 @@ def benchmarks(session: nox.Session) -> None:
 
 @nox.session
 def reliability(session: nox.Session) -> None:
-    """Run the rows of docs/reliability.md and write its tables, or pass arguments on."""
+    """Run the rows of docs/reliability.md and write its tables."""
     session.install("-e", ".[tests]")
     session.run("python", "-m", "tests.reliability", *(session.posargs or ["--write"]))
 

@@ -13,13 +13,13 @@ Protection = Callable[[], AbstractContextManager[object]]
 
 @attrs.frozen(kw_only=True)
 class Result:
-    """What a condition did to money and data.
+    """The effects of a condition on money and data.
 
     Attributes:
         count: how often the condition was applied: writes, kills, cuts or inputs.
         double: effects that exist twice.
         lost: effects that were reported and do not exist, or that exist and were never reported.
-        unknown: outcomes that were still unknown at the end. A program is told of each one, so it is no failure.
+        unknown: outcomes that were still unknown at the end. The program knows each one, so it is not a failure.
         problems: whatever else went wrong, one line each.
         notes: figures of the run for the document, one line each.
     """

@@ -14,7 +14,9 @@ from gateway_async._execution.outcomes import ledger_recorder
 from gateway_async._execution.retry_budget import RetryBudget
 from gateway_async._wire import response_matching
 from gateway_async._wire.auth import Signature
+from gateway_async._wire.call import Call
 from gateway_async._wire.retry_policy import Decision, NextStep, decide
+from gateway_async.credentials import AccessToken
 from gateway_async.ledger.protocol import Intent
 
 __all__ = [
@@ -58,13 +60,17 @@ def retry_budget() -> Iterator[None]:
 
 @contextmanager
 def shared_login() -> Iterator[None]:
-    """Discard a rejected token also if another call has renewed it meanwhile."""
+    """Log in for each call whose token was rejected, also if another call is doing so."""
 
     def discard(provider: TokenProvider, signature: Signature) -> bool:
         provider._token = None
         return bool(signature.secrets)
 
-    with patch.object(TokenProvider, "discard", discard):
+    async def fetch(provider: TokenProvider, call: Call[Any]) -> AccessToken:
+        token = provider._valid_token() or await provider._renew(call)
+        return AccessToken(token.token)
+
+    with patch.multiple(TokenProvider, discard=discard, token=fetch):
         yield
 
 

@@ -46,7 +46,7 @@ class Job:
 
 @attrs.frozen(kw_only=True)
 class Run:
-    """What one run of a condition showed, with the facts of the machine.
+    """The result of one run of a condition, with the facts of the machine.
 
     Attributes:
         key: the key of the condition.

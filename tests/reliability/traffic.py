@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import anyio
 import attrs
@@ -74,10 +74,23 @@ class Traffic:
         gateway: the client.
         terminals: the ids of terminals; none for no sales at terminals.
         concurrency: the number of writes that are sent at once.
+        prefix: the start of all integrator ids.
+        resolves: whether unknown outcomes are looked up at once; otherwise `resolve_all` does it.
     """
 
-    def __init__(self, gateway: AsyncGateway, terminals: Sequence[str] = (), concurrency: int = CONCURRENCY) -> None:
+    def __init__(
+        self,
+        gateway: AsyncGateway,
+        terminals: Sequence[str] = (),
+        concurrency: int = CONCURRENCY,
+        *,
+        prefix: str = "id",
+        resolves: bool = True,
+    ) -> None:
         self._gateway = gateway
+        self._prefix = prefix
+        self._resolves = resolves
+        self._unknown: list[tuple[Write, OutcomeUnknownError]] = []
         self._terminals = terminals
         self._concurrency = concurrency
         self._numbers = count()
@@ -88,12 +101,14 @@ class Traffic:
     async def run(self, number: int) -> None:
         """Send so many writes of all kinds."""
         until = len(self.writes) + number
-        await self._send(lambda at: self._kinds[at % len(self._kinds)](f"id-{at}"), lambda: len(self.writes) < until)
+        await self._send(
+            lambda at: self._kinds[at % len(self._kinds)](f"{self._prefix}-{at}"), lambda: len(self.writes) < until
+        )
 
     async def sell_many(self, number: int) -> None:
         """Send so many sales."""
         left = iter(range(number))
-        await self._send(lambda at: self.sell(f"id-{at}"), lambda: next(left, None) is not None)
+        await self._send(lambda at: self.sell(f"{self._prefix}-{at}"), lambda: next(left, None) is not None)
 
     async def _send(self, send: Callable[[int], Awaitable[object]], goes_on: Callable[[], bool]) -> None:
         async def work() -> None:
@@ -104,7 +119,14 @@ class Traffic:
             for _ in range(self._concurrency):
                 tasks.start_soon(work)
 
-    async def sell(self, name: str, action: str = "sale") -> Write:
+    async def resolve_all(self) -> None:
+        """Look up all unknown outcomes until they are known."""
+        unknown, self._unknown = self._unknown, []
+        async with anyio.create_task_group() as tasks:
+            for write, error in unknown:
+                tasks.start_soon(_resolve, write, error)
+
+    async def sell(self, name: str, action: Literal["sale", "authonly"] = "sale") -> Write:
         """Send a sale, and return it with its outcome."""
         new = TransactionCreate(action=action, transaction_amount="1.00", transaction_api_id=name, **CARD)
         return await self._record("charged", name, self._gateway.transactions.create, new)
@@ -115,7 +137,7 @@ class Traffic:
         return await self._record("stored", name, self._gateway.account_vaults.create, new)
 
     async def _sell_at_terminal(self, name: str) -> Write:
-        terminal = self._terminals[int(name.removeprefix("id-")) % len(self._terminals)]
+        terminal = self._terminals[int(name.rpartition("-")[2]) % len(self._terminals)]
         return await self.sell_at(terminal, name)
 
     async def sell_at(self, terminal: str, name: str) -> Write:
@@ -142,7 +164,10 @@ class Traffic:
         try:
             write.result, write.outcome = await call(what), "done"
         except OutcomeUnknownError as unknown:
-            await _resolve(write, unknown)
+            if self._resolves:
+                await _resolve(write, unknown)
+            else:
+                self._unknown.append((write, unknown))
         except NotSentError:
             write.outcome = "not sent"
         except TerminalBusyError:
