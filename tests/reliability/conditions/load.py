@@ -24,6 +24,8 @@ _PAIRS: Final = 2
 
 _CONCURRENCY: Final = 32
 _PREFIX: Final = "vault"
+_STORED: Final = 1
+_UNKNOWN: Final = 2
 _KIB_PER_MIB: Final = 1024
 _MAX_GROWTH: Final = 16 * _KIB_PER_MIB
 """KiB by which the memory of a process may grow after the first tenth, whatever the number of vaults is."""
@@ -42,15 +44,13 @@ class _Load:
     """The vaults of one pair.
 
     Attributes:
-        reported: for each vault, 1 if the client reported it as stored.
-        errors: the errors of calls that failed, without those with an unknown outcome.
-        unknown: the number of calls with an unknown outcome.
+        reported: for each vault, `_STORED`, `_UNKNOWN` or 0, as the client reported it.
+        errors: the number of calls that failed, without those with an unknown outcome.
         memory: the memory after a tenth of the vaults, and at the end.
     """
 
     reported: bytearray
     errors: int = 0
-    unknown: int = 0
     memory: list[_Memory] = attrs.field(factory=list)
 
 
@@ -96,9 +96,9 @@ async def _store_part(gateway: AsyncGateway, load: _Load, part: range) -> None:
             new = CardVaultCreate(account_vault_api_id=f"{_PREFIX}{number}", **CARD)
             try:
                 await gateway.account_vaults.create(new)
-                load.reported[number] = 1
+                load.reported[number] = _STORED
             except OutcomeUnknownError:
-                load.unknown += 1
+                load.reported[number] = _UNKNOWN
             except GatewayError:
                 load.errors += 1
 
@@ -116,7 +116,7 @@ def _judge(load: _Load, database: Path) -> Result:
         for (api_id,) in connection.execute(query, (f"{_PREFIX}%",)):
             number = int(api_id.removeprefix(_PREFIX))
             double += stored[number]
-            stored[number] = 1
+            stored[number] = _STORED
     first, last = load.memory
     grown = {"client": last.client - first.client, "sandbox": last.sandbox - first.sandbox}
     problems = [
@@ -129,8 +129,8 @@ def _judge(load: _Load, database: Path) -> Result:
     return Result(
         count=len(stored),
         double=double,
-        lost=sum(map(int.__ne__, stored, load.reported)) - load.unknown,
-        unknown=load.unknown,
+        lost=sum(told not in (is_stored, _UNKNOWN) for told, is_stored in zip(load.reported, stored, strict=True)),
+        unknown=load.reported.count(_UNKNOWN),
         problems=tuple(problems),
         notes=(_note("client", first.client, last.client), _note("sandbox", first.sandbox, last.sandbox)),
     )
