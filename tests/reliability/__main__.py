@@ -1,6 +1,6 @@
 """Run the conditions of the reliability table, and write the table.
 
-    python -m tests.reliability                          # everything; continues where the last run was stopped
+    python -m tests.reliability                          # everything; continues a run that was stopped
     python -m tests.reliability steady-load --share 0.1  # one row, a tenth of its size
     python -m tests.reliability --short                  # everything, a few seconds for each row
     python -m tests.reliability --without retry-budget   # rows that must fail, because a protection is switched off
@@ -20,6 +20,7 @@ from tests.reliability.runner import (
     RESULTS,
     Job,
     Run,
+    code_digest,
     missing_needs,
     read_runs,
     record,
@@ -80,8 +81,9 @@ def _plan(conditions: Sequence[Condition], options: argparse.Namespace) -> list[
 
 
 def _run_all(jobs: Sequence[Job], *, resume: bool) -> bool:
-    """Run jobs, and return whether all ended as they should; `resume` takes over results of earlier runs."""
-    known = {(run.key, run.planned, run.without): run for run in read_runs()} if resume else {}
+    """Run jobs, and return whether all ended as they should; `resume` takes over earlier results of the same code."""
+    earlier = (run for run in read_runs() if resume and run.code == code_digest())
+    known = {(run.key, run.planned, run.without): run for run in earlier}
     are_right = True
     for number, job in enumerate(jobs, 1):
         title = f"[{number}/{len(jobs)}] {job.condition.key}"
@@ -101,15 +103,16 @@ def _run_all(jobs: Sequence[Job], *, resume: bool) -> bool:
 
 def _is_right(run: Run) -> bool:
     """Return whether a run passed; without its protection it must not pass."""
-    return run.passed != bool(run.without)
+    return run.result.passed != bool(run.without)
 
 
 def _summary(run: Run) -> str:
-    word = "passed" if run.passed else "FAILED"
+    result = run.result
+    word = "passed" if result.passed else "FAILED"
     note = ", as it must" if run.without and _is_right(run) else ""
-    counts = f"{run.count:,} applied, {run.double} double, {run.lost} lost, {run.unknown} unknown"
+    counts = f"{result.count:,} applied, {result.double:,} double, {result.lost:,} lost, {result.unknown:,} unknown"
     figures = f"{counts}, {run.seconds:g} s, peak {run.peak_mib} MiB"
-    return "\n    ".join([f"{word}{note}: {figures}", *run.problems, *run.notes])
+    return "\n    ".join([f"{word}{note}: {figures}", *result.problems, *result.notes])
 
 
 def _say(text: str) -> None:

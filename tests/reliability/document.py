@@ -47,10 +47,10 @@ def _rows(runs: Sequence[Run]) -> str:
     lines = [
         (
             f"`{run.key}`: {_TEXTS[run.key]}",
-            *(f"{number:,}" for number in (run.count, run.double, run.lost, run.unknown)),
+            *(f"{number:,}" for number in (run.result.count, run.result.double, run.result.lost, run.result.unknown)),
             _duration(run.seconds),
             f"{run.peak_mib} MiB",
-            "passed" if run.passed else "failed",
+            "passed" if run.result.passed else "failed",
         )
         for run in runs
         if not run.without
@@ -61,7 +61,7 @@ def _rows(runs: Sequence[Run]) -> str:
 def _protections(runs: Sequence[Run]) -> str:
     heads = ("protection", "row", "what the row shows when it is switched off", "result")
     lines = [
-        (f"`{run.without}`", f"`{run.key}`", _damage(run), "passed" if run.passed else "failed")
+        (f"`{run.without}`", f"`{run.key}`", _damage(run), "passed" if run.result.passed else "failed")
         for run in runs
         if run.without
     ]
@@ -69,12 +69,14 @@ def _protections(runs: Sequence[Run]) -> str:
 
 
 def _damage(run: Run) -> str:
-    counts = [f"{number:,} {name}" for name, number in (("double", run.double), ("lost", run.lost)) if number]
-    return "; ".join([*counts, *run.problems[:1]]).replace("|", "\\|")
+    counts = [
+        f"{number:,} {name}" for name, number in (("double", run.result.double), ("lost", run.result.lost)) if number
+    ]
+    return "; ".join([*counts, *run.result.problems[:1]]).replace("|", "\\|")
 
 
 def _figures(runs: Sequence[Run]) -> str:
-    lines = [f"- `{run.key}`: {note}" for run in runs if not run.without for note in run.notes]
+    lines = [f"- `{run.key}`: {note}" for run in runs if not run.without for note in run.result.notes]
     return "\n".join(lines)
 
 

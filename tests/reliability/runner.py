@@ -6,12 +6,16 @@ import os
 import platform
 import resource
 import time
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -19,7 +23,18 @@ import gateway_async
 from tests.reliability.condition import Condition, Result
 from tests.reliability.conditions import CONDITIONS
 
-__all__ = ["RESULTS", "Job", "Run", "missing_needs", "read_runs", "record", "run_job", "short_jobs", "whole_jobs"]
+__all__ = [
+    "RESULTS",
+    "Job",
+    "Run",
+    "code_digest",
+    "missing_needs",
+    "read_runs",
+    "record",
+    "run_job",
+    "short_jobs",
+    "whole_jobs",
+]
 
 RESULTS: Final = Path(__file__).with_name("results") / "runs.jsonl"
 
@@ -52,33 +67,25 @@ class Run:
         key: the key of the condition.
         planned: how often it was to be applied.
         without: the protection that was switched off; "" for none.
-        count, double, lost, unknown, problems, notes: its `Result`.
+        result: what it showed.
         seconds: how long it took.
         peak_mib: the peak memory of its process, without those it started.
         date: the day on which it ended, in UTC.
         version: the version of the package.
         machine: the Python, the system and the number of processor cores.
+        code: a digest of the package and of these tests. A run of other code is not taken over.
     """
 
     key: str
     planned: int
     without: str
-    count: int
-    double: int
-    lost: int
-    unknown: int
-    problems: tuple[str, ...] = attrs.field(converter=tuple)
-    notes: tuple[str, ...] = attrs.field(converter=tuple)
+    result: Result
     seconds: float
     peak_mib: int
     date: str
     version: str
     machine: str
-
-    @property
-    def passed(self) -> bool:
-        """Return whether the condition passed."""
-        return not (self.double or self.lost or self.problems)
+    code: str
 
 
 def whole_jobs(conditions: Iterable[Condition], share: float) -> Iterator[Job]:
@@ -141,24 +148,35 @@ def _apply(sender: Connection, key: str, count: int, without: str) -> None:
         with protection:
             result = condition.run(count)
     except Exception as error:  # noqa: BLE001  the row has failed, and the others go on
+        traceback.print_exc()
         result = _failure(f"{type(error).__name__}: {error}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // _KIB_PER_MIB
     sender.send((result, peak))
 
 
 def _describe(job: Job, result: Result, seconds: float, peak_mib: int) -> Run:
-    facts: dict[str, Any] = attrs.asdict(result)
     return Run(
         key=job.condition.key,
         planned=job.count,
         without=job.without,
-        **facts,
+        result=result,
         seconds=round(seconds, 1),
         peak_mib=peak_mib,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         version=gateway_async.__version__,
         machine=f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} cores",
+        code=code_digest(),
     )
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the package and of the code of the rows."""
+    folders = Path(gateway_async.__file__).parent, Path(__file__).parent
+    digest = sha256()
+    for path in chain.from_iterable(sorted(folder.rglob("*.py")) for folder in folders):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def record(run: Run) -> None:
@@ -173,4 +191,5 @@ def read_runs() -> list[Run]:
     if not RESULTS.exists():
         return []
     lines = RESULTS.read_text(encoding="utf-8").splitlines()
-    return [Run(**json.loads(line)) for line in lines]
+    fields = [json.loads(line) for line in lines]
+    return [Run(**(each | {"result": Result(**each["result"])})) for each in fields]

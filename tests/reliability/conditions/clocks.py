@@ -28,6 +28,7 @@ _HOUR: Final = 3600.0
 _DAY: Final = 24 * _HOUR
 _SHIFTS: Final = (_HOUR, -_HOUR, _DAY, -_DAY)
 _SALE: Final = "POST /v2/transactions"
+_LOOKUP: Final = "GET /v2/transactions/{id}"
 _LATE: Final = 5
 """Sales of each round that the gateway executes only after the client has given up, and its clock has jumped."""
 
@@ -116,8 +117,10 @@ async def _sell_late(sandbox: Sandbox, number: int, ledger: Path, clock: Callabl
     """Lose sales before they are executed, recover after the jump, execute them, and recover again."""
     names = [f"late-{number}-{each}" for each in range(_LATE)]
     sandbox.fault(_SALE, "reset_before_commit", times=_LATE)
-    async with sandbox.gateway(ledger=SqliteLedger(ledger), timeout=0.6, max_attempts=1) as gateway:
+    sandbox.fault(_LOOKUP, "unavailable", probability=1.0)
+    async with sandbox.gateway(ledger=SqliteLedger(ledger), max_attempts=1) as gateway:
         await _sell_each(Traffic(gateway, resolves=False), names)
+    sandbox.clear_faults()
     with clock():
         async with sandbox.gateway(ledger=SqliteLedger(ledger)) as gateway:
             first = await _recovered(gateway)

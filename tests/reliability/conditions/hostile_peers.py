@@ -55,7 +55,7 @@ async def _answer_slowly(wire: Wire, record: bytes) -> None:
     """Send one byte after the other, for longer than the deadline of the call."""
     for byte in b"%bContent-Length: %d\r\n\r\n%b" % (_JSON, len(record), record):
         await wire.send(bytes([byte]))
-        await anyio.sleep(0.02)
+        await anyio.sleep(0.01)
 
 
 async def _answer_bomb(wire: Wire, record: bytes) -> None:
@@ -173,8 +173,6 @@ def _condition(
     )
 
 
-_BODY_LIMIT: Final = {"body-limit": protections.body_limit}
-
 HOSTILE_CONDITIONS: Final = (
     _condition("head", "endless heads", _answer_endless_head, short=20, timeout=10.0, at_once=10),
     _condition(
@@ -185,7 +183,6 @@ HOSTILE_CONDITIONS: Final = (
         short=2,
         timeout=10.0,
         at_once=2,
-        protections=_BODY_LIMIT,
     ),
     _condition(
         "bomb",
@@ -195,11 +192,11 @@ HOSTILE_CONDITIONS: Final = (
         short=2,
         timeout=10.0,
         at_once=2,
-        protections=_BODY_LIMIT,
+        protections={"body-limit": protections.body_limit},
     ),
     _condition(
         "drip",
-        "a byte every 20 ms",
+        "a byte every 10 ms",
         _answer_slowly,
         short=50,
         timeout=1.0,

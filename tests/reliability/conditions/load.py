@@ -22,6 +22,9 @@ __all__ = ["LOAD_CONDITIONS"]
 _PAIRS: Final = 2
 """Pairs of a client and a sandbox, each in two processes."""
 
+_FOR_EACH_PAIR: Final = 10_000
+"""The smallest share of a pair; less is stored by one."""
+
 _CONCURRENCY: Final = 32
 _PREFIX: Final = "vault"
 _STORED: Final = 1
@@ -56,9 +59,9 @@ class _Load:
 
 def _apply(count: int) -> Result:
     """Store `count` vaults by pairs of a client and a sandbox, and add up their results."""
-    share = count // _PAIRS
-    with ProcessPoolExecutor(_PAIRS, get_context("spawn")) as processes:
-        results = [*processes.map(_store_share, repeat(share, _PAIRS))]
+    pairs = _PAIRS if count >= _FOR_EACH_PAIR * _PAIRS else 1
+    with ProcessPoolExecutor(pairs, get_context("spawn")) as processes:
+        results = [*processes.map(_store_share, repeat(count // pairs, pairs))]
     return Result(
         count=sum(result.count for result in results),
         double=sum(result.double for result in results),
@@ -148,7 +151,7 @@ LOAD_CONDITIONS: Final = (
         key="steady-load",
         text="account vaults are stored without a pause; the memory stays flat",
         count=1_000_000,
-        short_count=2000,
+        short_count=1000,
         run=_apply,
     ),
 )

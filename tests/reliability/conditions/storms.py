@@ -92,8 +92,6 @@ def _judge(result: Result, *, calls: int, sent: int, failed: int) -> Result:
     return attrs.evolve(result, problems=tuple(problems), notes=(*result.notes, note))
 
 
-_PROTECTIONS: Final = {"retry-budget": protections.retry_budget}
-
 STORM_CONDITIONS: Final = (
     Condition(
         key="storm-429",
@@ -101,7 +99,7 @@ STORM_CONDITIONS: Final = (
         count=5000,
         short_count=100,
         run=partial(_apply, "rate_limit", with_lookups=False),
-        protections=_PROTECTIONS,
+        protections={"retry-budget": protections.retry_budget},
     ),
     Condition(
         key="storm-503",
@@ -109,7 +107,6 @@ STORM_CONDITIONS: Final = (
         count=5000,
         short_count=100,
         run=partial(_apply, "unavailable", with_lookups=True),
-        protections=_PROTECTIONS,
     ),
     Condition(
         key="storm-500",

@@ -33,7 +33,7 @@ async def _send(sandbox: Sandbox, count: int) -> Result:
             await _wait_for_calls(sandbox, count)
             await ordinary.run(count)
             sandbox.advance(_CARD_AFTER)
-    return compare([*till.writes, *ordinary.writes], sandbox)
+    return compare([*till.writes, *ordinary.writes], sandbox, count)
 
 
 async def _wait_for_calls(sandbox: Sandbox, count: int) -> None:

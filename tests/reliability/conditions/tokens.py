@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import attrs
@@ -84,18 +84,18 @@ def _judge(result: Result, seen: Counter[str]) -> Result:
     return attrs.evolve(result, problems=tuple(problems), notes=(*result.notes, note))
 
 
-def _condition(name: str, text: str, end_tokens: EndTokens) -> Condition:
+def _condition(name: str, text: str, end_tokens: EndTokens, **options: Any) -> Condition:
     return Condition(
         key=f"token-{name}",
         text=f"the token of a login {text} while {_IN_FLIGHT} sales are in flight",
         count=10_000,
         short_count=_IN_FLIGHT,
         run=partial(_apply, end_tokens),
-        protections={"shared-login": protections.shared_login},
+        **options,
     )
 
 
 TOKEN_CONDITIONS: Final = (
-    _condition("expiry", "expires", _expire),
+    _condition("expiry", "expires", _expire, protections={"shared-login": protections.shared_login}),
     _condition("revocation", "is revoked", _revoke),
 )
