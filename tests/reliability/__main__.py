@@ -92,24 +92,19 @@ def _run_all(jobs: Sequence[Job], *, resume: bool) -> bool:
             _say(f"{title}: skipped (needs {', '.join(missing)})")
             continue
         run = known.get((job.condition.key, job.count, job.without))
-        if run is None or not _is_right(run):
+        if run is None or not run.is_right:
             _say(f"{title}: {job.count:,} …")
             run = run_job(job)
             record(run)
         _say(f"{title}: {_summary(run)}")
-        are_right = are_right and _is_right(run)
+        are_right = are_right and run.is_right
     return are_right
-
-
-def _is_right(run: Run) -> bool:
-    """Return whether a run passed; without its protection it must not pass."""
-    return run.result.passed != bool(run.without)
 
 
 def _summary(run: Run) -> str:
     result = run.result
     word = "passed" if result.passed else "FAILED"
-    note = ", as it must" if run.without and _is_right(run) else ""
+    note = ", as it must" if run.without and run.is_right else ""
     counts = f"{result.count:,} applied, {result.double:,} double, {result.lost:,} lost, {result.unknown:,} unknown"
     figures = f"{counts}, {run.seconds:g} s, peak {run.peak_mib} MiB"
     return "\n    ".join([f"{word}{note}: {figures}", *result.problems, *result.notes])

@@ -87,6 +87,14 @@ class Run:
     machine: str
     code: str
 
+    @property
+    def is_right(self) -> bool:
+        """Return whether the row passed, or failed because its protection was switched off.
+
+        A crash, which applied nothing, proves nothing about a protection.
+        """
+        return (self.result.count > 0 and not self.result.passed) if self.without else self.result.passed
+
 
 def whole_jobs(conditions: Iterable[Condition], share: float) -> Iterator[Job]:
     """Yield the jobs of a whole run, or of a share of it."""

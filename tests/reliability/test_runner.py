@@ -39,6 +39,17 @@ def test_a_row_whose_process_ends_has_failed() -> None:
     assert run.result.problems == ("its process ended with exit status 1",)
 
 
+def test_a_crash_proves_nothing_about_a_protection() -> None:
+    """Without its protection a row must fail by what it did, and not by an error of its own."""
+    without = attrs.evolve(RUN, without="a protection")
+    failed, crashed = Result(count=20, lost=1), Result(count=0, problems=("its process ended",))
+    assert [attrs.evolve(without, result=each).is_right for each in (RUN.result, failed, crashed)] == [
+        False,
+        True,
+        False,
+    ]
+
+
 def test_recorded_runs_are_read_again() -> None:
     """The recorded runs are the same after the process has ended."""
     runner.record(RUN)

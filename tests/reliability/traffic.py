@@ -23,7 +23,7 @@ from gateway_async import (
 from gateway_async.sandbox import Sandbox
 from tests.reliability.condition import Result
 
-__all__ = ["CARD", "Traffic", "Write", "compare", "compare_writes"]
+__all__ = ["CARD", "Traffic", "Write", "compare"]
 
 CARD: Final[dict[str, Any]] = {"account_number": "4111111111111111", "exp_date": "1230"}
 CONCURRENCY: Final = 64
@@ -196,17 +196,13 @@ def compare(writes: Sequence[Write], sandbox: Sandbox, applied: int | None = Non
         sandbox: the sandbox, which is idle.
         applied: the count of the result; by default the number of writes.
     """
-    return compare_writes(writes, _effects(sandbox.ledger()), applied)
-
-
-def compare_writes(writes: Sequence[Write], effects: dict[str, Counter[str]], applied: int | None = None) -> Result:
-    """Compare writes with effects: their kind → the ids of the records that show them."""
+    effects = _effects(sandbox.ledger())
     foreign = [write.name for write in writes if write.has_foreign_result]
     outcomes = Counter(write.outcome for write in writes)
     return Result(
         count=len(writes) if applied is None else applied,
         double=sum(number > 1 for counts in effects.values() for number in counts.values()),
-        lost=sum(_is_lost(write, effects) for write in writes),
+        lost=sum(_is_lost(write, effects) for write in writes) + len(_unexpected(writes, effects)),
         unknown=outcomes["unknown"],
         problems=(f"{len(foreign)} results are records of other writes: {', '.join(foreign[:3])}",) if foreign else (),
         notes=(f"{len(writes):,} writes: " + ", ".join(f"{n:,} {name}" for name, n in sorted(outcomes.items())),),
@@ -216,6 +212,11 @@ def compare_writes(writes: Sequence[Write], effects: dict[str, Counter[str]], ap
 def _is_lost(write: Write, effects: dict[str, Counter[str]]) -> bool:
     """Return whether the client reports something else than what happened."""
     return write.outcome != "unknown" and (effects[write.effect][write.name] > 0) != (write.outcome in _MADE)
+
+
+def _unexpected(writes: Sequence[Write], effects: dict[str, Counter[str]]) -> set[str]:
+    """Return the ids that were charged or stored, and that no write has."""
+    return {*effects["charged"], *effects["stored"]} - {write.name for write in writes}
 
 
 def _effects(page: dict[str, Any]) -> dict[str, Counter[str]]:
