@@ -76,8 +76,8 @@ def _damage(run: Run) -> str:
 
 
 def _figures(runs: Sequence[Run]) -> str:
-    lines = [f"- `{run.key}`: {note}" for run in runs if not run.without for note in run.result.notes]
-    return "\n".join(lines)
+    notes = (f"- `{run.key}`: {note}" for run in runs if not run.without for note in run.result.notes)
+    return "\n".join(dict.fromkeys(notes))  # processes of one row may have equal notes
 
 
 def _duration(seconds: float) -> str:

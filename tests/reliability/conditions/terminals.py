@@ -45,7 +45,7 @@ async def _wait_for_calls(sandbox: Sandbox, count: int) -> None:
 TERMINAL_CONDITIONS: Final = (
     Condition(
         key="terminals",
-        text="5,000 terminals wait for cards beside as many ordinary writes",
+        text="terminals wait for cards at once, beside as many ordinary writes",
         count=5000,
         short_count=100,
         run=_apply,
