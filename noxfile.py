@@ -115,6 +115,13 @@ def capacity(session: nox.Session) -> None:
 
 
 @nox.session
+def reliability(session: nox.Session) -> None:
+    """Run the rows of docs/why/reliability.md and write its tables."""
+    session.install("-e", ".[tests]")
+    session.run("python", "-m", "tests.reliability", *(session.posargs or ["--write"]))
+
+
+@nox.session
 def screenshots(session: nox.Session) -> None:
     """Take the pictures of the sandbox's pages again."""
     session.install("-e", ".[tests]", "pillow")

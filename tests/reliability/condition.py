@@ -21,6 +21,7 @@ class Result:
         lost: effects that were reported and do not exist, or that exist and were never reported.
         unknown: outcomes that were still unknown at the end. Each was reported to its caller, so it is not a failure.
         problems: whatever else went wrong, one line each.
+        notes: figures of the run for the document, one line each.
     """
 
     count: int
@@ -28,6 +29,7 @@ class Result:
     lost: int = 0
     unknown: int = 0
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

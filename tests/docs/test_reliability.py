@@ -1,0 +1,39 @@
+"""The reliability table has every row, and none that failed."""
+
+import re
+
+from gateway_async import __version__
+from tests.reliability.conditions import CONDITIONS
+from tests.reliability.document import PART, PARTS
+
+from .documents import read
+
+PAGE = "docs/why/reliability.md"
+TEXTS = {part["name"]: part["text"] for part in PART.finditer(read(PAGE))}
+
+
+def results(part: str) -> list[tuple[str, str]]:
+    """Return the key and the result of each row of a table."""
+    return re.findall(r"^\| .*?`([\w-]+)`(?::[^|]*)? \|.* \| (\w+) \|$", TEXTS[part], re.MULTILINE)
+
+
+def test_the_page_has_every_part() -> None:
+    """Each generated part has a place on the page."""
+    assert TEXTS.keys() == PARTS.keys()
+
+
+def test_every_row_passed() -> None:
+    """The table has each condition, in order, and each passed."""
+    assert results("rows") == [(condition.key, "passed") for condition in CONDITIONS]
+
+
+def test_every_row_failed_without_its_protections() -> None:
+    """The second table has each protection of each condition, and the row failed without it."""
+    rows = re.findall(r"^\| `([\w-]+)` \| `([\w-]+)` \|.* \| (\w+) \|$", TEXTS["protections"], re.MULTILINE)
+    expected = [(name, condition.key, "failed") for condition in CONDITIONS for name in condition.protections]
+    assert sorted(rows) == sorted(expected)
+
+
+def test_the_origin_of_the_rows_is_stated() -> None:
+    """The page says by which version and on which day the rows were produced."""
+    assert re.match(rf"Version .*{re.escape(__version__)}.*, \d{{4}}-\d\d-\d\d", TEXTS["origin"])

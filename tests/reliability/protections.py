@@ -1,0 +1,104 @@
+"""Switch off one protection of the SDK at a time, to show that a row of the reliability table depends on it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+from unittest.mock import patch
+
+import attrs
+
+from gateway_async._execution import attempts, http_client
+from gateway_async._execution.authentication.token_provider import TokenProvider
+from gateway_async._execution.call_state import CallState
+from gateway_async._execution.outcomes import ledger_recorder
+from gateway_async._execution.retry_budget import RetryBudget
+from gateway_async._wire import response_matching
+from gateway_async._wire.auth import Signature
+from gateway_async._wire.call import Call
+from gateway_async._wire.retry_policy import Decision, NextStep, decide
+from gateway_async.credentials import AccessToken
+from gateway_async.ledger.protocol import Intent
+
+__all__ = [
+    "body_limit",
+    "check_of_responses",
+    "lookup_before_repeat",
+    "monotonic_doubt",
+    "retry_budget",
+    "shared_login",
+    "total_deadline",
+]
+
+_FOREVER: Final = 3600.0
+
+
+@contextmanager
+def lookup_before_repeat() -> Iterator[None]:
+    """Repeat a write whose response was lost without looking it up."""
+
+    def decide_again(*arguments: Any, **options: Any) -> Decision:
+        decision = decide(*arguments, **options)
+        return attrs.evolve(decision, step=NextStep.AGAIN) if decision.step is NextStep.LOOK_UP else decision
+
+    with patch.object(attempts, "decide", decide_again):
+        yield
+
+
+@contextmanager
+def check_of_responses() -> Iterator[None]:
+    """Accept the response to another request."""
+    with patch.object(response_matching, "differences", lambda *_: ()):
+        yield
+
+
+@contextmanager
+def retry_budget() -> Iterator[None]:
+    """Retry without a budget."""
+    with patch.object(RetryBudget, "try_withdraw", lambda _: True):
+        yield
+
+
+@contextmanager
+def shared_login() -> Iterator[None]:
+    """Log in for each call whose token was rejected, also if another call is doing so."""
+
+    def discard(provider: TokenProvider, signature: Signature) -> bool:
+        provider._token = None
+        return bool(signature.secrets)
+
+    async def fetch(provider: TokenProvider, call: Call[Any]) -> AccessToken:
+        token = provider._valid_token() or await provider._renew(call)
+        return AccessToken(token.token)
+
+    with patch.multiple(TokenProvider, discard=discard, token=fetch):
+        yield
+
+
+@contextmanager
+def total_deadline() -> Iterator[None]:
+    """Give each call an hour, whatever its deadline is."""
+    make_state = CallState.__init__
+
+    def make_patient_state(state: CallState[Any], call: Any, _seconds: float, *others: Any) -> None:
+        make_state(state, call, _FOREVER, *others)
+
+    with patch.object(CallState, "__init__", make_patient_state):
+        yield
+
+
+@contextmanager
+def body_limit() -> Iterator[None]:
+    """Accept a body of any length."""
+    with patch.object(http_client, "MAX_BODY", 1 << 60):
+        yield
+
+
+@contextmanager
+def monotonic_doubt() -> Iterator[None]:
+    """Measure the time in which a write is in doubt by the wall clock."""
+
+    def seconds_in_doubt(_: object, intent: Intent) -> float:
+        return (intent.conclusive_at - ledger_recorder._utc_now()).total_seconds()
+
+    with patch.object(ledger_recorder.LedgerRecorder, "_seconds_in_doubt", seconds_in_doubt):
+        yield

@@ -1,0 +1,69 @@
+"""A sandbox in a process of its own."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from gateway_async import AsyncGateway, UserApiKey
+from tests.support.processes import COMMAND, Process, start_python
+
+__all__ = ["SandboxProcess", "resident_kib", "sandbox_process"]
+
+
+@attrs.frozen
+class SandboxProcess:
+    """A sandbox, which can be stopped with its sockets open.
+
+    Attributes:
+        facts: the address, credentials and ids that it has printed.
+    """
+
+    process: Process
+    facts: dict[str, Any]
+
+    def freeze(self) -> None:
+        """Stop the process (SIGSTOP), and wait until it is stopped."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
+
+    def thaw(self) -> None:
+        """Continue the process."""
+        os.kill(self.process.pid, signal.SIGCONT)
+
+    def gateway(self, **options: Any) -> AsyncGateway:
+        """Make a client of it."""
+        return AsyncGateway(
+            self.facts["base_url"],
+            developer_id=self.facts["developer_id"],
+            credentials=UserApiKey(self.facts["user_id"], self.facts["user_api_key"]),
+            location_id=self.facts["location_id"],
+            **options,
+        )
+
+    def stop(self) -> None:
+        """End the process and wait for that, so that its database is closed."""
+        self.process.terminate()
+        self.process.wait(30)
+
+
+@contextmanager
+def sandbox_process(*options: str) -> Iterator[SandboxProcess]:
+    """Start `gateway-async sandbox` with these options, and end it by its process id."""
+    with start_python(*COMMAND, "sandbox", "--port", "0", "--json", *options) as process:
+        try:
+            assert process.stdout is not None
+            yield SandboxProcess(process, json.loads(process.stdout.readline()))
+        finally:
+            process.kill()
+
+
+def resident_kib(process_id: int | str = "self") -> int:
+    """Return the current memory of a process, in KiB."""
+    lines = Path(f"/proc/{process_id}/status").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
