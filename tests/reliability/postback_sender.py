@@ -1,7 +1,7 @@
 """`PostbackSender`: sends each postback again until it is acknowledged, as a gateway does, and some once more."""
 
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import httpx
@@ -25,16 +25,18 @@ class PostbackSender:
     """Sends the changes of records to a receiver, in order for each record.
 
     Args:
-        port: the port of the receiver on 127.0.0.1.
         records: the number of records; each is changed ten times.
+        port: the port of the receiver on 127.0.0.1.
+        transport: leads to a receiver in this process instead.
 
     Attributes:
         acknowledged: the number of postbacks that were acknowledged, without repetitions.
         refused: the statuses of other responses than 204, while the receiver could not store a postback.
     """
 
-    def __init__(self, port: int, records: int) -> None:
+    def __init__(self, records: int, port: int = 1, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._url = f"http://127.0.0.1:{port}/"
+        self._transport = transport
         self._random = Random(_SEED)  # noqa: S311  no secret
         self._records = iter(range(records))
         self.acknowledged = 0
@@ -47,7 +49,8 @@ class PostbackSender:
                 tasks.start_soon(self._send_records)
 
     async def _send_records(self) -> None:
-        async with httpx.AsyncClient(auth=("shop", "secret"), timeout=10, trust_env=False) as client:
+        options: dict[str, Any] = {"auth": ("shop", "secret"), "timeout": 10, "trust_env": False}
+        async with httpx.AsyncClient(transport=self._transport, **options) as client:
             for record in self._records:
                 for change in range(CHANGES):
                     await self._send_until_acknowledged(client, f"t{record}", change)

@@ -119,7 +119,7 @@ async def _kill_receiver_of_inbox(kind: Kind, kills: int, random: Random) -> Res
             await make_tables(store)
             receiver = _Receiver(store)
             try:
-                sender = PostbackSender(receiver.port, _RECORDS * kills)
+                sender = PostbackSender(_RECORDS * kills, receiver.port)
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(sender.send)
                     tasks.start_soon(_kill_again_and_again, receiver, sender, kills, random)
@@ -141,7 +141,7 @@ RECEIVER_KILL_CONDITIONS: Final = (
         key="kill-receiver",
         text="`kill -9` of a receiver with an inbox file",
         count=200,
-        short_count=5,
+        short_count=4,
         run=partial(_kill_receivers, "sqlite"),
         protections=without("commit-before-acknowledgement"),
     ),
@@ -149,7 +149,7 @@ RECEIVER_KILL_CONDITIONS: Final = (
         key="kill-receiver-postgres",
         text="`kill -9` of a receiver with an inbox in PostgreSQL",
         count=50,
-        short_count=5,
+        short_count=4,
         run=partial(_kill_receivers, "postgres"),
         needs=("GATEWAY_TEST_POSTGRES",),
     ),
