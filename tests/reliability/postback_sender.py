@@ -30,6 +30,7 @@ class PostbackSender:
         transport: leads to a receiver in this process instead.
 
     Attributes:
+        records: the number of records that were begun.
         acknowledged: the number of postbacks that were acknowledged, without repetitions.
         refused: the statuses of other responses than 204, while the receiver could not store a postback.
     """
@@ -39,6 +40,8 @@ class PostbackSender:
         self._transport = transport
         self._random = Random(_SEED)  # noqa: S311  no secret
         self._records = iter(range(records))
+        self._is_stopped = False
+        self.records = 0
         self.acknowledged = 0
         self.refused: list[int] = []
 
@@ -48,10 +51,17 @@ class PostbackSender:
             for _ in range(_SENDERS):
                 tasks.start_soon(self._send_records)
 
+    def stop(self) -> None:
+        """Send no further records; those that were begun are completed."""
+        self._is_stopped = True
+
     async def _send_records(self) -> None:
         options: dict[str, Any] = {"auth": ("shop", "secret"), "timeout": 10, "trust_env": False}
         async with httpx.AsyncClient(transport=self._transport, **options) as client:
             for record in self._records:
+                if self._is_stopped:
+                    return
+                self.records += 1
                 for change in range(CHANGES):
                     await self._send_until_acknowledged(client, f"t{record}", change)
                     self.acknowledged += 1
