@@ -80,7 +80,7 @@ class ContinuousTraffic:
     async def wait_for(self, number: int) -> None:
         """Wait until so many more writes are acknowledged."""
         wanted = self.done + number
-        while self.done < wanted:  # noqa: ASYNC110  no task is woken for it
+        while self.done < wanted:
             await anyio.sleep(_POLL_SECONDS)
 
     def compare(self, times: Mapping[str, int], count: int) -> Result:

@@ -3,7 +3,26 @@
 from typing import Final
 
 from tests.reliability.condition import Condition
+from tests.reliability.conditions.bad_files import FILE_CONDITIONS
+from tests.reliability.conditions.bad_input import INPUT_CONDITIONS
+from tests.reliability.conditions.disk_full import DISK_CONDITIONS
+from tests.reliability.conditions.journal_cuts import CUT_CONDITIONS
+from tests.reliability.conditions.ledger_kills import LEDGER_KILL_CONDITIONS
+from tests.reliability.conditions.migration_kills import MIGRATION_KILL_CONDITIONS
+from tests.reliability.conditions.receiver_kills import RECEIVER_KILL_CONDITIONS
+from tests.reliability.conditions.sandbox_kills import SANDBOX_KILL_CONDITIONS
+from tests.reliability.conditions.store_restarts import RESTART_CONDITIONS
 
 __all__ = ["CONDITIONS"]
 
-CONDITIONS: Final[tuple[Condition, ...]] = ()
+CONDITIONS: Final[tuple[Condition, ...]] = (
+    *MIGRATION_KILL_CONDITIONS,
+    *RECEIVER_KILL_CONDITIONS,
+    *LEDGER_KILL_CONDITIONS,
+    *SANDBOX_KILL_CONDITIONS,
+    *CUT_CONDITIONS,
+    *DISK_CONDITIONS,
+    *RESTART_CONDITIONS,
+    *INPUT_CONDITIONS,
+    *FILE_CONDITIONS,
+)

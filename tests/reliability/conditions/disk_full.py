@@ -109,7 +109,7 @@ async def _fill_under_inbox(disk: _Disk, count: int) -> Result:
 
         async def wait_for(number: int) -> None:
             wanted = min(sender.acknowledged + number, records * CHANGES - 1)
-            while sender.acknowledged < wanted:  # noqa: ASYNC110  no task is woken for it
+            while sender.acknowledged < wanted:
                 await anyio.sleep(0.001)
 
         async with receiver, anyio.create_task_group() as tasks:

@@ -26,7 +26,7 @@ _RECORDS: Final = 3
 """Records of a store; the write of the last one is cut."""
 
 
-_MEMORY: Final = Path("/dev/shm")  # noqa: S108  a private folder is made in it
+_MEMORY: Final = Path("/dev/shm")
 """A file system in memory: the cuts are made by hand, so that waiting for a disk shows nothing."""
 
 

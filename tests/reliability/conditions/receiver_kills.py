@@ -107,7 +107,7 @@ class _Receiver:
 async def _kill_again_and_again(receiver: _Receiver, sender: PostbackSender, kills: int, random: Random) -> None:
     total = _RECORDS * CHANGES * kills
     for number in range(1, kills + 1):
-        while sender.acknowledged < number * total / (kills + 1):  # noqa: ASYNC110  at any moment
+        while sender.acknowledged < number * total / (kills + 1):
             await anyio.sleep(0.001)
         await anyio.sleep(random.uniform(0, _DELAY_SECONDS))
         await anyio.to_thread.run_sync(receiver.restart)

@@ -49,7 +49,9 @@ _LEASE_SECONDS: Final = 1.5
 _MANY: Final = 1_000_000
 """Rows or records of a source that is stopped before its end."""
 
-_RATE: Final = 5000.0
+_RATE: Final = 200.0
+"""Calls per second of a migration, so that it leaves time to its neighbours."""
+
 _SEED: Final = 20261123
 
 
@@ -105,7 +107,7 @@ async def _disturb_rate(server: StoreServer, count: int) -> Result:
 class _Migration:
     """A migration that runs until it is stopped."""
 
-    def __init__(self, sandbox: Sandbox, journal: Path | Journal, rate: RedisRate | None = None) -> None:
+    def __init__(self, sandbox: Sandbox, journal: Path | Journal, rate: RedisRate | float) -> None:
         self._sandbox = sandbox
         self._journal = journal
         self._rate = rate
@@ -126,7 +128,7 @@ class _Migration:
     async def wait_for_progress(self) -> None:
         """Wait until more rows are stored."""
         before = self._stored
-        while self._stored == before:  # noqa: ASYNC110  no task is woken for it
+        while self._stored == before:
             await anyio.sleep(0.01)
 
     def compare(self, count: int) -> Result:
@@ -164,7 +166,7 @@ async def _disturb_postgres(server: StoreServer, count: int) -> Result:
     with accept_duplicate_ids():
         async with Sandbox() as sandbox, Sandbox() as vault:
             ledger = PostgresLedger(server.url)
-            migration = _Migration(vault, PostgresJournal(server.url, "cards"))
+            migration = _Migration(vault, PostgresJournal(server.url, "cards"), _RATE)
             async with sandbox.gateway(ledger=ledger, **OPTIONS) as gateway, _postbacks(server) as postbacks:
                 traffic = ContinuousTraffic(gateway, send_sale)
 
@@ -173,7 +175,7 @@ async def _disturb_postgres(server: StoreServer, count: int) -> Result:
                     await migration.wait_for_progress()
                     await postbacks.wait_for_progress()
 
-                async with traffic.running(), migration.running(), postbacks.running():
+                async with postbacks.running(), traffic.running(), migration.running():
                     await wait_for_progress()
                     await _disturb(server, count, wait_for_progress)
                 results = [traffic.compare(sandbox.ledger()["charged"], count), migration.compare(0)]
@@ -203,7 +205,7 @@ class _Postbacks:
     async def wait_for_progress(self) -> None:
         """Wait until another postback is acknowledged."""
         before = self._sender.acknowledged
-        while self._sender.acknowledged == before:  # noqa: ASYNC110  no task is woken for it
+        while self._sender.acknowledged == before:
             await anyio.sleep(0.01)
 
     async def compare(self) -> Result:

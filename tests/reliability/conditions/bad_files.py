@@ -1,0 +1,102 @@
+"""Generated broken files of a migration: a row is read, or it has its problems, or the file is refused."""
+
+import asyncio
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import pyarrow as arrow
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from gateway_async import InvalidRequestError
+from gateway_async.migration import VaultRow
+from tests.migration.files import CARD, HEADER, card_row, lines, read
+from tests.reliability.condition import Condition, Result
+from tests.reliability.generated import apply_generated
+
+__all__ = ["FILE_CONDITIONS"]
+
+_ROWS: Final = 6
+_RUBBISH: Final = (
+    b'"',
+    b'""',
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b",",
+    b";",
+    b"\x00",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"{",
+    b"}",
+    b"\\",
+    b"",
+)
+_KEYS: Final = range(_ROWS)
+
+
+def _csv() -> bytes:
+    return lines(*map(card_row, _KEYS)).encode()
+
+
+def _records() -> list[dict[str, str]]:
+    return [dict(zip(HEADER.split(","), card_row(key).split(","), strict=True)) for key in _KEYS]
+
+
+def _jsonl() -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in _records())
+
+
+def _parquet() -> bytes:
+    file = io.BytesIO()
+    parquet.write_table(arrow.Table.from_pylist(_records()), file)
+    return file.getvalue()
+
+
+_FILES: Final[dict[str, bytes]] = {"csv": _csv(), "jsonl": _jsonl(), "parquet": _parquet()}
+
+
+@st.composite
+def _broken(draw: st.DrawFn, content: bytes) -> bytes:
+    """Return a file with something else at one place, or cut there."""
+    place = draw(st.integers(0, len(content)))
+    if draw(st.integers(0, 4)) == 0:
+        return content[:place]
+    rubbish = draw(st.sampled_from(_RUBBISH) | st.binary(max_size=6))
+    return content[:place] + rubbish + content[place + draw(st.integers(0, 9)) :]
+
+
+def _check_file(data: st.DataObject, run: Callable[[Any], Any]) -> None:
+    """Check that no row of a broken file is missing without a word."""
+    kind = data.draw(st.sampled_from(sorted(_FILES)))
+    content = data.draw(_broken(_FILES[kind]))
+    try:
+        rows: Sequence[VaultRow] = run(read(io.BytesIO(content), format=kind))
+    except InvalidRequestError as error:
+        assert CARD not in str(error), content
+        return
+    problems = [problem for row in rows for problem in row.problems]
+    assert not any(CARD in problem for problem in problems), content
+    if kind == "parquet":  # its pages have no checksum: other values may be read
+        return
+    whole = content.count(b"\n") if kind == "jsonl" else content.count(b"\n") - 1
+    assert problems or len(rows) >= min(whole, _ROWS), f"{content!r}: {[row.key for row in rows]}"
+
+
+def _read_files(count: int) -> Result:
+    with asyncio.Runner() as runner:
+        return apply_generated(lambda data: _check_file(data, runner.run), count)
+
+
+FILE_CONDITIONS: Final = (
+    Condition(
+        key="bad-files",
+        text="generated broken files of a migration: CSV, JSON Lines, Parquet",
+        count=25_000,
+        short_count=300,
+        run=_read_files,
+    ),
+)
