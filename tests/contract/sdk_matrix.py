@@ -71,12 +71,12 @@ def limit_problems(record_type: RecordType, row: Row) -> Iterator[str]:
     for recipe in record_type.recipes_of(row.name):
         way = record_type.way(recipe)
         if row.post != "no" and row.name in _fields(_class(way)):
-            request = _request(_class(way), way.body(FakeClient()) | resolved(recipe.beside, FakeClient()))
+            request = make_request(_class(way), way.body(FakeClient()) | resolved(recipe.beside, FakeClient()))
             yield from _limits(row, recipe, request, recipe.values)
         update = getattr(gateway_async, record_type.update) if record_type.update else Request
         if row.put != "no" and recipe.put and row.name in _fields(update):
             body = {"action": "edit"} if "action" in _fields(update) else {}
-            request = _request(update, body | resolved(recipe.put_beside, FakeClient()))
+            request = make_request(update, body | resolved(recipe.put_beside, FakeClient()))
             yield from _limits(row, recipe, request, recipe.put_values)
 
 
@@ -88,12 +88,12 @@ def required_problems(record_type: RecordType, way: Way) -> Iterator[str]:
         if name in record_type.left_open:
             continue
         default = attrs.fields_dict(kind)[name].default
-        request = _request(kind, body)
+        request = make_request(kind, body)
         object.__setattr__(request, name, None)
         if default not in (attrs.NOTHING, None):
             continue  # the default of the class
         names = way.otherwise.get(name, {name})
-        if not any(_names(line, other) for line in problems(request) for other in names):
+        if not any(names_field(line, other) for line in problems(request) for other in names):
             yield f"{record_type}.{name}: {kind.__name__} does not miss it"
 
 
@@ -126,7 +126,8 @@ def _offered(row: Row, method: str, wanted: bool, offered: bool) -> Iterator[str
         yield f"{row}: no request can {method} it" if wanted else f"{row}: a request can {method} it"
 
 
-def _request(kind: type[Request], body: Mapping[str, Any]) -> Request:
+def make_request(kind: type[Request], body: Mapping[str, Any]) -> Request:
+    """Return a request of the SDK with the fields of a body."""
     hints = get_type_hints(kind)
     known = {name: said for name, said in body.items() if name not in kind.implied and said is not ...}
     return kind(**{name: _typed(said, hints[name]) for name, said in known.items()})
@@ -145,9 +146,10 @@ def _limits(row: Row, recipe: Recipe, request: Request, values: tuple[str, ...] 
             yield f"{row}: {type(request).__name__} refuses {str(value)[:40]!r}: {found}"
     for value in out_of_bounds(row, recipe, FakeClient()):
         found = problems(attrs.evolve(request, **{row.name: value}))
-        if not found or not all(_names(line, row.name) for line in found):
+        if not found or not all(names_field(line, row.name) for line in found):
             yield f"{row}: {type(request).__name__} takes {str(value)[:40]!r}: {found}"
 
 
-def _names(line: str, name: str) -> bool:
+def names_field(line: str, name: str) -> bool:
+    """Return whether a problem names a field."""
     return name in line.partition(":")[0].split(", ")

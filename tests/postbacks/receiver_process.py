@@ -1,12 +1,6 @@
-"""A program that takes postbacks, keeps them in an inbox, and statements what its handlers do; it is run to be killed.
+"""A program that stores postbacks in an inbox and handles them, until it is killed."""
 
-python receiver_process.py PORT sqlite FILE
-python receiver_process.py PORT postgres ADDRESS TABLE
-"""
-
-import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import anyio
@@ -17,6 +11,10 @@ from gateway_async.postbacks import Claim, PostbackReceiver, PostgresInbox, Sqli
 
 LEASE = 1.0
 """Seconds until what a killed process was handling is handled by the next."""
+
+
+MAX_ATTEMPTS = 100
+"""More than the kills of one test, so that no postback is given up."""
 
 
 class ShortSqliteInbox(SqliteInbox):
@@ -35,14 +33,14 @@ class ShortPostgresInbox(PostgresInbox):
         return await super().claim(limit, min(seconds, LEASE))
 
 
-async def main(port: int, kind: str, place: str, table: str = "") -> None:
-    """Serve until killed."""
+def make_receiver(kind: str, place: str, table: str = "") -> PostbackReceiver:
+    """Return a receiver whose handler writes an effect and a counter beside its inbox."""
     effects, counter, one, two = "effects", "counter", "?", "?"
     inbox: Any = ShortSqliteInbox(place)
     if kind == "postgres":
         inbox = ShortPostgresInbox(place, table=table)
         effects, counter, one, two = f"{table}_effects", f"{table}_counter", "$1", "$2"
-    receiver = PostbackReceiver("shop", "secret", inbox=inbox)
+    receiver = PostbackReceiver("shop", "secret", inbox=inbox, max_attempts=MAX_ATTEMPTS)
 
     @receiver.on("transaction")
     async def handle(postback: Postback[Any]) -> None:
@@ -52,10 +50,12 @@ async def main(port: int, kind: str, place: str, table: str = "") -> None:
         postback.execute(f"UPDATE {counter} SET handled = handled + 1")  # noqa: S608  likewise
         await anyio.sleep(0.002)
 
+    return receiver
+
+
+async def main(port: int, kind: str, place: str, table: str = "") -> None:
+    """Serve until killed."""
+    receiver = make_receiver(kind, place, table)
     config = uvicorn.Config(receiver.asgi, port=port, lifespan="off", log_level="critical", access_log=False)
     async with receiver:
         await uvicorn.Server(config).serve()
-
-
-if __name__ == "__main__":
-    anyio.run(partial(main, int(sys.argv[1]), *sys.argv[2:]))

@@ -15,10 +15,10 @@ def ask_sqlite(path: str | Path, sql: str, values: Sequence[Any] = ()) -> list[t
 
 
 @contextmanager
-def full_disk() -> Iterator[None]:
-    """Let no file grow."""
+def full_disk(size: int = 1) -> Iterator[None]:
+    """Let no file of this process grow beyond `size` bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:

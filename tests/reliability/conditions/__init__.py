@@ -3,10 +3,19 @@
 from typing import Final
 
 from tests.reliability.condition import Condition
+from tests.reliability.conditions.bad_files import FILE_CONDITIONS
+from tests.reliability.conditions.bad_input import INPUT_CONDITIONS
 from tests.reliability.conditions.clocks import CLOCK_CONDITIONS
+from tests.reliability.conditions.disk_full import DISK_CONDITIONS
 from tests.reliability.conditions.faults import FAULT_CONDITIONS
 from tests.reliability.conditions.hostile_peers import HOSTILE_CONDITIONS
+from tests.reliability.conditions.journal_cuts import CUT_CONDITIONS
+from tests.reliability.conditions.ledger_kills import LEDGER_KILL_CONDITIONS
 from tests.reliability.conditions.load import LOAD_CONDITIONS
+from tests.reliability.conditions.migration_kills import MIGRATION_KILL_CONDITIONS
+from tests.reliability.conditions.receiver_kills import RECEIVER_KILL_CONDITIONS
+from tests.reliability.conditions.sandbox_kills import SANDBOX_KILL_CONDITIONS
+from tests.reliability.conditions.store_restarts import RESTART_CONDITIONS
 from tests.reliability.conditions.storms import STORM_CONDITIONS
 from tests.reliability.conditions.terminals import TERMINAL_CONDITIONS
 from tests.reliability.conditions.tokens import TOKEN_CONDITIONS
@@ -21,4 +30,13 @@ CONDITIONS: Final[tuple[Condition, ...]] = (
     *TOKEN_CONDITIONS,
     *CLOCK_CONDITIONS,
     *HOSTILE_CONDITIONS,
+    *MIGRATION_KILL_CONDITIONS,
+    *RECEIVER_KILL_CONDITIONS,
+    *LEDGER_KILL_CONDITIONS,
+    *SANDBOX_KILL_CONDITIONS,
+    *CUT_CONDITIONS,
+    *DISK_CONDITIONS,
+    *RESTART_CONDITIONS,
+    *INPUT_CONDITIONS,
+    *FILE_CONDITIONS,
 )

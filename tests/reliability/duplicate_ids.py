@@ -1,0 +1,23 @@
+"""Let sandboxes accept an integrator id twice, so that no client can rely on the rejection of a repetition."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from gateway_async.sandbox.runtime import store
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.fields import Table
+
+__all__ = ["accept_duplicate_ids"]
+
+
+@contextmanager
+def accept_duplicate_ids() -> Iterator[None]:
+    """Let the sandboxes that are started in the block accept an integrator id twice."""
+    indexes = store._indexes
+
+    def plain_indexes(table: Table) -> list[str]:
+        return [statement.replace("UNIQUE ", "") for statement in indexes(table)]
+
+    with patch.object(Gateway, "is_taken", lambda *_, **__: False), patch.object(store, "_indexes", plain_indexes):
+        yield

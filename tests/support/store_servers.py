@@ -1,0 +1,125 @@
+"""Redis and PostgreSQL servers of a test's own, which it may kill, restart and pause."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import attrs
+
+__all__ = ["POSTGRES_PROGRAMS", "REDIS_PROGRAM", "StoreServer", "postgres_server", "redis_server"]
+
+REDIS_PROGRAM: Final = shutil.which("redis-server") or ""
+POSTGRES_PROGRAMS: Final = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+"""The folder of PostgreSQL's programs, where Debian puts them; None without a server."""
+
+_START_SECONDS: Final = 30.0
+_POLL_SECONDS: Final = 0.02
+
+
+@attrs.define
+class StoreServer:
+    """A server in a process of its own; it runs during a `with` block.
+
+    Attributes:
+        url: its address for clients.
+    """
+
+    url: str
+    _port: int
+    _command: Sequence[str]
+    _crash_signal: signal.Signals
+    _user: str | None = None
+    _probe: Sequence[str] = ()
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.crash()
+
+    def start(self) -> None:
+        """Start it, and wait until it accepts connections."""
+        self._process = subprocess.Popen(  # noqa: S603  a server of this machine
+            self._command, user=self._user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        until = time.monotonic() + _START_SECONDS
+        while not self._is_ready():
+            if time.monotonic() > until or self._process.poll() is not None:
+                raise RuntimeError(f"{self._command[0]} does not start")
+            time.sleep(_POLL_SECONDS)
+
+    def restart(self) -> None:
+        """End it without a shutdown, and start it again."""
+        self.crash()
+        self.start()
+
+    def pause(self, seconds: float) -> None:
+        """Let all its processes stand still for some seconds."""
+        self._signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        self._signal(signal.SIGCONT)
+
+    def crash(self) -> None:
+        """End it without a shutdown."""
+        if self._process:
+            self._process.send_signal(self._crash_signal)
+            self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process
+        pid = self._process.pid
+        for each in [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]:
+            os.kill(each, number)
+
+    def _is_ready(self) -> bool:
+        if self._probe:
+            return subprocess.run(self._probe, stdout=subprocess.DEVNULL, check=False).returncode == 0  # noqa: S603  likewise
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+
+def redis_server(folder: Path) -> StoreServer:
+    """Return a Redis that keeps its data in a folder, also after a crash."""
+    port = _free_port()
+    files = ["--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+    command = [REDIS_PROGRAM, "--bind", "127.0.0.1", "--port", str(port), *files]
+    return StoreServer(f"redis://127.0.0.1:{port}/0", port, command, signal.SIGKILL)
+
+
+def postgres_server(folder: Path) -> StoreServer:
+    """Create a PostgreSQL cluster in a folder, and return its server.
+
+    For root, it runs as the user postgres.
+    """
+    assert POSTGRES_PROGRAMS
+    port, user = _free_port(), "postgres" if os.geteuid() == 0 else None
+    folder.chmod(0o755)
+    data = folder / "data"
+    data.mkdir(mode=0o700)
+    if user:
+        shutil.chown(data, user)
+    initialize = [str(POSTGRES_PROGRAMS / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"]
+    subprocess.run(initialize, user=user, stdout=subprocess.DEVNULL, check=True)  # noqa: S603  a program of PostgreSQL
+    address = ["-h", "127.0.0.1", "-p", str(port)]
+    command = [str(POSTGRES_PROGRAMS / "postgres"), "-D", str(data), *address, "-k", str(data)]
+    probe = [str(POSTGRES_PROGRAMS / "pg_isready"), *address, "-q"]
+    url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    return StoreServer(url, port, command, signal.SIGQUIT, user, probe)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+    return number
