@@ -13,7 +13,8 @@ from gateway_async import Intent, SqliteLedger, TransactionCreate
 from gateway_async.ledger._operations import Outcome
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Ended, run, run_on_terminal
+from tests.support.in_process import run
+from tests.support.processes import Ended, run_on_terminal
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OPEN = Intent(
