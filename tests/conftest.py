@@ -1,5 +1,6 @@
-"""Shared settings of all tests: the event loops, and the number of examples of hypothesis."""
+"""Shared settings of all tests: event loops, garbage collection, and the number of examples of hypothesis."""
 
+import gc
 import os
 
 import pytest
@@ -15,3 +16,9 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     """Return the event loop of a test marked `anyio`."""
     backend: str = request.param
     return backend
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests, which exist until the end, from each garbage collection."""
+    gc.collect()
+    gc.freeze()

@@ -81,11 +81,13 @@ HTTPX_USERS = re.compile(
 TENACITY_USERS = re.compile(r"_execution/attempts\.py")
 
 
-def modules() -> list[Path]:
+@cache
+def modules() -> tuple[Path, ...]:
     """List every module of the package, as a path within it."""
-    return sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+    return tuple(sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")))
 
 
+@cache
 def name_of(path: Path) -> str:
     """Return a module's dotted name."""
     return ".".join(("gateway_async", *path.with_suffix("").parts)).removesuffix(".__init__")
@@ -97,16 +99,31 @@ def tree(path: Path) -> ast.Module:
     return ast.parse((PACKAGE / path).read_text())
 
 
-def imported(node: ast.AST) -> Iterator[str]:
-    """Yield the dotted names of all modules imported anywhere below `node`."""
-    known = {name_of(path) for path in modules()}
-    for child in ast.walk(node):
-        if isinstance(child, ast.Import):
-            yield from (alias.name for alias in child.names)
-        elif isinstance(child, ast.ImportFrom):
-            for alias in child.names:
-                below = f"{child.module}.{alias.name}"
-                yield below if below in known else str(child.module)
+@cache
+def imported(node: ast.AST) -> frozenset[str]:
+    """Return the dotted names of all modules imported anywhere below `node`."""
+    return frozenset(
+        module
+        for child in ast.walk(node)
+        if isinstance(child, ast.Import | ast.ImportFrom)
+        for module in _named_by(child)
+    )
+
+
+def _named_by(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Yield the dotted names of the modules that an import statement names."""
+    for alias in statement.names:
+        if isinstance(statement, ast.Import):
+            yield alias.name
+        else:
+            below = f"{statement.module}.{alias.name}"
+            yield below if below in _names() else str(statement.module)
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Return the dotted names of all modules of the package."""
+    return frozenset(map(name_of, modules()))
 
 
 def layer(module: str, depth: int = 1) -> str:

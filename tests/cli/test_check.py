@@ -21,7 +21,8 @@ from gateway_async.cli import probe as probing
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.postbacks import SqliteInbox
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Ended, run, run_on_terminal
+from tests.support.in_process import run
+from tests.support.processes import Ended, run_on_terminal
 
 FACTS: dict[str, Any] = {
     "call": "POST /v2/transactions",

@@ -10,7 +10,8 @@ import pytest
 from typer.main import get_command
 
 from gateway_async.cli.app import COMMANDS, app
-from tests.support.processes import run, run_python
+from tests.support.in_process import run
+from tests.support.processes import run_python
 
 WITHOUT = """
 import sys

@@ -12,7 +12,8 @@ import pytest
 from gateway_async._wire.postback import postback_of
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
 from tests.migration.journals import POSTGRES, ask_postgres, postgres_only
-from tests.support.processes import Ended, run, run_on_terminal
+from tests.support.in_process import run
+from tests.support.processes import Ended, run_on_terminal
 
 
 async def fill(inbox: Inbox) -> None:

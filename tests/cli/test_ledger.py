@@ -14,8 +14,9 @@ from gateway_async import Intent, PostgresLedger, SqliteLedger, TransactionCreat
 from gateway_async.ledger._operations import Outcome
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.sandbox import Sandbox
+from tests.support.in_process import run
 from tests.support.ledgers import KINDS, LedgerStore
-from tests.support.processes import Ended, run, run_on_terminal
+from tests.support.processes import Ended, run_on_terminal
 from tests.support.servers import postgres_only
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -11,7 +11,8 @@ import pytest
 from gateway_async.cli.records.resources import list_resources
 from gateway_async.resources import _Resources
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import COMMAND, Ended, run
+from tests.support.in_process import run
+from tests.support.processes import COMMAND, Ended
 
 CARD = "4111111111111111"
 

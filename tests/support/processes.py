@@ -13,8 +13,8 @@ COMMAND = ("-W", "default", "-m", "gateway_async.cli")
 """With warnings shown, so that a socket left open is seen on standard error."""
 
 _COLORED = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
-_ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _COLORED}
-_ENVIRONMENT |= {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _COLORED}
+ENVIRONMENT |= {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
 
 Ended = subprocess.CompletedProcess[str]
 Process = subprocess.Popen[str]
@@ -29,7 +29,7 @@ def start_python(*arguments: str, **environment: str) -> Process:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(  # noqa: S603  what runs is this project
         [sys.executable, *arguments],
-        env=_ENVIRONMENT | environment,
+        env=ENVIRONMENT | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -57,7 +57,7 @@ def run_on_terminal(*arguments: str, **environment: str) -> Ended:
     options = {"TERM": "xterm", **environment}
     with subprocess.Popen(  # noqa: S603  what runs is this project
         [sys.executable, *COMMAND, *arguments],
-        env=_ENVIRONMENT | options,
+        env=ENVIRONMENT | options,
         stdin=follower,
         stdout=follower,
         stderr=follower,
