@@ -1,0 +1,154 @@
+"""`Faults`: what a seed decides to happen to connections and requests.
+
+A request never arrives later than `MAX_LATENESS` seconds after it was sent. That is the assumption on which the client's
+`in_doubt_seconds` rest.
+"""
+
+import enum
+from random import Random
+from typing import Final
+
+import attrs
+
+__all__ = ["IN_DOUBT_SECONDS", "MAX_LATENESS", "Fault", "Faults", "ProxyResponse", "RequestFault"]
+
+IN_DOUBT_SECONDS: Final = 20.0
+MAX_LATENESS: Final = 16.0
+
+_LONG_LATENCY: Final = 0.06
+"""The chance that bytes need up to 3 seconds."""
+
+
+class Fault(enum.Enum):
+    """What can happen to a connection, a request or its response."""
+
+    REFUSE = "the connection is refused"
+    LOSE_REQUEST = "the request is lost"
+    CUT_REQUEST = "the request is cut"
+    DELAY_REQUEST = "the connection is reset, and the request arrives later"
+    DUPLICATE_REQUEST = "the request arrives twice"
+    LOSE_RESPONSE = "the response is lost"
+    CUT_RESPONSE = "the response is cut"
+    PROXY = "a proxy responds"
+
+
+@attrs.frozen
+class ProxyResponse:
+    """A response that the gateway did not make."""
+
+    status: int
+    reason: str
+    content_type: str
+    body: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the response as HTTP/1.1."""
+        head = f"HTTP/1.1 {self.status} {self.reason}\r\ncontent-type: {self.content_type}\r\n"
+        return f"{head}content-length: {len(self.body)}\r\nconnection: close\r\n\r\n".encode() + self.body
+
+
+_PROXY_RESPONSES: Final = (
+    ProxyResponse(404, "Not Found", "text/html", b"<html><h1>404 Not Found</h1></html>"),
+    ProxyResponse(404, "Not Found", "application/json", b'{"error": "no route"}'),
+    ProxyResponse(502, "Bad Gateway", "text/html", b"<html><h1>502 Bad Gateway</h1></html>"),
+    ProxyResponse(403, "Forbidden", "text/html", b"<html><h1>Request blocked</h1></html>"),
+    ProxyResponse(200, "OK", "text/html", b"<html><h1>Welcome</h1></html>"),
+)
+
+
+@attrs.frozen
+class RequestFault:
+    """What happens to one request.
+
+    Attributes:
+        kind: the fault; None without one.
+        arrives: whether the request arrives at once.
+        request_bytes: how many bytes of it arrive; None means all.
+        copy_after: the seconds after which it arrives without its client; None means never.
+        resets: whether the connection is reset at once.
+        response_bytes: how many bytes of the response arrive; None means all.
+        proxy: what a proxy responds.
+    """
+
+    kind: Fault | None = None
+    arrives: bool = True
+    request_bytes: int | None = None
+    copy_after: float | None = None
+    resets: bool = False
+    response_bytes: int | None = None
+    proxy: ProxyResponse | None = None
+
+    def __str__(self) -> str:
+        if self.kind is None:
+            return "ok"
+        facts = {
+            "request bytes": self.request_bytes,
+            "response bytes": self.response_bytes,
+            "copy after": self.copy_after and round(self.copy_after, 6),
+            "status": self.proxy and self.proxy.status,
+        }
+        shown = [f"{name} {value}" for name, value in facts.items() if value is not None]
+        return ", ".join([self.kind.value, *shown])
+
+
+_OK: Final = RequestFault()
+
+
+@attrs.define
+class Faults:
+    """The faults of one schedule.
+
+    Attributes:
+        rate: the chance that a connection or a request has a fault.
+        outage: when every request has the same fault: its start, its end, and the fault.
+        healed: whether faults have ended.
+    """
+
+    _random: Random
+    rate: float
+    outage: tuple[float, float, Fault] | None
+    healed: bool = False
+
+    def latency(self) -> float:
+        """Return the seconds that bytes need in one direction."""
+        if not self.healed and self._random.random() < _LONG_LATENCY:
+            return self._random.uniform(0.05, 3.0)
+        return self._random.uniform(0.001, 0.05)
+
+    def of_connection(self, now: float) -> Fault | None:
+        """Return the fault of a new connection."""
+        fault = self._draw(now)
+        return fault if fault in {Fault.REFUSE, Fault.LOSE_REQUEST} else None
+
+    def of_request(self, now: float, size: int) -> RequestFault:
+        """Return the fault of a request of `size` bytes."""
+        draw = self._random
+        match self._draw(now):
+            case Fault.LOSE_REQUEST as kind:
+                return RequestFault(kind, arrives=False)
+            case Fault.CUT_REQUEST as kind:
+                return RequestFault(kind, request_bytes=draw.randrange(size), resets=True)
+            case Fault.DELAY_REQUEST as kind:
+                return RequestFault(kind, arrives=False, copy_after=draw.uniform(0.0, MAX_LATENESS), resets=True)
+            case Fault.DUPLICATE_REQUEST as kind:
+                return RequestFault(kind, copy_after=draw.uniform(0.0, MAX_LATENESS))
+            case Fault.LOSE_RESPONSE as kind:
+                return RequestFault(kind, response_bytes=0)
+            case Fault.CUT_RESPONSE as kind:
+                return RequestFault(kind, response_bytes=draw.randrange(1200))
+            case Fault.PROXY as kind:
+                copy_after = draw.choice((None, draw.uniform(0.0, 0.1), draw.uniform(0.0, MAX_LATENESS)))
+                return RequestFault(kind, arrives=False, copy_after=copy_after, proxy=draw.choice(_PROXY_RESPONSES))
+            case _:
+                return _OK
+
+    def is_silent(self) -> bool:
+        """Return whether a cut connection stays open without a word."""
+        return self._random.random() < 0.3
+
+    def _draw(self, now: float) -> Fault | None:
+        if self.healed:
+            return None
+        if self.outage is not None and self.outage[0] <= now < self.outage[1]:
+            return self.outage[2]
+        return self._random.choice((*Fault,)) if self._random.random() < self.rate else None
