@@ -5,7 +5,9 @@ It has no selector, no sockets and no threads. Connections go through a `Virtual
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import partial
+from itertools import count
 from typing import Any, cast
 
 from tests.simulation.network import VirtualNetwork, VirtualServer, VirtualSocket, VirtualTransport
@@ -31,6 +33,17 @@ class _VirtualSelector:
         return ()
 
 
+class _Task(asyncio.Task[Any]):
+    """A task whose place in a set depends on the order of creation, not on its address."""
+
+    def __init__(self, number: int, *args: Any, **options: Any) -> None:
+        self._number = number
+        super().__init__(*args, **options)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
 class VirtualEventLoop(asyncio.BaseEventLoop):
     """An event loop in virtual time, from 0.
 
@@ -48,6 +61,7 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         self._selector = _VirtualSelector(self)
         self.network = network
         self.failures: list[str] = []
+        self.set_task_factory(partial(_make_task, count()))
         self.set_exception_handler(self._record_failure)
 
     def time(self) -> float:
@@ -84,3 +98,9 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
 
     def _record_failure(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self.failures.append(f"{context['message']}: {context.get('exception')!r}")
+
+
+def _make_task(
+    numbers: Iterator[int], loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **options: Any
+) -> _Task:
+    return _Task(next(numbers), work, loop=loop, **options)

@@ -10,7 +10,17 @@ from typing import Final
 
 import attrs
 
-__all__ = ["IN_DOUBT_SECONDS", "MAX_LATENESS", "Fault", "Faults", "ProxyResponse", "RequestFault"]
+__all__ = [
+    "IN_DOUBT_SECONDS",
+    "MAX_LATENESS",
+    "PROXY_RESPONSES",
+    "ConnectionFaults",
+    "Fault",
+    "Faults",
+    "Outage",
+    "ProxyResponse",
+    "RequestFault",
+]
 
 IN_DOUBT_SECONDS: Final = 20.0
 MAX_LATENESS: Final = 16.0
@@ -47,7 +57,7 @@ class ProxyResponse:
         return f"{head}content-length: {len(self.body)}\r\nconnection: close\r\n\r\n".encode() + self.body
 
 
-_PROXY_RESPONSES: Final = (
+PROXY_RESPONSES: Final = (
     ProxyResponse(404, "Not Found", "text/html", b"<html><h1>404 Not Found</h1></html>"),
     ProxyResponse(404, "Not Found", "application/json", b'{"error": "no route"}'),
     ProxyResponse(502, "Bad Gateway", "text/html", b"<html><h1>502 Bad Gateway</h1></html>"),
@@ -94,29 +104,71 @@ class RequestFault:
 _OK: Final = RequestFault()
 
 
+@attrs.frozen
+class Outage:
+    """A time in which every request has the same fault.
+
+    Attributes:
+        start: its first second.
+        end: the second after it.
+        proxy: what a proxy responds, if that is the fault.
+    """
+
+    start: float
+    end: float
+    fault: Fault
+    proxy: ProxyResponse
+
+
 @attrs.define
 class Faults:
     """The faults of one schedule.
 
     Attributes:
+        seed: the seed of the schedule.
         rate: the chance that a connection or a request has a fault.
-        outage: when every request has the same fault: its start, its end, and the fault.
+        outage: when every request has the same fault, if there is such a time.
         healed: whether faults have ended.
     """
 
-    _random: Random
+    seed: int
     rate: float
-    outage: tuple[float, float, Fault] | None
+    outage: Outage | None = None
     healed: bool = False
+
+    def of_connection(self, number: int) -> "ConnectionFaults":
+        """Return the faults of a connection.
+
+        Each connection draws from its own sequence, so that the order of events on others does not matter.
+        """
+        return ConnectionFaults(self, number, Random(self.seed << 16 | number))
+
+    def fault_of_outage(self, now: float) -> Fault | None:
+        """Return the fault that every request has now."""
+        is_out = self.outage is not None and self.outage.start <= now < self.outage.end
+        return self.outage.fault if is_out and self.outage else None
+
+
+@attrs.define
+class ConnectionFaults:
+    """The faults of one connection.
+
+    Attributes:
+        number: the number of the connection, from 1.
+    """
+
+    _all: Faults
+    number: int
+    _random: Random
 
     def latency(self) -> float:
         """Return the seconds that bytes need in one direction."""
-        if not self.healed and self._random.random() < _LONG_LATENCY:
+        if not self._all.healed and self._random.random() < _LONG_LATENCY:
             return self._random.uniform(0.05, 3.0)
         return self._random.uniform(0.001, 0.05)
 
-    def of_connection(self, now: float) -> Fault | None:
-        """Return the fault of a new connection."""
+    def of_connecting(self, now: float) -> Fault | None:
+        """Return the fault while the connection is opened."""
         fault = self._draw(now)
         return fault if fault in {Fault.REFUSE, Fault.LOSE_REQUEST} else None
 
@@ -138,7 +190,7 @@ class Faults:
                 return RequestFault(kind, response_bytes=draw.randrange(1200))
             case Fault.PROXY as kind:
                 copy_after = draw.choice((None, draw.uniform(0.0, 0.1), draw.uniform(0.0, MAX_LATENESS)))
-                return RequestFault(kind, arrives=False, copy_after=copy_after, proxy=draw.choice(_PROXY_RESPONSES))
+                return RequestFault(kind, arrives=False, copy_after=copy_after, proxy=self._proxy_response(now))
             case _:
                 return _OK
 
@@ -146,9 +198,14 @@ class Faults:
         """Return whether a cut connection stays open without a word."""
         return self._random.random() < 0.3
 
+    def _proxy_response(self, now: float) -> ProxyResponse:
+        if self._all.outage is not None and self._all.fault_of_outage(now) is Fault.PROXY:
+            return self._all.outage.proxy
+        return self._random.choice(PROXY_RESPONSES)
+
     def _draw(self, now: float) -> Fault | None:
-        if self.healed:
+        if self._all.healed:
             return None
-        if self.outage is not None and self.outage[0] <= now < self.outage[1]:
-            return self.outage[2]
-        return self._random.choice((*Fault,)) if self._random.random() < self.rate else None
+        if (fault := self._all.fault_of_outage(now)) is not None:
+            return fault
+        return self._random.choice((*Fault,)) if self._random.random() < self._all.rate else None

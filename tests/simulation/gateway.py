@@ -38,26 +38,37 @@ class _WatchedTerminals(Terminals):
 class SimulatedGateway:
     """A sandbox whose records survive its crashes.
 
-    Args:
-        store: the records.
+    It can be used for one schedule after the other, because an application takes milliseconds to make.
 
     Attributes:
+        gateway: the state of the running gateway.
         overlaps: the integrator ids of each two calls that were at one terminal at the same time.
     """
 
-    gateway: Gateway
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self) -> None:
+        self._store = Store()
+        self._empty = b""
         self.overlaps: list[tuple[str, str]] = []
+        self.gateway = Gateway.__new__(Gateway)
+        self._app = make_app(self.gateway)
+
+    def reset(self) -> None:
+        """Go back to the records of the first start."""
+        self._empty = self._empty or self._store._connection.serialize()
+        self._store._connection.deserialize(self._empty)
+        self.overlaps = []
+
+    def close(self) -> None:
+        """Close the records."""
+        self._store.close()
 
     async def start(self) -> None:
         """Start with the stored records, and accept connections."""
         clock = Clock()
         terminals = _WatchedTerminals(clock, self.overlaps)
         delivery = PostbackDelivery(self._store, clock, WebhookClient(()))
-        self.gateway = Gateway(self._store, clock, terminals, delivery)
-        listener = self.gateway.listener = Listener(make_app(self.gateway), *ADDRESS)
+        Gateway.__init__(self.gateway, self._store, clock, terminals, delivery)  # a new state for the same application
+        listener = self.gateway.listener = Listener(self._app, *ADDRESS)
         await listener.bind()
         self.gateway.info = seed.load_info(self.gateway)
         await listener.open()

@@ -34,9 +34,9 @@ class VirtualWriter(GroupCommitWriter):
     def _enqueue(self, item: _Batch | _Deferred) -> None:
         self._work.put(item)
         seconds = _COMMIT_SECONDS if isinstance(item, _Batch) else _DEFERRED_SECONDS
-        asyncio.get_running_loop().call_later(random.uniform(*seconds), self._commit)
+        asyncio.get_running_loop().call_later(random.uniform(*seconds), self.commit)
 
-    def _commit(self) -> None:
+    def commit(self) -> None:
         """Write all pending work, as the thread does in each of its rounds."""
         items: list[Any] = []
         self._open_batches.clear()
@@ -56,7 +56,7 @@ class VirtualWriter(GroupCommitWriter):
     async def aclose(self) -> None:
         """Write what is pending and close the file."""
         if not self.is_closed:
-            self._commit()
+            self.commit()
             self.stop()
 
     def stop(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import attrs
 
-from tests.simulation.faults import Fault, Faults, ProxyResponse
+from tests.simulation.faults import ConnectionFaults, Fault, Faults, ProxyResponse
 
 __all__ = ["MACHINE", "Machine", "VirtualNetwork", "VirtualServer", "VirtualSocket", "VirtualTransport", "connect"]
 
@@ -48,19 +48,23 @@ class VirtualTransport(asyncio.Transport):
 
     Args:
         network: carries what is written.
+        faults: the faults of the connection.
         label: the name of this end, for the trace.
+        machine: the machine of a client's end; None for the gateway's end.
 
     Attributes:
         peer: the other end.
-        machine: the machine of a client's end; None for the gateway's end.
         response_bytes: how many bytes of the response the client still gets; None means all.
     """
 
     peer: "VirtualTransport"
 
-    def __init__(self, network: "VirtualNetwork", label: str, machine: Machine | None) -> None:
+    def __init__(
+        self, network: "VirtualNetwork", faults: ConnectionFaults, label: str, machine: Machine | None = None
+    ) -> None:
         super().__init__()
         self._network = network
+        self.faults = faults
         self._protocol: asyncio.Protocol = asyncio.Protocol()
         self._is_closing = self._is_lost = self._is_paused = False
         self._unread: list[bytes] = []
@@ -117,13 +121,13 @@ class VirtualTransport(asyncio.Transport):
 
     def _end(self, error: Exception | None) -> None:
         if not self._is_closing:
-            self.at_peer(self._network.latency(), partial(self.peer.lose, error))
+            self.at_peer(partial(self.peer.lose, error))
             self.lose(None)
 
-    def at_peer(self, delay: float, deliver: Callable[[], None]) -> None:
+    def at_peer(self, deliver: Callable[[], None]) -> None:
         """Deliver something to the other end, after everything that was sent before."""
         loop = asyncio.get_running_loop()
-        self._last_arrival = max(self._last_arrival + _GAP, loop.time() + delay)
+        self._last_arrival = max(self._last_arrival + _GAP, loop.time() + self.faults.latency())
         loop.call_at(self._last_arrival, deliver)
 
     def receive(self, data: bytes) -> None:
@@ -229,10 +233,6 @@ class VirtualNetwork:
         """Add a line to the trace."""
         self.trace.append(f"{asyncio.get_running_loop().time():.6f} {text}")
 
-    def latency(self) -> float:
-        """Return the seconds that the next bytes need."""
-        return self._faults.latency()
-
     def heal(self) -> None:
         """End all faults."""
         self._faults.healed = True
@@ -246,20 +246,24 @@ class VirtualNetwork:
         if not machine.is_running:
             raise ConnectionRefusedError("the machine is down")
         loop = asyncio.get_running_loop()
-        fault = self._faults.of_connection(loop.time())
+        faults = self._new_connection()
+        fault = faults.of_connecting(loop.time())
         if fault is Fault.LOSE_REQUEST:
             self.log(f"{machine.name}: connecting takes forever")
             await loop.create_future()
-        await asyncio.sleep(self.latency())
+        await asyncio.sleep(faults.latency())
         if fault is Fault.REFUSE or self.server is None or not machine.is_running:
             self.log(f"{machine.name}: connection refused")
             raise ConnectionRefusedError("connection refused")
-        return self._connect(self.server, machine)
+        return self._connect(self.server, faults, machine)
 
-    def _connect(self, server: VirtualServer, machine: Machine | None) -> VirtualTransport:
+    def _new_connection(self) -> ConnectionFaults:
         self._connections += 1
-        label = f"{machine.name if machine else 'network'}#{self._connections}"
-        client, gateway = VirtualTransport(self, label, machine), VirtualTransport(self, "gateway", None)
+        return self._faults.of_connection(self._connections)
+
+    def _connect(self, server: VirtualServer, faults: ConnectionFaults, machine: Machine | None) -> VirtualTransport:
+        label = f"{machine.name if machine else 'network'}#{faults.number}"
+        client, gateway = VirtualTransport(self, faults, label, machine), VirtualTransport(self, faults, "gateway")
         client.peer, gateway.peer = gateway, client
         gateway.attach(server.factory())
         return client
@@ -275,7 +279,7 @@ class VirtualNetwork:
     def _carry_request(self, client: VirtualTransport, data: bytes) -> None:
         """Carry one request: the client writes each in one piece."""
         loop = asyncio.get_running_loop()
-        fault = self._faults.of_request(loop.time(), len(data))
+        fault = client.faults.of_request(loop.time(), len(data))
         line = data.partition(b" HTTP/1.1\r\n")[0].decode()
         api_id = _API_ID.search(data)
         name = f" {api_id[1].decode()}" if api_id else ""
@@ -284,9 +288,9 @@ class VirtualNetwork:
             self.terminal_calls[name.strip()] += 1
         client.response_bytes = fault.response_bytes
         if fault.request_bytes is not None:
-            client.at_peer(self.latency(), partial(client.peer.receive, data[: fault.request_bytes]))
+            client.at_peer(partial(client.peer.receive, data[: fault.request_bytes]))
         elif fault.arrives:
-            client.at_peer(self.latency(), partial(client.peer.receive, data))
+            client.at_peer(partial(client.peer.receive, data))
         if fault.copy_after is not None:
             loop.call_later(fault.copy_after, self._deliver_copy, data)
         if fault.resets:
@@ -297,30 +301,30 @@ class VirtualNetwork:
     def _carry_response(self, gateway: VirtualTransport, data: bytes) -> None:
         client = gateway.peer
         if client.response_bytes is None:
-            gateway.at_peer(self.latency(), partial(client.receive, data))
+            gateway.at_peer(partial(client.receive, data))
             return
         part = data[: client.response_bytes]
         client.response_bytes -= len(part)
         if part:
-            gateway.at_peer(self.latency(), partial(client.receive, part))
-        if len(part) < len(data) and not self._faults.is_silent():
+            gateway.at_peer(partial(client.receive, part))
+        if len(part) < len(data) and not client.faults.is_silent():
             self._reset(client)
 
     def _respond(self, client: VirtualTransport, response: ProxyResponse) -> None:
         """Let a proxy respond; it then closes the connection."""
-        client.peer.at_peer(self.latency(), partial(client.receive, response.to_bytes()))
-        client.peer.at_peer(self.latency(), partial(client.lose, None))
+        client.peer.at_peer(partial(client.receive, response.to_bytes()))
+        client.peer.at_peer(partial(client.lose, None))
 
     def _reset(self, client: VirtualTransport) -> None:
         """Reset a connection for both ends, after what has been sent."""
-        client.at_peer(self.latency(), partial(client.peer.lose, ConnectionResetError("connection reset by peer")))
-        client.peer.at_peer(self.latency(), partial(client.lose, ConnectionResetError("connection reset by peer")))
+        client.at_peer(partial(client.peer.lose, ConnectionResetError("connection reset by peer")))
+        client.peer.at_peer(partial(client.lose, ConnectionResetError("connection reset by peer")))
 
     def _deliver_copy(self, data: bytes) -> None:
         """Deliver a request whose client no longer waits for this response."""
         if self.server is not None:
             self.log(f"a copy arrives: {data.partition(b' HTTP/1.1')[0].decode()}")
-            self._connect(self.server, None).peer.receive(data)
+            self._connect(self.server, self._new_connection(), None).peer.receive(data)
 
     def stop(self, machine: Machine) -> None:
         """Stop a machine's process: its connections end, and what it has sent still arrives."""

@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from tests.simulation.faults import IN_DOUBT_SECONDS, Fault
+from tests.simulation.faults import IN_DOUBT_SECONDS, PROXY_RESPONSES, Fault, Outage
 
 __all__ = ["Action", "Crash", "Operation", "Schedule"]
 
@@ -89,7 +89,7 @@ class Schedule:
     operations: tuple[Operation, ...]
     crashes: tuple[Crash, ...]
     rate: float
-    outage: tuple[float, float, Fault] | None
+    outage: Outage | None
 
     @classmethod
     def of(cls, seed: int) -> "Schedule":
@@ -142,7 +142,7 @@ def _crashes(draw: Random, tills: int) -> list[Crash]:
     ]
 
 
-def _outage(draw: Random) -> tuple[float, float, Fault]:
+def _outage(draw: Random) -> Outage:
     start = draw.uniform(0.0, 20.0)
     fault = draw.choice((Fault.REFUSE, Fault.LOSE_REQUEST, Fault.LOSE_RESPONSE, Fault.PROXY, Fault.PROXY))
-    return start, start + draw.uniform(1.0, 30.0), fault
+    return Outage(start, start + draw.uniform(1.0, 40.0), fault, draw.choice(PROXY_RESPONSES))

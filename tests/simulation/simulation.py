@@ -4,13 +4,11 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
 import attrs
 
-from gateway_async.sandbox.runtime.store import Store
 from tests.simulation.environment import simulated_environment
 from tests.simulation.event_loop import StalledError, VirtualEventLoop
 from tests.simulation.faults import IN_DOUBT_SECONDS, Faults
@@ -24,7 +22,6 @@ from tests.simulation.till import TERMINAL_SECONDS, Till
 
 __all__ = ["Result", "Simulation"]
 
-_SEED_OF_STORE: Final = 0
 _ALL_IN_DOUBT_SECONDS: Final = IN_DOUBT_SECONDS + TERMINAL_SECONDS + 15.0
 """Seconds after which no call can be in doubt any more, at a terminal either."""
 
@@ -48,28 +45,27 @@ class Result:
 class Simulation:
     """Runs schedules one after the other. Use it as a context manager.
 
-    The records of an empty gateway are made once and copied for each schedule.
+    All share one gateway, whose records are reset before each schedule.
     """
 
     def __enter__(self) -> "Simulation":
         self._folder = TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None)
-        self._store = Store()
-        with _virtual_loop(VirtualNetwork(Faults(Random(), 0.0, None)), _SEED_OF_STORE) as loop:
-            loop.run_until_complete(SimulatedGateway(self._store).start())
-        self._empty = self._store._connection.serialize()
+        self._gateway = SimulatedGateway()
+        with _virtual_loop(VirtualNetwork(Faults(0, 0.0)), 0) as loop:
+            loop.run_until_complete(self._gateway.start())  # makes the credentials
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._store.close()
+        self._gateway.close()
         self._folder.cleanup()
 
     def run(self, seed: int) -> Result:
         """Run the schedule of a seed."""
         schedule = Schedule.of(seed)
-        self._store._connection.deserialize(self._empty)
-        network = VirtualNetwork(Faults(Random(f"faults of {seed}"), schedule.rate, schedule.outage))
+        self._gateway.reset()
+        network = VirtualNetwork(Faults(seed, schedule.rate, schedule.outage))
         with _virtual_loop(network, seed) as loop:
-            run = _Run(schedule, network, SimulatedGateway(self._store), Path(self._folder.name))
+            run = _Run(schedule, network, self._gateway, Path(self._folder.name))
             try:
                 loop.run_until_complete(run.run())
             except StalledError as error:
@@ -161,13 +157,13 @@ class _Run:
         await asyncio.sleep(_ALL_IN_DOUBT_SECONDS)
         for till in self.tills:
             unknown += await till.run(till.recover(0.0))
-            await till.run(till.client.aclose())
+            await till.run(till.close())
         return unknown
 
     def _check(self, program: Program, unknown: int) -> None:
         page = self.gateway.ledger()
         crashed = [till for till in self.tills if till.has_crashed]
-        ledgers = {till: till.calls() for till in self.tills}
+        ledgers = {till: till.calls for till in self.tills}
         broken = find_broken_rules(
             page,
             self.schedule.operations,

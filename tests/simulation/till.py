@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from gateway_async import AsyncGateway, SqliteLedger, UserApiKey
 from gateway_async.crash_testing.report import CallOutcome
-from gateway_async.ledger._sqlite_store import LedgerFile
+from gateway_async.ledger._sqlite_store import LedgerFile, StoredIntent
 from gateway_async.sandbox.runtime.info import SandboxInfo
 from tests.simulation.faults import IN_DOUBT_SECONDS
 from tests.simulation.gateway import ADDRESS
@@ -37,6 +37,7 @@ class Till:
     Attributes:
         client: the client of the running process.
         machine: the running process.
+        calls: what the ledger says about every call; empty until the till is closed.
         has_crashed: whether a process has crashed here.
     """
 
@@ -52,6 +53,7 @@ class Till:
         self._ledger: SqliteLedger
         self._tasks: list[asyncio.Task[Any]] = []
         self._on_disk: bytes | None = None
+        self.calls: list[CallOutcome] = []
         self.has_crashed = False
 
     def start(self) -> None:
@@ -115,20 +117,18 @@ class Till:
             unknown += each.outcome == "unknown"
         return unknown
 
-    def calls(self) -> list[CallOutcome]:
-        """Return what the ledger says about every call, after the client is closed."""
-        if not self._path.exists():
-            return []
-        file = LedgerFile(self._path)
-        try:
-            return [
-                CallOutcome(
-                    call=entry.intent.call,
-                    api_id=entry.intent.api_id,
-                    outcome=entry.outcome or "unknown",
-                    record_id=entry.record_id,
-                )
-                for entry in file.entries()
-            ]
-        finally:
-            file.close()
+    async def close(self) -> None:
+        """Close the client, and read from its ledger what it says about every call."""
+        writer = cast("VirtualWriter", self._ledger._writer)
+        writer.commit()
+        self.calls = [_call_outcome(entry) for entry in cast("LedgerFile", writer._backend).entries()]
+        await self.client.aclose()
+
+
+def _call_outcome(entry: StoredIntent) -> CallOutcome:
+    return CallOutcome(
+        call=entry.intent.call,
+        api_id=entry.intent.api_id,
+        outcome=entry.outcome or "unknown",
+        record_id=entry.record_id,
+    )
