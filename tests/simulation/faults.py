@@ -189,7 +189,8 @@ class ConnectionFaults:
             case Fault.CUT_RESPONSE as kind:
                 return RequestFault(kind, response_bytes=draw.randrange(1200))
             case Fault.PROXY as kind:
-                copy_after = draw.choice((None, draw.uniform(0.0, 0.1), draw.uniform(0.0, MAX_LATENESS)))
+                late = draw.uniform(0.0, MAX_LATENESS)
+                copy_after = draw.choice((None, draw.uniform(0.0, 0.1), late, late))
                 return RequestFault(kind, arrives=False, copy_after=copy_after, proxy=self._proxy_response(now))
             case _:
                 return _OK
@@ -208,4 +209,4 @@ class ConnectionFaults:
             return None
         if (fault := self._all.fault_of_outage(now)) is not None:
             return fault
-        return self._random.choice((*Fault,)) if self._random.random() < self._all.rate else None
+        return self._random.choice((*Fault, Fault.PROXY)) if self._random.random() < self._all.rate else None

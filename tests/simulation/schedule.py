@@ -8,11 +8,23 @@ import attrs
 
 from tests.simulation.faults import IN_DOUBT_SECONDS, PROXY_RESPONSES, Fault, Outage
 
-__all__ = ["Action", "Crash", "Operation", "Schedule"]
+__all__ = ["Action", "Crash", "Operation", "Recovery", "Schedule"]
 
 _START_SECONDS: Final = 8.0
 """Seconds in which operations start."""
 
+_SIZES: Final = (3, 3, 3, 4, 4, 5, 6, 8)
+"""Numbers of operations. Small schedules find most, and run fast."""
+
+_OUTAGES: Final = (
+    Fault.REFUSE,
+    Fault.LOSE_REQUEST,
+    Fault.DELAY_REQUEST,
+    Fault.LOSE_RESPONSE,
+    Fault.PROXY,
+    Fault.PROXY,
+    Fault.PROXY,
+)
 _RATES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)
 
 
@@ -75,6 +87,21 @@ class Crash:
 
 
 @attrs.frozen
+class Recovery:
+    """One call of `recover()` while faults happen.
+
+    Attributes:
+        till: the number of the machine.
+        at: the second at which it starts.
+        wait: the `wait` of the call.
+    """
+
+    till: int
+    at: float
+    wait: float
+
+
+@attrs.frozen
 class Schedule:
     """The schedule of one seed.
 
@@ -88,6 +115,7 @@ class Schedule:
     tills: int
     operations: tuple[Operation, ...]
     crashes: tuple[Crash, ...]
+    recoveries: tuple[Recovery, ...]
     rate: float
     outage: Outage | None
 
@@ -96,15 +124,16 @@ class Schedule:
         """Return the schedule of a seed."""
         draw = Random(seed)
         tills = draw.choice((1, 2, 2))
-        actions = draw.choices((*Action,), weights=(3, 2, 2, 2, 1, 5, 1), k=draw.randint(3, 8))
+        actions = draw.choices((*Action,), weights=(3, 2, 2, 2, 1, 5, 1), k=draw.choice(_SIZES))
         operations = (_operation(draw, number, action, tills) for number, action in enumerate(actions))
         return cls(
             seed=seed,
             tills=tills,
             operations=tuple(operations),
             crashes=tuple(_crashes(draw, tills)),
+            recoveries=tuple(_recoveries(draw, tills)),
             rate=draw.choice(_RATES),
-            outage=_outage(draw) if draw.random() < 0.3 else None,
+            outage=_outage(draw) if draw.random() < 0.4 else None,
         )
 
 
@@ -116,13 +145,13 @@ def _operation(draw: Random, number: int, action: Action, tills: int) -> Operati
         at=draw.uniform(0.0, _START_SECONDS),
         api_id=f"operation-{number}" if draw.random() < 0.6 else None,
         cancel_after=draw.uniform(0.0, 4.0) if draw.random() < 0.12 else None,
-        resolutions=tuple(_resolution(draw) for _ in range(draw.choice((0, 1, 2)))),
+        resolutions=tuple(_resolution(draw) for _ in range(draw.choice((0, 1, 1, 2, 2)))),
     )
 
 
 def _resolution(draw: Random) -> tuple[float, float]:
     """Return the pause before a lookup, often after the time in doubt, and its `wait`."""
-    pause = draw.choice((0.0, draw.uniform(0.0, IN_DOUBT_SECONDS), IN_DOUBT_SECONDS + 1.0))
+    pause = draw.choice((0.0, draw.uniform(0.0, 8.0), IN_DOUBT_SECONDS + 1.0))
     return pause, draw.choice((0.0, 0.5, 3.0))
 
 
@@ -136,13 +165,19 @@ def _crashes(draw: Random, tills: int) -> list[Crash]:
             at=draw.uniform(0.05, _START_SECONDS + 4.0),
             down=draw.uniform(0.1, 12.0),
             loses_power=draw.random() < 0.5,
-            recovery_wait=draw.choice((0.0, 0.0, 2.0)),
+            recovery_wait=draw.choice((0.0, 2.0)),
         )
         for till in targets
     ]
 
 
+def _recoveries(draw: Random, tills: int) -> list[Recovery]:
+    """Return pairs of recoveries: the first sees the open intents, and the second comes after most are in doubt."""
+    pairs = [till for till in range(tills) if draw.random() < 0.25]
+    times = ((0.0, 30.0), (35.0, 80.0))
+    return [Recovery(till, draw.uniform(*at), draw.choice((0.0, 0.0, 2.0))) for till in pairs for at in times]
+
+
 def _outage(draw: Random) -> Outage:
-    start = draw.uniform(0.0, 20.0)
-    fault = draw.choice((Fault.REFUSE, Fault.LOSE_REQUEST, Fault.LOSE_RESPONSE, Fault.PROXY, Fault.PROXY))
-    return Outage(start, start + draw.uniform(1.0, 40.0), fault, draw.choice(PROXY_RESPONSES))
+    start, seconds = draw.uniform(0.0, 10.0), draw.choice((draw.uniform(1.0, 10.0), draw.uniform(25.0, 60.0), draw.uniform(25.0, 60.0)))
+    return Outage(start, start + seconds, draw.choice(_OUTAGES), draw.choice(PROXY_RESPONSES[:4]))

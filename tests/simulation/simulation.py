@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -17,7 +17,7 @@ from tests.simulation.invariants import find_broken_rules
 from tests.simulation.lease_store import LeaseStore
 from tests.simulation.network import VirtualNetwork
 from tests.simulation.operations import Program
-from tests.simulation.schedule import Crash, Operation, Schedule
+from tests.simulation.schedule import Crash, Operation, Recovery, Schedule
 from tests.simulation.till import TERMINAL_SECONDS, Till
 
 __all__ = ["Result", "Simulation"]
@@ -113,6 +113,8 @@ class _Run:
                 events.create_task(self._perform(program, operation))
             for crash in self.schedule.crashes:
                 events.create_task(self._crash(crash))
+            for recovery in self.schedule.recoveries:
+                events.create_task(self._recover_early(recovery))
         for till in self.tills:
             await till.finish()
         self._check(program, await self._recover())
@@ -128,9 +130,7 @@ class _Run:
             if not task.done():
                 self.network.log(f"operation {operation.number} is cancelled")
                 task.cancel()
-        await asyncio.wait([task])
-        if not task.cancelled() and (error := task.exception()) is not None and till.machine.is_running:
-            self.problems.append(f"operation {operation.number} raised {error!r}")
+        await self._finish(till, task, f"operation {operation.number}")
 
     async def _crash(self, crash: Crash) -> None:
         await asyncio.sleep(crash.at)
@@ -146,7 +146,20 @@ class _Run:
         await asyncio.sleep(crash.down)
         till.start()
         self.network.log(f"till-{crash.till} restarts")
-        await till.run(till.recover(crash.recovery_wait))
+        await self._finish(till, till.run(till.recover(crash.recovery_wait)), "the recovery after the restart")
+
+    async def _recover_early(self, recovery: Recovery) -> None:
+        await asyncio.sleep(recovery.at)
+        till = self.tills[recovery.till]
+        if till.machine.is_running:
+            await self._finish(till, till.run(till.recover(recovery.wait)), "a recovery")
+
+    async def _finish(self, till: Till, task: asyncio.Task[Any], name: str) -> None:
+        """Wait for a task of a till; an error is a problem, unless the process has crashed."""
+        process = till.machine
+        await asyncio.wait([task])
+        if process.is_running and not task.cancelled() and (error := task.exception()) is not None:
+            self.problems.append(f"{name} raised {error!r}")
 
     async def _recover(self) -> int:
         """End the faults, wait until nothing is in doubt, and recover; return how many calls stay unknown."""
