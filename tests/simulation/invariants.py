@@ -23,6 +23,7 @@ def find_broken_rules(
     *,
     ledger: Sequence[CallOutcome],
     told: Sequence[CallOutcome],
+    duplicates: Sequence[CallOutcome],
     unknown: int,
     overlaps: Sequence[tuple[str, str]],
     terminal_calls: Mapping[str, int],
@@ -35,13 +36,15 @@ def find_broken_rules(
         operations: what the programs did.
         ledger: what the ledgers say about each call.
         told: what programs were told about each call.
+        duplicates: the calls that the gateway refused because a record had their integrator id. The record may come
+            from a copy of the same request, so `DuplicateError` tells the program to read it.
         unknown: how many calls the last `recover()` of each machine listed as unknown.
         overlaps: the integrator ids of each two calls that were at one terminal at the same time.
         terminal_calls: how often a client has sent each call for a terminal, by integrator id.
         abandoned: the integrator ids of calls from machines that have crashed, whose leases may have expired.
     """
     effects = effects_of(page)
-    yield from broken_rules(effects, page, ledger, unknown, _most_effects(operations))
+    yield from broken_rules(effects, page, [*ledger, *duplicates], unknown, _most_effects(operations))
     yield from _find_open(ledger)
     yield from _find_denied(effects, told)
     yield from _find_invented(page, told)

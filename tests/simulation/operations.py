@@ -9,6 +9,7 @@ import attrs
 from gateway_async import (
     AsyncGateway,
     CardVaultCreate,
+    DuplicateError,
     GatewayError,
     NotSentError,
     OutcomeUnknownError,
@@ -39,11 +40,13 @@ class Program:
         info: the ids of the gateway's location.
         network: for the trace.
         told: what the client said about each call whose program lived to hear it.
+        duplicates: the calls whose integrator id another request had used before, perhaps a copy of their own.
     """
 
     info: SandboxInfo
     network: VirtualNetwork
     told: list[CallOutcome] = attrs.field(factory=list)
+    duplicates: list[CallOutcome] = attrs.field(factory=list)
 
     async def perform(self, operation: Operation, till: Till) -> None:
         """Perform an operation at a till."""
@@ -129,6 +132,9 @@ class _Calls:
             outcome, record = await self._resolve(error)
         except NotSentError:
             outcome = "not_sent"
+        except DuplicateError as error:
+            self.program.duplicates.append(CallOutcome(call=call, api_id=error.api_id, outcome="done"))
+            outcome, record = "duplicate", await self._fetch(error)
         except GatewayError:
             outcome = "refused"
         if process.is_running:
@@ -136,6 +142,12 @@ class _Calls:
             self.program.network.log(f"operation {self.operation.number}: {call} {outcome} {record_id}")
             self.program.told.append(CallOutcome(call=call, api_id=api_id, outcome=outcome, record_id=record_id))
         return record
+
+    async def _fetch(self, error: DuplicateError) -> Any:
+        try:
+            return await error.fetch()
+        except GatewayError:
+            return None
 
     async def _resolve(self, error: OutcomeUnknownError) -> tuple[str, Any]:
         for pause, wait in self.operation.resolutions:

@@ -182,6 +182,7 @@ class _Run:
             self.schedule.operations,
             ledger=[call for calls in ledgers.values() for call in calls],
             told=program.told,
+            duplicates=program.duplicates,
             unknown=unknown,
             overlaps=self.gateway.overlaps,
             terminal_calls=self.network.terminal_calls,
