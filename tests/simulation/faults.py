@@ -1,7 +1,7 @@
 """`Faults`: what a seed decides to happen to connections and requests.
 
-A request never arrives later than `MAX_LATENESS` seconds after it was sent. That is the assumption on which the client's
-`in_doubt_seconds` rest.
+A request never arrives later than `MAX_LATENESS` seconds after it was sent. The client's
+`in_doubt_seconds` assume such a limit.
 """
 
 import enum
@@ -28,9 +28,15 @@ MAX_LATENESS: Final = 16.0
 _LONG_LATENCY: Final = 0.06
 """The chance that bytes need up to 3 seconds."""
 
+_RESPONSE_BYTES: Final = 1200
+"""Bytes of a longer response."""
+
+_SILENCE: Final = 0.3
+"""The chance that a cut connection stays open without a word."""
+
 
 class Fault(enum.Enum):
-    """What can happen to a connection, a request or its response."""
+    """Faults of a connection, a request or its response."""
 
     REFUSE = "the connection is refused"
     LOSE_REQUEST = "the request is lost"
@@ -68,7 +74,7 @@ PROXY_RESPONSES: Final = (
 
 @attrs.frozen
 class RequestFault:
-    """What happens to one request.
+    """The fate of one request and its response.
 
     Attributes:
         kind: the fault; None without one.
@@ -174,30 +180,29 @@ class ConnectionFaults:
 
     def of_request(self, now: float, size: int) -> RequestFault:
         """Return the fault of a request of `size` bytes."""
-        draw = self._random
+        draw, fault = self._random, _OK
         match self._draw(now):
             case Fault.LOSE_REQUEST as kind:
-                return RequestFault(kind, arrives=False)
+                fault = RequestFault(kind, arrives=False)
             case Fault.CUT_REQUEST as kind:
-                return RequestFault(kind, request_bytes=draw.randrange(size), resets=True)
+                fault = RequestFault(kind, request_bytes=draw.randrange(size), resets=True)
             case Fault.DELAY_REQUEST as kind:
-                return RequestFault(kind, arrives=False, copy_after=draw.uniform(0.0, MAX_LATENESS), resets=True)
+                fault = RequestFault(kind, arrives=False, copy_after=draw.uniform(0.0, MAX_LATENESS), resets=True)
             case Fault.DUPLICATE_REQUEST as kind:
-                return RequestFault(kind, copy_after=draw.uniform(0.0, MAX_LATENESS))
+                fault = RequestFault(kind, copy_after=draw.uniform(0.0, MAX_LATENESS))
             case Fault.LOSE_RESPONSE as kind:
-                return RequestFault(kind, response_bytes=0)
+                fault = RequestFault(kind, response_bytes=0)
             case Fault.CUT_RESPONSE as kind:
-                return RequestFault(kind, response_bytes=draw.randrange(1200))
+                fault = RequestFault(kind, response_bytes=draw.randrange(_RESPONSE_BYTES))
             case Fault.PROXY as kind:
                 late = draw.uniform(0.0, MAX_LATENESS)
                 copy_after = draw.choice((None, draw.uniform(0.0, 0.1), late, late))
-                return RequestFault(kind, arrives=False, copy_after=copy_after, proxy=self._proxy_response(now))
-            case _:
-                return _OK
+                fault = RequestFault(kind, arrives=False, copy_after=copy_after, proxy=self._proxy_response(now))
+        return fault
 
     def is_silent(self) -> bool:
         """Return whether a cut connection stays open without a word."""
-        return self._random.random() < 0.3
+        return self._random.random() < _SILENCE
 
     def _proxy_response(self, now: float) -> ProxyResponse:
         if self._all.outage is not None and self._all.fault_of_outage(now) is Fault.PROXY:

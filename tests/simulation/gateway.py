@@ -66,7 +66,7 @@ class SimulatedGateway:
         """Start with the stored records, and accept connections."""
         clock = Clock()
         terminals = _WatchedTerminals(clock, self.overlaps)
-        delivery = PostbackDelivery(self._store, clock, WebhookClient(()))
+        delivery = PostbackDelivery(self._store, clock, WebhookClient(frozenset()))
         Gateway.__init__(self.gateway, self._store, clock, terminals, delivery)  # a new state for the same application
         listener = self.gateway.listener = Listener(self._app, *ADDRESS)
         await listener.bind()

@@ -5,6 +5,7 @@ were told, and the terminals.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from gateway_async.crash_testing.invariants import Effect, broken_rules, effects_of
 from gateway_async.crash_testing.report import CallOutcome
@@ -27,7 +28,7 @@ def find_broken_rules(
     unknown: int,
     overlaps: Sequence[tuple[str, str]],
     terminal_calls: Mapping[str, int],
-    abandoned: Collection[str],
+    abandoned: AbstractSet[str],
 ) -> Iterator[str]:
     """Yield a sentence for each broken rule.
 

@@ -1,8 +1,8 @@
-"""What programs do in a simulation, and what the client tells them about each call."""
+"""`Program`: the operations of a simulated merchant, and what the client says about each call."""
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Literal, TypeVar
 
 import attrs
 
@@ -26,7 +26,11 @@ __all__ = ["Program"]
 
 T = TypeVar("T")
 
-_CARD = {"account_number": "4111111111111111", "exp_date": "1230", "account_holder_name": "John Smith"}
+_CARD: Final[Mapping[str, Any]] = {
+    "account_number": "4111111111111111",
+    "exp_date": "1230",
+    "account_holder_name": "John Smith",
+}
 _SALES = "POST /v2/transactions"
 _TERMINAL = "POST /v2/routertransactions"
 _VAULTS = "POST /v2/accountvaults"
@@ -50,25 +54,7 @@ class Program:
 
     async def perform(self, operation: Operation, till: Till) -> None:
         """Perform an operation at a till."""
-        call = _Calls(self, operation, till)
-        match operation.action:
-            case Action.SALE:
-                await call.sell("sale")
-            case Action.CAPTURE:
-                if (reserved := await call.sell("authonly")) is not None:
-                    await call.change(reserved.id, till.client.transactions.complete(reserved.id))
-            case Action.VOID:
-                if (sold := await call.sell("sale")) is not None:
-                    await call.change(sold.id, till.client.transactions.void(sold.id))
-            case Action.REFUND:
-                if (sold := await call.sell("sale")) is not None:
-                    await call.refund(sold.id)
-            case Action.VAULT:
-                await call.store()
-            case Action.TERMINAL:
-                await call.sell_at_terminal()
-            case Action.READ:
-                await call.read()
+        await _METHODS[operation.action](_Calls(self, operation, till))
 
 
 @attrs.frozen
@@ -83,7 +69,7 @@ class _Calls:
     def client(self) -> AsyncGateway:
         return self.till.client
 
-    def sell(self, action: str) -> Awaitable[Any]:
+    def sell(self, action: Literal["sale", "authonly"] = "sale") -> Awaitable[Any]:
         new = TransactionCreate(
             action=action,
             transaction_amount=self.operation.amount,
@@ -91,6 +77,18 @@ class _Calls:
             **_CARD,
         )
         return self._make(_SALES, self.operation.api_id, self.client.transactions.create(new))
+
+    async def sell_and_capture(self) -> None:
+        if (reserved := await self.sell("authonly")) is not None:
+            await self.change(reserved.id, self.client.transactions.complete(reserved.id))
+
+    async def sell_and_void(self) -> None:
+        if (sold := await self.sell()) is not None:
+            await self.change(sold.id, self.client.transactions.void(sold.id))
+
+    async def sell_and_refund(self) -> None:
+        if (sold := await self.sell()) is not None:
+            await self.refund(sold.id)
 
     def sell_at_terminal(self) -> Awaitable[Any]:
         new = RouterTransactionCreate(
@@ -158,3 +156,14 @@ class _Calls:
                 continue
             return ("not_made" if record is None else "done"), record
         return "unknown", None
+
+
+_METHODS: Final[Mapping[Action, Callable[[_Calls], Awaitable[object]]]] = {
+    Action.SALE: _Calls.sell,
+    Action.CAPTURE: _Calls.sell_and_capture,
+    Action.VOID: _Calls.sell_and_void,
+    Action.REFUND: _Calls.sell_and_refund,
+    Action.VAULT: _Calls.store,
+    Action.TERMINAL: _Calls.sell_at_terminal,
+    Action.READ: _Calls.read,
+}

@@ -29,7 +29,7 @@ _RATES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)
 
 
 class Action(enum.Enum):
-    """What a program does in one operation."""
+    """The work of a program in one operation."""
 
     SALE = "sale"
     CAPTURE = "authorization and capture"
@@ -179,5 +179,8 @@ def _recoveries(draw: Random, tills: int) -> list[Recovery]:
 
 
 def _outage(draw: Random) -> Outage:
-    start, seconds = draw.uniform(0.0, 10.0), draw.choice((draw.uniform(1.0, 10.0), draw.uniform(25.0, 60.0), draw.uniform(25.0, 60.0)))
+    start, seconds = (
+        draw.uniform(0.0, 10.0),
+        draw.choice((draw.uniform(1.0, 10.0), draw.uniform(25.0, 60.0), draw.uniform(25.0, 60.0))),
+    )
     return Outage(start, start + seconds, draw.choice(_OUTAGES), draw.choice(PROXY_RESPONSES[:4]))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import attrs
 
@@ -48,7 +48,7 @@ class Simulation:
     All share one gateway, whose records are reset before each schedule.
     """
 
-    def __enter__(self) -> "Simulation":
+    def __enter__(self) -> Self:
         self._folder = TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None)
         self._gateway = SimulatedGateway()
         with _virtual_loop(VirtualNetwork(Faults(0, 0.0)), 0) as loop:

@@ -12,8 +12,8 @@ from gateway_async.ledger._sqlite_store import LedgerFile, StoredIntent
 from gateway_async.sandbox.runtime.info import SandboxInfo
 from tests.simulation.faults import IN_DOUBT_SECONDS
 from tests.simulation.gateway import ADDRESS
-from tests.simulation.ledger_writer import VirtualWriter
 from tests.simulation.lease_store import LeaseStore, SimulatedLease
+from tests.simulation.ledger_writer import VirtualWriter
 from tests.simulation.network import MACHINE, Machine, VirtualNetwork
 
 __all__ = ["TERMINAL_SECONDS", "TIMEOUT_SECONDS", "Till"]
