@@ -31,9 +31,9 @@ _CARD: Final[Mapping[str, Any]] = {
     "exp_date": "1230",
     "account_holder_name": "John Smith",
 }
-_SALES = "POST /v2/transactions"
-_TERMINAL = "POST /v2/routertransactions"
-_VAULTS = "POST /v2/accountvaults"
+_SALES: Final = "POST /v2/transactions"
+_TERMINAL: Final = "POST /v2/routertransactions"
+_VAULTS: Final = "POST /v2/accountvaults"
 
 
 @attrs.define

@@ -16,7 +16,7 @@ _START_SECONDS: Final = 8.0
 _SIZES: Final = (3, 3, 3, 4, 4, 5, 6, 8)
 """Numbers of operations. Small schedules find most, and run fast."""
 
-_OUTAGES: Final = (
+_OUTAGES: Final = (  # a proxy that responds is the most dangerous
     Fault.REFUSE,
     Fault.LOSE_REQUEST,
     Fault.DELAY_REQUEST,
@@ -179,8 +179,6 @@ def _recoveries(draw: Random, tills: int) -> list[Recovery]:
 
 
 def _outage(draw: Random) -> Outage:
-    start, seconds = (
-        draw.uniform(0.0, 10.0),
-        draw.choice((draw.uniform(1.0, 10.0), draw.uniform(25.0, 60.0), draw.uniform(25.0, 60.0))),
-    )
+    start = draw.uniform(0.0, 10.0)
+    seconds = draw.choice((draw.uniform(1.0, 10.0), draw.uniform(25.0, 60.0), draw.uniform(25.0, 60.0)))
     return Outage(start, start + seconds, draw.choice(_OUTAGES), draw.choice(PROXY_RESPONSES[:4]))

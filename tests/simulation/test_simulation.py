@@ -7,8 +7,8 @@ import pytest
 from tests.simulation.planted_bugs import PLANTED_BUGS
 from tests.simulation.simulation import Simulation
 
-_SEEDS = 150
-_MOST_SEEDS = 400
+_SEEDS = 80
+_MOST_SEEDS = 100
 """Seeds within which a planted bug must be found."""
 
 
