@@ -99,6 +99,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def simulation(session: nox.Session) -> None:
+    """Run the schedules of many seeds in virtual time. Arguments go to the command."""
+    session.install("-e", ".[tests]")
+    session.run("python", "-m", "tests.simulation", *session.posargs)
+
+
+@nox.session
 def benchmarks(session: nox.Session) -> None:
     """Run all comparisons in benchmarks/ and draw them, or run those named."""
     session.install("-e", ".[benchmarks]")

@@ -267,12 +267,14 @@ class ValidationError(StatusError):
 
 
 class DuplicateError(ValidationError):
-    """422: another record has the integrator id (contract, *Integrator primary key*); this call created nothing.
+    """422: a record has the integrator id already (contract, *Integrator primary key*); this request created nothing.
 
-    A checkout that is sent twice gets this error for the second request: `fetch()` reads the first one's record.
+    A checkout that is sent twice gets this error for the second request: `fetch()` reads the first one's record. If a
+    proxy sends a request twice, the record may come from a copy of this very call. Compare the record before you use
+    another id.
 
     Attributes:
-        api_id: the integrator id that the other record has.
+        api_id: the integrator id that the record has.
     """
 
     def __init__(self, status_code: int = 422, *, api_id: str = "", **facts: Any) -> None:

@@ -1,0 +1,59 @@
+"""Replacements of clocks, randomness, threads and sockets for the duration of a simulation."""
+
+import logging
+import os
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, tzinfo
+from random import Random
+from types import SimpleNamespace
+from typing import Any, Final
+from unittest import mock
+
+from tests.simulation.event_loop import VirtualEventLoop
+from tests.simulation.ledger_writer import VirtualWriter
+from tests.simulation.network import connect
+
+__all__ = ["START", "simulated_environment"]
+
+START: Final = 1_800_000_000.0
+"""The Unix time at which a simulation begins."""
+
+
+@contextmanager
+def simulated_environment(loop: VirtualEventLoop, seed: int) -> Iterator[None]:
+    """Take the time from a loop and all randomness from a seed; log nothing."""
+    draw = Random(seed)
+
+    class VirtualDatetime(datetime):
+        """The virtual time as a datetime."""
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.fromtimestamp(START + loop.time(), tz)
+
+    def now() -> datetime:
+        return datetime.fromtimestamp(START + loop.time(), UTC)
+
+    replacements: dict[str, Any] = {
+        "time.time": lambda: START + loop.time(),
+        "time.monotonic": loop.time,
+        "os.urandom": draw.randbytes,
+        "random._urandom": draw.randbytes,  # of the module `secrets`
+        # Some secrets are cached. Their nonces decide nothing, and must not shift the sequence of the other numbers.
+        "gateway_async._secrets.os": SimpleNamespace(urandom=os.urandom),
+        "gateway_async._execution.outcomes.ledger_recorder._utc_now": now,
+        "gateway_async.ledger._group_commit_ledger.datetime": VirtualDatetime,
+        "gateway_async.ledger._group_commit_ledger.GroupCommitWriter": VirtualWriter,
+        "gateway_async._http.asyncio_connection.start_connection": connect,
+    }
+    state, disabled = random.getstate(), logging.root.manager.disable
+    with ExitStack() as stack:
+        stack.callback(random.setstate, state)
+        stack.callback(logging.disable, disabled)
+        random.seed(seed)
+        logging.disable(logging.CRITICAL)
+        for name, replacement in replacements.items():
+            stack.enter_context(mock.patch(name, replacement))
+        yield

@@ -1,0 +1,89 @@
+"""The money rules that must hold at the end of a schedule, when nothing can be on its way any more.
+
+`gateway_async.crash_testing.invariants` compares the ledgers with the gateway's records. This module adds what programs
+were told, and the terminals.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from gateway_async.crash_testing.invariants import Effect, broken_rules, effects_of
+from gateway_async.crash_testing.report import CallOutcome
+from gateway_async.sandbox.schema.fields import Row
+from tests.simulation.schedule import Action, Operation
+
+__all__ = ["find_broken_rules"]
+
+_NOT_EXECUTED = frozenset({"not_sent", "refused", "not_made"})
+_CHARGING = frozenset({Action.SALE, Action.CAPTURE, Action.VOID, Action.REFUND, Action.TERMINAL})
+
+
+def find_broken_rules(
+    page: Row,
+    operations: Sequence[Operation],
+    *,
+    ledger: Sequence[CallOutcome],
+    told: Sequence[CallOutcome],
+    duplicates: Sequence[CallOutcome],
+    unknown: int,
+    overlaps: Sequence[tuple[str, str]],
+    terminal_calls: Mapping[str, int],
+    abandoned: AbstractSet[str],
+) -> Iterator[str]:
+    """Yield a sentence for each broken rule.
+
+    Args:
+        page: the gateway's effects and records.
+        operations: what the programs did.
+        ledger: what the ledgers say about each call.
+        told: what programs were told about each call.
+        duplicates: the calls that the gateway refused because a record had their integrator id. The record may come
+            from a copy of the same request, so `DuplicateError` tells the program to read it.
+        unknown: how many calls the last `recover()` of each machine listed as unknown.
+        overlaps: the integrator ids of each two calls that were at one terminal at the same time.
+        terminal_calls: how often a client has sent each call for a terminal, by integrator id.
+        abandoned: the integrator ids of calls from machines that have crashed, whose leases may have expired.
+    """
+    effects = effects_of(page)
+    yield from broken_rules(effects, page, [*ledger, *duplicates], unknown, _most_effects(operations))
+    yield from _find_open(ledger)
+    yield from _find_denied(effects, told)
+    yield from _find_invented(page, told)
+    for api_id, times in terminal_calls.items():
+        if times > 1:
+            yield f"{api_id} was sent to its terminal {times} times"
+    for pair in overlaps:
+        if abandoned.isdisjoint(pair):
+            yield f"{pair[0]} and {pair[1]} were at a terminal at the same time"
+
+
+def _most_effects(operations: Sequence[Operation]) -> Mapping[str, int]:
+    """Return how many effects the operations have if each is executed once."""
+    actions = [operation.action for operation in operations]
+    return {
+        "charged": sum(action in _CHARGING for action in actions),
+        "refunded": actions.count(Action.REFUND),
+        "stored": actions.count(Action.VAULT),
+    }
+
+
+def _find_open(ledger: Sequence[CallOutcome]) -> Iterator[str]:
+    for call in ledger:
+        if call.outcome == "unknown":
+            yield f"{call.call} {call.api_id} stays unknown after the time in doubt"
+
+
+def _find_denied(effects: Collection[Effect], told: Sequence[CallOutcome]) -> Iterator[str]:
+    """Find effects of calls of which a program was told that they were certainly not executed."""
+    for call in told:
+        if call.outcome in _NOT_EXECUTED:
+            for effect in effects:
+                if effect.is_of(call):
+                    yield f"{effect.name} was {effect.kind}, and the program was told {call.outcome}"
+
+
+def _find_invented(page: Row, told: Sequence[CallOutcome]) -> Iterator[str]:
+    ids = {row["id"] for records in ("transactions", "accountvaults") for row in page[records]}
+    for call in told:
+        if call.outcome == "done" and call.record_id not in ids:
+            yield f"{call.record_id} does not exist, and the program was told done"

@@ -1,0 +1,192 @@
+"""`Simulation`: run the schedule of a seed, and check the money rules at its end."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Self
+
+import attrs
+
+from tests.simulation.environment import simulated_environment
+from tests.simulation.event_loop import StalledError, VirtualEventLoop
+from tests.simulation.faults import IN_DOUBT_SECONDS, Faults
+from tests.simulation.gateway import SimulatedGateway
+from tests.simulation.invariants import find_broken_rules
+from tests.simulation.lease_store import LeaseStore
+from tests.simulation.network import VirtualNetwork
+from tests.simulation.operations import Program
+from tests.simulation.schedule import Crash, Operation, Recovery, Schedule
+from tests.simulation.till import TERMINAL_SECONDS, Till
+
+__all__ = ["Result", "Simulation"]
+
+_ALL_IN_DOUBT_SECONDS: Final = IN_DOUBT_SECONDS + TERMINAL_SECONDS + 15.0
+"""Seconds after which no call can be in doubt any more, at a terminal either."""
+
+_MEMORY: Final = Path("/dev/shm")
+
+
+@attrs.frozen
+class Result:
+    """The result of one schedule.
+
+    Attributes:
+        problems: one sentence for each broken rule.
+        trace: what happened, one line each; the same for every run of the seed.
+    """
+
+    seed: int
+    problems: tuple[str, ...]
+    trace: tuple[str, ...]
+
+
+class Simulation:
+    """Runs schedules one after the other. Use it as a context manager.
+
+    All share one gateway, whose records are reset before each schedule.
+    """
+
+    def __enter__(self) -> Self:
+        self._folder = TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None)
+        self._gateway = SimulatedGateway()
+        with _virtual_loop(VirtualNetwork(Faults(0, 0.0)), 0) as loop:
+            loop.run_until_complete(self._gateway.start())  # makes the credentials
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._gateway.close()
+        self._folder.cleanup()
+
+    def run(self, seed: int) -> Result:
+        """Run the schedule of a seed."""
+        schedule = Schedule.of(seed)
+        self._gateway.reset()
+        network = VirtualNetwork(Faults(seed, schedule.rate, schedule.outage))
+        with _virtual_loop(network, seed) as loop:
+            run = _Run(schedule, network, self._gateway, Path(self._folder.name))
+            try:
+                loop.run_until_complete(run.run())
+            except StalledError as error:
+                run.problems.append(str(error))
+            problems = (*run.problems, *loop.failures)
+        return Result(seed, problems, tuple(network.trace))
+
+
+@contextmanager
+def _virtual_loop(network: VirtualNetwork, seed: int) -> Iterator[VirtualEventLoop]:
+    loop = VirtualEventLoop(network)
+    asyncio.set_event_loop(loop)
+    try:
+        with simulated_environment(loop, seed):
+            yield loop
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+@attrs.define
+class _Run:
+    """One run of a schedule."""
+
+    schedule: Schedule
+    network: VirtualNetwork
+    gateway: SimulatedGateway
+    folder: Path
+    problems: list[str] = attrs.field(factory=list)
+    tills: list[Till] = attrs.field(factory=list)
+
+    async def run(self) -> None:
+        """Run the schedule to its end, and check the rules."""
+        await self.gateway.start()
+        info, leases = self.gateway.gateway.info, LeaseStore()
+        for number in range(self.schedule.tills):
+            path = self.folder / f"ledger-{number}.db"
+            path.unlink(missing_ok=True)
+            self.tills.append(Till(f"till-{number}", path, info, leases, self.network))
+        for till in self.tills:
+            till.start()
+        program = Program(info, self.network)
+        async with asyncio.TaskGroup() as events:
+            for operation in self.schedule.operations:
+                events.create_task(self._perform(program, operation))
+            for crash in self.schedule.crashes:
+                events.create_task(self._crash(crash))
+            for recovery in self.schedule.recoveries:
+                events.create_task(self._recover_early(recovery))
+        for till in self.tills:
+            await till.finish()
+        self._check(program, await self._recover())
+
+    async def _perform(self, program: Program, operation: Operation) -> None:
+        await asyncio.sleep(operation.at)
+        till = self.tills[operation.till]
+        if not till.machine.is_running:
+            return  # the machine is down
+        task = till.run(program.perform(operation, till))
+        if operation.cancel_after is not None:
+            await asyncio.wait([task], timeout=operation.cancel_after)
+            if not task.done():
+                self.network.log(f"operation {operation.number} is cancelled")
+                task.cancel()
+        await self._finish(till, task, f"operation {operation.number}")
+
+    async def _crash(self, crash: Crash) -> None:
+        await asyncio.sleep(crash.at)
+        if crash.till is None:
+            self.network.log("the gateway crashes")
+            await self.gateway.crash()
+            await asyncio.sleep(crash.down)
+            await self.gateway.start()
+            self.network.log("the gateway restarts")
+            return
+        till = self.tills[crash.till]
+        till.crash(loses_power=crash.loses_power)
+        await asyncio.sleep(crash.down)
+        till.start()
+        self.network.log(f"till-{crash.till} restarts")
+        await self._finish(till, till.run(till.recover(crash.recovery_wait)), "the recovery after the restart")
+
+    async def _recover_early(self, recovery: Recovery) -> None:
+        await asyncio.sleep(recovery.at)
+        till = self.tills[recovery.till]
+        if till.machine.is_running:
+            await self._finish(till, till.run(till.recover(recovery.wait)), "a recovery")
+
+    async def _finish(self, till: Till, task: asyncio.Task[Any], name: str) -> None:
+        """Wait for a task of a till; an error is a problem, unless the process has crashed."""
+        process = till.machine
+        await asyncio.wait([task])
+        if process.is_running and not task.cancelled() and (error := task.exception()) is not None:
+            self.problems.append(f"{name} raised {error!r}")
+
+    async def _recover(self) -> int:
+        """End the faults, wait until nothing is in doubt, and recover; return how many calls stay unknown."""
+        self.network.heal()
+        unknown = 0
+        for till in self.tills:
+            await till.run(till.recover(0.0))  # sees the open intents for the first time
+        await asyncio.sleep(_ALL_IN_DOUBT_SECONDS)
+        for till in self.tills:
+            unknown += await till.run(till.recover(0.0))
+            await till.run(till.close())
+        return unknown
+
+    def _check(self, program: Program, unknown: int) -> None:
+        page = self.gateway.ledger()
+        crashed = [till for till in self.tills if till.has_crashed]
+        ledgers = {till: till.calls for till in self.tills}
+        broken = find_broken_rules(
+            page,
+            self.schedule.operations,
+            ledger=[call for calls in ledgers.values() for call in calls],
+            told=program.told,
+            duplicates=program.duplicates,
+            unknown=unknown,
+            overlaps=self.gateway.overlaps,
+            terminal_calls=self.network.terminal_calls,
+            abandoned={call.api_id or "" for till in crashed for call in ledgers[till]},
+        )
+        self.problems += broken
+        self.network.log(f"{page['charged']} {page['refunded']} {page['stored']}")
