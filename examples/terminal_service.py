@@ -5,8 +5,8 @@
     uvicorn --app-dir examples terminal_service:app --workers 2 --timeout-graceful-shutdown 320
     curl -X PUT http://127.0.0.1:8000/sales/1001 --json '{"terminal_id": "…", "amount": "12.50"}'
 
-Without `DATABASE`, the workers share the file `LEDGER`. Without `REDIS`, run one worker. docs/guides/deployment.md explains
-the settings, and what a signal does to a sale that waits for its customer.
+Without `DATABASE`, the workers share the file `LEDGER`. Without `REDIS`, run one worker. The settings, and what a
+signal does to a sale that waits for its customer: docs/guides/deployment.md.
 """
 
 import logging

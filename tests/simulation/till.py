@@ -8,7 +8,8 @@ from typing import Any, TypeVar, cast
 
 from gateway_async import AsyncGateway, SqliteLedger, UserApiKey
 from gateway_async.crash_testing.report import CallOutcome
-from gateway_async.ledger._sqlite_store import LedgerFile, StoredIntent
+from gateway_async.ledger import StoredIntent
+from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.sandbox.runtime.info import SandboxInfo
 from tests.simulation.faults import IN_DOUBT_SECONDS
 from tests.simulation.gateway import ADDRESS
