@@ -19,7 +19,7 @@ class Result:
         count: how often the condition was applied: writes, kills, cuts or inputs.
         double: effects that exist twice.
         lost: effects that were reported and do not exist, or that exist and were never reported.
-        unknown: outcomes that were still unknown at the end. Each one was reported to its caller, so it is not a failure.
+        unknown: outcomes that were still unknown at the end. Each was reported to its caller, so it is not a failure.
         problems: whatever else went wrong, one line each.
     """
 
