@@ -30,13 +30,14 @@ MAX_README_LINES = 200
 
 PYTHON = [block for document in DOCUMENTS for block in blocks(document, "python")]
 FIRST_CALL = ("README.md", "First call")
+TUTORIAL = ("docs/start/first-call.md", "2. Write the program")
 SHORT_SERVICE = ("README.md", "A FastAPI service")
 SERVICE = ("docs/guides/fastapi.md", "A FastAPI service")
 AIOHTTP_SERVICE = ("docs/guides/aiohttp.md", "An aiohttp service")
 DEPLOYED_SERVICE = ("docs/guides/deployment.md", "A service with several workers")
 SCRIPT = ("docs/guides/lists.md", "A script that streams vaults")
-TESTS = (("README.md", "Testing"), ("docs/guides/testing.md", "Testing"), ("docs/guides/testing.md", "Crash tests"))
-PROGRAMS = (FIRST_CALL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT, *TESTS)
+TESTS = (("README.md", "Testing"), ("docs/guides/testing.md", "Testing"), ("docs/guides/crash-tests.md", "Crash tests"))
+PROGRAMS = (FIRST_CALL, TUTORIAL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT, *TESTS)
 CLIENTS = [block for block in PYTHON if "api.example.test" in block.text]
 PIECES = [block for block in PYTHON if (block.document, block.headline) not in PROGRAMS and block not in CLIENTS]
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
@@ -114,6 +115,15 @@ async def card(gateway: AsyncGateway) -> str:
 def test_the_first_call_stores_a_card_and_charges_it() -> None:
     """The first program needs nothing but the package, and prints an approved payment."""
     assert output_of(program(FIRST_CALL)) == "visa 1111: 12.50 approved: True\n"
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_tutorial_prints_what_it_shows(sandbox: Sandbox) -> None:
+    """The tutorial's program prints the lines below it, also when the response to the first sale is lost."""
+    shown = next(block.text for block in blocks(TUTORIAL[0], "console") if block.headline == "3. Run it")
+    sandbox.fault("POST /v2/transactions", "close_after_commit")
+    assert shown == "$ python first.py\n" + output_of(program(TUTORIAL))
+    assert set(sandbox.ledger()["charged"].values()) == {1}
 
 
 @pytest.mark.parametrize("block", CLIENTS, ids=str)
