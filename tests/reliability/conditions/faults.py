@@ -1,20 +1,15 @@
 """Writes under faults: each fault of the sandbox by itself, and all of them at once."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, cast
-from unittest.mock import patch
 
 import anyio
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.runtime import store
-from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema.fields import Table
 from gateway_async.sandbox.simulators.faults import FAULTS, FaultName
 from tests.reliability import protections
 from tests.reliability.condition import Condition, Protection, Result
+from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.traffic import Traffic, compare
 
 __all__ = ["FAULT_CONDITIONS"]
@@ -39,24 +34,12 @@ _PROTECTIONS: Final[dict[str, dict[str, Protection]]] = {
 
 def _apply_fault(fault: FaultName, count: int) -> Result:
     """Send writes until the fault has affected `count` of them, and compare them with the ledger."""
-    with _accepting_ids_twice(), Sandbox() as sandbox:
+    with accept_duplicate_ids(), Sandbox() as sandbox:
         for seed, operation in enumerate(_OPERATIONS):
             sandbox.fault(
                 operation, fault, probability=_PROBABILITY, seed=seed, seconds=_FAULT_SECONDS, retry_after=None
             )
         return anyio.run(_send_until, sandbox, _SLOW_OPTIONS if fault in _SLOW_FAULTS else _OPTIONS, count)
-
-
-@contextmanager
-def _accepting_ids_twice() -> Iterator[None]:
-    """Let sandboxes accept an integrator id twice, so that no client can rely on the rejection of a repetition."""
-    indexes = store._indexes
-
-    def plain_indexes(table: Table) -> list[str]:
-        return [statement.replace("UNIQUE ", "") for statement in indexes(table)]
-
-    with patch.object(Gateway, "is_taken", lambda *_, **__: False), patch.object(store, "_indexes", plain_indexes):
-        yield
 
 
 async def _send_until(sandbox: Sandbox, options: dict[str, Any], count: int) -> Result:
