@@ -3,8 +3,8 @@
     python benchmarks/capacity.py --count 5000
 
 GATEWAY_TEST_POSTGRES and GATEWAY_TEST_REDIS are the addresses of the servers; without them their rows are left out. The
-figures are those of this machine. They are for arithmetic, not for comparisons: a service of yours does more than these
-programs.
+figures are processor time on this machine. They are for arithmetic, not for comparisons: a service of yours does more
+than these programs.
 """
 
 import argparse
@@ -44,7 +44,7 @@ TICKS: Final = os.sysconf("SC_CLK_TCK")
 AT_ONCE: Final = 64
 CARD: Final = CardVaultCreate(account_number=NUMBER, exp_date="1230")
 RECEIVERS: Final = ("none", "sqlite", "postgres")
-POSTBACKS: Final = "postbacks received by one process"
+POSTBACKS: Final = "receive a postback"
 
 Operate = Callable[[int], Awaitable[object]]
 
@@ -55,19 +55,17 @@ class Row:
 
     Attributes:
         subject: what was done.
-        rate: operations per second.
         own: milliseconds of processor time of this process for each operation.
         server: likewise of the database server; None without one.
     """
 
     subject: str
-    rate: float
     own: float
     server: float | None = None
 
     def __str__(self) -> str:
-        server = "" if self.server is None else f"{self.server:.3f}"
-        return f"| {self.subject} | {self.rate:,.0f} | {self.own:.3f} | {server} |"
+        server = "" if self.server is None else f"{self.server:.2f}"
+        return f"| {self.subject} | {self.own:.2f} | {1000 / self.own:,.0f} | {server} |"
 
 
 def processor_seconds(name: str) -> float:
@@ -96,11 +94,11 @@ async def workers(count: int, operate: Callable[[], Awaitable[object]]) -> None:
 async def measure(subject: str, count: int, operate: Operate, server: str = "") -> Row:
     """Measure operations, after a tenth of them as a warm-up."""
     await operate(count // 10)
-    before, own, started = processor_seconds(server), time.process_time(), time.perf_counter()
+    before, own = processor_seconds(server), time.process_time()
     await operate(count)
-    seconds, own = time.perf_counter() - started, time.process_time() - own
+    own = time.process_time() - own
     used = (processor_seconds(server) - before) / count * 1000 if server else None
-    return Row(subject, count / seconds, own / count * 1000, used)
+    return Row(subject, own / count * 1000, used)
 
 
 async def client_rows(url: str, folder: Path, count: int) -> AsyncIterator[Row]:
@@ -111,16 +109,14 @@ async def client_rows(url: str, folder: Path, count: int) -> AsyncIterator[Row]:
 
     async with gateway_at(url) as gateway:
         read = str(CONTACT["id"])
-        yield await measure(
-            "reads of a record", count, lambda number: workers(number, lambda: gateway.contacts.get(read))
-        )
-        yield await measure("stored cards", count, store(gateway))
+        yield await measure("read a record", count, lambda number: workers(number, lambda: gateway.contacts.get(read)))
+        yield await measure("store a card", count, store(gateway))
     async with gateway_at(url, ledger=SqliteLedger(folder / "ledger.db")) as gateway:
-        yield await measure("stored cards, with a `SqliteLedger`", count, store(gateway))
+        yield await measure("store a card, with a `SqliteLedger`", count, store(gateway))
     if POSTGRES:
         ledger = PostgresLedger(POSTGRES, table=f"capacity_{token_hex(4)}")
         async with gateway_at(url, ledger=ledger) as gateway:
-            yield await measure("stored cards, with a `PostgresLedger`", count, store(gateway), "postgres")
+            yield await measure("store a card, with a `PostgresLedger`", count, store(gateway), "postgres")
 
 
 async def migration_rows(url: str, folder: Path, count: int) -> AsyncIterator[Row]:
@@ -131,11 +127,11 @@ async def migration_rows(url: str, folder: Path, count: int) -> AsyncIterator[Ro
 
     async with gateway_at(url) as gateway:
         in_file = migrate(gateway, lambda number: SqliteJournal(folder / f"{number}.journal"))
-        yield await measure("migrated cards, with a `SqliteJournal`", count, in_file)
+        yield await measure("migrate a card, with a `SqliteJournal`", count, in_file)
         if POSTGRES:
             table = f"capacity_{token_hex(4)}"
             in_database = migrate(gateway, lambda number: PostgresJournal(str(POSTGRES), f"{number}", table=table))
-            yield await measure("migrated cards, with a `PostgresJournal`", count, in_database, "postgres")
+            yield await measure("migrate a card, with a `PostgresJournal`", count, in_database, "postgres")
 
 
 async def lease_rows(count: int) -> AsyncIterator[Row]:
@@ -148,7 +144,7 @@ async def lease_rows(count: int) -> AsyncIterator[Row]:
             await lease.acquire(f"capacity-{token}", token)
             await lease.release(f"capacity-{token}", token)
 
-        yield await measure("leases acquired and released", count, lambda n: workers(n, use), "redis-server")
+        yield await measure("acquire and release a lease", count, lambda n: workers(n, use), "redis-server")
         await lease.aclose()
 
 
@@ -174,15 +170,15 @@ def own_seconds(process_id: int) -> float:
 
 async def receiver_row(inbox: str, folder: Path, count: int) -> Row:
     """Measure the postbacks that one process receives, with one inbox."""
-    titles = {"none": "", "sqlite": ", stored in a `SqliteInbox`", "postgres": ", stored in a `PostgresInbox`"}
+    titles = {"none": "", "sqlite": ", with a `SqliteInbox`", "postgres": ", with a `PostgresInbox`"}
     requests = [request_bytes(f"{token_hex(4)}{number:016}") for number in range(count)]
     with receiver_process(inbox, folder) as (process_id, port):
         await post(port, [request_bytes(token_hex(12)) for _ in range(count // 10)], AT_ONCE)
         before, own = processor_seconds("postgres"), own_seconds(process_id)
-        rate, _ = await post(port, requests, AT_ONCE)
+        await post(port, requests, AT_ONCE)
         used = (own_seconds(process_id) - own) / count * 1000
         server = (processor_seconds("postgres") - before) / count * 1000 if inbox == "postgres" else None
-    return Row(POSTBACKS + titles[inbox], rate, used, server)
+    return Row(POSTBACKS + titles[inbox], used, server)
 
 
 def serve_receiver(inbox: str, folder: Path) -> None:
@@ -225,7 +221,7 @@ async def drop_tables() -> None:
 
 async def show(count: int, terminals: int) -> None:
     """Measure everything, and print the table."""
-    print("| operations | per second | ms of one core | ms of the server's core |\n|---|---|---|---|")
+    print("| operation | ms of a core | a second on one core | ms of the server's core |\n|---|---|---|---|")
     with serving() as url, journal_folder() as folder:
         for rows in (client_rows(url, folder, count), migration_rows(url, folder, count), lease_rows(count)):
             async for row in rows:
