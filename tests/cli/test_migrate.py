@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from gateway_async._secrets import luhn_valid
 from gateway_async.cli.app import app
+from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Ended, Start, run, run_on_terminal
@@ -460,3 +461,15 @@ def test_help_wraps_at_any_width(command: tuple[str, ...]) -> None:
         heights.append(len(description.splitlines()))
         assert max(map(len, description.splitlines())) <= int(width)
     assert heights[0] >= heights[1] >= heights[2] < heights[0]
+
+
+@pytest.mark.parametrize(("concurrency", "connections"), [(64, 100), (256, 256)])
+def test_each_concurrent_call_has_a_connection(
+    environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch, concurrency: int, connections: int
+) -> None:
+    """The client of a migration has as many connections as calls at the same time, and the usual 100 at least."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    use = client_factory(concurrency)().health().ordinary
+    assert use is not None
+    assert use.limit == connections

@@ -13,6 +13,7 @@ import typer
 
 from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.cli.migrate.display import ProgressMeter, create_display
 from gateway_async.cli.migrate.journal_location import display_location
 from gateway_async.cli.migrate.options import command_line
@@ -167,11 +168,10 @@ class _MigrationRun:
                 raise
 
     async def _migrate_here(self, options: Mapping[str, Any]) -> None:
-        from gateway_async import AsyncGateway
         from gateway_async.migration import migrate_vaults
 
         journal, name = self._settings.create_journal(), self._settings.name
-        async with AsyncGateway.from_env() as gateway:
+        async with client_factory(self._settings.concurrency)() as gateway:
             self._report = await migrate_vaults(gateway, self._rows, journal=journal, name=name, **options)
 
     async def _migrate_on_dask(self, scheduler: str, options: Mapping[str, Any]) -> None:
@@ -184,6 +184,7 @@ class _MigrationRun:
             journal=settings.journal_location,
             name=settings.name or "",
             redis=settings.redis,
+            gateway=client_factory(settings.concurrency),
             **options,
             **settings.input.reading,
         )

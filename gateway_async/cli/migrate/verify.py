@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.cli.migrate.journal_location import default_journal, open_existing_journal
 from gateway_async.cli.migrate.options import CreateInput, add_input_options
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
@@ -75,12 +76,11 @@ def verify(
 async def _verify(journal: "Journal", rows: Any, sample: int | None, concurrency: int) -> "Verification":
     from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
-    from gateway_async import AsyncGateway
     from gateway_async.cli.migrate.display import progress_bar
     from gateway_async.migration import verify_vaults
 
     with progress_bar(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as update:
-        async with nullcontext() if rows is None else aclosing(rows), AsyncGateway.from_env() as gateway:
+        async with nullcontext() if rows is None else aclosing(rows), client_factory(concurrency)() as gateway:
             return await verify_vaults(
                 gateway,
                 journal=journal,

@@ -1,0 +1,19 @@
+"""Clients of a migration, with a connection for each of its concurrent calls."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from gateway_async import AsyncGateway
+
+__all__ = ["client_factory"]
+
+_DEFAULT_CONNECTIONS: Final = 100
+
+
+def client_factory(concurrency: int) -> Callable[[], "AsyncGateway"]:
+    """Return a function that makes clients from the environment, also in other processes."""
+    from gateway_async import AsyncGateway
+
+    return partial(AsyncGateway.from_env, max_connections=max(concurrency, _DEFAULT_CONNECTIONS))
