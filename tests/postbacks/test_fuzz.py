@@ -1,6 +1,6 @@
 """Random input: a postback gets a 204, the rest a 4xx, and memory does not grow.
 
-Some hundred inputs for each test by default. `GATEWAY_FUZZ_INPUTS=50000 pytest tests/postbacks/test_fuzz.py` tries as many.
+Some hundred inputs each by default; `GATEWAY_FUZZ_INPUTS=50000 pytest tests/postbacks/test_fuzz.py` tries more.
 """
 
 import asyncio

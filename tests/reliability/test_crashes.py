@@ -1,4 +1,4 @@
-"""Kills, cut files, full disks, restarted servers and bad input: the rows of the reliability table in their short form."""
+"""Rows of the reliability table in their short form: kills, cut files, full disks, restarted servers, bad input."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Load, faults, storms, tokens, clocks and hostile peers: the rows of the reliability table in their short form."""
+"""Rows of the reliability table in their short form: load, faults, storms, tokens, clocks, hostile peers."""
 
 import pytest
 

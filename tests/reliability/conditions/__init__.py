@@ -31,7 +31,7 @@ TRAFFIC_CONDITIONS: Final[tuple[Condition, ...]] = (
     *CLOCK_CONDITIONS,
     *HOSTILE_CONDITIONS,
 )
-"""What gateways, peers and clocks do to calls."""
+"""Conditions of calls: load, faults, clocks and peers."""
 
 CRASH_CONDITIONS: Final[tuple[Condition, ...]] = (
     *MIGRATION_KILL_CONDITIONS,
@@ -44,6 +44,6 @@ CRASH_CONDITIONS: Final[tuple[Condition, ...]] = (
     *INPUT_CONDITIONS,
     *FILE_CONDITIONS,
 )
-"""What kills, disks, servers and inputs do to programs and their files."""
+"""Conditions of programs and their files: kills, disks, servers and inputs."""
 
 CONDITIONS: Final[tuple[Condition, ...]] = TRAFFIC_CONDITIONS + CRASH_CONDITIONS
