@@ -32,6 +32,7 @@ from tests.reliability.conditions.receiver_kills import compare_effects, make_ta
 from tests.reliability.continuous_traffic import OPTIONS, ContinuousTraffic, send_sale
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.postback_sender import CHANGES, PostbackSender
+from tests.reliability.totals import add_up
 from tests.reliability.worker_programs import vault_rows
 from tests.support.sqlite_files import full_disk
 
@@ -42,6 +43,9 @@ _WRITES: Final = 20
 
 _ROWS: Final = 400
 """Rows of a migration for each time with a full disk."""
+
+_FULL_IN_A_MIGRATION: Final = 3
+"""How often a disk is full under one migration."""
 
 _FULL_SECONDS: Final = 0.05
 _SEED: Final = 20261123
@@ -147,10 +151,18 @@ class _JournalDisk:
 
 
 async def _fill_under_journal(disk: _Disk, count: int) -> Result:
+    """Run migrations until the disk was full often enough; a long journal seldom reaches its limit."""
+    results: list[Result] = []
+    while (applied := sum(result.count for result in results)) < count and len(results) < count:
+        journal = disk.folder / f"{len(results)}.journal"
+        results.append(await _migrate_on_full_disk(disk, journal, min(count - applied, _FULL_IN_A_MIGRATION)))
+    return add_up(results)
+
+
+async def _migrate_on_full_disk(disk: _Disk, journal: Path, count: int) -> Result:
     rows = _ROWS * count
     with accept_duplicate_ids(), _JournalDisk(disk, count) as watch:
         async with Sandbox() as sandbox, sandbox.gateway() as gateway:
-            journal = disk.folder / "cards.journal"
             report = await migrate_vaults(gateway, vault_rows(rows), journal=journal, on_progress=watch.watch)
             times = sandbox.ledger()["stored"]
     return Result(
