@@ -28,7 +28,7 @@ _SENTENCES: Final = {
     "recorded_as_not_executed": "the ledger says {outcome}, and the gateway has the payment",
     "different": "the ledger and the gateway disagree",
     "duplicate": "the gateway has another payment with the same id",
-    "not_settled": "the ledger says that the batch is settled, and the gateway says that it is open",
+    "not_settled": "the ledger says that the batch is settled, and the gateway does not",
 }
 
 
