@@ -95,6 +95,8 @@ async def sell(name: str, sale: Sale, request: Request) -> JSONResponse:
         payment = cast("Transaction", await error.fetch())
     if payment.transaction_amount != sale.amount:
         return JSONResponse({"sale": name, "status": "conflict"}, 409)
+    if payment.partially_approved:  # the till asks for the rest, or voids the part
+        return JSONResponse({"sale": name, "status": "partially approved", "amount": str(payment.auth_amount)})
     return JSONResponse({"sale": name, "status": "approved" if payment.approved else "declined"})
 
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import attrs
 import typer
 from rich.text import Text
 
@@ -20,7 +19,7 @@ from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, 
 
 if TYPE_CHECKING:
     from gateway_async import Intent, PostgresLedger, Recovered, SqliteLedger
-    from gateway_async.ledger.reconciliation import Reconciliation
+    from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
 
 __all__ = ["ledger"]
 
@@ -201,28 +200,45 @@ def _moment(option: str, text: str) -> datetime:
 
 
 def _print_reconciliation(found: "Reconciliation", *, as_json: bool) -> None:
-    rows: list[Row] = [
-        {
-            "kind": each.kind,
-            "api_id": each.api_id,
-            "record_id": each.record_id,
-            "location_id": each.location_id,
-            "outcome": each.outcome,
-            "status_id": each.status_id,
-            "ledger_amount": None if each.ledger_amount is None else str(each.ledger_amount),
-            "gateway_amount": None if each.gateway_amount is None else str(each.gateway_amount),
-            "sent_at": each.sent_at,
-            "created_ts": each.created_ts,
-            "description": str(each),
-        }
-        for each in found.discrepancies
-    ]
+    rows = [*map(_row_of_discrepancy, found.discrepancies), *map(_row_of_open, found.open_intents)]
     print_json(rows) if as_json else print_table(rows, _DISCREPANCY_HEADINGS, _discrepancy_cells, "No discrepancies.")
     if not as_json:
-        summary = str(attrs.evolve(found, discrepancies=()))
-        print_advice(f"\n{summary}")
+        print_advice(f"\n{found.summary}")
     if not found.agrees:
         raise typer.Exit(ExitStatus.ATTENTION)
+
+
+def _row_of_discrepancy(each: "Discrepancy") -> Row:
+    return {
+        "kind": each.kind,
+        "api_id": each.api_id,
+        "record_id": each.record_id,
+        "location_id": each.location_id,
+        "outcome": each.outcome,
+        "status_id": each.status_id,
+        "ledger_amount": None if each.ledger_amount is None else str(each.ledger_amount),
+        "gateway_amount": None if each.gateway_amount is None else str(each.gateway_amount),
+        "sent_at": each.sent_at,
+        "created_ts": each.created_ts,
+        "description": str(each),
+    }
+
+
+def _row_of_open(intent: "Intent") -> Row:
+    """Return a row like that of a discrepancy, for a call with an unknown outcome."""
+    return {
+        "kind": "open",
+        "api_id": intent.api_id,
+        "record_id": None,
+        "location_id": intent.location_id,
+        "outcome": "open",
+        "status_id": None,
+        "ledger_amount": intent.sent.get("transaction_amount"),
+        "gateway_amount": None,
+        "sent_at": intent.sent_at,
+        "created_ts": None,
+        "description": f"{intent.api_id or intent.call}: the outcome is unknown, --recover looks it up",
+    }
 
 
 def _discrepancy_cells(row: Row) -> list[Text]:

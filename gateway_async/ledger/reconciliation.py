@@ -28,7 +28,7 @@ _SENTENCES: Final = {
     "recorded_as_not_executed": "the ledger says {outcome}, and the gateway has the payment",
     "different": "the ledger and the gateway disagree",
     "duplicate": "the gateway has another payment with the same id",
-    "not_settled": "the ledger says that the batch is settled, and the gateway says that it is open",
+    "not_settled": "the ledger says that the batch is settled, and the gateway does not",
 }
 
 
@@ -143,12 +143,16 @@ class Reconciliation:
         """Whether there is no discrepancy and no open intent."""
         return not self.discrepancies and not self.open_intents
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The period, the counts and the sums as text, without the single discrepancies."""
         sides = (("ledger", self.ledger), ("gateway", self.gateway), ("other channels", self.other_channels))
         period = f"{self.since:%Y-%m-%d %H:%M:%S} to {self.until:%Y-%m-%d %H:%M:%S} UTC"
         counts = f"{len(self.discrepancies)} discrepancies, {len(self.open_intents)} open, {self.declined} declined"
-        totals = (f"  {name}: {_describe_totals(each)}" for name, each in sides)
-        return "\n".join((f"{period}: {counts}", *totals, *(f"  {each}" for each in self.discrepancies)))
+        return "\n".join((f"{period}: {counts}", *(f"  {name}: {_describe_totals(each)}" for name, each in sides)))
+
+    def __str__(self) -> str:
+        return "\n".join((self.summary, *(f"  {each}" for each in self.discrepancies)))
 
 
 def _describe(amount: Decimal | None, moment: datetime) -> str:

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 
 import anyio
 
+from gateway_async._exceptions import describe_error
 from gateway_async._secrets import detach, mask_text
 from gateway_async._wire.postback import BasicCredentials, Passwords, by_lower_name, read_postback, seal_passwords
 from gateway_async.errors import InboxError, PostbackRefusedError
@@ -441,6 +442,8 @@ async def _read_health(inbox: Inbox) -> tuple[InboxHealth | None, str | None]:
         return await inbox.health(), None
     except InboxError as error:
         return None, str(error)
+    except Exception as error:  # noqa: BLE001  an inbox of the user may raise anything
+        return None, describe_error(error)
 
 
 def _check_above_zero(**numbers: float) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import aclosing, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import ANY
 
 import anyio
 import attrs
@@ -211,7 +212,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStor
 
 
 def test_reconciling(sandbox: Sandbox, environment: dict[str, str], store: LedgerStore) -> None:
-    """Discrepancies with the gateway are listed; status 3 tells a script, without any it is 0."""
+    """Discrepancies and open calls are listed; status 3 tells a script, without any it is 0."""
     anyio.run(pay, sandbox, store.ledger())
     since = f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M}"
     command = ("ledger", *store.arguments, "--reconcile", since, "--json")
@@ -221,6 +222,9 @@ def test_reconciling(sandbox: Sandbox, environment: dict[str, str], store: Ledge
     ended = run(*command, **environment)
     row = json.loads(ended.stdout)
     assert (ended.returncode, row["kind"], row["record_id"]) == (3, "missing_in_ledger", payment)
+    store.ask("UPDATE @ SET outcome = NULL")
+    ended = run(*command, **environment)
+    assert (ended.returncode, rows(ended)[1:]) == (3, [(ANY, "open", None)])
 
 
 @postgres_only

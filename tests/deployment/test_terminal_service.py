@@ -7,6 +7,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from importlib import import_module
 from pathlib import Path
 
 import httpx
@@ -17,7 +18,7 @@ from gateway_async import AsyncGateway, SqliteLedger
 from gateway_async._execution.call_state import LOOKUP_SECONDS
 from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS
 from gateway_async.sandbox import Sandbox
-from tests.docs.documents import read
+from tests.docs.documents import ROOT, read
 from tests.support.servers import REDIS, redis_only
 from tests.support.waiting import until
 
@@ -133,6 +134,22 @@ async def test_two_workers_use_a_terminal_one_after_the_other(
         box.present()
         assert (await first).json()["status"] == (await second).json()["status"] == "approved"
     assert charged(box) == {"1001": 1, "1002": 1}
+
+
+@pytest.mark.asyncio
+async def test_a_partial_approval_is_not_an_approval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The till gets the amount that the issuer approved, also if it asks again."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    app = import_module("terminal_service").app
+    async with (
+        Sandbox(terminal_delay=0) as box,
+        box.gateway() as app.state.gateway,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service.test") as till,
+    ):
+        body = {"terminal_id": box.terminal_id, "amount": "2.01"}
+        for _ in range(2):
+            response = await till.put("/sales/1001", json=body)
+            assert response.json() == {"sale": "1001", "status": "partially approved", "amount": "1.00"}
 
 
 def test_the_documents_graces_are_long_enough() -> None:

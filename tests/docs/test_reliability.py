@@ -4,12 +4,9 @@ import re
 
 from gateway_async import __version__
 from tests.reliability.conditions import CONDITIONS
-from tests.reliability.document import PART, PARTS
+from tests.reliability.document import PAGE, PART, PARTS
 
-from .documents import read
-
-PAGE = "docs/why/reliability.md"
-TEXTS = {part["name"]: part["text"] for part in PART.finditer(read(PAGE))}
+TEXTS = {part["name"]: part["text"] for part in PART.finditer(PAGE.read_text(encoding="utf-8"))}
 
 
 def results(part: str) -> list[tuple[str, str]]:

@@ -11,8 +11,9 @@ import pytest
 from gateway_async import Intent, NotFoundError, Reconciliation, StoredIntent, Transaction
 from gateway_async._execution.reconciliation.reconciler import Reconciler, period_of
 from gateway_async._secrets import mask_text
-from gateway_async.models.codes import TransactionSource, TransactionStatus, TransactionType
+from gateway_async.models.codes import BatchStatus, TransactionSource, TransactionStatus, TransactionType
 from gateway_async.models.page import Page
+from gateway_async.models.transaction_batches import TransactionBatch
 from tests.support.intents import SALE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -36,6 +37,7 @@ class _Lists:
 
     records: Sequence[Transaction]
     location_id: str | None = "loc"
+    readable: Sequence[Transaction | TransactionBatch] = ()
 
     @property
     def transactions(self) -> Any:
@@ -53,6 +55,9 @@ class _Lists:
             yield Page(records=(record,), number=1, total_count=None, page_count=None)
 
     async def get(self, id: str) -> Any:  # noqa: A002
+        for record in self.readable:
+            if record.id == id:
+                return record
         raise NotFoundError(404, message=f"{id} does not exist")
 
 
@@ -68,11 +73,16 @@ class _Entries:
                 yield each
 
 
-async def reconcile(records: Sequence[Transaction], *stored: StoredIntent, location_id: str = "loc") -> Reconciliation:
-    """Reconcile the day of these records and entries."""
+async def reconcile(
+    records: Sequence[Transaction],
+    *stored: StoredIntent,
+    location_id: str = "loc",
+    readable: Sequence[Transaction | TransactionBatch] = (),
+) -> Reconciliation:
+    """Reconcile the day of these records and entries; `readable` records are found by their id only."""
     period = period_of(NOON - timedelta(hours=12), NOON + timedelta(hours=12), 900)
     ledger: Any = _Entries(stored)
-    return await Reconciler(_Lists(records, location_id), ledger, lambda _: False, period, 1000).reconcile()
+    return await Reconciler(_Lists(records, location_id, readable), ledger, lambda _: False, period, 1000).reconcile()
 
 
 def done(outcome: str | None = "done", **changes: Any) -> StoredIntent:
@@ -137,6 +147,57 @@ async def test_a_void_that_had_no_effect() -> None:
     assert (await reconcile([PAYMENT], done(), attrs.evolve(void, outcome="refused"))).agrees
 
 
+async def test_a_void_during_the_reconciliation() -> None:
+    """The list may have been read before the void: nothing is wrong."""
+    void = done(id="void", call="PUT /v2/transactions/t1", api_id=None, sent={"action": "void"})
+    during = attrs.evolve(void, resolved_at=datetime.now(UTC) + timedelta(hours=1))
+    assert (await reconcile([PAYMENT], done(), during)).agrees
+
+
+async def test_a_rejected_bank_debit() -> None:
+    """The bank has rejected it: it is counted as declined, and not as charged."""
+    rejected = attrs.evolve(PAYMENT, status_id=TransactionStatus.REJECTED)
+    found = await reconcile([rejected], done())
+    assert (found.agrees, found.declined, found.gateway.count) == (True, 1, 0)
+
+
+async def test_an_id_of_something_else_than_a_payment() -> None:
+    """The id of a recorded sale leads to an address check: the sale is missing."""
+    check = attrs.evolve(PAYMENT, id="check", type_id=TransactionType.AVS_ONLY)
+    found = await reconcile([], attrs.evolve(done(), record_id="check"), readable=[check])
+    assert [each.kind for each in found.discrepancies] == ["missing_at_gateway"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "details"),
+    [
+        (TransactionBatch(id="b1", is_open=False, processing_status_id=BatchStatus.SETTLED), None),
+        (TransactionBatch(id="b1", is_open=False), None),
+        (TransactionBatch(id="b1", is_open=True), ()),
+        (
+            TransactionBatch(id="b1", is_open=False, processing_status_id=BatchStatus.ERROR),
+            ("processing_status_id is 3",),
+        ),
+        (TransactionBatch(id="other"), ("no batch is found by this id",)),
+    ],
+    ids=["settled", "closed", "open", "error", "unknown"],
+)
+async def test_a_recorded_settlement(batch: TransactionBatch, details: tuple[str, ...] | None) -> None:
+    """The gateway must have the batch, closed and without an error."""
+    settle = done(resource="transaction_batches", call="POST /v2/transactionbatches/b1/settle", api_id=None, sent={})
+    found = await reconcile([], settle, readable=[batch])
+    assert [each.details for each in found.discrepancies] == ([] if details is None else [details])
+
+
+async def test_a_batch_whose_id_looks_like_a_card_number() -> None:
+    """A ledger stores it masked: the batch of the payments is still the same."""
+    settle = done(resource="transaction_batches", call="POST /v2/transactionbatches/x/settle", api_id=None, sent={})
+    settle = attrs.evolve(settle, record_id=mask_text(LOOKS_LIKE_A_CARD))
+    batch = TransactionBatch(id=LOOKS_LIKE_A_CARD, is_open=False)
+    payment = attrs.evolve(PAYMENT, transaction_batch_id=LOOKS_LIKE_A_CARD)
+    assert (await reconcile([payment], done(), settle, readable=[batch])).agrees
+
+
 async def test_what_moves_no_money() -> None:
     """Address checks and stored accounts are not compared; a payment of an unknown channel is."""
     check = attrs.evolve(PAYMENT, status_id=TransactionStatus.AVS_ONLY, type_id=TransactionType.AVS_ONLY)
@@ -154,4 +215,6 @@ async def test_a_ledger_of_many_entries() -> None:
     records = [attrs.evolve(PAYMENT, id=f"t{number}", transaction_api_id=f"order-{number}") for number in range(count)]
     found = await reconcile(records[1:], *entries)
     assert [each.api_id for each in found.discrepancies] == ["order-0"]
+    assert "1 discrepancies, 0 open, 0 declined" in found.summary
+    assert "order-0" not in found.summary
     assert (found.ledger.count, found.gateway.count) == (count, count - 1)

@@ -161,6 +161,16 @@ class TestWithoutDatabase:
         assert health.inbox_problem is not None
         assert "missing" in health.inbox_problem
 
+    async def test_an_inbox_that_raises_another_error_is_a_problem(self) -> None:
+        """An inbox of the user may raise anything; card numbers in it are masked."""
+
+        class BrokenInbox(MemoryInbox):
+            async def health(self) -> InboxHealth:
+                raise ValueError("row 4111111111111111")
+
+        health = await receiver(inbox=BrokenInbox()).health()
+        assert (health.inbox, health.inbox_problem) == (None, "ValueError: row ************1111")
+
     async def test_an_inbox_that_does_not_respond_is_a_problem(self) -> None:
         """The time limit ends the wait."""
 

@@ -26,6 +26,7 @@ _WITHOUT_MONEY: Final = frozenset({"avsonly", "settle", "edit"})
 
 _REFUNDING_ACTIONS: Final = ("refund", "credit")
 _REFUND_TYPES: Final = (TransactionType.REFUND, TransactionType.CREDIT)
+_DECLINED: Final = (TransactionStatus.DECLINED, TransactionStatus.REJECTED)
 _OTHER_TYPES: Final = (TransactionType.AVS_ONLY, TransactionType.SETTLE)
 
 _OTHER_CHANNELS: Final = frozenset(
@@ -90,8 +91,8 @@ class GatewayPayment:
 
     @property
     def is_declined(self) -> bool:
-        """Whether no money moved."""
-        return self.status_id == TransactionStatus.DECLINED
+        """Whether no money moved: declined, or rejected by the bank (ACH)."""
+        return self.status_id in _DECLINED
 
     @property
     def is_voided(self) -> bool:

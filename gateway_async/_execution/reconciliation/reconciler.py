@@ -29,6 +29,7 @@ from gateway_async._secrets import mask_text
 from gateway_async.errors import GatewayError, InvalidRequestError, NotFoundError, RecordDeletedError
 from gateway_async.ledger.protocol import Intent, ReadableLedger, StoredIntent
 from gateway_async.ledger.reconciliation import BatchTotals, Discrepancy, PaymentTotals, Reconciliation
+from gateway_async.models.codes import BatchStatus
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.page import Page
 from gateway_async.models.time_range import TimeRange
@@ -153,6 +154,7 @@ class Reconciler:
         self._is_foreign = is_foreign
         self._period = period
         self._page_size = page_size
+        self._started_at = datetime.now(UTC)
         self._findings = _Findings()
 
     async def reconcile(self) -> Reconciliation:
@@ -218,9 +220,14 @@ class Reconciler:
             call = None
         else:
             call = recorded_call(stored)
+            if call is not None and not call.is_create and self._ended_after_start(stored):
+                call = attrs.evolve(call, outcome="open")  # the list may show the payment as it was before the change
         if is_in_period and stored.outcome is None and (call or intent.resource == "transaction_batches"):
             self._findings.open_intents.append(intent)
         return [] if call is None else [call]
+
+    def _ended_after_start(self, stored: StoredIntent) -> bool:
+        return stored.resolved_at is not None and stored.resolved_at >= self._started_at
 
     @asynccontextmanager
     async def _open_ledger(self) -> AsyncIterator[AsyncIterator[StoredIntent]]:
@@ -250,7 +257,8 @@ class Reconciler:
             ]
             await _run_in_thread(partial(tables.add_payments, _payments_of(of_location)))
             for call, record in zip(calls, records, strict=True):
-                if record is None and call.outcome == "done":
+                is_payment = record is not None and payment_of(record) is not None
+                if not is_payment and call.outcome == "done":
                     self._findings.discrepancies.append(discrepancy("missing_at_gateway", call=call))
                     self._findings.ledger.add(call.amount or Decimal(0), is_refund=call.is_refund)
 
@@ -326,12 +334,13 @@ class Reconciler:
     async def _read_batches(self) -> tuple[BatchTotals, ...]:
         """Read the batches of the payments and of the recorded settlements."""
         found = self._findings
-        ids = list(dict.fromkeys((*found.by_batch, *found.settled)))
+        listed = {mask_text(batch_id) for batch_id in found.by_batch}  # a ledger stores masked ids
+        ids = [*found.by_batch, *(key for key in found.settled if key not in listed)]
         batches: list[BatchTotals] = []
         for chunk in (ids[start : start + _CHUNK] for start in range(0, len(ids), _CHUNK)):
             for batch_id, batch in zip(chunk, await _map_concurrently(self._find_batch, chunk), strict=True):
-                settle = found.settled.get(batch_id)
-                if settle is not None and (batch is None or batch.is_open):
+                settle = found.settled.get(mask_text(batch_id))
+                if settle is not None and not _is_settled(batch):
                     found.discrepancies.append(_not_settled(batch_id, batch, settle))
                 if batch is not None and batch_id in found.by_batch:
                     batches.append(BatchTotals(batch=batch, payments=found.by_batch[batch_id].totals()))
@@ -340,7 +349,7 @@ class Reconciler:
     async def _find_batch(self, batch_id: str) -> TransactionBatch | None:
         try:
             return await self._reads.transaction_batches.get(batch_id)
-        except (NotFoundError, RecordDeletedError):
+        except (NotFoundError, RecordDeletedError, InvalidRequestError):  # a masked id cannot be sent
             return None
 
 
@@ -368,7 +377,7 @@ class _Findings:
     """Results of a reconciliation so far.
 
     Attributes:
-        settled: the batches that the ledger has as settled, with the intents.
+        settled: the masked ids of the batches that the ledger has as settled, with the intents.
         by_batch: the payments of each batch.
     """
 
@@ -397,9 +406,13 @@ def _certainty(call: RecordedCall) -> int:
     return {"done": 0, "open": 1}.get(call.outcome, 2)
 
 
+def _is_settled(batch: TransactionBatch | None) -> bool:
+    return batch is not None and not batch.is_open and batch.processing_status_id != BatchStatus.ERROR
+
+
 def _not_settled(batch_id: str, batch: TransactionBatch | None, settle: Intent) -> Discrepancy:
     if batch is None:
-        details: tuple[str, ...] = ("the gateway has no such batch",)
+        details: tuple[str, ...] = ("no batch is found by this id",)
     elif batch.processing_status_id is None:
         details = ()
     else:

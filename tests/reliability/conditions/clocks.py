@@ -20,6 +20,7 @@ from gateway_async.ledger import _group_commit_ledger, _sqlite_store
 from gateway_async.sandbox import Sandbox
 from tests.reliability import protections
 from tests.reliability.condition import Condition, Result
+from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.traffic import Traffic, Write, compare
 
 __all__ = ["CLOCK_CONDITIONS"]
@@ -69,7 +70,7 @@ def _shift_gateway(sandbox: Sandbox, seconds: float) -> Iterator[None]:
 
 def _apply(shift: Shift, count: int) -> Result:
     """Send writes in four rounds, each with a jump in the middle."""
-    with Sandbox() as sandbox, tempfile.TemporaryDirectory() as folder:
+    with accept_duplicate_ids(), Sandbox() as sandbox, tempfile.TemporaryDirectory() as folder:
         return anyio.run(_send_rounds, sandbox, Path(folder), shift, count // len(_SHIFTS))
 
 

@@ -93,14 +93,13 @@ async def _fill_under_ledger(disk: _Disk, count: int) -> Result:
 
 async def _fill_under_sandbox(disk: _Disk, count: int) -> Result:
     path = disk.folder / "sandbox.db"
-    with accept_duplicate_ids():
-        async with Sandbox(data=path) as sandbox, sandbox.gateway(**OPTIONS) as gateway:
-            traffic = ContinuousTraffic(gateway)
-            async with traffic.running():
-                await disk.fill(count, traffic.wait_for)
-                await traffic.wait_for(1)
-        async with Sandbox(data=path) as sandbox:
-            page = sandbox.ledger()
+    async with Sandbox(data=path) as sandbox, sandbox.gateway(**OPTIONS) as gateway:
+        traffic = ContinuousTraffic(gateway)
+        async with traffic.running():
+            await disk.fill(count, traffic.wait_for)
+            await traffic.wait_for(1)
+    async with Sandbox(data=path) as sandbox:
+        page = sandbox.ledger()
     return traffic.compare({**page["charged"], **page["stored"]}, count)
 
 
@@ -161,7 +160,7 @@ async def _fill_under_journal(disk: _Disk, count: int) -> Result:
 
 async def _migrate_on_full_disk(disk: _Disk, journal: Path, count: int) -> Result:
     rows = _ROWS * count
-    with accept_duplicate_ids(), _JournalDisk(disk, count) as watch:
+    with _JournalDisk(disk, count) as watch:
         async with Sandbox() as sandbox, sandbox.gateway() as gateway:
             report = await migrate_vaults(gateway, vault_rows(rows), journal=journal, on_progress=watch.watch)
             times = sandbox.ledger()["stored"]
@@ -237,7 +236,7 @@ def _run(fill: Fill, count: int) -> Result:
 
     logging.disable(logging.CRITICAL)  # a sandbox logs a traceback for each failed write
     try:
-        with TemporaryDirectory() as folder:
+        with accept_duplicate_ids(), TemporaryDirectory() as folder:
             return anyio.run(run_in, folder)
     finally:
         logging.disable(logging.NOTSET)

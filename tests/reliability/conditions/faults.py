@@ -67,7 +67,7 @@ async def _send(sandbox: Sandbox, count: int) -> Result:
 
 def _apply_all_faults(backend: str, count: int) -> Result:
     """Send writes while each fault affects 2 % of them and of their lookups; many of them also at terminals."""
-    with Sandbox(terminal_delay=0.0) as sandbox:
+    with accept_duplicate_ids(), Sandbox(terminal_delay=0.0) as sandbox:
         sandbox.scenario("a bad day")
         if count < _WITH_TERMINALS:
             return anyio.run(_send, sandbox, count, backend=backend)

@@ -13,6 +13,7 @@ from gateway_async.crash_testing.run import MakeLedger
 from gateway_async.sandbox import Sandbox
 from tests.crash_testing.scenarios import postgres_ledger
 from tests.reliability.condition import Condition, Result
+from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.sale_scenario import respond_late, sell
 from tests.reliability.worker_protections import without
 from tests.support.ledgers import ask_postgres
@@ -24,7 +25,7 @@ _SEED: Final = 20261123
 
 def _kill_sales(make_ledger: MakeLedger, count: int) -> Result:
     """Kill the scenario so often, and recover after each kill."""
-    with Sandbox() as sandbox:
+    with accept_duplicate_ids(), Sandbox() as sandbox:
         run = partial(kill_everywhere, seed=_SEED, prepare=respond_late, make_ledger=make_ledger)
         report = anyio.run(partial(run, sell, sandbox, kills=count - 1))  # and once at its end
     return Result(

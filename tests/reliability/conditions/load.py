@@ -14,6 +14,7 @@ import attrs
 
 from gateway_async import AsyncGateway, CardVaultCreate, GatewayError, OutcomeUnknownError
 from tests.reliability.condition import Condition, Result
+from tests.reliability.totals import add_up
 from tests.reliability.traffic import CARD
 from tests.support.sandbox_process import SandboxProcess, resident_kib, sandbox_process
 
@@ -61,15 +62,7 @@ def _apply(count: int) -> Result:
     """Store `count` vaults by pairs of a client and a sandbox, and add up their results."""
     pairs = _PAIRS if count >= _FOR_EACH_PAIR * _PAIRS else 1
     with ProcessPoolExecutor(pairs, get_context("spawn")) as processes:
-        results = [*processes.map(_store_share, repeat(count // pairs, pairs))]
-    return Result(
-        count=sum(result.count for result in results),
-        double=sum(result.double for result in results),
-        lost=sum(result.lost for result in results),
-        unknown=sum(result.unknown for result in results),
-        problems=tuple(problem for result in results for problem in result.problems),
-        notes=tuple(note for result in results for note in result.notes),
-    )
+        return add_up([*processes.map(_store_share, repeat(count // pairs, pairs))])
 
 
 def _store_share(count: int) -> Result:

@@ -94,7 +94,7 @@ async def _till(sandbox: Sandbox, server: StoreServer) -> AsyncIterator[AsyncGat
 
 async def _disturb_rate(server: StoreServer, count: int) -> Result:
     """Let a migration keep a rate that is in Redis."""
-    with accept_duplicate_ids(), TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         async with Sandbox() as sandbox:
             rate = RedisRate(server.url, _RATE)
             migration = _Migration(sandbox, Path(folder, "cards.journal"), rate)
@@ -163,23 +163,22 @@ class _Migration:
 
 async def _disturb_postgres(server: StoreServer, count: int) -> Result:
     """Let sales, postbacks and a migration use the server at the same time."""
-    with accept_duplicate_ids():
-        async with Sandbox() as sandbox, Sandbox() as vault:
-            ledger = PostgresLedger(server.url)
-            migration = _Migration(vault, PostgresJournal(server.url, "cards"), _RATE)
-            async with sandbox.gateway(ledger=ledger, **OPTIONS) as gateway, _postbacks(server) as postbacks:
-                traffic = ContinuousTraffic(gateway, send_sale)
+    async with Sandbox() as sandbox, Sandbox() as vault:
+        ledger = PostgresLedger(server.url)
+        migration = _Migration(vault, PostgresJournal(server.url, "cards"), _RATE)
+        async with sandbox.gateway(ledger=ledger, **OPTIONS) as gateway, _postbacks(server) as postbacks:
+            traffic = ContinuousTraffic(gateway, send_sale)
 
-                async def wait_for_progress() -> None:
-                    await traffic.wait_for(1)
-                    await migration.wait_for_progress()
-                    await postbacks.wait_for_progress()
+            async def wait_for_progress() -> None:
+                await traffic.wait_for(1)
+                await migration.wait_for_progress()
+                await postbacks.wait_for_progress()
 
-                async with postbacks.running(), traffic.running(), migration.running():
-                    await wait_for_progress()
-                    await _disturb(server, count, wait_for_progress)
-                results = [traffic.compare(sandbox.ledger()["charged"], count), migration.compare(0)]
-                return add_up([*results, await postbacks.compare()])
+            async with postbacks.running(), traffic.running(), migration.running():
+                await wait_for_progress()
+                await _disturb(server, count, wait_for_progress)
+            results = [traffic.compare(sandbox.ledger()["charged"], count), migration.compare(0)]
+            return add_up([*results, await postbacks.compare()])
 
 
 class _Postbacks:
@@ -228,7 +227,7 @@ def _run(
 ) -> Result:
     logging.disable(logging.CRITICAL)  # each failure is logged
     try:
-        with TemporaryDirectory() as folder, make_server(Path(folder)) as server:
+        with accept_duplicate_ids(), TemporaryDirectory() as folder, make_server(Path(folder)) as server:
             return anyio.run(disturb, server, count)
     finally:
         logging.disable(logging.NOTSET)

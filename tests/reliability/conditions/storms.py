@@ -14,6 +14,7 @@ from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.simulators.faults import FaultName
 from tests.reliability import protections
 from tests.reliability.condition import Condition, Result
+from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.traffic import CONCURRENCY, Traffic, compare
 
 __all__ = ["STORM_CONDITIONS"]
@@ -55,7 +56,7 @@ def _apply(fault: FaultName, count: int, *, with_lookups: bool) -> Result:
     def count_request(request: LoggedRequest) -> None:
         requests[f"{request.method} {request.path.removesuffix(sandbox.contact_id)}"] += 1
 
-    with Sandbox(on_request=count_request) as sandbox:
+    with accept_duplicate_ids(), Sandbox(on_request=count_request) as sandbox:
         for operation in (*_CALLS, *(_LOOKUPS if with_lookups else ())):
             sandbox.fault(operation, fault, probability=1.0, retry_after=0.05)
         return anyio.run(_send, sandbox, requests, count)

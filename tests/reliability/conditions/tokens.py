@@ -16,6 +16,7 @@ from gateway_async.sandbox.schema import TOKEN
 from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS
 from tests.reliability import protections
 from tests.reliability.condition import Condition, Result
+from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.traffic import Traffic, compare
 
 __all__ = ["TOKEN_CONDITIONS"]
@@ -54,7 +55,7 @@ def _apply(end_tokens: EndTokens, count: int) -> Result:
             if seen["sales"] % _IN_FLIGHT == _ENDS_AFTER:
                 end_tokens(sandbox._current.gateway)
 
-    with Sandbox(on_request=observe) as sandbox:
+    with accept_duplicate_ids(), Sandbox(on_request=observe) as sandbox:
         result = anyio.run(_send, sandbox, count)
     return _judge(result, seen)
 
