@@ -19,7 +19,7 @@ PACKAGE = ROOT / "gateway_async"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TOP_LEVEL = {
     *(".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "PKG-INFO", "README.md", "SECURITY.md"),
-    *("benchmarks", "docs", "examples", "gateway_async", "noxfile.py", "pyproject.toml", "tests"),
+    *("benchmarks", "docs", "examples", "gateway_async", "hatch_build.py", "noxfile.py", "pyproject.toml", "tests"),
 }
 
 

@@ -58,6 +58,7 @@ class AttemptResult(enum.Enum):
     FAILED = Reached.RESPONDED, "other 5xx, 3xx, 408"
     ABSENT = Reached.RESPONDED, "404"
     BLOCKED = Reached.RESPONDED, "404 or other 4xx, not the gateway's JSON"
+    INVALID = Reached.RESPONDED, "422"
     REFUSED = Reached.RESPONDED, "other 4xx"
     REFUSED_LATER = Reached.RESPONDED, "404 or other 4xx, after an attempt that may have arrived"
 
@@ -142,6 +143,10 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
     ),
     # A proxy's page does not tell whether the proxy forwarded the write.
     AttemptResult.BLOCKED: _in_doubt(_STOP, _ELSE_UNKNOWN),
+    # A proxy may send a request twice, and return the response to the second one: "already voided".
+    AttemptResult.INVALID: _row(
+        read=_STOP, lookup=_STOP, named=_STOP, idempotent=_ELSE_STOP, unnamed=_STOP, terminal=_STOP
+    ),
     AttemptResult.REFUSED: dict.fromkeys(Kind, _STOP),
     # "Already exists", "already voided" and a 404 to a delete can be effects of an earlier attempt of this call.
     AttemptResult.REFUSED_LATER: _row(
@@ -149,11 +154,17 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
     ),
 }
 
-_REFUSALS: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER})
-"""Refusals: the attempt itself changed nothing.
+_REFUSALS: Final = frozenset(
+    {AttemptResult.THROTTLED, AttemptResult.INVALID, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER}
+)
+"""Refusals: the request that was answered changed nothing.
 
-A lookup after one of them finds out about an earlier attempt, or whether the integrator id is taken.
+A lookup after one of them finds out about an earlier attempt, about a copy that a proxy sent, or whether the integrator
+id is taken.
 """
+
+_FINAL: Final = frozenset({AttemptResult.ABSENT, AttemptResult.INVALID, AttemptResult.REFUSED})
+"""Refusals that are final if the gateway itself sent them, and this attempt was the only one."""
 
 _HONOR_RETRY_AFTER: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
 """Responses whose `Retry-After` is honored."""
@@ -171,6 +182,7 @@ _ERRORS: Final[Mapping[type[GatewayError], AttemptResult]] = {
 }
 _STATUSES: Final[Mapping[int, AttemptResult]] = {
     404: AttemptResult.ABSENT,
+    422: AttemptResult.INVALID,
     408: AttemptResult.FAILED,
     429: AttemptResult.THROTTLED,
     **dict.fromkeys((502, 503, 504), AttemptResult.OVERLOADED),
@@ -188,8 +200,7 @@ def classify(error: GatewayError, *, may_have_been_sent_before: bool = False) ->
         may_have_been_sent_before: whether an earlier attempt of the call may have been executed.
     """
     result = _classify_alone(error)
-    refused = result in (AttemptResult.ABSENT, AttemptResult.REFUSED)
-    return AttemptResult.REFUSED_LATER if refused and may_have_been_sent_before else result
+    return AttemptResult.REFUSED_LATER if result in _FINAL and may_have_been_sent_before else result
 
 
 def _classify_alone(error: GatewayError) -> AttemptResult:
@@ -198,14 +209,13 @@ def _classify_alone(error: GatewayError) -> AttemptResult:
     if isinstance(error, StatusError) and not isinstance(error, AuthenticationError):
         is_refusal = HTTPStatus.BAD_REQUEST <= error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         result = _STATUSES.get(error.status_code, AttemptResult.REFUSED if is_refusal else AttemptResult.FAILED)
-        is_final = result in (AttemptResult.ABSENT, AttemptResult.REFUSED)
-        return AttemptResult.BLOCKED if is_final and not error.is_from_gateway else result
+        return AttemptResult.BLOCKED if result in _FINAL and not error.is_from_gateway else result
     return next((result for kind, result in _ERRORS.items() if isinstance(error, kind)), AttemptResult.LOST)
 
 
 def is_refusal(error: GatewayError) -> bool:
     """Return whether the gateway itself rejects the request, finally."""
-    return classify(error) in (AttemptResult.ABSENT, AttemptResult.REFUSED)
+    return classify(error) in _FINAL
 
 
 def is_definite(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False) -> bool:

@@ -81,7 +81,7 @@ MESSAGES = {
     ("get", "contact", "1"): "contact: no such command (expected 'contacts')",
     ("check",): "GATEWAY_BASE_URL: is not set in the environment",
     ("list", "contacts", "--sort", "-"): "GATEWAY_BASE_URL: is not set in the environment",
-    ("ledger", "--json", "none.db"): "FILE: file 'none.db' does not exist",
+    ("ledger", "--json", "none.db"): "FILE: none.db does not exist",
 }
 
 

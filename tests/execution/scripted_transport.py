@@ -157,6 +157,12 @@ CUT = httpx.Response(200, stream=BrokenOff())
 NEVER_LEFT = httpx.ConnectError("connection refused")
 
 
+def forbidden() -> httpx.Response:
+    """Return a 403 in the gateway's own words."""
+    body = {"name": "Forbidden", "message": "You are not allowed to do this", "code": 0, "status": 403}
+    return httpx.Response(403, json=body)
+
+
 def refused(**fields: str) -> httpx.Response:
     """A 422 with one message for each field."""
     return httpx.Response(422, json={"errors": {name: [message] for name, message in fields.items()}})

@@ -302,10 +302,10 @@ async def test_an_invoice_that_cannot_be_read_afterwards_leaves_it_unknown() -> 
 
 
 async def test_a_refused_payment_is_a_refusal() -> None:
-    """The first answer says no: nothing is looked up."""
-    script = Script(put=[refused(transaction_id="belongs to another invoice")])
+    """The payment does not show the invoice, so no copy of the request was executed."""
+    script = Script(put=[refused(transaction_id="belongs to another invoice")], get=[payment("other")])
     await script.fail(lambda g: g.quick_invoices.add_transaction("i", "t"), ValidationError)
-    assert script.methods == ["PUT"]
+    assert script.methods == ["PUT", "GET"]
 
 
 # --- lost answers: what no read shows

@@ -26,6 +26,7 @@ from gateway_async import (
     LedgerError,
     NotSentError,
     OutcomeUnknownError,
+    PermissionDeniedError,
     RecurringUpdate,
     RouterAccountVaultCreate,
     TagCreate,
@@ -44,6 +45,7 @@ from .scripted_transport import (
     absent,
     echo,
     error_of,
+    forbidden,
     listed,
     record,
     refused,
@@ -220,9 +222,9 @@ NOT_KEPT: dict[str, Verb] = {
 @pytest.mark.parametrize("name", DONE)
 async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
     """Record the intent also of a refused call."""
-    no = refused(it="may not be")
+    no = forbidden()
     script = LedgerScript(get=[listed("accountvaults")], post=[no], put=[no])
-    await script.fail(DONE[name], ValidationError)
+    await script.fail(DONE[name], PermissionDeniedError)
     assert [intent.resource for intent in script.ledger.intents] == [name.partition(",")[0]]
     assert script.ledger.notes[1:] == [("record_outcome", "refused", None), ("aclose",)]
 
@@ -230,9 +232,9 @@ async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
 @pytest.mark.parametrize("verb", NOT_KEPT.values(), ids=NOT_KEPT)
 async def test_what_moves_no_money_is_not_kept(verb: Verb) -> None:
     """The ledger hears nothing of it."""
-    no = refused(it="may not be")
+    no = forbidden()
     script = LedgerScript(get=[no], post=[no], put=[no], delete=[no])
-    await script.fail(verb, ValidationError)
+    await script.fail(verb, PermissionDeniedError)
     assert script.ledger.notes == [("aclose",)]
 
 

@@ -74,7 +74,8 @@ ANSWERS: dict[AttemptResult, list[Answer]] = {
         httpx.Response(422, text="no"),
         httpx.Response(400),
     ],
-    AttemptResult.REFUSED: [refusal(status) for status in (400, 401, 403, 405, 409, 410, 422)],
+    AttemptResult.INVALID: [refusal(422)],
+    AttemptResult.REFUSED: [refusal(status) for status in (400, 401, 403, 405, 409, 410)],
     AttemptResult.REFUSED_LATER: [NOT_THERE, refusal(422), refusal(409)],
 }
 

@@ -436,6 +436,20 @@ async def test_a_repeated_void_that_is_refused_is_read_once_more() -> None:
     assert script.methods.count("PUT") == 2
 
 
+async def test_a_refused_void_is_done_if_a_copy_of_it_was_executed() -> None:
+    """A proxy that sends a request twice returns the refusal of the second one: the record says what happened."""
+    script = Script(put=[refused(status_id="is voided already")], get=[record("transaction", status_id=201)])
+    assert (await script.run(lambda g: g.transactions.void("found"))).voided
+    assert script.methods == ["PUT", "GET"]
+
+
+async def test_a_refused_capture_stays_refused_if_the_record_does_not_show_it() -> None:
+    """The refusal of the gateway is raised, and nothing is sent again."""
+    script = Script(put=[refused(transaction_amount="is too high")], get=[record("transaction", status_id=102)])
+    await script.fail(lambda g: g.transactions.complete("found", "30.00"), ValidationError)
+    assert script.methods == ["PUT", "GET"]
+
+
 async def test_an_increment_is_settled_by_its_new_total() -> None:
     """The record's amount tells whether the increment was made."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount=30)])

@@ -10,7 +10,7 @@ from tests.reliability.runner import Run
 
 __all__ = ["PAGE", "PART", "PARTS", "write_document"]
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "why" / "reliability.md"
 
 PART: Final = re.compile(r"(?<=<!-- printed: )(?P<name>.+?)(?: -->\n\n)(?P<text>[\s\S]*?)(?=\n\n<!-- end -->)")
 """A generated part of the page: its name and its text."""

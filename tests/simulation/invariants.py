@@ -49,6 +49,7 @@ def find_broken_rules(
     yield from _find_open(ledger)
     yield from _find_denied(effects, told)
     yield from _find_invented(page, told)
+    yield from _find_missing_changes(effects, [*ledger, *told])
     for api_id, times in terminal_calls.items():
         if times > 1:
             yield f"{api_id} was sent to its terminal {times} times"
@@ -87,3 +88,10 @@ def _find_invented(page: Row, told: Sequence[CallOutcome]) -> Iterator[str]:
     for call in told:
         if call.outcome == "done" and call.record_id not in ids:
             yield f"{call.record_id} does not exist, and the program was told done"
+
+
+def _find_missing_changes(effects: Collection[Effect], calls: Sequence[CallOutcome]) -> Iterator[str]:
+    """Find captures and voids that are called done, and were not executed."""
+    for call in calls:
+        if call.outcome == "done" and call.call.startswith("PUT ") and not any(each.is_of(call) for each in effects):
+            yield f"{call.call} was not executed, and the client says done"

@@ -15,7 +15,7 @@ from tests.simulation.faults import IN_DOUBT_SECONDS, Faults
 from tests.simulation.gateway import SimulatedGateway
 from tests.simulation.invariants import find_broken_rules
 from tests.simulation.lease_store import LeaseStore
-from tests.simulation.network import VirtualNetwork
+from tests.simulation.network import Machine, VirtualNetwork
 from tests.simulation.operations import Program
 from tests.simulation.schedule import Crash, Operation, Recovery, Schedule
 from tests.simulation.till import TERMINAL_SECONDS, Till
@@ -124,13 +124,13 @@ class _Run:
         till = self.tills[operation.till]
         if not till.machine.is_running:
             return  # the machine is down
-        task = till.run(program.perform(operation, till))
+        process, task = till.machine, till.run(program.perform(operation, till))
         if operation.cancel_after is not None:
             await asyncio.wait([task], timeout=operation.cancel_after)
             if not task.done():
                 self.network.log(f"operation {operation.number} is cancelled")
                 task.cancel()
-        await self._finish(till, task, f"operation {operation.number}")
+        await self._finish(process, task, f"operation {operation.number}")
 
     async def _crash(self, crash: Crash) -> None:
         await asyncio.sleep(crash.at)
@@ -146,17 +146,17 @@ class _Run:
         await asyncio.sleep(crash.down)
         till.start()
         self.network.log(f"till-{crash.till} restarts")
-        await self._finish(till, till.run(till.recover(crash.recovery_wait)), "the recovery after the restart")
+        recovery = till.run(till.recover(crash.recovery_wait))
+        await self._finish(till.machine, recovery, "the recovery after the restart")
 
     async def _recover_early(self, recovery: Recovery) -> None:
         await asyncio.sleep(recovery.at)
         till = self.tills[recovery.till]
         if till.machine.is_running:
-            await self._finish(till, till.run(till.recover(recovery.wait)), "a recovery")
+            await self._finish(till.machine, till.run(till.recover(recovery.wait)), "a recovery")
 
-    async def _finish(self, till: Till, task: asyncio.Task[Any], name: str) -> None:
-        """Wait for a task of a till; an error is a problem, unless the process has crashed."""
-        process = till.machine
+    async def _finish(self, process: Machine, task: asyncio.Task[Any], name: str) -> None:
+        """Wait for a task of a process; an error is a problem, unless the process has crashed."""
         await asyncio.wait([task])
         if process.is_running and not task.cancelled() and (error := task.exception()) is not None:
             self.problems.append(f"{name} raised {error!r}")

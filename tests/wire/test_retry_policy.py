@@ -20,6 +20,7 @@ from gateway_async.errors import (
     ClientClosedError,
     ConnectionLostError,
     DeadlineExceededError,
+    DuplicateError,
     GatewayError,
     MalformedReplyError,
     MismatchedReplyError,
@@ -30,6 +31,7 @@ from gateway_async.errors import (
     ServerError,
     StatusError,
     TerminalBusyError,
+    ValidationError,
 )
 
 EXPECTED = """
@@ -46,12 +48,13 @@ EXPECTED = """
 | responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | backoff |
 | responded | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
+| responded | 422 | stop | stop | stop | look up, else stop | stop | stop | – |
 | responded | other 4xx | stop | stop | stop | stop | stop | stop | – |
 | responded | 404 or other 4xx, after an attempt that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
 """  # noqa: E501
 
 REFUSALS: list[GatewayError] = [
-    *[StatusError(status) for status in (400, 401, 402, 403, 405, 409, 410, 418, 422, 499)],
+    *[StatusError(status) for status in (400, 401, 402, 403, 405, 409, 410, 418, 499)],
     AuthenticationError(500),
     TerminalBusyError("t"),
 ]
@@ -71,8 +74,9 @@ ERRORS: dict[AttemptResult, list[GatewayError]] = {
     ],
     AttemptResult.ABSENT: [StatusError(404)],
     AttemptResult.BLOCKED: [StatusError(status, is_from_gateway=False) for status in (400, 403, 404, 413, 422)],
+    AttemptResult.INVALID: [ValidationError(422), DuplicateError(422)],
     AttemptResult.REFUSED: REFUSALS,
-    AttemptResult.REFUSED_LATER: [StatusError(404), *REFUSALS],
+    AttemptResult.REFUSED_LATER: [StatusError(404), ValidationError(422), *REFUSALS],
 }
 CELLS = [
     (result, kind, cell)
@@ -101,7 +105,8 @@ def test_each_error_has_its_fate(result: AttemptResult) -> None:
 
 def test_an_earlier_try_changes_the_meaning_of_refusals_only() -> None:
     """Classify all other results the same after an earlier attempt."""
-    for result in set(AttemptResult) - {AttemptResult.ABSENT, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER}:
+    refusals = {AttemptResult.ABSENT, AttemptResult.INVALID, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER}
+    for result in set(AttemptResult) - refusals:
         assert {classify(error, may_have_been_sent_before=True) for error in ERRORS[result]} == {result}
 
 
@@ -140,7 +145,7 @@ def test_what_is_certain(kind: Kind, more: set[AttemptResult]) -> None:
         for error in ERRORS[result]
         if is_definite(kind, error, may_have_been_sent_before=is_later(result))
     }
-    refused = {AttemptResult.THROTTLED, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER}
+    refused = {AttemptResult.THROTTLED, AttemptResult.INVALID, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER}
     assert definite == {*NEVER_LEFT, *refused, *more}
 
 

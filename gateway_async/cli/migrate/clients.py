@@ -13,7 +13,7 @@ _DEFAULT_CONNECTIONS: Final = 100
 
 
 def client_factory(concurrency: int) -> Callable[[], "AsyncGateway"]:
-    """Return a function that makes clients from the environment, also in other processes."""
+    """Return a function, which other processes can load, that makes clients."""
     from gateway_async import AsyncGateway
 
     return partial(AsyncGateway.from_env, max_connections=max(concurrency, _DEFAULT_CONNECTIONS))

@@ -20,9 +20,9 @@ from tests.reliability.conditions.storms import STORM_CONDITIONS
 from tests.reliability.conditions.terminals import TERMINAL_CONDITIONS
 from tests.reliability.conditions.tokens import TOKEN_CONDITIONS
 
-__all__ = ["CONDITIONS"]
+__all__ = ["CONDITIONS", "CRASH_CONDITIONS", "TRAFFIC_CONDITIONS"]
 
-CONDITIONS: Final[tuple[Condition, ...]] = (
+TRAFFIC_CONDITIONS: Final[tuple[Condition, ...]] = (
     *LOAD_CONDITIONS,
     *TERMINAL_CONDITIONS,
     *FAULT_CONDITIONS,
@@ -30,6 +30,10 @@ CONDITIONS: Final[tuple[Condition, ...]] = (
     *TOKEN_CONDITIONS,
     *CLOCK_CONDITIONS,
     *HOSTILE_CONDITIONS,
+)
+"""Conditions of calls: load, faults, clocks and peers."""
+
+CRASH_CONDITIONS: Final[tuple[Condition, ...]] = (
     *MIGRATION_KILL_CONDITIONS,
     *RECEIVER_KILL_CONDITIONS,
     *LEDGER_KILL_CONDITIONS,
@@ -40,3 +44,6 @@ CONDITIONS: Final[tuple[Condition, ...]] = (
     *INPUT_CONDITIONS,
     *FILE_CONDITIONS,
 )
+"""Conditions of programs and their files: kills, disks, servers and inputs."""
+
+CONDITIONS: Final[tuple[Condition, ...]] = TRAFFIC_CONDITIONS + CRASH_CONDITIONS

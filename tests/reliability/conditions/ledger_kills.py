@@ -50,7 +50,7 @@ LEDGER_KILL_CONDITIONS: Final = (
         key="kill-ledger",
         text="`kill -9` of sales with a ledger file, then `recover()`",
         count=200,
-        short_count=3,
+        short_count=2,
         run=partial(_kill_sales, SqliteLedger),
         protections=without("intent-before-send"),
     ),

@@ -151,7 +151,7 @@ LOAD_CONDITIONS: Final = (
         key="steady-load",
         text="account vaults are stored without a pause; the memory stays flat",
         count=1_000_000,
-        short_count=1000,
+        short_count=500,
         run=_apply,
     ),
 )

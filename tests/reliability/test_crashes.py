@@ -1,0 +1,13 @@
+"""Rows of the reliability table in their short form: kills, cut files, full disks, restarted servers, bad input."""
+
+import pytest
+
+from tests.reliability.condition import Condition
+from tests.reliability.conditions import CRASH_CONDITIONS
+from tests.reliability.short_form import check_row
+
+
+@pytest.mark.parametrize("condition", CRASH_CONDITIONS, ids=lambda condition: condition.key)
+def test_nothing_is_done_twice_or_lost(condition: Condition) -> None:
+    """A short run of the row passes."""
+    check_row(condition)

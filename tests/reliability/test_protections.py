@@ -1,0 +1,17 @@
+"""Rows of the reliability table without the protections that they depend on."""
+
+import pytest
+
+from tests.reliability.condition import Condition
+from tests.reliability.conditions import CONDITIONS
+from tests.reliability.short_form import skip_if_impossible
+
+PROTECTED = [(condition, name) for condition in CONDITIONS for name in condition.protections]
+
+
+@pytest.mark.parametrize(("condition", "protection"), PROTECTED, ids=lambda part: getattr(part, "key", part))
+def test_a_row_depends_on_its_protection(condition: Condition, protection: str) -> None:
+    """The row fails while the protection is switched off."""
+    skip_if_impossible(condition)
+    with condition.protections[protection]():
+        assert not condition.run(condition.short_count).passed
