@@ -117,7 +117,7 @@ def names_on(page: str) -> set[str]:
 
 
 def _is_of_another_page(package: ModuleType, name: str) -> bool:
-    """Return whether a package only exports a name that the page of another one describes."""
+    """Return whether the page of another package describes an exported name."""
     module = _module_of(getattr(package, name))
     others = {f"gateway_async.{other}" for part in PARTS.values() for other in part.packages} - {package.__name__}
     return module == "gateway_async.errors" or module.startswith(tuple(f"{other}." for other in others))
