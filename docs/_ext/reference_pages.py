@@ -45,7 +45,7 @@ PARTS: Final = {
     "errors": Part("Error classes", (), ("errors",)),
     "events": Part("Events", ("observe",)),
     "telemetry": Part("Telemetry", ("telemetry",)),
-    "ledger": Part("Ledger", (), ("ledger.protocol", "ledger.sqlite", "ledger.postgres")),
+    "ledger": Part("Ledger", (), ("ledger.protocol", "ledger.sqlite", "ledger.postgres", "ledger.reconciliation")),
     "leases": Part("Leases of terminals", (), ("leases",)),
     "postbacks": Part("Postbacks", ("postbacks",)),
     "migration": Part("Migration", ("migration",)),
@@ -89,8 +89,7 @@ def part_lines(part: Part) -> Iterator[str]:
         yield from described(gateway_async, exported_names(f"gateway_async.{module}"))
     for package in part.packages:
         found = import_module(f"gateway_async.{package}")
-        errors = exported_names("gateway_async.errors")  # they have a page of their own
-        yield from described(found, [name for name in found.__all__ if name not in errors])
+        yield from described(found, [name for name in found.__all__ if not _is_of_another_page(found, name)])
 
 
 def described(module: ModuleType, names: list[str]) -> Iterator[str]:
@@ -115,6 +114,13 @@ def exported_names(module: str | None = None) -> list[str]:
 def names_on(page: str) -> set[str]:
     """Return the names that a page describes, without their modules."""
     return {line.rpartition(".")[2] for line in page.splitlines() if line.startswith(".. auto")}
+
+
+def _is_of_another_page(package: ModuleType, name: str) -> bool:
+    """Return whether the page of another package describes an exported name."""
+    module = _module_of(getattr(package, name))
+    others = {f"gateway_async.{other}" for part in PARTS.values() for other in part.packages} - {package.__name__}
+    return module == "gateway_async.errors" or module.startswith(tuple(f"{other}." for other in others))
 
 
 def _module_of(value: Any) -> str:

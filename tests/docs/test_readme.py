@@ -30,6 +30,7 @@ MAX_README_LINES = 200
 
 PYTHON = [block for document in DOCUMENTS for block in blocks(document, "python")]
 FIRST_CALL = ("README.md", "First call")
+START_PAGE = ("docs/index.md", "A sale whose response is lost")
 TUTORIAL = ("docs/start/first-call.md", "2. Write the program")
 SHORT_SERVICE = ("README.md", "A FastAPI service")
 SERVICE = ("docs/guides/fastapi.md", "A FastAPI service")
@@ -37,7 +38,7 @@ AIOHTTP_SERVICE = ("docs/guides/aiohttp.md", "An aiohttp service")
 DEPLOYED_SERVICE = ("docs/guides/deployment.md", "A service with several workers")
 SCRIPT = ("docs/guides/lists.md", "A script that streams vaults")
 TESTS = (("README.md", "Testing"), ("docs/guides/testing.md", "Testing"), ("docs/guides/crash-tests.md", "Crash tests"))
-PROGRAMS = (FIRST_CALL, TUTORIAL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT, *TESTS)
+PROGRAMS = (FIRST_CALL, START_PAGE, TUTORIAL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT, *TESTS)
 CLIENTS = [block for block in PYTHON if "api.example.test" in block.text]
 PIECES = [block for block in PYTHON if (block.document, block.headline) not in PROGRAMS and block not in CLIENTS]
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
@@ -115,6 +116,12 @@ async def card(gateway: AsyncGateway) -> str:
 def test_the_first_call_stores_a_card_and_charges_it() -> None:
     """The first program needs nothing but the package, and prints an approved payment."""
     assert output_of(program(FIRST_CALL)) == "visa 1111: 12.50 approved: True\n"
+
+
+def test_the_program_of_the_start_page_prints_what_it_shows() -> None:
+    """The lost response of the start page leads to one payment."""
+    (shown,) = blocks(START_PAGE[0], "text")
+    assert output_of(program(START_PAGE)) == shown.text
 
 
 @pytest.mark.usefixtures("environment")
@@ -287,7 +294,9 @@ def test_the_tests_in_the_documents_pass(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=5)
 
 
-@pytest.mark.parametrize("place", [place for place in PROGRAMS if place not in TESTS and place != FIRST_CALL], ids=str)
+@pytest.mark.parametrize(
+    "place", [place for place in PROGRAMS if place not in (*TESTS, FIRST_CALL, START_PAGE)], ids=str
+)
 def test_no_program_hides_another(place: tuple[str, str]) -> None:
     """The headline of a program has one Python block only, so that every block is run."""
     assert [str(block) for block in PYTHON if (block.document, block.headline) == place] == [str(program(place))]
