@@ -299,5 +299,5 @@ def _attempts(value: Any) -> int | None:
 
     An invalid number does not justify rejecting a postback.
     """
-    text = value if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    return int(value) if _ATTEMPTS.fullmatch(str(text).strip()) else None
+    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return int(text) if _ATTEMPTS.fullmatch(text) else None

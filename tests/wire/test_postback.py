@@ -143,7 +143,7 @@ def test_an_unknown_resource_needs_no_id(odd: Any) -> None:
     ("sent", "read_as"),
     [
         *(("1", 1), (3, 3), ("007", 7), (None, None), ("", None), ("many", None), ("9" * 5000, None), (-1, None)),
-        *((True, None), ("1.5", None), ([], None), ({}, None), ("٣", None), (" 2 ", 2)),
+        *((True, None), ("1.5", None), ([], None), ({}, None), ("٣", None), (" 2 ", 2), ("4\x1c", 4)),
     ],
 )
 def test_an_odd_count_of_attempts_is_no_reason_to_refuse(sent: Any, read_as: int | None) -> None:
