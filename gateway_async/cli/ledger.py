@@ -225,7 +225,7 @@ def _row_of_discrepancy(each: "Discrepancy") -> Row:
 
 
 def _row_of_open(intent: "Intent") -> Row:
-    """Return the row of an open call, with the fields of a discrepancy."""
+    """Return a row with the fields of a discrepancy."""
     return {
         "kind": "open",
         "api_id": intent.api_id,
