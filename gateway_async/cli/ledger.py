@@ -225,7 +225,7 @@ def _row_of_discrepancy(each: "Discrepancy") -> Row:
 
 
 def _row_of_open(intent: "Intent") -> Row:
-    """Return a row like that of a discrepancy, for a call with an unknown outcome."""
+    """Return a row with the fields of a discrepancy."""
     return {
         "kind": "open",
         "api_id": intent.api_id,
