@@ -450,6 +450,13 @@ async def test_a_refused_capture_stays_refused_if_the_record_does_not_show_it() 
     assert script.methods == ["PUT", "GET"]
 
 
+async def test_a_refused_increment_stays_refused_if_the_record_does_not_tell() -> None:
+    """The amount is higher than the new total, which a later increment may have done: the refusal is raised."""
+    script = Script(put=[refused(transaction_amount="is too low")], get=[record("transaction", transaction_amount=30)])
+    await script.fail(lambda g: g.transactions.increment("found", "20.00"), ValidationError)
+    assert script.methods.count("PUT") == 1
+
+
 async def test_an_increment_is_settled_by_its_new_total() -> None:
     """The record's amount tells whether the increment was made."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount=30)])

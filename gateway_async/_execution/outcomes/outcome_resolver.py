@@ -19,9 +19,10 @@ from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, acce
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Kind, LookupResult, LookupStatus
-from gateway_async._wire.retry_policy import NextStep, classify
+from gateway_async._wire.retry_policy import AttemptResult, NextStep, classify
 from gateway_async.errors import (
     GatewayError,
+    MalformedReplyError,
     MismatchedReplyError,
     MismatchedWriteError,
     OutcomeUnknownError,
@@ -171,6 +172,8 @@ class OutcomeResolver:
         except OutcomeUnknownError:
             raise
         except GatewayError as failed:
+            if isinstance(failed, MalformedReplyError) and _is_rejected_change(state, error):
+                raise error from failed  # the record does not show a copy of the change, and the gateway rejected it
             if not state.may_have_been_sent:  # such as a 429, which only the lookup could confirm
                 state.record_failure(error, unclear=True)
             raise self.unknown_error(state, error, failed) from failed
@@ -205,6 +208,12 @@ def _cancellation_note(state: CallState[Any], outcome: str) -> str:
     call = state.call
     named = f" (api id {call.api_id})" if call.api_id else ""
     return mask_text(f"{call}{named} was cancelled after it may have been sent: {outcome}")
+
+
+def _is_rejected_change(state: CallState[Any], error: GatewayError) -> bool:
+    """Return whether the gateway rejected the only request of a change."""
+    is_only_request = state.call.kind is Kind.IDEMPOTENT and not state.may_have_been_sent
+    return is_only_request and classify(error) is AttemptResult.INVALID
 
 
 def _resolve_seconds(state: CallState[Any], if_not_found: NextStep) -> float:
