@@ -15,10 +15,12 @@ project_copyright = "the gateway-async maintainers, MIT license"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "code_links",
+    "command_pages",
     "docstrings",
     "reference_pages",
-    "command_pages",
     "sphinx_copybutton",
+    "sphinx_codeautolink",
 ]
 exclude_patterns = ["_build", "_ext", "pictures"]
 
@@ -42,6 +44,9 @@ html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
 html_theme_options = {"navigation_with_keys": True}
+codeautolink_global_preface = "from code_links import gateway"
+codeautolink_concat_default = False
+
 copybutton_prompt_text = "$ "
 copybutton_exclude = ".linenos, .gp, .go"
 

@@ -1,5 +1,6 @@
 """The rows are complete, each is tried, and a field that one side lacks is noticed."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -97,7 +98,7 @@ def test_a_field_that_can_be_set_too_often_is_noticed(raw_client: RawClient) -> 
 
 def without(kind: type, *names: str) -> type:
     """Return a model of the SDK without some of its fields."""
-    hints = {name: hint for name, hint in vars(kind)["__annotations__"].items() if name not in names}
+    hints = {name: hint for name, hint in inspect.get_annotations(kind).items() if name not in names}
     bases = tuple(base for base in kind.__mro__[1:-1])
     body = {"__annotations__": hints, "__module__": kind.__module__, "implied": getattr(kind, "implied", {})}
     body |= {name: attrs.fields_dict(kind)[name].default for name in hints if name in attrs.fields_dict(kind)}

@@ -123,6 +123,7 @@ def serve_until_stopped() -> None:
 if __name__ == "__main__":
     remove_posix()
     count = import_everything()
+    asyncio.new_event_loop().close()  # Python 3.14 imports the event loop of the platform at its first use
     sys.platform = "win32"
     asyncio.run(use_everything(Path(sys.argv[1])))
     lock_files(Path(sys.argv[1]))

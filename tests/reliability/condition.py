@@ -47,7 +47,8 @@ class Condition:
         count: how often the whole run applies it.
         short_count: how often the short run of the test suite applies it.
         run: applies it so many times. It starts the event loops, processes and files that it needs, and ends them.
-        needs: environment variables without which it cannot run, such as `"GATEWAY_TEST_POSTGRES"`.
+        needs: environment variables and programs without which it cannot run, such as `"GATEWAY_TEST_POSTGRES"` and
+            `"initdb"`.
         protections: name → switches that protection off. With it off, the row must fail.
     """
 

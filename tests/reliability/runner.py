@@ -22,6 +22,7 @@ import attrs
 import gateway_async
 from tests.reliability.condition import Condition, Result
 from tests.reliability.conditions import CONDITIONS
+from tests.support.store_servers import find_program
 
 __all__ = [
     "RESULTS",
@@ -118,8 +119,8 @@ def short_jobs(conditions: Iterable[Condition], *, protection: str | None = None
 
 
 def missing_needs(condition: Condition) -> list[str]:
-    """Return the environment variables that a condition needs, and that are not set."""
-    return [name for name in condition.needs if not os.environ.get(name)]
+    """Return what a condition needs and this machine lacks: environment variables and programs."""
+    return [name for name in condition.needs if not (os.environ.get(name) or find_program(name))]
 
 
 def run_job(job: Job) -> Run:

@@ -13,11 +13,7 @@ from typing import Final, Self
 
 import attrs
 
-__all__ = ["POSTGRES_PROGRAMS", "REDIS_PROGRAM", "StoreServer", "postgres_server", "redis_server"]
-
-REDIS_PROGRAM: Final = shutil.which("redis-server") or ""
-POSTGRES_PROGRAMS: Final = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
-"""The folder of PostgreSQL's programs, where Debian puts them; None without a server."""
+__all__ = ["StoreServer", "find_program", "postgres_server", "redis_server"]
 
 _START_SECONDS: Final = 30.0
 _POLL_SECONDS: Final = 0.02
@@ -89,11 +85,17 @@ class StoreServer:
             return probe.connect_ex(("127.0.0.1", self._port)) == 0
 
 
+def find_program(name: str) -> str | None:
+    """Return the path of a server's program, or None. Debian puts those of PostgreSQL outside of `PATH`."""
+    postgres = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, postgres)))
+
+
 def redis_server(folder: Path) -> StoreServer:
     """Return a Redis that keeps its data in a folder, also after a crash."""
     port = _free_port()
     files = ["--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
-    command = [REDIS_PROGRAM, "--bind", "127.0.0.1", "--port", str(port), *files]
+    command = [_path_of("redis-server"), "--bind", "127.0.0.1", "--port", str(port), *files]
     return StoreServer(f"redis://127.0.0.1:{port}/0", port, command, signal.SIGKILL)
 
 
@@ -102,20 +104,25 @@ def postgres_server(folder: Path) -> StoreServer:
 
     For root, it runs as the user postgres.
     """
-    assert POSTGRES_PROGRAMS
     port, user = _free_port(), "postgres" if os.geteuid() == 0 else None
     folder.chmod(0o755)
     data = folder / "data"
     data.mkdir(mode=0o700)
     if user:
         shutil.chown(data, user)
-    initialize = [str(POSTGRES_PROGRAMS / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"]
+    initialize = [_path_of("initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"]
     subprocess.run(initialize, user=user, stdout=subprocess.DEVNULL, check=True)  # noqa: S603  a program of PostgreSQL
     address = ["-h", "127.0.0.1", "-p", str(port)]
-    command = [str(POSTGRES_PROGRAMS / "postgres"), "-D", str(data), *address, "-k", str(data)]
-    probe = [str(POSTGRES_PROGRAMS / "pg_isready"), *address, "-q"]
+    command = [_path_of("postgres"), "-D", str(data), *address, "-k", str(data)]
+    probe = [_path_of("pg_isready"), *address, "-q"]
     url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
     return StoreServer(url, port, command, signal.SIGQUIT, user, probe)
+
+
+def _path_of(name: str) -> str:
+    path = find_program(name)
+    assert path, f"{name} is not installed"
+    return path
 
 
 def _free_port() -> int:

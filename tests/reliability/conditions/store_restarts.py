@@ -32,8 +32,6 @@ from tests.reliability.postback_sender import PostbackSender
 from tests.reliability.totals import add_up
 from tests.reliability.worker_programs import vault_rows
 from tests.support.store_servers import (
-    POSTGRES_PROGRAMS,
-    REDIS_PROGRAM,
     StoreServer,
     postgres_server,
     redis_server,
@@ -239,7 +237,7 @@ _REDIS: Final = Condition(
     count=200,
     short_count=2,
     run=partial(_run, redis_server, _disturb_leases),
-    needs=("GATEWAY_TEST_REDIS",),
+    needs=("GATEWAY_TEST_REDIS", "redis-server"),
 )
 _POSTGRES: Final = Condition(
     key="restart-postgres",
@@ -247,22 +245,16 @@ _POSTGRES: Final = Condition(
     count=100,
     short_count=2,
     run=partial(_run, postgres_server, _disturb_postgres),
-    needs=("GATEWAY_TEST_POSTGRES",),
+    needs=("GATEWAY_TEST_POSTGRES", "initdb"),
 )
 
 RESTART_CONDITIONS: Final = (
-    *(
-        (
-            _REDIS,
-            attrs.evolve(
-                _REDIS,
-                key="restart-redis-rate",
-                text="Redis restarted and paused under the rate of a migration",
-                run=partial(_run, redis_server, _disturb_rate),
-            ),
-        )
-        if REDIS_PROGRAM
-        else ()
+    _REDIS,
+    attrs.evolve(
+        _REDIS,
+        key="restart-redis-rate",
+        text="Redis restarted and paused under the rate of a migration",
+        run=partial(_run, redis_server, _disturb_rate),
     ),
-    *((_POSTGRES,) if POSTGRES_PROGRAMS else ()),
+    _POSTGRES,
 )
