@@ -361,7 +361,7 @@ class AsyncGateway(_Resources):
         contacts = view.contacts.list()
         return await probe(contacts.first, self._executor.count_open_intents if self._has_ledger else None, timeout)
 
-    async def recover(self, *, wait: float = 30.0) -> list[Recovered]:
+    async def recover(self, *, wait: float | None = 30.0) -> list[Recovered]:
         """Find the outcome of every open intent in the ledger.
 
         Await it when your program starts, to resolve the calls that a crash interrupted. It looks up each call and
@@ -370,10 +370,11 @@ class AsyncGateway(_Resources):
         the ledger and recover at the same time.
 
         Args:
-            wait: maximum seconds to wait for a call that is not found and may still be executed. Such a call is in
-                doubt for `in_doubt_seconds` from when this client first saw its intent, by a monotonic clock; wall
-                clocks do not count. If the process that sent the call may still run, the time of its attempts is added,
-                and for terminal calls `terminal_timeout`. Call again later, or in the background, with a longer `wait`.
+            wait: maximum seconds to wait for a call that is not found and may still be executed; None waits until no
+                call may. A call is in doubt for `in_doubt_seconds` from when this client first saw its intent, by a
+                monotonic clock; wall clocks do not count. If the process that sent it may still run, the time of its
+                attempts is added, and for a terminal `terminal_timeout`. A shorter `wait` finds what was executed. To
+                find out that nothing was, await it again with the same client.
 
         Returns:
             One `Recovered` for each open intent, the oldest first.
@@ -385,7 +386,8 @@ class AsyncGateway(_Resources):
         """
         if not self._has_ledger:
             raise InvalidRequestError("ledger: the client has none")
-        check_numbers("seconds", minimum=0, finite=False, wait=wait)
+        if wait is not None:
+            check_numbers("seconds", minimum=0, finite=False, wait=wait)
         from gateway_async.resources._ledger_lookups import lookup_of  # loads every resource
 
         return await self._executor.recover(lookup_of, wait)

@@ -30,11 +30,11 @@ gateway: Final = type(
         for name, attribute in _ATTRIBUTES.items()
     },
 )
-"""What `sphinx_codeautolink` takes for a client. It follows attributes of classes only."""
+"""The client of the examples, for `sphinx_codeautolink`: a class, because that follows attributes of classes only."""
 
 
 def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Link each piece of inline code that names a part of the public interface."""
+    """Link inline code that names a part of the public interface."""
     objects = app.env.domains.python_domain.objects
     targets = _targets(name for name, entry in objects.items() if not entry.aliased)
     for literal in list(doctree.findall(nodes.literal)):
@@ -49,7 +49,7 @@ def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 
 def _targets(full_names: Iterable[str]) -> dict[str, str]:
-    """Return the object that each short name stands for; a name that two objects have is left out."""
+    """Return the object of each short name; a name that two objects have is left out."""
     found: dict[str, set[str]] = defaultdict(set)
     for full_name in full_names:
         for short_name in _short_names(full_name):

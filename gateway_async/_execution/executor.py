@@ -137,10 +137,10 @@ class CallExecutor:
             return self._execute_prepared(call)
         return self._execute(self._new_state(call, self._timeout))
 
-    async def recover(self, lookup_of: "LookupOf", wait: float) -> list[Recovered]:
+    async def recover(self, lookup_of: "LookupOf", wait: float | None) -> list[Recovered]:
         """Find the outcome of each open intent in the ledger.
 
-        Waits at most `wait` seconds for calls that may still be executed.
+        Waits at most `wait` seconds for calls that may still be executed; None waits until none may.
 
         Raises:
             NotSentError: the client is closed, or belongs to another event loop.

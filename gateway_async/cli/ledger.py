@@ -56,15 +56,16 @@ def ledger(
         ),
     ] = False,
     wait: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--wait",
             min=0,
             metavar="SECONDS",
             help="Maximum seconds that --recover waits for calls that are not found. A call may still be executed for "
             "120 seconds, at a terminal for the terminal timeout more.",
+            show_default="until no call may still be executed",
         ),
-    ] = 125.0,
+    ] = None,
     resolve_id: Annotated[
         str | None,
         typer.Option(
@@ -174,11 +175,16 @@ async def _list_all(opened: "PostgresLedger | SqliteLedger") -> list[Row]:
     return [_row_of(each.intent, each.outcome or "open", each.record_id) async for each in entries]
 
 
-async def _recover(wait: float, opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+async def _recover(wait: float | None, opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+    from rich.console import Console
+
     from gateway_async import AsyncGateway
 
+    text = "looking up the open calls; one that is not found may still be executed for some minutes"
+    # On standard error, which shows it on a terminal only. Ctrl-C ends it; the calls stay open.
     async with AsyncGateway.from_env(ledger=opened) as gateway:
-        return [_row_of_recovered(each) for each in await gateway.recover(wait=wait)]
+        with Console(stderr=True).status(text):
+            return [_row_of_recovered(each) for each in await gateway.recover(wait=wait)]
 
 
 async def _reconcile(

@@ -55,12 +55,35 @@ async def url_of(process: asyncio.subprocess.Process) -> str:
     pytest.fail("it did not start")
 
 
-async def sell(client: httpx.AsyncClient, terminal_id: str, amount: str) -> list[dict[str, Any]]:
-    """Sell at a terminal, and return all events of the sale."""
-    started = await client.post("/sales", json={"terminal_id": terminal_id, "amount": amount})
-    assert started.status_code == 202
-    async with client.stream("GET", f"/sales/{started.json()['sale']}/events") as response:
+@contextlib.asynccontextmanager
+async def point_of_sale(sandbox: Sandbox, folder: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """Run the point of sale with a ledger in a folder, and yield the client of a till."""
+    async with (
+        running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(folder / "payments.db")) as process,
+        httpx.AsyncClient(base_url=await url_of(process), trust_env=False, timeout=30) as till,
+    ):
+        yield till
+
+
+async def start(client: httpx.AsyncClient, name: str, terminal_id: str, amount: str) -> int:
+    """Start a sale at a terminal, and return the status of the response."""
+    return (await client.put(f"/sales/{name}", json={"terminal_id": terminal_id, "amount": amount})).status_code
+
+
+async def events_of(client: httpx.AsyncClient, name: str) -> list[dict[str, Any]]:
+    """Return the events of a sale until its end."""
+    async with client.stream("GET", f"/sales/{name}/events") as response:
         return [json.loads(line.removeprefix("data: ")) async for line in response.aiter_lines() if line]
+
+
+async def sell(client: httpx.AsyncClient, name: str, terminal_id: str, amount: str) -> list[dict[str, Any]]:
+    """Sell at a terminal, again if the backend asks for it, and return all events of the last try."""
+    while True:
+        assert await start(client, name, terminal_id, amount) == 202
+        events = await events_of(client, name)
+        if events[-1]["result"] != "try again":
+            return events
+        await anyio.sleep(0.2)
 
 
 async def test_two_hundred_terminals(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -73,15 +96,16 @@ async def test_two_hundred_terminals(sandbox: Sandbox, tmp_path: Path) -> None:
             base_url=await url_of(process), limits=limits, timeout=50, trust_env=False
         ) as tills:
 
-            async def sell_one(terminal_id: str, amount: str) -> None:
-                results.append(await sell(tills, terminal_id, amount))
+            async def sell_one(name: str, terminal_id: str, amount: str) -> None:
+                results.append(await sell(tills, name, terminal_id, amount))
 
             async with anyio.create_task_group() as tasks:
                 for number, terminal_id in enumerate(terminals):
-                    tasks.start_soon(sell_one, terminal_id, "6.16" if number % 10 == 0 else "12.50")
+                    amount = "6.16" if number % 10 == 0 else "12.50"
+                    tasks.start_soon(sell_one, f"till-{number}", terminal_id, amount)
             # At 8.04, the customer takes four seconds.
-            slow = await sell(tills, terminals[0], "8.04")
-            assert (await tills.post("/sales", json={})).status_code == 422
+            slow = await sell(tills, "slow", terminals[0], "8.04")
+            assert (await tills.put("/sales/empty", json={})).status_code == 422
             assert (await tills.get("/sales/none/events")).status_code == 404
     assert sorted(events[-1]["result"] for events in results) == ["approved"] * 180 + ["declined"] * 20
     assert "at the terminal" in {event.get("state") for event in slow}
@@ -89,11 +113,33 @@ async def test_two_hundred_terminals(sandbox: Sandbox, tmp_path: Path) -> None:
     assert sum(sandbox.ledger()["charged"].values()) == 181
 
 
+async def test_a_till_may_send_a_sale_again(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A name is charged once by any number of requests and processes; another amount under it is a conflict."""
+    for _ in range(2):
+        async with point_of_sale(sandbox, tmp_path) as till:
+            assert await start(till, "a", sandbox.terminal_id, "12.50") == 202
+            assert (await sell(till, "a", sandbox.terminal_id, "12.50"))[-1]["result"] == "approved"
+            assert await start(till, "a", sandbox.terminal_id, "3.00") == 409
+    async with point_of_sale(sandbox, tmp_path) as till:
+        assert (await sell(till, "a", sandbox.terminal_id, "3.00"))[-1]["result"] == "conflict"
+    assert sandbox.ledger()["charged"] == {"a": 1}
+
+
+async def test_a_sale_that_cannot_be_looked_up_is_unknown(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The till gets "unknown" for it. A partial approval is not reported as an approval."""
+    async with point_of_sale(sandbox, tmp_path) as till:
+        part = (await sell(till, "part", sandbox.terminal_id, "2.01"))[-1]
+        assert (part["result"], part["amount"]) == ("partially approved", "1.00")
+        sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
+        sandbox.fault("POST /v2/routertransactions", "close_after_commit")
+        assert (await sell(till, "lost", sandbox.add_terminal(), "12.50"))[-1]["result"] == "unknown"
+
+
 async def test_a_sale_survives_the_end_of_the_backend(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
     """A backend that is told to stop waits for the customer at its terminal."""
     async with running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(tmp_path / "payments.db")) as process:
         async with httpx.AsyncClient(base_url=await url_of(process), trust_env=False) as till:
-            await till.post("/sales", json={"terminal_id": sandbox.terminal_id, "amount": "12.50"})
+            await start(till, "a", sandbox.terminal_id, "12.50")
             await sandbox.await_call()
         process.send_signal(signal.SIGTERM)
         with anyio.fail_after(30):

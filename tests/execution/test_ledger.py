@@ -29,6 +29,7 @@ from gateway_async import (
     PermissionDeniedError,
     RecurringUpdate,
     RouterAccountVaultCreate,
+    ServerError,
     TagCreate,
     TransactionUpdate,
     UserApiKey,
@@ -639,6 +640,31 @@ async def test_a_clock_that_is_set_while_the_client_runs_does_not_count(monkeypa
         )
         assert [each.outcome for each in await gateway.recover(wait=19)] == ["unknown"]
         assert [each.outcome for each in await gateway.recover(wait=2)] == ["not_made"]
+
+
+async def test_recovery_without_a_limit_ends_when_nothing_is_in_doubt() -> None:
+    """Recovery waits for the call that is in doubt for longest, and no longer."""
+    script = LedgerScript(get=[absent])
+    sent_at = datetime.now(UTC)
+    script.ledger.left_open = [
+        intent(id=name, sent_at=sent_at, conclusive_at=sent_at + timedelta(seconds=seconds))
+        for name, seconds in (("card", 140), ("terminal", 440))
+    ]
+    async with script.gateway() as gateway:
+        assert [each.outcome for each in await gateway.recover(wait=None)] == ["not_made", "not_made"]
+        assert trio.current_time() == pytest.approx(440, abs=1)
+        script.ledger.left_open = []
+        assert await gateway.recover(wait=None) == []
+
+
+async def test_recovery_without_a_limit_ends_while_the_gateway_is_down() -> None:
+    """Lookups that fail for half a minute after the doubt leave the call unknown."""
+    script = LedgerScript(get=[lambda _: httpx.Response(503)])
+    script.ledger.left_open = [intent()]
+    async with script.gateway() as gateway:
+        (left,) = await gateway.recover(wait=None)
+    assert (left.outcome, type(left.error)) == ("unknown", ServerError)
+    assert 30 < trio.current_time() < 90
 
 
 @pytest.mark.parametrize(("terminal_id", "seconds"), [(None, 7), ("till", 20)])

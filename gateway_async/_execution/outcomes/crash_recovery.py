@@ -26,6 +26,9 @@ __all__ = ["CrashRecovery", "LookupOf"]
 LookupOf = Callable[[Mapping[str, Any]], "Lookup[Any] | None"]
 """Builds the lookup for a stored outcome query, or returns None if that is not possible."""
 
+_LAST_LOOKUPS_SECONDS: Final = 30.0
+"""Time for lookups that fail temporarily when the last call can no longer be executed."""
+
 _MAX_CONCURRENT: Final = 32
 _EVENT_OUTCOMES: Final = {"found": "found", "not_made": "not there", "unknown": "unknown"}
 
@@ -56,18 +59,20 @@ class CrashRecovery:
         self._events = events
         self._limiter = anyio.Semaphore(_MAX_CONCURRENT)
 
-    async def recover(self, wait: float) -> list[Recovered]:
+    async def recover(self, wait: float | None) -> list[Recovered]:
         """Find the outcome of each open intent, the oldest first.
 
         Known outcomes are recorded in the ledger.
 
         Args:
-            wait: maximum seconds to wait for calls that may still be executed.
+            wait: maximum seconds to wait for calls that may still be executed; None waits until none may.
 
         Raises:
             GatewayError: the ledger cannot be read.
         """
         open_intents = await self._ledger_recorder.open_intents()
+        if wait is None:
+            wait = max((conclusive_in for _, conclusive_in in open_intents), default=0.0) + _LAST_LOOKUPS_SECONDS
         until = anyio.current_time() + wait
         found: dict[str, Recovered] = {}
 
