@@ -49,7 +49,7 @@ class Verification:
         different: accounts that are stored with other values.
         missing: accounts that do not exist or were deleted.
         unread: accounts that could not be read.
-        not_stored: rows of the input that the journal does not have as stored; 0 without the input, and for a sample.
+        not_stored: rows of the input that the journal does not have as stored; 0 without the input.
         stopped: the reason why it stopped before all were read; "" if it did not.
         findings: the accounts with a problem, the first thousand.
     """

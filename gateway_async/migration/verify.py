@@ -46,7 +46,7 @@ async def verify_vaults(
     journal: str | PathLike[str] | Journal,
     rows: Iterable[VaultRow | VaultCreate] | AsyncIterable[VaultRow | VaultCreate] | None = None,
     sample: int | None = None,
-    concurrency: int = 16,
+    concurrency: int = 64,
     on_progress: Callable[[Verification], object] | None = None,
     random: Random | None = None,
 ) -> Verification:
@@ -61,7 +61,8 @@ async def verify_vaults(
         gateway: a client.
         journal: the file of the journal, or a `Journal`, which is closed at the end.
         rows: the migration's input, to compare more values.
-        sample: number of accounts to pick at random; None for all.
+        sample: number of accounts to read back, picked at random; None for all. Rows of the input that are not stored
+            are found in any case.
         concurrency: number of concurrent reads.
         on_progress: called with the result so far ten times a second.
         random: picks the sample; by default a different one each time.
@@ -164,56 +165,48 @@ class _Checker:
 
 async def _verify(checker: _Checker, journal: Journal, rows: Any, sample: int | None, random: Random) -> None:
     stored = (await journal.counts()).get(RowState.STORED, 0)
-    checker.result.total = stored if sample is None else min(sample, stored)
-    entries: AsyncGenerator[StoredRow] = _read_journal(journal)
-    if sample is not None:
-        entries = iterate(await _pick(entries, sample, random))
+    sampled = None if sample is None else frozenset(random.sample(range(stored), min(sample, stored)))
+    checker.result.total = stored if sampled is None else len(sampled)
+    entries = _read_journal(journal, sampled)
     if rows is None:
         await checker.check(_pair_without_rows(entries))
         return
     with closing(StoredRows()) as stored_rows:
         async for entry in entries:
             stored_rows.add(entry)
-        await checker.check(_pair_with_rows(stored_rows, rows, checker.result, complete=sample is None))
+        await checker.check(_pair_with_rows(stored_rows, rows, checker.result))
 
 
-async def _read_journal(journal: Journal) -> AsyncGenerator[StoredRow]:
-    """Yield all accounts that the journal has as stored."""
+async def _read_journal(journal: Journal, sampled: frozenset[int] | None) -> AsyncGenerator[StoredRow]:
+    """Yield all accounts that the journal has as stored; `sampled` has the positions of those to read back."""
+    position = 0
     async with aclosing(iterate_entries(journal, RowState.STORED)) as entries:
         async for entry in entries:
-            yield StoredRow(entry.key, entry.line, entry.vault_id or "", entry.api_id, entry.last_four)
-
-
-async def _pick(entries: AsyncIterable[StoredRow], number: int, random: Random) -> list[StoredRow]:
-    """Pick a number of entries, each with the same probability (reservoir sampling)."""
-    picked: list[StoredRow] = []
-    seen = 0
-    async for entry in entries:
-        seen += 1
-        index = len(picked) if len(picked) < number else random.randrange(seen)
-        if index < number:
-            picked[index : index + 1] = [entry]
-    return picked
+            is_sampled = sampled is None or position in sampled
+            yield StoredRow(entry.key, entry.line, entry.vault_id or "", entry.api_id, entry.last_four, is_sampled)
+            position += 1
 
 
 async def _pair_without_rows(entries: AsyncGenerator[StoredRow]) -> AsyncGenerator[Pair]:
     """Yield stored accounts without their requests."""
     async with aclosing(entries):  # closes the journal's iterator if the consumer stops early
         async for entry in entries:
-            yield entry, None
+            if entry.is_sampled:
+                yield entry, None
 
 
-async def _pair_with_rows(
-    stored_rows: StoredRows, rows: Any, result: Verification, *, complete: bool
-) -> AsyncGenerator[Pair]:
-    """Yield stored accounts with their requests. Accounts that the input does not contain come last."""
+async def _pair_with_rows(stored_rows: StoredRows, rows: Any, result: Verification) -> AsyncGenerator[Pair]:
+    """Yield stored accounts with their requests. Accounts that the input does not contain come last.
+
+    A row that is not stored is reported also if it could not be in the sample.
+    """
     async with aclosing(iterate(rows)) as all_given:
         async for given in all_given:
             row = as_vault_row(given)
             entry = stored_rows.take(row.key)
-            if entry is not None:
+            if entry is not None and entry.is_sampled:
                 yield entry, row.request
-            elif complete and row.key not in stored_rows:
+            elif entry is None and row.key not in stored_rows:
                 result.add(Finding(row.key, row.line, None, Verdict.NOT_STORED, row.problems))
     for entry in stored_rows.remaining():
         yield entry, None

@@ -400,7 +400,7 @@ def test_verify(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -
     assert with_input.returncode == 3
     assert "not stored" in with_input.stdout
     (result,) = events(migrate(environment, "verify", file, *MAPPED, "--sample", "4", "--json"))
-    assert (result["checked"], result["good"], result["findings"]) == (4, True, [])
+    assert (result["checked"], result["not_stored"], result["good"]) == (4, 1, False)
     missing = migrate(environment, "verify", "--journal", tmp_path / "none.journal")
     assert (missing.returncode, "none.journal does not exist" in said(missing)) == (2, True)
 

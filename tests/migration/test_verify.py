@@ -87,6 +87,16 @@ async def test_a_sample(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) 
     assert (await verify_vaults(gateway, journal=journal, sample=99)).matching == 20
 
 
+async def test_a_sample_finds_every_row_that_is_not_stored(
+    sandbox: Sandbox, gateway: AsyncGateway, journal: Path
+) -> None:
+    """The journal tells which rows of the input are missing, so a sample of one finds all of them."""
+    rows = cards(sandbox, 20)
+    await migrate_vaults(gateway, rows[:15], journal=journal)
+    result = await verify_vaults(gateway, journal=journal, rows=rows, sample=1)
+    assert (result.good, result.checked, result.not_stored) == (False, 1, 5)
+
+
 async def test_an_account_that_cannot_be_read_is_no_account_that_is_missing(
     sandbox: Sandbox, gateway: AsyncGateway, journal: Path
 ) -> None:

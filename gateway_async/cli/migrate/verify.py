@@ -41,16 +41,16 @@ def verify(
         str | None, typer.Option(help="Name of the migration; required with a journal in PostgreSQL.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Check N random accounts instead of all.")
+        int | None, typer.Option(min=1, metavar="N", help="Read back N random accounts instead of all.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent reads.")] = 16,
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent reads.")] = 64,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
     create_input: CreateInput,
 ) -> None:
     """Read back what a migration stored, and compare it. It changes nothing.
 
     The journal provides the id and the last four digits. The input also provides expiry, holder and contact, and its
-    rows that are not stored are counted. A card that was replaced by one with the same last four digits is not
+    rows that are not stored are counted, also with a sample. A card that was replaced by one with the same last four digits is not
     detected, because neither the gateway nor the journal provides more of a number.
 
     Exit status: 0 if every account matches, 3 if anything differs, 1 if the gateway rejects the credentials or does

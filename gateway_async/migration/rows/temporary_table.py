@@ -91,13 +91,14 @@ class DuplicateFinder:
 
 @attrs.frozen
 class StoredRow:
-    """The journal's data of a stored account."""
+    """The journal's data of a stored account; `is_sampled` tells whether it is to be read back."""
 
     key: str
     line: int | None
     vault_id: str
     api_id: str
     last_four: str | None
+    is_sampled: bool
 
 
 class StoredRows:
@@ -106,12 +107,12 @@ class StoredRows:
     def __init__(self) -> None:
         self._connection = _create_table(
             "stored (key TEXT PRIMARY KEY, line INTEGER, vault_id TEXT, api_id TEXT, last_four TEXT, "
-            "taken INTEGER NOT NULL DEFAULT FALSE) WITHOUT ROWID"
+            "sampled BOOLEAN, taken INTEGER NOT NULL DEFAULT FALSE) WITHOUT ROWID"
         )
 
     def add(self, row: StoredRow) -> None:
         """Add a row."""
-        self._connection.execute("INSERT OR IGNORE INTO stored VALUES (?, ?, ?, ?, ?, FALSE)", attrs.astuple(row))
+        self._connection.execute("INSERT OR IGNORE INTO stored VALUES (?, ?, ?, ?, ?, ?, FALSE)", attrs.astuple(row))
 
     def take(self, key: str) -> StoredRow | None:
         """Return the row of a key, unless it was taken before."""
@@ -123,8 +124,8 @@ class StoredRows:
         return self._connection.execute("SELECT 1 FROM stored WHERE key = ?", (key,)).fetchone() is not None
 
     def remaining(self) -> Iterator[StoredRow]:
-        """Yield the rows that were not taken."""
-        for row in self._connection.execute("SELECT * FROM stored WHERE NOT taken"):
+        """Yield the sampled rows that were not taken."""
+        for row in self._connection.execute("SELECT * FROM stored WHERE sampled AND NOT taken"):
             yield StoredRow(*row[:-1])
 
     def close(self) -> None:
