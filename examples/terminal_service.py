@@ -2,7 +2,7 @@
 
     gateway-async sandbox                    # in another terminal; paste the export lines that it shows
     export DATABASE=postgresql://127.0.0.1/shop REDIS=redis://127.0.0.1:6379/0
-    uvicorn --app-dir examples terminal_service:app --workers 2 --timeout-graceful-shutdown 320
+    uvicorn --app-dir examples terminal_service:app --workers 2 --timeout-graceful-shutdown 350
     curl -X PUT http://127.0.0.1:8000/sales/1001 --json '{"terminal_id": "…", "amount": "12.50"}'
 
 Without `DATABASE`, the workers share the file `LEDGER`. Without `REDIS`, run one worker. The settings, and what a
@@ -108,7 +108,9 @@ async def explain(_: Request, error: Exception) -> JSONResponse:
             return JSONResponse({"status": "refused", "message": str(error)}, 422)
         case sdk.NotSentError() | sdk.RateLimitError() | sdk.TerminalBusyError():
             return JSONResponse({"status": "try again", "message": str(error)}, 503, {"Retry-After": "5"})
-        case _:
+        case sdk.AuthenticationError() | sdk.PermissionDeniedError():  # the service is configured wrongly
+            return JSONResponse({"status": "not possible", "message": str(error)}, 500)
+        case _:  # send the same request again
             return JSONResponse({"status": "not known yet"}, 202)
 
 

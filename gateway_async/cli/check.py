@@ -1,8 +1,8 @@
 """`gateway-async check`: find out whether calls to the gateway of the environment can work."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import attrs
@@ -10,6 +10,7 @@ import typer
 
 from gateway_async.cli.errors import fail_with
 from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.store_location import display_location
 
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway
@@ -38,12 +39,14 @@ class _Finding:
 def check(
     *,
     ledger: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also check a ledger: calls whose outcome is unknown.")
+        str | None,
+        typer.Option(metavar="FILE", help="Also check a ledger, a file or postgresql://…: calls with unknown outcome."),
     ] = None,
+    ledger_table: Annotated[str, typer.Option(help="Table of the ledger in PostgreSQL.")] = "payment_ledger",
     inbox: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also check an inbox, a file or postgresql://…: dead postbacks.")
     ] = None,
-    table: Annotated[str, typer.Option("--table", help="Table of the inbox in PostgreSQL.")] = "postback_inbox",
+    inbox_table: Annotated[str, typer.Option(help="Table of the inbox in PostgreSQL.")] = "postback_inbox",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each check.")] = False,
 ) -> None:
     """Check whether calls to the gateway of the environment can work.
@@ -62,7 +65,10 @@ def check(
         findings = anyio.run(_check_gateway, as_json)
     except GatewayError as error:
         fail_with(error)
-    for finding in _check_files(ledger, inbox, table):
+    for finding in (
+        *([] if ledger is None else [_check_ledger(ledger, ledger_table)]),
+        *([] if inbox is None else [_check_inbox(inbox, inbox_table)]),
+    ):
         _print(finding, as_json)
         findings.append(finding)
     states = {finding.state for finding in findings}
@@ -160,40 +166,28 @@ async def _check_terminals(gateway: "AsyncGateway") -> _Finding:
     return _Finding("terminals", "ok" if number else "skipped", f"{number} in the location")
 
 
-def _check_files(ledger: Path | None, inbox: str | None, table: str) -> Iterator[_Finding]:
-    if ledger is not None:
-        yield _check_ledger(ledger)
-    if inbox is not None:
-        yield _check_inbox(inbox, table)
+def _check_ledger(location: str, table: str) -> _Finding:
+    from gateway_async.cli.ledger import count_open
+
+    return _check_store("ledger", location, "open calls", partial(count_open, location, table))
 
 
-def _check_ledger(path: Path) -> _Finding:
-    from contextlib import closing
-
-    from gateway_async import GatewayError
-    from gateway_async.ledger._sqlite_store import LedgerFile
-
-    if not path.is_file() or not path.stat().st_size:  # a check must not create a ledger
-        return _Finding("ledger", "failed", f"{path} does not exist or is empty")
-    try:
-        with closing(LedgerFile(path)) as opened:
-            number = len(opened.open_intents())
-    except GatewayError as error:
-        return _Finding("ledger", "failed", str(error))
-    return _Finding("ledger", "attention" if number else "ok", f"{path} has {number} open calls")
-
-
-def _check_inbox(address: str, table: str) -> _Finding:
-    from gateway_async import GatewayError
+def _check_inbox(location: str, table: str) -> _Finding:
     from gateway_async.cli.inbox import read_dead
 
+    return _check_store("inbox", location, "dead postbacks", lambda: len(read_dead(location, table)))
+
+
+def _check_store(name: str, location: str, counted: str, count: Callable[[], int]) -> _Finding:
+    from gateway_async import GatewayError
+
     try:
-        number = len(read_dead(address, table))
+        number = count()
     except (GatewayError, ModuleNotFoundError) as error:
-        return _Finding("inbox", "failed", str(error))
-    except typer.BadParameter as error:
-        return _Finding("inbox", "failed", error.message)
-    return _Finding("inbox", "attention" if number else "ok", f"{address} has {number} dead postbacks")
+        return _Finding(name, "failed", str(error))
+    except typer.BadParameter as error:  # a check must not create a file
+        return _Finding(name, "failed", error.message)
+    return _Finding(name, "attention" if number else "ok", f"{display_location(location)} has {number} {counted}")
 
 
 def _print(finding: _Finding, as_json: bool) -> None:

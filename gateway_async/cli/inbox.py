@@ -10,6 +10,7 @@ from rich.text import Text
 
 from gateway_async.cli.errors import fail, fail_with
 from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.store_location import is_database
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
@@ -104,15 +105,16 @@ def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[
 
 
 def _open(address: str, table: str) -> "Inbox":
+    from gateway_async import InboxError
     from gateway_async.postbacks import PostgresInbox, SqliteInbox
 
-    if address.startswith(("postgresql://", "postgres://")):
+    if is_database(address):
         return PostgresInbox(address, table=table, keep_days=_ALL_DAYS, create=False)
     path = Path(address)
     if not path.is_file() and not path.is_dir():
         raise typer.BadParameter(f"FILE: {address} does not exist")
-    if path.is_file() and not path.stat().st_size:
-        fail(f"the inbox {address} cannot be used: it is empty")  # listing must not turn an empty file into an inbox
+    if path.is_file() and not path.stat().st_size:  # listing must not turn an empty file into an inbox
+        raise InboxError(address, "it is empty")
     return SqliteInbox(path, keep_days=_ALL_DAYS)
 
 

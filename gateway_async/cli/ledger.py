@@ -15,13 +15,14 @@ from rich.text import Text
 from gateway_async.cli.command_name import command_name
 from gateway_async.cli.errors import fail, fail_with
 from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.store_location import display_location, is_database
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
     from gateway_async import Intent, PostgresLedger, Recovered, SqliteLedger
     from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
 
-__all__ = ["ledger"]
+__all__ = ["count_open", "ledger"]
 
 
 Operation = Callable[["PostgresLedger | SqliteLedger"], Awaitable[Any]]
@@ -120,40 +121,56 @@ def ledger(
     else:
         operation = _list_all if show_all else _list_open
     rows: list[Row] = _run(address, table, operation)
-    print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, f"No open calls in {_shown(address)}.")
+    print_json(rows) if as_json else print_table(
+        rows, _HEADINGS, _cells, f"No open calls in {display_location(address)}."
+    )
     if not as_json:
         _print_advice(address, table, rows)
     if any(row["outcome"] in ("open", "unknown") for row in rows):
         raise typer.Exit(ExitStatus.ATTENTION)
 
 
+def count_open(address: str, table: str) -> int:
+    """Return the number of open calls in a ledger.
+
+    Raises:
+        GatewayError: the ledger cannot be used.
+        BadParameter: the file does not exist.
+    """
+    return len(_operate(address, table, _list_open))
+
+
 def _run(address: str, table: str, operation: "Operation") -> Any:
+    """Run one operation on a ledger; an error ends the command."""
+    from gateway_async import GatewayError
+
+    try:
+        return _operate(address, table, operation)
+    except GatewayError as error:
+        fail_with(error)
+
+
+def _operate(address: str, table: str, operation: "Operation") -> Any:
     """Open a ledger, run one operation on it, and close it."""
     import anyio
-
-    from gateway_async import GatewayError
 
     async def run() -> Any:
         async with aclosing(_open(address, table)) as opened:
             return await operation(opened)
 
-    try:
-        return anyio.run(run)
-    except GatewayError as error:
-        fail_with(error)
+    return anyio.run(run)
 
 
 def _open(address: str, table: str) -> "PostgresLedger | SqliteLedger":
-    from gateway_async import PostgresLedger, SqliteLedger
-    from gateway_async._storage.postgres import is_address
+    from gateway_async import LedgerError, PostgresLedger, SqliteLedger
 
-    if is_address(address):
+    if is_database(address):
         return PostgresLedger(address, table=table, keep_days=_ALL_DAYS, create=False)
     path = Path(address)
     if not path.is_file():
         raise typer.BadParameter(f"FILE: {address} does not exist")
-    if not path.stat().st_size:
-        fail(f"the ledger {address} cannot be used: it is empty")  # listing must not turn an empty file into a ledger
+    if not path.stat().st_size:  # listing must not turn an empty file into a ledger
+        raise LedgerError(address, "it is empty")
     return SqliteLedger(path, keep_days=_ALL_DAYS)
 
 
@@ -280,16 +297,9 @@ def _row_of_recovered(each: "Recovered") -> Row:
     }
 
 
-def _shown(address: str) -> str:
-    """Return the address without its password."""
-    from gateway_async._storage.postgres import is_address, without_password
-
-    return without_password(address) if is_address(address) else address
-
-
 def _print_advice(address: str, table: str, rows: list[Row]) -> None:
     options = "" if table == "payment_ledger" else f" --table {table}"
-    command = f"{command_name()} ledger {shlex.quote(_shown(address))}{options}"
+    command = f"{command_name()} ledger {shlex.quote(display_location(address))}{options}"
     for error in sorted({str(row["error"]) for row in rows if row.get("error")}):
         print_advice(error, "yellow")
     if any(row["outcome"] == "open" for row in rows):

@@ -22,7 +22,9 @@ from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.postbacks import SqliteInbox
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
+from tests.support.ledgers import LedgerStore
 from tests.support.processes import Ended, run_on_terminal
+from tests.support.servers import POSTGRES, postgres_only
 
 FACTS: dict[str, Any] = {
     "call": "POST /v2/transactions",
@@ -152,6 +154,22 @@ def test_ledger_and_inbox(environment: dict[str, str], tmp_path: Path) -> None:
     ended = run("check", "--json", "--ledger", none, "--inbox", none, **environment)
     assert (ended.returncode, states(ended)["ledger"], states(ended)["inbox"]) == (1, "failed", "failed")
     assert not Path(none).exists()
+
+
+@postgres_only
+def test_a_ledger_in_a_database(environment: dict[str, str], tmp_path: Path) -> None:
+    """Its open calls are counted, and its password is not shown."""
+    store = LedgerStore("postgres", tmp_path)
+    try:
+        anyio.run(store.ledger().open_intents)  # makes the table
+        address = POSTGRES.replace("postgres@", "postgres:hunter2@")
+        ended = run("check", "--json", "--ledger", address, "--ledger-table", store.table, **environment)
+        assert (ended.returncode, states(ended)["ledger"]) == (0, "ok")
+        assert "hunter2" not in ended.stdout
+        ended = run("check", "--json", "--ledger", address, "--ledger-table", "no_such_table", **environment)
+        assert (ended.returncode, states(ended)["ledger"]) == (1, "failed")
+    finally:
+        store.drop()
 
 
 async def _fill(inbox: SqliteInbox) -> None:

@@ -3,24 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateway_async.cli.store_location import is_database
 from gateway_async.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from gateway_async.migration import Journal
 
-__all__ = ["default_journal", "display_location", "is_database", "open_existing_journal", "open_journal"]
-
-
-def is_database(location: str) -> bool:
-    """Return whether the location is the address of a PostgreSQL database."""
-    return location.startswith(("postgresql://", "postgres://"))
-
-
-def display_location(location: str) -> str:
-    """Return the location without a password, for display."""
-    from gateway_async._storage.postgres import without_password
-
-    return without_password(location) if is_database(location) else location
+__all__ = ["default_journal", "open_existing_journal", "open_journal"]
 
 
 def default_journal(input_path: Path | None) -> str:

@@ -15,11 +15,11 @@ from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.cli.migrate.display import ProgressMeter, create_display
-from gateway_async.cli.migrate.journal_location import display_location
 from gateway_async.cli.migrate.options import command_line
 from gateway_async.cli.migrate.result import CommandResult, exit_status
 from gateway_async.cli.migrate.settings import Settings
 from gateway_async.cli.migrate.signals import Interruption
+from gateway_async.cli.store_location import display_location
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
 from gateway_async.migration.output.atomic_file import back_up

@@ -5,8 +5,9 @@ from pathlib import Path
 import attrs
 
 from gateway_async._wire.convert.write import is_utf8
-from gateway_async.cli.migrate.journal_location import default_journal, is_database, open_journal
+from gateway_async.cli.migrate.journal_location import default_journal, open_journal
 from gateway_async.cli.migrate.options import Input
+from gateway_async.cli.store_location import is_database
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.output.path_checks import check_output

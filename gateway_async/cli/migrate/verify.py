@@ -50,8 +50,8 @@ def verify(
     """Read back what a migration stored, and compare it. It changes nothing.
 
     The journal provides the id and the last four digits. The input also provides expiry, holder and contact, and its
-    rows that are not stored are counted, also with a sample. A card that was replaced by one with the same last four digits is not
-    detected, because neither the gateway nor the journal provides more of a number.
+    rows that are not stored are counted, also with a sample. A card that was replaced by one with the same last four
+    digits is not detected, because neither the gateway nor the journal provides more of a number.
 
     Exit status: 0 if every account matches, 3 if anything differs, 1 if the gateway rejects the credentials or does
     not respond, 2 for wrong usage. Reads the GATEWAY_* variables of the environment.
