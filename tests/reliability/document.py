@@ -59,7 +59,7 @@ def _rows(runs: Sequence[Run]) -> str:
 
 
 def _protections(runs: Sequence[Run]) -> str:
-    heads = ("protection", "row", "what the row shows when it is switched off", "result")
+    heads = ("protection", "row", "what the row shows when it is switched off", "result without it")
     lines = [
         (f"`{run.without}`", f"`{run.key}`", _damage(run), "failed" if run.is_right else "not shown")
         for run in runs
