@@ -47,8 +47,8 @@ def inbox(
 
     Replayed postbacks wait for the program that handles the inbox. A state older than a handled one is
     passed only to handlers registered with `include_stale=True`. Handled and discarded postbacks are removed after the
-    inbox's `keep_days`; dead ones are kept. The exit status is 0 when no listed postback is dead, 3 when one is, and 1
-    when the inbox cannot be used.
+    inbox's `keep_days`; dead ones are kept. The exit status is 0 when no listed postback is dead, 3 when one is, 1
+    when the inbox cannot be used, and 2 when the file does not exist.
     """
     if dead + waiting + show_all + (replay is not None) + replay_dead + (discard is not None) > 1:
         raise typer.BadParameter(

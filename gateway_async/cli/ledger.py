@@ -100,7 +100,7 @@ def ledger(
     """List the calls of a ledger whose outcome is unknown.
 
     In PostgreSQL, calls of processes that are still connected are not listed. The exit status is 0 when no call is open
-    and nothing differs, 3 otherwise, and 1 when the ledger cannot be used.
+    and nothing differs, 3 otherwise, 1 when the ledger cannot be used, and 2 when the file does not exist.
     """
     if recover + show_all + (resolve_id is not None) + (since is not None) > 1:
         raise typer.BadParameter("--recover, --resolve, --reconcile and --all: only one of them can be used")
