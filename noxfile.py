@@ -107,11 +107,12 @@ def simulation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Run all comparisons in benchmarks/ and draw them, or run those named."""
+    """Run all comparisons in benchmarks/, draw them and write their table; or run those named."""
     session.install("-e", ".[benchmarks]")
     session.run("python", "benchmarks/run.py", *session.posargs)
     if not session.posargs:
         session.run("python", "docs/pictures/draw_benchmarks.py")
+        session.run("python", "benchmarks/document.py")
 
 
 @nox.session

@@ -11,10 +11,12 @@ import argparse
 import importlib
 import importlib.metadata
 import json
+import os
 import platform
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
@@ -52,8 +54,10 @@ def write(rows: Sequence[Row]) -> None:
     """Write the rows, and what was compared on which machine, as JSON."""
     RESULTS.parent.mkdir(exist_ok=True)
     content = {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
         "peers": {name: importlib.metadata.version(name) for name in PEERS},
         "rows": [
             {**attrs.asdict(row), "verdict": row.verdict, "goal_text": str(row.goal) if row.goal else ""}
