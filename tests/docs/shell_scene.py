@@ -113,9 +113,9 @@ SHORT_FORMS: Mapping[str, str] = {
     "python -m tests.simulation --seeds 0..1000 --plant lost-lease": (
         "python -m tests.simulation --seeds 10..14 --plant lost-lease"
     ),
-    "nox -s reliability": f"{NOX} -s reliability -- fault-garbage --short",
-    "nox -s reliability -- --short": f"{NOX} -s reliability -- fault-garbage --short",
-    "nox -s reliability -- steady-load --share 0.1": f"{NOX} -s reliability -- steady-load --share 0.0001",
+    "nox -s reliability": f"{NOX} -s reliability -- cut-ledger --short",
+    "nox -s reliability -- --short": f"{NOX} -s reliability -- cut-ledger --short",
+    "nox -s reliability -- steady-load --share 0.1": f"{NOX} -s reliability -- cut-ledger --share 0.001",
     "nox -s reliability -- --without retry-budget": f"{NOX} -s reliability -- --without retry-budget",
     "nox -s reliability -- --list": f"{NOX} -s reliability -- --list",
     "nox -s benchmarks": f"{NOX} -s benchmarks -- decoding",

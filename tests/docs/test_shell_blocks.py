@@ -53,6 +53,17 @@ BLOCKS = [
     for block in blocks(document, language)
     if (document, language) != ("README.md", "sh")  # `.ci/run` runs them, which a test of the README checks
 ]
+TEXTS: Mapping[tuple[str, str], str] = {
+    ("docs/index.md", "A sale whose response is lost"): "test_readme.py compares this output",
+    ("docs/reference/errors.md", "The error tree"): "test_links.py compares this tree",
+    ("docs/why/architecture.md", "Modules"): "test_contributing.py compares this tree",
+    ("CONTRIBUTING.md", "Layout"): "test_contributing.py compares this tree",
+    ("docs/start/concepts.md", "What the gateway has"): "a drawing",
+    ("docs/start/concepts.md", "What this package adds"): "a drawing",
+    ("docs/why/architecture.md", "Architecture"): "a drawing",
+}
+"""The blocks of plain text, each with its test, or with the reason why it has none."""
+
 LANGUAGES = {"console", "dockerfile", "python", "sh", "text", "toml", "yaml"}
 """Languages of blocks; the tests of this folder know what to do with each."""
 
@@ -444,6 +455,14 @@ def test_every_block_has_a_known_language() -> None:
     """No document has a block of a language that no test handles, such as `bash` or none."""
     languages = {language for document in PAGES for language in languages_of(document) if language[:1] != "{"}
     assert languages == LANGUAGES
+
+
+def test_every_text_is_known() -> None:
+    """A block of plain text shows no command, and is either compared or a drawing."""
+    texts = [block for document in PAGES for block in blocks(document, "text")]
+    assert sorted((block.document, block.headline) for block in texts) == sorted(TEXTS)
+    programs = {command.text.split()[0] for block in BLOCKS for command in commands(block)}
+    assert [str(block) for block in texts if programs & {line.split(" ")[0] for line in block.text.splitlines()}] == []
 
 
 def test_every_entry_is_used() -> None:
