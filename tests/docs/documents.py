@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["DOCUMENTS", "PACKAGE", "ROOT", "Block", "blocks", "compile_async", "read", "run_block"]
+__all__ = ["DOCUMENTS", "PACKAGE", "ROOT", "Block", "blocks", "compile_async", "languages_of", "read", "run_block"]
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gateway_async"
@@ -21,7 +21,7 @@ _PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rg
 DOCUMENTS = ("README.md", *(page for page in _PAGES if not page.startswith((*GENERATED, "docs/_build"))))
 """The documents for users, by their paths from the root: their programs run, and their links are followed."""
 
-_FENCE = re.compile(r" *```(?P<language>\w+)?$")
+_FENCE = re.compile(r" *```(?P<language>\S*)")
 
 
 @attrs.frozen
@@ -30,7 +30,7 @@ class Block:
 
     Attributes:
         document, headline, line: its position; `line` is the number of its first line.
-        language: the word after the fence.
+        language: the word after the fence, such as `console`, or `{toctree}` for a directive.
         text: its content.
     """
 
@@ -56,6 +56,15 @@ def read(document: str) -> str:
 
 def blocks(document: str, language: str) -> list[Block]:
     """Return the blocks of one language in a document, in order."""
+    return [block for block in _all_blocks(document) if block.language == language]
+
+
+def languages_of(document: str) -> set[str]:
+    """Return the languages of the blocks in a document."""
+    return {block.language for block in _all_blocks(document)}
+
+
+def _all_blocks(document: str) -> list[Block]:
     lines = read(document).splitlines()
     found, headline, opened = [], "", None
     for number, line in enumerate(lines, 1):
@@ -66,10 +75,10 @@ def blocks(document: str, language: str) -> list[Block]:
             found.append(Block(document, headline, opening + 1, word, text))
             opened = None
         elif fence:
-            opened = number, fence["language"] or ""
+            opened = number, fence["language"]
         elif line.startswith("#") and not opened:
             headline = line.lstrip("# ")
-    return [block for block in found if block.language == language]
+    return found
 
 
 def compile_async(text: str, place: str) -> CodeType:
