@@ -51,6 +51,7 @@ class Options(TypedDict, total=False):
     max_attempts: int
     circuit_breaker: "CircuitBreaker | None"
     ledger: Ledger | None
+    proxy: str | None
     transport: "httpx.AsyncBaseTransport | None"
     verify: ssl.SSLContext | str | bool
     observers: Iterable[Observer]
@@ -91,7 +92,10 @@ class AsyncGateway(_Resources):
         ledger: records every call that moves money or stores an account, such as a `SqliteLedger`. The intent is on
             disk before the call is sent; the outcome follows. `recover()` needs it. Each client needs its own and
             closes it.
-        transport: any `httpx.AsyncBaseTransport` to use instead of the package's own, for a proxy or a test. The client
+        proxy: the HTTP proxy through which all connections are opened (CONNECT): `"http://proxy.example:3128"` or
+            `"http://user:password@proxy.example:3128"`. A proxy that refuses is a `NotSentError`. Environment variables
+            such as `HTTPS_PROXY` are not read.
+        transport: any `httpx.AsyncBaseTransport` to use instead of the package's own, for example in a test. The client
             trusts that a request which fails with `httpx.ConnectError`, `ConnectTimeout` or `PoolTimeout` was not
             sent. Do not use a transport for payments that raises these for requests the server has read.
         verify: which TLS certificates are trusted: True (certifi's authorities), the path of a CA bundle or of a
@@ -125,6 +129,7 @@ class AsyncGateway(_Resources):
         max_attempts: int = 3,
         circuit_breaker: "CircuitBreaker | None" = None,
         ledger: Ledger | None = None,
+        proxy: str | None = None,
         transport: "httpx.AsyncBaseTransport | None" = None,
         verify: ssl.SSLContext | str | bool = True,
         observers: Iterable[Observer] = (),
@@ -136,6 +141,7 @@ class AsyncGateway(_Resources):
         from gateway_async._execution.circuit_breaker import CircuitBreaker
         from gateway_async._execution.executor import CallExecutor
         from gateway_async._execution.http_client import HttpClient
+        from gateway_async._http.connections.proxy import Proxy
         from gateway_async._http.direct_client import DirectClient
         from gateway_async._http.transport import PooledTransport
         from gateway_async._wire.scope import Scope
@@ -151,13 +157,20 @@ class AsyncGateway(_Resources):
         ]
         if not isinstance(circuit_breaker, CircuitBreaker | None):
             problems.append("circuit_breaker: must be a CircuitBreaker")
+        tunnel = None
+        try:
+            tunnel = None if proxy is None else Proxy.parse(proxy)
+        except ValueError as error:
+            problems.append(f"proxy: {error}")
+        if proxy is not None and transport is not None:
+            problems.append("proxy: not possible with a transport (expected one of them)")
         if problems:
             raise InvalidRequestError(problems)
         if verify is False and transport is None:
             warning = f"verify=False: any server can impersonate {base_url} and read card numbers and keys"
             warnings.warn(warning, InsecureConnectionWarning, stacklevel=2)
         inner = transport or PooledTransport(
-            max_connections=max_connections, max_terminals=max_terminals, verify=verify
+            max_connections=max_connections, max_terminals=max_terminals, verify=verify, proxy=tunnel
         )
         http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id, trace_headers)
         executor = CallExecutor(
@@ -186,7 +199,7 @@ class AsyncGateway(_Resources):
         """Create a client from environment variables; `options` are those of the constructor.
 
         Reads `GATEWAY_BASE_URL`, `GATEWAY_DEVELOPER_ID`, `GATEWAY_USER_ID` and `GATEWAY_USER_API_KEY`.
-        `GATEWAY_LOCATION_ID` is optional. `GATEWAY_ALLOW_HTTP=1` is the option `allow_http=True`.
+        `GATEWAY_LOCATION_ID` and `GATEWAY_PROXY` are optional. `GATEWAY_ALLOW_HTTP=1` is the option `allow_http=True`.
 
         Raises:
             InvalidRequestError: a variable is missing or invalid; `.problems` names every one.
@@ -202,6 +215,8 @@ class AsyncGateway(_Resources):
         options.setdefault("credentials", UserApiKey(user_id, user_api_key))
         options.setdefault("location_id", os.environ.get("GATEWAY_LOCATION_ID") or None)
         options.setdefault("developer_id", developer_id)
+        if "transport" not in options:
+            options.setdefault("proxy", os.environ.get("GATEWAY_PROXY") or None)
         options.setdefault("allow_http", allow_http == "1")
         return cls(base_url, **options)
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from gateway_async._http.connection import Connection
+from gateway_async._http.connections.connection import Connection
 
 if TYPE_CHECKING:
+    from gateway_async._http.connections.proxy import Proxy
     from gateway_async.telemetry.health import PoolUse
 
 __all__ = ["ConnectionPool", "Origin"]
@@ -42,7 +43,15 @@ class ConnectionPool:
         reading_lock: lets one response be read in each round of the event loop; None if there is no need.
     """
 
-    def __init__(self, size: int, *, max_idle: int, keepalive_expiry: float, staggered: bool = False) -> None:
+    def __init__(
+        self,
+        size: int,
+        *,
+        max_idle: int,
+        keepalive_expiry: float,
+        proxy: "Proxy | None" = None,
+        staggered: bool = False,
+    ) -> None:
         self.limiter = anyio.CapacityLimiter(size)
         self.connect_limiter = anyio.CapacityLimiter(_MAX_CONNECTING)
         self.idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
@@ -52,6 +61,7 @@ class ConnectionPool:
         self.reading_lock = anyio.Lock() if staggered else None
         self._max_idle = max_idle
         self._keepalive_expiry = keepalive_expiry
+        self._proxy = proxy
 
     def use(self) -> "PoolUse":
         """Return how many calls have a connection or wait for one."""
@@ -84,10 +94,11 @@ class ConnectionPool:
 
         Raises:
             httpx.ConnectError: the connection cannot be opened or trusted.
+            httpx.ProxyError: the proxy refused.
         """
         self.connecting.add(scope)
         try:
-            connection = await _connect(origin[1], origin[2], tls)
+            connection = await _connect(origin[1], origin[2], tls, self._proxy)
         finally:
             self.connecting.discard(scope)
         self.busy.add(connection)
@@ -126,11 +137,11 @@ class ConnectionPool:
         return anyio.current_time() - connection.idle_since >= self._keepalive_expiry
 
 
-async def _connect(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
+async def _connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: "Proxy | None") -> Connection:
     if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
-        from gateway_async._http import asyncio_connection
+        from gateway_async._http.connections import asyncio_connection
 
-        return await asyncio_connection.connect(host, port, tls)
-    from gateway_async._http import stream_connection
+        return await asyncio_connection.connect(host, port, tls, proxy)
+    from gateway_async._http.connections import stream_connection
 
-    return await stream_connection.connect(host, port, tls)
+    return await stream_connection.connect(host, port, tls, proxy)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import httpx
 
+from gateway_async._http.connections.proxy import Proxy
 from gateway_async._http.decompression import BoundedDecompressor, take_coding
 from gateway_async._http.exchange import Exchange
 from gateway_async._http.pool import ConnectionPool
@@ -37,8 +38,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
 
     Ordinary calls and terminal calls have separate connections, so that neither waits for the other. Timeouts are
     httpx's: `pool` limits the wait for a free connection slot, and once more the wait to set up a connection. The
-    transport never repeats a request, follows no redirect and uses no proxy. For a proxy, pass
-    `transport=httpx.AsyncHTTPTransport(proxy=...)` to the client. While a replacement for httpcore's pool is installed
+    transport never repeats a request and follows no redirect. While a replacement for httpcore's pool is installed
     (respx), httpx's own transport sends the requests, and does not report how far they get.
 
     Args:
@@ -49,6 +49,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
             `SSLKEYLOGFILE`), and TLS is 1.2 or newer.
         keepalive_expiry: Seconds for which an idle connection is kept. Many servers close theirs after 5. The value
             should be less, because a write to a connection that is being closed has an unknown outcome.
+        proxy: The proxy through which connections are opened. No environment variable is read.
     """
 
     def __init__(
@@ -58,14 +59,18 @@ class PooledTransport(httpx.AsyncBaseTransport):
         max_terminals: int = 5000,
         verify: ssl.SSLContext | str | bool = True,
         keepalive_expiry: float = 4.0,
+        proxy: Proxy | None = None,
     ) -> None:
         self._verify = verify
         self._keepalive_expiry = keepalive_expiry
+        self._proxy = proxy
         self._sizes = {"ordinary": max_connections, "terminal": max_terminals}
         self._pools = {
-            "ordinary": ConnectionPool(max_connections, max_idle=max_connections, keepalive_expiry=keepalive_expiry),
+            "ordinary": ConnectionPool(
+                max_connections, max_idle=max_connections, keepalive_expiry=keepalive_expiry, proxy=proxy
+            ),
             "terminal": ConnectionPool(
-                max_terminals, max_idle=_IDLE_TERMINALS, keepalive_expiry=keepalive_expiry, staggered=True
+                max_terminals, max_idle=_IDLE_TERMINALS, keepalive_expiry=keepalive_expiry, proxy=proxy, staggered=True
             ),
         }
 
@@ -133,6 +138,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
             name: httpx.AsyncHTTPTransport(
                 verify=self._ssl_context,
                 trust_env=False,
+                proxy=None if self._proxy is None else self._proxy.for_httpx(),
                 limits=httpx.Limits(max_connections=size, keepalive_expiry=self._keepalive_expiry),
             )
             for name, size in self._sizes.items()

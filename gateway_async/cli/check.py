@@ -1,6 +1,7 @@
 """`gateway-async check`: find out whether calls to the gateway of the environment can work."""
 
 import json
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -92,10 +93,12 @@ async def _check_gateway(as_json: bool) -> list[_Finding]:
 async def _gateway_findings(gateway: "AsyncGateway") -> AsyncIterator[_Finding]:
     import anyio.to_thread
 
+    from gateway_async._http.connections.proxy import Proxy
     from gateway_async.cli.probe import ProbeError, probe
 
     try:
-        found = await anyio.to_thread.run_sync(probe, gateway.base_url)
+        proxy = Proxy.parse(address) if (address := os.environ.get("GATEWAY_PROXY")) else None
+        found = await anyio.to_thread.run_sync(probe, gateway.base_url, proxy)
     except ProbeError as error:
         yield _Finding(error.check, "failed", str(error))
         return

@@ -6,10 +6,13 @@ import ssl
 import time
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import attrs
+
+if TYPE_CHECKING:
+    from gateway_async._http.connections.proxy import Proxy
 
 __all__ = ["Probe", "ProbeError", "probe"]
 
@@ -45,7 +48,7 @@ class Probe:
     clock_difference: float | None
 
 
-def probe(base_url: str) -> Probe:
+def probe(base_url: str, proxy: "Proxy | None" = None) -> Probe:
     """Send one request that needs no credentials; every HTTP response counts.
 
     Raises:
@@ -54,7 +57,9 @@ def probe(base_url: str) -> Probe:
     url = urlsplit(base_url)
     host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
     address = f"{host}:{port}"
-    connection = _connection(url.scheme, host, port)
+    connection = _connection(url.scheme, *((host, port) if proxy is None else (proxy.host, proxy.port)))
+    if proxy is not None:
+        connection.set_tunnel(host, port, proxy.headers)
     began = time.perf_counter()
     try:
         connection.connect()
@@ -70,11 +75,11 @@ def probe(base_url: str) -> Probe:
     except ssl.SSLError as error:
         raise ProbeError("tls", f"{address}: TLS failed: {error.reason}") from None
     except socket.gaierror:
-        raise ProbeError("gateway", f"{host}: the name has no address") from None
+        raise ProbeError("gateway", f"{proxy.host if proxy else host}: the name has no address") from None
     except TimeoutError:
         raise ProbeError("gateway", f"{address}: no response within {_SECONDS:g} s") from None
     except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "strerror", None) or "no HTTP response"
+        reason = getattr(error, "strerror", None) or (str(error) if proxy else "no HTTP response")
         raise ProbeError("gateway", f"{address}: {reason}") from None
     finally:
         connection.close()

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from gateway_async._http import pool as module
-from gateway_async._http.connection import Connection
+from gateway_async._http.connections.connection import Connection
 from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage

@@ -11,7 +11,14 @@ import httpx
 from anyio.streams.tls import TLSAttribute, TLSStream
 
 from gateway_async._http.background import run_in_background
-from gateway_async._http.connection import CLOSED_EARLY, SPOKE_FIRST, Connection, has_pending_input, set_options
+from gateway_async._http.connections.connection import (
+    CLOSED_EARLY,
+    SPOKE_FIRST,
+    Connection,
+    has_pending_input,
+    set_options,
+)
+from gateway_async._http.connections.proxy import Proxy, Tunnel
 from gateway_async._http.response_parser import ResponseParser
 
 __all__ = ["StreamConnection", "connect"]
@@ -150,18 +157,22 @@ def _is_drained(tls: ssl.SSLObject) -> bool:
     return False
 
 
-async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> StreamConnection:
-    """Open a connection.
+async def connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy | None) -> StreamConnection:
+    """Open a connection, through a proxy if there is one.
 
     Raises:
         httpx.ConnectError: it cannot be opened or trusted, or the server sent data first.
+        httpx.ProxyError: the proxy refused.
     """
     try:
-        stream: anyio.abc.ByteStream = await anyio.connect_tcp(host, port)
+        address = (host, port) if proxy is None else (proxy.host, proxy.port)
+        stream: anyio.abc.ByteStream = await anyio.connect_tcp(*address)
     except OSError as error:
         raise httpx.ConnectError(str(error.__cause__ or error)) from error
     try:
         set_options(stream.extra(anyio.abc.SocketAttribute.raw_socket))  # noqa: S610
+        if proxy is not None:
+            await _open_tunnel(stream, proxy.connect_request(host, port))
         if tls is not None:
             stream = await TLSStream.wrap(stream, hostname=host, ssl_context=tls, standard_compatible=False)
     except BaseException as error:
@@ -175,3 +186,13 @@ async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> StreamCon
         await connection.aclose()
         raise httpx.ConnectError(SPOKE_FIRST)
     return connection
+
+
+async def _open_tunnel(stream: anyio.abc.ByteStream, connect_request: bytes) -> None:
+    await stream.send(connect_request)
+    tunnel = Tunnel()
+    while not tunnel.is_open:
+        try:
+            tunnel.feed(await stream.receive())
+        except anyio.EndOfStream:
+            tunnel.feed(b"")

@@ -14,7 +14,14 @@ import anyio.lowlevel
 import httpx
 from aiohappyeyeballs import start_connection
 
-from gateway_async._http.connection import CLOSED_EARLY, SPOKE_FIRST, Connection, has_pending_input, set_options
+from gateway_async._http.connections.connection import (
+    CLOSED_EARLY,
+    SPOKE_FIRST,
+    Connection,
+    has_pending_input,
+    set_options,
+)
+from gateway_async._http.connections.proxy import Proxy, Tunnel
 from gateway_async._http.response_parser import ResponseParser
 
 __all__ = ["AsyncioConnection", "connect"]
@@ -24,6 +31,9 @@ _MAX_BUFFERED: Final = 256 * 1024
 
 _NEXT_ADDRESS_SECONDS: Final = 0.25
 """Seconds after which the next address of a host is tried at the same time (RFC 8305)."""
+
+_PROXY_BYTES: Final = 4096
+"""Bytes of a proxy's response that are read at once."""
 
 _IPV6: Final = 6
 _Address = tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int]]
@@ -192,18 +202,21 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         self._wake()
 
 
-async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> AsyncioConnection:
-    """Open a connection.
+async def connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy | None) -> AsyncioConnection:
+    """Open a connection, through a proxy if there is one.
 
     Raises:
         httpx.ConnectError: it cannot be opened or trusted, or the server sent data first.
+        httpx.ProxyError: the proxy refused.
     """
     loop = asyncio.get_running_loop()
     try:
-        addresses = await _resolve(loop, host, port)
+        addresses = await _resolve(loop, *((host, port) if proxy is None else (proxy.host, proxy.port)))
         raw = await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS)
         try:
             set_options(raw)
+            if proxy is not None:
+                await _open_tunnel(loop, raw, proxy.connect_request(host, port))
         except BaseException:
             raw.close()
             raise
@@ -217,6 +230,13 @@ async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> AsyncioCo
         await connection.aclose()
         raise httpx.ConnectError(SPOKE_FIRST)
     return connection
+
+
+async def _open_tunnel(loop: asyncio.AbstractEventLoop, raw: socket.socket, connect_request: bytes) -> None:
+    await loop.sock_sendall(raw, connect_request)
+    tunnel = Tunnel()
+    while not tunnel.is_open:
+        tunnel.feed(await loop.sock_recv(raw, _PROXY_BYTES))
 
 
 async def _resolve(loop: asyncio.AbstractEventLoop, host: str, port: int) -> list[_Address]:

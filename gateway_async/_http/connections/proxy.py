@@ -1,0 +1,107 @@
+"""`Proxy`: an HTTP proxy, and the tunnel that it opens to a gateway (CONNECT, RFC 9110 section 9.3.6).
+
+The request of a call is sent only after the proxy has agreed, so a refusal is never an unknown outcome.
+"""
+
+from base64 import b64encode
+from typing import Final, Self
+from urllib.parse import unquote
+
+import attrs
+import httpx
+
+from gateway_async._http.response_parser import ResponseParser
+from gateway_async._secrets import Secret
+
+__all__ = ["Proxy", "Tunnel"]
+
+_FORM: Final = 'must be an address such as "http://proxy.example:3128"'
+_SUCCESS: Final = range(200, 300)
+
+
+@attrs.frozen
+class Proxy:
+    """An HTTP proxy.
+
+    Attributes:
+        host: its name or address.
+        port: its port.
+        authorization: the value of the header `Proxy-Authorization`; None for a proxy without credentials.
+    """
+
+    host: str
+    port: int
+    authorization: Secret | None = None
+
+    @classmethod
+    def parse(cls, address: str) -> Self:
+        """Read an address: `http://host:port`, or `http://user:password@host:port` with percent-encoded credentials.
+
+        Raises:
+            ValueError: the address has another form; the text does not repeat it.
+        """
+        try:
+            url = httpx.URL(address)
+        except (TypeError, httpx.InvalidURL):
+            raise ValueError(_FORM) from None
+        if url.scheme != "http" or not url.host or url.port is None or url.path not in ("", "/") or url.query:
+            raise ValueError(_FORM)
+        if not url.userinfo:
+            return cls(url.host, url.port)
+        user, _, password = url.userinfo.partition(b":")
+        pair = f"{unquote(user.decode())}:{unquote(password.decode())}"
+        return cls(url.host, url.port, Secret(f"Basic {b64encode(pair.encode()).decode()}"))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that a request to the proxy needs, with the plain credentials."""
+        return {} if self.authorization is None else {"Proxy-Authorization": self.authorization.reveal()}
+
+    def connect_request(self, host: str, port: int) -> bytes:
+        """Return the request for a tunnel to a gateway."""
+        authority = f"{_in_url(host)}:{port}"
+        lines = (f"{name}: {value}" for name, value in {"Host": authority, **self.headers}.items())
+        return "\r\n".join((f"CONNECT {authority} HTTP/1.1", *lines, "", "")).encode("ascii")
+
+    def for_httpx(self) -> httpx.Proxy:
+        """Return the proxy for a transport of httpx."""
+        return httpx.Proxy(f"http://{_in_url(self.host)}:{self.port}", headers=self.headers)
+
+
+def _in_url(host: str) -> str:
+    """Return a host as a URL has it: an IPv6 address in brackets, another name in ASCII."""
+    return f"[{host}]" if ":" in host else host.encode("idna").decode()
+
+
+class Tunnel:
+    """A proxy's response to CONNECT.
+
+    Attributes:
+        is_open: whether the proxy has agreed; what follows is sent to the gateway.
+    """
+
+    def __init__(self) -> None:
+        self.is_open = False
+        self._response = ResponseParser()
+
+    def feed(self, data: bytes) -> None:
+        """Read what the proxy sent; b"" is the end of the connection.
+
+        Raises:
+            httpx.ProxyError: the proxy refused, did not speak HTTP, or sent data before the gateway can have.
+        """
+        response = self._response
+        if not data:
+            raise httpx.ProxyError("the proxy closed the connection")
+        try:
+            response.feed(data)
+        except httpx.RemoteProtocolError as error:
+            raise httpx.ProxyError(f"the proxy's response: {error}") from None
+        if not response.head_seen:
+            return
+        if response.status not in _SUCCESS:
+            reason = response.reason.decode("ascii", "replace")
+            raise httpx.ProxyError(f"the proxy refused: {response.status} {reason}".rstrip())
+        if response.buffered_bytes:
+            raise httpx.ProxyError("the proxy sent data before the request")
+        self.is_open = True

@@ -1,0 +1,204 @@
+"""Calls through an HTTP proxy: its tunnel, its refusals, and what they say about the request."""
+
+import re
+import ssl
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+
+import anyio
+import attrs
+import httpx
+import pytest
+
+from gateway_async import AsyncGateway, InvalidRequestError, NotSentError, TransactionCreate, UserApiKey
+from gateway_async._http.connections.proxy import Proxy
+from gateway_async._http.progress import PROGRESS, Progress, Stage
+from gateway_async.sandbox import Sandbox
+
+from .scripted_server import LOST, Peer, Wire, always, client, idle, once, serving
+
+pytestmark = pytest.mark.anyio
+
+OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
+SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="0930")
+
+
+@attrs.define
+class Forwarding:
+    """The script of a proxy that opens the tunnels it is asked for; it can hang up during a response."""
+
+    heads: list[bytes] = attrs.field(factory=list)
+    closes_at_response: bool = False
+
+    async def __call__(self, wire: Wire) -> None:
+        """Serve one connection."""
+        head, _ = await wire.request()
+        self.heads.append(head)
+        target = re.match(rb"CONNECT \[?([^ ]+?)\]?:(\d+) HTTP/1.1\r\n", head)
+        assert target
+        async with await anyio.connect_tcp(target[1].decode(), int(target[2])) as gateway:
+            await wire.send(OPEN)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_copy, wire.stream.receive, gateway.send, tasks.cancel_scope)
+                response = _close if self.closes_at_response else wire.stream.send
+                tasks.start_soon(_copy, gateway.receive, response, tasks.cancel_scope)
+
+
+async def _copy(
+    receive: Callable[[], Awaitable[bytes]], send: Callable[[bytes], Awaitable[None]], scope: anyio.CancelScope
+) -> None:
+    try:
+        while True:
+            await send(await receive())
+    except LOST:
+        scope.cancel()
+
+
+async def _close(_: bytes) -> None:
+    raise anyio.EndOfStream
+
+
+def proxy_of(peer: Peer, credentials: str = "") -> Proxy:
+    """Return the proxy at a server of a test."""
+    return Proxy.parse(peer.url.replace("http://", f"http://{credentials}"))
+
+
+async def test_calls_share_a_tunnel(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    """The proxy opens one tunnel, in which TLS is spoken with the gateway; the calls keep the connection."""
+    forward = Forwarding()
+    async with (
+        serving(tls=server_tls) as peer,
+        serving(forward) as proxy,
+        client(peer, verify=client_tls, proxy=proxy_of(proxy)) as http,
+    ):
+        assert [(await http.post("/", content=bytes(500_000))).text for _ in range(3)] == ["1", "1", "1"]
+        assert idle(http) == 1
+    port = peer.url.rpartition(":")[2].encode()
+    assert forward.heads == [b"CONNECT 127.0.0.1:%b HTTP/1.1\r\nHost: 127.0.0.1:%b" % (port, port)]
+
+
+async def test_ipv6_gateway(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    """The address is in brackets."""
+    forward = Forwarding()
+    async with (
+        serving(host="::1", tls=server_tls) as peer,
+        serving(forward) as proxy,
+        client(peer, verify=client_tls, proxy=proxy_of(proxy)) as http,
+    ):
+        assert (await http.get("/")).text == "1"
+    assert forward.heads[0].startswith(b"CONNECT [::1]:")
+
+
+async def test_credentials_of_the_proxy() -> None:
+    """Percent-encoded credentials are decoded, sent to the proxy only, and are in no text."""
+    forward, seen = Forwarding(), []
+
+    async def gateway(wire: Wire) -> None:
+        seen.append((await wire.request())[0])
+        await wire.answer()
+
+    async with serving(gateway) as peer, serving(forward) as proxy:
+        made = proxy_of(proxy, "shop:p%40ss%3A1@")
+        async with client(peer, proxy=made) as http:
+            await http.get("/")
+    assert forward.heads[0].endswith(b"\r\nProxy-Authorization: Basic " + b64encode(b"shop:p@ss:1"))
+    assert b"authorization" not in seen[0].lower()
+    assert "p@ss" not in repr(made)
+
+
+REFUSALS = {
+    "407": (
+        once(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"),
+        "the proxy refused: 407 Proxy Authentication Required",
+    ),
+    "page": (always(b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"), "the proxy refused: 503 Busy"),
+    "closed": (once(b""), "the proxy closed the connection"),
+    "cut": (once(b"HTTP/1.1 200"), "the proxy closed the connection"),
+    "no http": (once(b"220 mail.test ESMTP\r\n", linger=True), "the proxy's response: not an HTTP response"),
+    "endless": (once(OPEN[:-2] + b"X: y\r\n" * 20_000, linger=True), "the proxy's response: the head"),
+    "early data": (once(OPEN + b"HTTP/1.1 200 OK\r\n\r\n", linger=True), "the proxy sent data before the request"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+async def test_a_proxy_that_refuses(name: str) -> None:
+    """Nothing of the request is sent, the error says why, and the connection is closed."""
+    script, reason = REFUSALS[name]
+    async with serving() as peer, serving(script) as proxy, client(peer, proxy=proxy_of(proxy)) as http:
+        progress = Progress()
+        with pytest.raises(httpx.ProxyError, match=re.escape(reason)):
+            await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
+        assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
+        await proxy.deserted()
+    assert peer.opened == 0
+
+
+async def test_a_proxy_that_does_not_respond() -> None:
+    """The time for connecting includes the tunnel."""
+    async with serving() as peer, serving(Wire.gone) as proxy, client(peer, proxy=proxy_of(proxy)) as http:
+        with pytest.raises(httpx.ConnectTimeout):
+            await http.get("/", timeout=httpx.Timeout(5, connect=0.2))
+        await proxy.deserted()
+
+
+async def test_a_tunnel_that_breaks_is_a_lost_response() -> None:
+    """A proxy that hangs up after the request has left says nothing about it."""
+    async with serving() as peer, serving(Forwarding(closes_at_response=True)) as proxy:
+        async with client(peer, proxy=proxy_of(proxy)) as http:
+            progress = Progress()
+            with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+                await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
+        assert progress.may_have_been_sent
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "proxy.test:3128", "https://proxy.test:3128", "http://proxy.test", "http://:3128", "http://proxy.test:1/x", 7],
+)
+def test_addresses_of_other_forms(address: str) -> None:
+    """The option is named, and its value, which may have a password, is not repeated."""
+    with pytest.raises(InvalidRequestError) as caught:
+        AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), proxy=address)
+    assert caught.value.problems == ('proxy: must be an address such as "http://proxy.example:3128"',)
+
+
+def test_a_proxy_and_a_transport_exclude_each_other() -> None:
+    """The transport has settings of its own."""
+    with pytest.raises(InvalidRequestError, match="proxy: not possible with a transport"):
+        AsyncGateway(
+            "https://gateway.test",
+            developer_id="d",
+            credentials=UserApiKey("u", "k"),
+            proxy="http://proxy.test:3128",
+            transport=httpx.MockTransport(lambda _: httpx.Response(200)),
+        )
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_sale_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lost response is looked up through the proxy of `GATEWAY_PROXY`. After a refusal, nothing was sent."""
+    forward = Forwarding()
+    async with Sandbox() as sandbox, serving(forward) as proxy:
+        for name, value in sandbox.environment().items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("GATEWAY_PROXY", proxy.url)
+        async with AsyncGateway.from_env() as gateway:
+            forward.closes_at_response = True
+            sandbox.fault("POST /v2/transactions", "delay", seconds=0.5)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_repair, forward)
+                payment = await gateway.transactions.create(SALE)
+        assert payment.approved
+        async with serving(REFUSALS["407"][0]) as refusing:
+            monkeypatch.setenv("GATEWAY_PROXY", refusing.url)
+            async with AsyncGateway.from_env(max_attempts=1) as gateway:
+                with pytest.raises(NotSentError, match="the proxy refused: 407"):
+                    await gateway.transactions.create(SALE)
+        assert list(sandbox.ledger()["charged"].values()) == [1]
+
+
+async def _repair(forward: Forwarding) -> None:
+    """Let the tunnels work that are opened after the first one."""
+    while not forward.heads:
+        await anyio.sleep(0.01)
+    forward.closes_at_response = False
