@@ -157,20 +157,19 @@ class AsyncGateway(_Resources):
         ]
         if not isinstance(circuit_breaker, CircuitBreaker | None):
             problems.append("circuit_breaker: must be a CircuitBreaker")
-        tunnel = None
-        try:
-            tunnel = None if proxy is None else Proxy.parse(proxy)
-        except ValueError as error:
-            problems.append(f"proxy: {error}")
         if proxy is not None and transport is not None:
             problems.append("proxy: not possible with a transport (expected one of them)")
+        http_proxy, proxy_problem = (None, "") if proxy is None else Proxy.parse(proxy)
+        proxy = None  # it may have a password, and an error's traceback shows local variables
+        if proxy_problem:
+            problems.append(f"proxy: {proxy_problem}")
         if problems:
             raise InvalidRequestError(problems)
         if verify is False and transport is None:
             warning = f"verify=False: any server can impersonate {base_url} and read card numbers and keys"
             warnings.warn(warning, InsecureConnectionWarning, stacklevel=2)
         inner = transport or PooledTransport(
-            max_connections=max_connections, max_terminals=max_terminals, verify=verify, proxy=tunnel
+            max_connections=max_connections, max_terminals=max_terminals, verify=verify, proxy=http_proxy
         )
         http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id, trace_headers)
         executor = CallExecutor(
@@ -459,7 +458,7 @@ class AsyncGateway(_Resources):
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"AsyncGateway({self._base_url!r})"
+        return f"AsyncGateway({vars(self).get('_base_url', '')!r})"  # also of a client whose arguments are wrong
 
 
 def _new_id() -> str:

@@ -97,7 +97,7 @@ async def _gateway_findings(gateway: "AsyncGateway") -> AsyncIterator[_Finding]:
     from gateway_async.cli.probe import ProbeError, probe
 
     try:
-        proxy = Proxy.parse(address) if (address := os.environ.get("GATEWAY_PROXY")) else None
+        proxy, _ = Proxy.parse(address) if (address := os.environ.get("GATEWAY_PROXY")) else (None, "")
         found = await anyio.to_thread.run_sync(probe, gateway.base_url, proxy)
     except ProbeError as error:
         yield _Finding(error.check, "failed", str(error))

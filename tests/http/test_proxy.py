@@ -14,6 +14,7 @@ from gateway_async import AsyncGateway, InvalidRequestError, NotSentError, Trans
 from gateway_async._http.connections.proxy import Proxy
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async.sandbox import Sandbox
+from tests.support.leaks import leaks
 
 from .scripted_server import LOST, Peer, Wire, always, client, idle, once, serving
 
@@ -60,7 +61,9 @@ async def _close(_: bytes) -> None:
 
 def proxy_of(peer: Peer, credentials: str = "") -> Proxy:
     """Return the proxy at a server of a test."""
-    return Proxy.parse(peer.url.replace("http://", f"http://{credentials}"))
+    proxy, problem = Proxy.parse(peer.url.replace("http://", f"http://{credentials}"))
+    assert proxy, problem
+    return proxy
 
 
 async def test_calls_share_a_tunnel(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
@@ -153,13 +156,22 @@ async def test_a_tunnel_that_breaks_is_a_lost_response() -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["", "proxy.test:3128", "https://proxy.test:3128", "http://proxy.test", "http://:3128", "http://proxy.test:1/x", 7],
+    [
+        "",
+        "proxy.test:3128",
+        "https://proxy.test:3128",
+        "http://proxy.test",
+        "http://:3128",
+        "http://a:hunter2@b:1/x",
+        7,
+    ],
 )
 def test_addresses_of_other_forms(address: str) -> None:
     """The option is named, and its value, which may have a password, is not repeated."""
     with pytest.raises(InvalidRequestError) as caught:
         AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), proxy=address)
     assert caught.value.problems == ('proxy: must be an address such as "http://proxy.example:3128"',)
+    assert leaks(caught.value, ["hunter2"], [__file__]) == set()
 
 
 def test_a_proxy_and_a_transport_exclude_each_other() -> None:
@@ -190,10 +202,11 @@ async def test_a_sale_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
                 payment = await gateway.transactions.create(SALE)
         assert payment.approved
         async with serving(REFUSALS["407"][0]) as refusing:
-            monkeypatch.setenv("GATEWAY_PROXY", refusing.url)
+            monkeypatch.setenv("GATEWAY_PROXY", refusing.url.replace("//", "//shop:hunter2@"))
             async with AsyncGateway.from_env(max_attempts=1) as gateway:
-                with pytest.raises(NotSentError, match="the proxy refused: 407"):
+                with pytest.raises(NotSentError, match="the proxy refused: 407") as caught:
                     await gateway.transactions.create(SALE)
+                assert leaks(caught.value, ["hunter2", b64encode(b"shop:hunter2").decode()], [__file__]) == set()
         assert list(sandbox.ledger()["charged"].values()) == [1]
 
 

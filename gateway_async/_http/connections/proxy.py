@@ -34,23 +34,23 @@ class Proxy:
     authorization: Secret | None = None
 
     @classmethod
-    def parse(cls, address: str) -> Self:
-        """Read an address: `http://host:port`, or `http://user:password@host:port` with percent-encoded credentials.
+    def parse(cls, address: str) -> "tuple[Self | None, str]":
+        """Read `http://host:port`, or `http://user:password@host:port` with percent-encoded credentials.
 
-        Raises:
-            ValueError: the address has another form; the text does not repeat it.
+        Returns the proxy, and "" or what is wrong with the address. No error is raised, because its traceback would
+        show the password.
         """
         try:
             url = httpx.URL(address)
         except (TypeError, httpx.InvalidURL):
-            raise ValueError(_FORM) from None
+            return None, _FORM
         if url.scheme != "http" or not url.host or url.port is None or url.path not in ("", "/") or url.query:
-            raise ValueError(_FORM)
+            return None, _FORM
         if not url.userinfo:
-            return cls(url.host, url.port)
+            return cls(url.host, url.port), ""
         user, _, password = url.userinfo.partition(b":")
         pair = f"{unquote(user.decode())}:{unquote(password.decode())}"
-        return cls(url.host, url.port, Secret(f"Basic {b64encode(pair.encode()).decode()}"))
+        return cls(url.host, url.port, Secret(f"Basic {b64encode(pair.encode()).decode()}")), ""
 
     @property
     def headers(self) -> dict[str, str]:
