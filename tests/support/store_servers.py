@@ -13,6 +13,8 @@ from typing import Final, Self
 
 import attrs
 
+from tests.support.free_port import free_port
+
 __all__ = ["StoreServer", "find_program", "postgres_server", "redis_server"]
 
 _START_SECONDS: Final = 30.0
@@ -93,7 +95,7 @@ def find_program(name: str) -> str | None:
 
 def redis_server(folder: Path) -> StoreServer:
     """Return a Redis that keeps its data in a folder, also after a crash."""
-    port = _free_port()
+    port = free_port()
     files = ["--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
     command = [_path_of("redis-server"), "--bind", "127.0.0.1", "--port", str(port), *files]
     return StoreServer(f"redis://127.0.0.1:{port}/0", port, command, signal.SIGKILL)
@@ -104,7 +106,7 @@ def postgres_server(folder: Path) -> StoreServer:
 
     For root, it runs as the user postgres.
     """
-    port, user = _free_port(), "postgres" if os.geteuid() == 0 else None
+    port, user = free_port(), "postgres" if os.geteuid() == 0 else None
     folder.chmod(0o755)
     data = folder / "data"
     data.mkdir(mode=0o700)
@@ -123,10 +125,3 @@ def _path_of(name: str) -> str:
     path = find_program(name)
     assert path, f"{name} is not installed"
     return path
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number: int = free.getsockname()[1]
-    return number

@@ -1,6 +1,5 @@
 """A receiver that is killed while postbacks arrive: each takes effect once, and in order."""
 
-import socket
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from tests.reliability.totals import add_up
 from tests.reliability.worker import Worker
 from tests.reliability.worker_programs import receive_postbacks
 from tests.reliability.worker_protections import without
+from tests.support.free_port import free_port
 
 __all__ = ["RECEIVER_KILL_CONDITIONS", "compare_effects", "make_tables", "wait_until_handled"]
 
@@ -79,9 +79,7 @@ class _Receiver:
     """A receiver in a process, one after the other."""
 
     def __init__(self, store: Store) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self._settings = (self.port, "sqlite" if store.is_file else "postgres", store.place, store.table)
         self.start()
 

@@ -1,6 +1,5 @@
 """A sandbox with a database file that is killed while a client sends: what it acknowledged exists, once."""
 
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
@@ -16,6 +15,7 @@ from tests.reliability.continuous_traffic import OPTIONS, ContinuousTraffic
 from tests.reliability.worker import Worker
 from tests.reliability.worker_programs import serve_sandbox
 from tests.reliability.worker_protections import without
+from tests.support.free_port import free_port
 
 __all__ = ["SANDBOX_KILL_CONDITIONS"]
 
@@ -30,9 +30,7 @@ class _Server:
     """A sandbox in a process, one after the other on the same file and port."""
 
     def __init__(self, folder: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._settings = (free.getsockname()[1], str(Path(folder, "sandbox.db")))
+        self._settings = (free_port(), str(Path(folder, "sandbox.db")))
         self.start()
 
     def start(self) -> None:
