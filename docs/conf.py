@@ -36,6 +36,8 @@ python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 python_maximum_signature_line_length = 88
 
+smartquotes = False  # options of commands keep their two hyphens
+
 html_theme = "furo"
 html_title = f"gateway-async {release}"
 html_static_path = ["_static"]

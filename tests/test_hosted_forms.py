@@ -345,6 +345,7 @@ def test_the_result_is_as_asked() -> None:
         {"status_id": TransactionStatus.DECLINED},
         {"status_id": TransactionStatus.VOIDED},
         {"status_id": None},
+        {"auth_amount": Decimal("1.00"), "reason_code_id": 1201},
     ],
     ids=str,
 )
@@ -358,6 +359,8 @@ def test_a_changed_result_is_noticed(changes: dict[str, Any]) -> None:
     [
         ("authonly", TransactionStatus.AUTH_ONLY),
         ("authonly", TransactionStatus.APPROVED),
+        ("authonly", TransactionStatus.SETTLED),
+        ("sale", TransactionStatus.SETTLED),
         ("refund", TransactionStatus.REFUNDED),
         ("debit", TransactionStatus.PENDING_ORIGINATION),
         ("debit", TransactionStatus.SETTLED),

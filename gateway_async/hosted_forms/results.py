@@ -29,22 +29,23 @@ _BANK_ACCEPTED: Final = frozenset(
     }
 )
 _GOOD_STATUSES: Final[Mapping[str, frozenset[TransactionStatus]]] = {
-    "sale": frozenset({TransactionStatus.APPROVED}),
-    "authonly": frozenset({TransactionStatus.AUTH_ONLY, TransactionStatus.APPROVED}),
+    "sale": frozenset({TransactionStatus.APPROVED, TransactionStatus.SETTLED}),
+    "authonly": frozenset({TransactionStatus.AUTH_ONLY, TransactionStatus.APPROVED, TransactionStatus.SETTLED}),
     "avsonly": frozenset({TransactionStatus.AVS_ONLY}),
     "refund": _BANK_ACCEPTED | {TransactionStatus.REFUNDED},
     "debit": _BANK_ACCEPTED,
     "credit": _BANK_ACCEPTED,
 }
-"""Action → the statuses of an approved transaction; an authorization may be completed already."""
+"""Action → the statuses of an approved transaction; it may be completed or settled already."""
 
 
 def compare_form_result(asked: Mapping[str, Any], record: Transaction | AccountVault) -> tuple[str, ...]:
     """Return the differences between a form's fields and its record.
 
-    An empty result means that the payment is approved, for the amount and the merchant account of the URL that you
-    made, or that the account vault is in the right place. Read the record from the gateway by its integrator id. What
-    the customer's browser says about it proves nothing.
+    An empty result means that the payment was approved, for the whole amount and the merchant account of the URL that
+    you made, or that the account vault is in the right place. Read the record from the gateway by its integrator id.
+    What the customer's browser says about it proves nothing. A later refund is a payment of its own and is not noticed:
+    deliver an order once.
 
     A surcharge that was asked for may be missing, because the gateway drops it for debit cards.
     """
@@ -64,6 +65,8 @@ def _payment_differences(asked: Mapping[str, Any], record: Transaction) -> Itera
     action, status = str(asked.get("action")), record.status_id
     if status not in _GOOD_STATUSES.get(action, ()):
         yield f"status_id is {status!r}, which is not that of an approved {action}"
+    if record.partially_approved:
+        yield f"auth_amount is {record.auth_amount}, not {record.transaction_amount}"
     if asked.get("transaction_amount") is None:
         return
     wanted = Decimal(money(asked["transaction_amount"]))

@@ -2,15 +2,16 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 from starlette.responses import HTMLResponse
 
 from gateway_async.sandbox.pages.display.formats import FILTERS
 
-__all__ = ["render"]
+if TYPE_CHECKING:
+    import jinja2
 
+__all__ = ["render"]
 
 _FOLDER = Path(__file__).parent / "templates"
 
@@ -34,7 +35,9 @@ def render(template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment() -> "jinja2.Environment":
+    import jinja2  # most sandboxes show no page
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,
