@@ -540,7 +540,7 @@ class PostbackRefusedError(GatewayError):
 
     Attributes:
         status_code: the HTTP status to respond with: 400 malformed, 401 missing or wrong credentials, 403 a network
-            that is not allowed, 405 a method other than POST, 413 too large, 429 too many requests.
+            that is not allowed, 405 a method other than POST, 408 too slow, 413 too large, 429 too many requests.
         reason: the problem, starting with the name of the field.
         retry_after: with 429, the whole seconds to send as `Retry-After`.
     """

@@ -61,6 +61,7 @@ def write_pages(app: Sphinx) -> None:
     folder = Path(app.srcdir, FOLDER)
     folder.mkdir(exist_ok=True)
     pages = dict(pages_of_resources()) | {name: "\n".join(part_lines(part)) for name, part in PARTS.items()}
+    pages["client"] += "\n".join(resource_table())
     if left := set(exported_names()) - {name for page in pages.values() for name in names_on(page)}:
         msg = f"no page of the reference has {', '.join(sorted(left))}: add a module to PARTS"
         raise ExtensionError(msg)
@@ -71,15 +72,21 @@ def write_pages(app: Sphinx) -> None:
 
 def pages_of_resources() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of the page of each resource: its methods, then its records and requests."""
-    for name in sorted(path.stem for path in Path(str(resources.__file__)).parent.glob("[a-z]*.py")):
-        module = import_module(f"gateway_async.resources.{name}")
-        (class_name,) = (entry for entry in module.__all__ if inspect.isclass(getattr(module, entry)))
+    for name, kind in resource_classes():
         title = name.replace("_", " ").capitalize()
         lines = [f"# {title}", "", f"`gateway.{name}` is an instance of this class.", ""]
-        lines += directive("autoclass", f"{module.__name__}.{class_name}", "inherited-members: object")
+        lines += directive("autoclass", f"{kind.__module__}.{kind.__name__}", "inherited-members: object")
         if records := exported_names(f"gateway_async.models.{name}"):
             lines += ["## Records and requests", "", *described(gateway_async, records)]
         yield name, "\n".join(lines)
+
+
+def resource_classes() -> Iterator[tuple[str, type]]:
+    """Yield each resource: the attribute of the client, and its class."""
+    for name in sorted(path.stem for path in Path(str(resources.__file__)).parent.glob("[a-z]*.py")):
+        module = import_module(f"gateway_async.resources.{name}")
+        (kind,) = (getattr(module, entry) for entry in module.__all__ if inspect.isclass(getattr(module, entry)))
+        yield name, kind
 
 
 def part_lines(part: Part) -> Iterator[str]:
@@ -90,6 +97,13 @@ def part_lines(part: Part) -> Iterator[str]:
     for package in part.packages:
         found = import_module(f"gateway_async.{package}")
         yield from described(found, [name for name in found.__all__ if not _is_of_another_page(found, name)])
+
+
+def resource_table() -> Iterator[str]:
+    """Yield the lines of a table with the resources of the client."""
+    yield from ("## Resources", "", "| attribute | what it is |", "|---|---|")
+    for name, kind in resource_classes():
+        yield f"| `gateway.{name}` | {str(inspect.getdoc(kind)).splitlines()[0]} |"
 
 
 def described(module: ModuleType, names: list[str]) -> Iterator[str]:

@@ -17,6 +17,6 @@ class ExitStatus(IntEnum):
     ATTENTION = 3
     """Done, and something needs attention: a decline, open calls, dead postbacks, rejected rows, differences."""
     UNKNOWN = 4
-    """A write may have been executed, and no lookup found it. Do not send it again."""
+    """A write may have been executed, and no lookup found it. Repeat it only under the same integrator id."""
     STOPPED = 5
     """A migration stopped at a limit that you set."""

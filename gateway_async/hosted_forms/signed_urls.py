@@ -95,7 +95,8 @@ def accountform_url(
 
     Args:
         base_url: the gateway's address, without `/v2`.
-        account_vault: the fields of an account vault, as in `CardVaultCreate`, and settings of the form.
+        account_vault: the fields of an account vault without its number, as in `CardVaultCreate` or `AchVaultCreate`,
+            and settings of the form.
             `payment_method`, `location_id` and `account_vault_api_id` are required.
         developer_id: your developer id. It is part of the URL.
         user_id: the user who signs. It is part of the URL.

@@ -605,7 +605,7 @@ class TransactionCreate(Request):
     allow_partial_authorization_override: bool | None = None
     """Whether a partial approval is allowed, for this payment only. Not for recurring payments."""
     auto_decline_cvv_override: bool | None = None
-    """Whether a wrong CVV declines, for this payment only. It needs a CVV."""
+    """Whether a CVV that could not be checked declines, for this payment only. It needs a CVV."""
     auto_decline_street_override: bool | None = None
     """Whether a wrong street declines, for this payment only. It needs a street."""
     auto_decline_zip_override: bool | None = None

@@ -55,7 +55,9 @@ class Transactions(ListableResource[Transaction]):
         return await self._executor.execute(TRANSACTION.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
-        """Perform `changes.action` on a transaction. If the response is lost, the client reads the transaction.
+        """Perform `changes.action` on a transaction.
+
+        If the response is lost, the client reads the transaction. Only a lost `partialreversal` stays unknown.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.

@@ -16,6 +16,7 @@ from gateway_async._secrets import Secret
 __all__ = ["Proxy", "Tunnel"]
 
 _FORM: Final = 'must be an address such as "http://proxy.example:3128"'
+_DEFAULT_PORT: Final = 80
 _SUCCESS: Final = range(200, 300)
 
 
@@ -44,13 +45,14 @@ class Proxy:
             url = httpx.URL(address)
         except (TypeError, httpx.InvalidURL):
             return None, _FORM
-        if url.scheme != "http" or not url.host or url.port is None or url.path not in ("", "/") or url.query:
+        if url.scheme != "http" or not url.host or url.path not in ("", "/") or url.query:
             return None, _FORM
+        port = url.port or _DEFAULT_PORT
         if not url.userinfo:
-            return cls(url.host, url.port), ""
+            return cls(url.host, port), ""
         user, _, password = url.userinfo.partition(b":")
         pair = f"{unquote(user.decode())}:{unquote(password.decode())}"
-        return cls(url.host, url.port, Secret(f"Basic {b64encode(pair.encode()).decode()}")), ""
+        return cls(url.host, port, Secret(f"Basic {b64encode(pair.encode()).decode()}")), ""
 
     @property
     def headers(self) -> dict[str, str]:
