@@ -96,8 +96,8 @@ class AsyncGateway(_Resources):
             `"http://user:password@proxy.example:3128"`. A proxy that refuses is a `NotSentError`. Environment variables
             such as `HTTPS_PROXY` are not read.
         transport: any `httpx.AsyncBaseTransport` to use instead of the package's own, for example in a test. The client
-            trusts that a request which fails with `httpx.ConnectError`, `ConnectTimeout` or `PoolTimeout` was not
-            sent. Do not use a transport for payments that raises these for requests the server has read.
+            trusts that a request which fails with `httpx.ConnectError`, `ConnectTimeout`, `PoolTimeout` or `ProxyError`
+            was not sent. Do not use a transport for payments that raises these for requests the server has read.
         verify: which TLS certificates are trusted: True (certifi's authorities), the path of a CA bundle or of a
             folder of them, or an `ssl.SSLContext`, which is used unchanged. False trusts every certificate and warns
             (`InsecureConnectionWarning`). Environment variables (`SSL_CERT_FILE`, `SSLKEYLOGFILE`) are not read.

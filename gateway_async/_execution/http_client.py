@@ -58,7 +58,13 @@ _cached_url: Final = lru_cache(maxsize=256)(httpx.URL)
 Most calls use one of a few URLs.
 """
 
-_NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+_NOT_SENT: Final = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,  # httpcore raises it while it opens the tunnel, before the request
+    httpx.UnsupportedProtocol,
+)
 
 
 class HttpClient:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,17 @@ SERVICE = ("docs/guides/fastapi.md", "A FastAPI service")
 AIOHTTP_SERVICE = ("docs/guides/aiohttp.md", "An aiohttp service")
 DEPLOYED_SERVICE = ("docs/guides/deployment.md", "A service with several workers")
 SCRIPT = ("docs/guides/lists.md", "A script that streams vaults")
+SEVERAL_CALLS = ("docs/guides/concurrency.md", "Charge several stored cards")
+SYNCHRONOUS_SCRIPT = ("docs/guides/synchronous.md", "A script")
+PORTAL = ("docs/guides/synchronous.md", "One portal for each process")
+LOG_STEPS = ("docs/guides/logs-and-events.md", "See what the SDK does")
+LOG_SETUP = ("docs/guides/logs-and-events.md", "In production")
 TESTS = (("README.md", "Testing"), ("docs/guides/testing.md", "Testing"), ("docs/guides/crash-tests.md", "Crash tests"))
-PROGRAMS = (FIRST_CALL, START_PAGE, TUTORIAL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT, *TESTS)
+SHOWN = (SEVERAL_CALLS, LOG_STEPS, LOG_SETUP)
+"""The programs whose output is the text block under the same headline."""
+SYNCHRONOUS = (SYNCHRONOUS_SCRIPT, PORTAL)
+SERVED = (TUTORIAL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT)
+PROGRAMS = (FIRST_CALL, START_PAGE, *SERVED, *SHOWN, *SYNCHRONOUS, *TESTS)
 CLIENTS = [block for block in PYTHON if "api.example.test" in block.text]
 PIECES = [block for block in PYTHON if (block.document, block.headline) not in PROGRAMS and block not in CLIENTS]
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
@@ -51,8 +61,26 @@ def program(place: tuple[str, str]) -> Block:
 
 def output_of(block: Block) -> str:
     """Run a program with warnings as errors, and return its standard output."""
+    return _run(block).stdout
+
+
+def _run(block: Block) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-c", block.text]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout  # noqa: S603
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)  # noqa: S603
+
+
+def shown_lines(text: str, shown: str) -> list[str]:
+    """Return the lines of an output as a document shows them: without times, and shortened where it shortens them."""
+    lines = _without_times(text).splitlines()
+    ends = [line.removesuffix("…") if line.endswith("…") else None for line in _without_times(shown).splitlines()]
+    return [
+        f"{end}…" if end is not None and line.startswith(end) else line
+        for line, end in zip_longest(lines, ends, fillvalue="")
+    ]
+
+
+def _without_times(text: str) -> str:
+    return re.sub(r"\d+\.\d{3} s", "0.000 s", text)
 
 
 def load(block: Block, folder: Path) -> dict[str, Any]:
@@ -122,6 +150,22 @@ def test_the_program_of_the_start_page_prints_what_it_shows() -> None:
     """The lost response of the start page leads to one payment."""
     (shown,) = blocks(START_PAGE[0], "text")
     assert output_of(program(START_PAGE)) == shown.text
+
+
+@pytest.mark.parametrize("place", SHOWN, ids=str)
+def test_a_program_prints_what_its_page_shows(place: tuple[str, str]) -> None:
+    """The text under the program is its output; only times differ, and long lines may be shortened."""
+    (shown,) = (block.text for block in blocks(place[0], "text") if block.headline == place[1])
+    ended = _run(program(place))
+    assert shown_lines(ended.stdout + ended.stderr, shown) == _without_times(shown).splitlines()
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_synchronous_programs_run(sandbox: Sandbox) -> None:
+    """The portal charges a card once and closes the client at the exit; the script then lists the payment."""
+    assert output_of(program(PORTAL)) == "paid\n"
+    assert sandbox.ledger()["charged"] == {"1001-1": 1}
+    assert output_of(program(SYNCHRONOUS_SCRIPT)).endswith(" 12.50\n")
 
 
 @pytest.mark.usefixtures("environment")

@@ -55,6 +55,9 @@ BLOCKS = [
 ]
 TEXTS: Mapping[tuple[str, str], str] = {
     ("docs/index.md", "A sale whose response is lost"): "test_readme.py compares this output",
+    ("docs/guides/concurrency.md", "Charge several stored cards"): "test_readme.py compares this output",
+    ("docs/guides/logs-and-events.md", "See what the SDK does"): "test_readme.py compares this output",
+    ("docs/guides/logs-and-events.md", "In production"): "test_readme.py compares this output",
     ("docs/reference/errors.md", "The error tree"): "test_links.py compares this tree",
     ("docs/why/architecture.md", "Modules"): "test_contributing.py compares this tree",
     ("CONTRIBUTING.md", "Layout"): "test_contributing.py compares this tree",

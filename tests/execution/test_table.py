@@ -55,7 +55,11 @@ def refusal(status: int) -> httpx.Response:
 
 ANSWERS: dict[AttemptResult, list[Answer]] = {
     AttemptResult.QUEUED: [httpx.PoolTimeout("no place")],
-    AttemptResult.UNWRITTEN: [NEVER_LEFT, httpx.ConnectTimeout("no route")],
+    AttemptResult.UNWRITTEN: [
+        NEVER_LEFT,
+        httpx.ConnectTimeout("no route"),
+        httpx.ProxyError("407 Proxy Authentication Required"),
+    ],
     AttemptResult.LOST: [LOST, httpx.WriteError("reset"), httpx.RemoteProtocolError("closed"), OSError("odd")],
     AttemptResult.CUT: [CUT],
     AttemptResult.UNREADABLE: [
