@@ -160,7 +160,6 @@ async def test_a_tunnel_that_breaks_is_a_lost_response() -> None:
         "",
         "proxy.test:3128",
         "https://proxy.test:3128",
-        "http://proxy.test",
         "http://:3128",
         "http://a:hunter2@b:1/x",
         7,
