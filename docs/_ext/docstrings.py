@@ -42,8 +42,8 @@ def convert(lines: list[str]) -> Iterator[str]:
 def convert_docstring(app: Sphinx, what: Any, name: str, subject: object, options: Any, lines: list[str]) -> None:
     """Convert the lines of one docstring in place."""
     converted = list(convert(lines))
-    # Napoleon would read the words before a colon in an attribute's docstring as its type.
-    if what != "attribute":
+    # Napoleon would read the words before a colon in the docstring of an attribute or a property as its type.
+    if what not in ("attribute", "property"):
         converted = GoogleDocstring(converted, NAPOLEON, app, what, name, subject, options).lines()
     lines[:] = converted
 

@@ -14,8 +14,8 @@ __all__ = ["TimeRange"]
 class TimeRange:
     """A span of time for a `*_ts` filter (contract, *Transaction batches*, filters).
 
-    gateway.transactions.list({"created_ts": TimeRange.LAST_30_DAYS})
-    gateway.transactions.list({"created_ts": TimeRange.custom(start, end)})
+        gateway.transactions.list({"created_ts": TimeRange.LAST_30_DAYS})
+        gateway.transactions.list({"created_ts": TimeRange.custom(start, end)})
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Write the package's modules in import order into docs/why/architecture.md: `python -m tests.docs.module_tree`."""
+"""Write the package's modules in import order into docs/why/modules.md: `python -m tests.docs.module_tree`."""
 
 import ast
 import graphlib
@@ -88,6 +88,6 @@ def relative(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    page = ROOT / "docs/why/architecture.md"
+    page = ROOT / "docs/why/modules.md"
     start, _, end = page.read_text(encoding="utf-8").partition("gateway_async/\n")
     page.write_text(start + module_tree() + end[end.index("\n```") :], encoding="utf-8")
