@@ -2,12 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "why" / "benchmarks.md"
 RESULTS: Final = Path(__file__).with_name("results") / "benchmarks.json"
+
+_CALLS: Final = ("GET", "POST")
 
 PART: Final = re.compile(r"(?<=<!-- printed: )(?P<name>.+?)(?: -->\n\n)(?P<text>[\s\S]*?)(?=\n\n<!-- end -->)")
 """A written part of the page: its name and its text."""
@@ -20,11 +22,26 @@ def origin(results: dict[str, Any]) -> str:
     return f"{results['date']}, Python {results['python']}, {machine}. Peers: {peers}."
 
 
-def table(results: dict[str, Any]) -> str:
-    """Return a table with a line for each figure and peer."""
+def calls(results: dict[str, Any]) -> str:
+    """Return the CPU time of a call in milliseconds, with a line for each load and a column for each client."""
+    rows = [
+        row for row in results["rows"] if row["subject"].startswith(_CALLS) and row["peer"] not in (None, "50 at once")
+    ]
+    peers = list(dict.fromkeys(row["peer"] for row in rows))
+    figures = {(row["subject"], row["peer"]): row["theirs"] for row in rows}
+    ours = {row["subject"]: row["ours"] for row in rows}
+    lines = (
+        (subject, _figure(own["median"]), *(_figure(figures[subject, peer]["median"]) for peer in peers))
+        for subject, own in ours.items()
+    )
+    return _table(("ms of CPU time", "gateway_async", *peers), lines)
+
+
+def comparisons(results: dict[str, Any]) -> str:
+    """Return a line for each figure that has a goal, or that is not about calls."""
     heads = ("measured", "unit", "ours", "beside", "theirs", "ratio", "lowest to highest", "goal")
-    lines = [heads, ("---",) * len(heads), *map(tuple, map(_cells, results["rows"]))]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows = [row for row in results["rows"] if row["goal"] or not row["subject"].startswith(_CALLS)]
+    return _table(heads, map(tuple, map(_cells, rows)))
 
 
 def _cells(row: dict[str, Any]) -> Iterator[str]:
@@ -36,11 +53,20 @@ def _cells(row: dict[str, Any]) -> Iterator[str]:
     yield f"{row['goal_text']}: {row['verdict'].lower()}" if row["goal"] else "–"
 
 
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def _figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-PARTS: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {"origin": origin, "results": table}
+PARTS: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
+    "origin": origin,
+    "calls": calls,
+    "comparisons": comparisons,
+}
 """The written parts of the page, by name."""
 
 
