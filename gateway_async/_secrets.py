@@ -35,7 +35,7 @@ __all__ = [
 E = TypeVar("E", bound=BaseException)
 
 MASK: Final = "***"
-"""What is shown instead of a confidential value that is not a `Secret`."""
+"""The text shown for a confidential value that is not a `Secret`."""
 
 _STARS = "************"
 _KEY: Final = os.urandom(32)
@@ -288,7 +288,7 @@ _CONFIDENTIAL: Final = re.compile(
 
 
 def is_confidential(name: str) -> bool:
-    """Return whether the values of a field are masked, also where no model knows the field."""
+    """Return whether values of this name are masked, also without a model."""
     return _CONFIDENTIAL.search(name) is not None
 
 
