@@ -77,6 +77,7 @@ def types(session: nox.Session) -> None:
     session.run("mypy", "examples")
     session.run("mypy", "docs/_ext")
     session.run("pyright")
+    session.run("pytest", "tests/docs/test_types.py", env={"GATEWAY_TEST_TYPES": "1"})
 
 
 @nox.session

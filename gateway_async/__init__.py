@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from gateway_async.models.codes import *  # noqa: F403
     from gateway_async.models.identifiers import *  # noqa: F403
     from gateway_async.models.page import *  # noqa: F403
+    from gateway_async.models.record import Record as Record
     from gateway_async.models.request import UNSET as UNSET
+    from gateway_async.models.request import Request as Request
+    from gateway_async.models.request import Unset as Unset
     from gateway_async.models.time_range import *  # noqa: F403
     from gateway_async.models.untyped import UntypedRecord as UntypedRecord
     from gateway_async.resources import *  # noqa: F403
@@ -51,7 +54,8 @@ _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
     "ledger.reconciliation": ("BatchTotals", "Discrepancy", "PaymentTotals", "Reconciliation"),
     "ledger.sqlite": ("SqliteLedger",),
     "ledger.postgres": ("PostgresLedger",),
-    "models.request": ("UNSET",),
+    "models.record": ("Record",),
+    "models.request": ("UNSET", "Request", "Unset"),
     **{f"models.{name}": names for name, names in _MODELS.items()},
     "_execution.circuit_breaker": ("CircuitBreaker", "CircuitState"),
     "_execution.pages": ("Pages",),

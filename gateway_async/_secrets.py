@@ -13,23 +13,29 @@ contains the key, and possibly the plain text that a caller passed in or that wa
 import hmac
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import shake_256
 from itertools import accumulate, pairwise
 from typing import Any, Final, NoReturn, Self, TypeVar
 
 __all__ = [
     "LONGEST_CARD",
+    "MASK",
     "AccountNumber",
     "Secret",
     "detach",
+    "is_confidential",
     "luhn_valid",
     "mask_digits",
+    "mask_fields",
     "mask_text",
     "quote_text",
 ]
 
 E = TypeVar("E", bound=BaseException)
+
+MASK: Final = "***"
+"""The text shown for a confidential value that is not a `Secret`."""
 
 _STARS = "************"
 _KEY: Final = os.urandom(32)
@@ -273,6 +279,31 @@ def mask_digits(text: str) -> str:
 
 LONGEST_CARD: Final = 64
 """The maximum length of a card number in characters, with separators."""
+
+
+_CONFIDENTIAL: Final = re.compile(
+    "(key|password|token|secret|ticket|account_number|routing|cvv|track_data)$"
+    "|(ssn4|dl_number|dob_year|date_of_birth)$|^(aba|dda)$"
+)
+
+
+def is_confidential(name: str) -> bool:
+    """Return whether values of this name are masked, also without a model."""
+    return _CONFIDENTIAL.search(name) is not None
+
+
+def mask_fields(data: Any) -> Any:
+    """Mask the confidential fields within free-form data. Any other value is returned unchanged."""
+    match data:
+        case Mapping():
+            return {
+                name: MASK if each is not None and is_confidential(str(name)) else mask_fields(each)
+                for name, each in data.items()
+            }
+        case list() | tuple():
+            return type(data)(map(mask_fields, data))
+        case _:
+            return data
 
 
 def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> str:

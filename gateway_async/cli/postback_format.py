@@ -21,7 +21,7 @@ from gateway_async.models.transactions import Transaction
 __all__ = ["forward_line", "forward_object", "object_of", "refusal_line", "refusal_object", "text_of"]
 
 _COLORS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
-_HIDDEN: Final = AccountVault.hidden | Transaction.hidden | {"account_number", "cvv", "track_data"}
+_HIDDEN: Final = AccountVault.hidden | Contact.hidden | Transaction.hidden | {"account_number", "cvv", "track_data"}
 """Secret fields of all records, except a contact's `account_number`, which is the merchant's customer number."""
 
 

@@ -114,13 +114,13 @@ class AccountVault(Record):
     customer_id: str | None = None
     """Your id of the customer."""
     dl_number: str | None = None
-    """The account holder's driver's license. The repr masks it."""
+    """The account holder's driver's license. It is masked in the repr and in `to_dict()`."""
     dl_state: str | None = None
     """The state of the license."""
     ssn4: str | None = None
-    """The last four digits of the social security number. The repr masks them."""
+    """The last four digits of the social security number. They are masked in the repr and in `to_dict()`."""
     dob_year: str | None = None
-    """The account holder's year of birth. The repr masks it."""
+    """The account holder's year of birth. It is masked in the repr and in `to_dict()`."""
     terms_agree: int | None = None
     """1 if the customer agreed to the terms."""
     terms_agree_ip: str | None = None

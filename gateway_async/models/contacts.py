@@ -59,7 +59,7 @@ class Contact(Record):
     email_trx_receipt: bool | None = None
     """Whether the contact gets a receipt of each transaction by email."""
     date_of_birth: date | None = None
-    """The date of birth."""
+    """The date of birth. It is masked in the repr and in `to_dict()`."""
     header_message: str | None = None
     """A message that the gateway shows with the contact."""
     header_message_type: int | None = None
@@ -78,6 +78,8 @@ class Contact(Record):
     """The time of the creation, in UTC."""
     modified_ts: datetime | None = None
     """The time of the last change, in UTC."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"date_of_birth"})
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -116,7 +118,7 @@ class ContactCreate(Request):
     """The extension of the office's phone number, at most 10 characters."""
     email_trx_receipt: bool | None = None
     """Whether the contact gets a receipt of each transaction by email."""
-    date_of_birth: date | None = None
+    date_of_birth: date | None = attrs.field(default=None, repr=False)
     """The date of birth."""
     header_message: Text | None = None
     """A message that the gateway shows with the contact, at most 250 characters."""
@@ -172,7 +174,7 @@ class ContactUpdate(Request):
     """The extension of the office's phone number, at most 10 characters."""
     email_trx_receipt: bool | Unset | None = UNSET
     """Whether the contact gets a receipt of each transaction by email."""
-    date_of_birth: date | Unset | None = UNSET
+    date_of_birth: date | Unset | None = attrs.field(default=UNSET, repr=False)
     """The date of birth."""
     header_message: Text | Unset | None = UNSET
     """A message that the gateway shows with the contact, at most 250 characters."""

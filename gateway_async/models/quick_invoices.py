@@ -123,13 +123,13 @@ class QuickInvoice(Record):
     customer_id: str | None = None
     """Your id of the customer."""
     dl_number: str | None = None
-    """The customer's driver's license. The repr masks it."""
+    """The customer's driver's license. It is masked in the repr and in `to_dict()`."""
     dl_state: str | None = None
     """The state of the license."""
     ssn4: str | None = None
-    """The last four digits of the customer's social security number. The repr masks them."""
+    """The last four digits of the customer's social security number. They are masked in the repr and in `to_dict()`."""
     dob_year: str | None = None
-    """The customer's year of birth. The repr masks it."""
+    """The customer's year of birth. It is masked in the repr and in `to_dict()`."""
     active: bool | None = None
     """The same flag as `is_active`, under the name that some answers use."""
     is_active: bool | None = attrs.field(default=attrs.Factory(lambda self: self.active, takes_self=True))

@@ -10,17 +10,11 @@ from typing import Any, ClassVar, Final, TypeVar
 
 import attrs
 
-from gateway_async._secrets import Secret, mask_text
+from gateway_async._secrets import MASK, Secret, is_confidential, mask_fields, mask_text
 
 __all__ = ["Record", "tolerate_odd_values"]
 
 R = TypeVar("R", bound="type[Record]")
-
-_MASK: Final = "***"
-_CONFIDENTIAL: Final = re.compile(
-    "(key|password|token|secret|account_number|routing|cvv|ssn4|dl_number|track_data)$|^(aba|dda)$"
-)
-"""Names whose values are masked, also in fields that the model does not know."""
 
 _GATEWAY_ID: Final = re.compile("(.*(?<!_api)_)?id")
 """Names of ids that the gateway generates. A run of digits in one is not a card number."""
@@ -67,7 +61,7 @@ class Record:
         """
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if field.name != "extra"}
         return {
-            mask_text(name): _MASK if name in self.hidden and value is not None else _plain(name, value)
+            mask_text(name): MASK if name in self.hidden and value is not None else _plain(name, value)
             for name, value in {**fields, **self.extra}.items()
         }
 
@@ -79,7 +73,8 @@ class Record:
         for field in attrs.fields(type(self)):
             value = getattr(self, field.name)
             if value is not None and field.name != "extra":
-                yield f"{field.name}={_MASK if field.name in self.hidden else mask_text(repr(value))}"
+                shown = MASK if field.name in self.hidden else mask_text(repr(mask_fields(value)))
+                yield f"{field.name}={shown}"
         if self.extra:
             yield f"extra=<{mask_text(', '.join(self.extra))}>"
 
@@ -87,16 +82,16 @@ class Record:
 def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911  one for each kind of value
     """Return `value` as JSON; `name` says whether it is confidential."""
     match value:
+        case None | bool():
+            return value
+        case _ if isinstance(value, Secret) or is_confidential(name):
+            return str(value) if isinstance(value, Secret) else MASK
         case Record():
             return value.to_dict()
         case Mapping():
             return {mask_text(str(key)): _plain(str(key), each) for key, each in value.items()}
         case list() | tuple() | set() | frozenset():
             return [_plain(name, each) for each in value]
-        case None | bool():
-            return value
-        case _ if _CONFIDENTIAL.search(name) or isinstance(value, Secret):
-            return str(value) if isinstance(value, Secret) else _MASK
         case enum.Enum():
             return value.value
         case date():

@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import attrs
 from annotated_types import Interval, Len
 
-from gateway_async._secrets import AccountNumber, Secret, mask_text
+from gateway_async._secrets import MASK, AccountNumber, Secret, mask_fields, mask_text
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
 
 __all__ = [
@@ -232,7 +232,7 @@ class Request:
     def __repr__(self) -> str:
         """Return the given fields, masked, and the keys of `extra`."""
         shown = [
-            f"{field.name}={mask_text(repr(getattr(self, field.name))) if field.repr else '***'}"
+            f"{field.name}={mask_text(repr(mask_fields(getattr(self, field.name)))) if field.repr else MASK}"
             for field in attrs.fields(type(self))
             if field.name != "extra" and getattr(self, field.name) is not field.default
         ]

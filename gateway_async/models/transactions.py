@@ -206,7 +206,7 @@ class Transaction(Record):
     last_four: str | None = None
     """The last four digits of the account."""
     routing: str | None = None
-    """The bank's routing number, 9 digits. The repr masks it."""
+    """The bank's routing number, 9 digits. It is masked in the repr and in `to_dict()`."""
     ach_sec_code: AchSecCode | None = None
     """How the account holder agreed to a bank payment: WEB, PPD, CCD, TEL, POP or C21."""
     ach_identifier: str | None = None
@@ -302,9 +302,9 @@ class Transaction(Record):
     emv_receipt_data: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
     """The data that the receipt of a chip card must show. It is null for cards without a chip."""
     online_payment_cryptogram: str | None = None
-    """The cryptogram of a 3-D Secure payment. The repr masks it."""
+    """The cryptogram of a 3-D Secure payment. It is masked in the repr and in `to_dict()`."""
     digital_payment_cryptogram: str | None = None
-    """The cryptogram of a wallet's payment. The repr masks it."""
+    """The cryptogram of a wallet's payment. It is masked in the repr and in `to_dict()`."""
     ecommerce_indicator: str | None = None
     """The security level of a payment on the web."""
     tlid: str | None = None

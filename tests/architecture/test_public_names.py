@@ -49,7 +49,7 @@ PUBLIC = [
     "PostbackConfigCreate", "PostbackConfigUpdate", "ProductFile", "ProductFileCreate",
     "Recurring", "RecurringCreate", "RecurringUpdate", "Tag", "TagCreate", "TagUpdate", "Note", "NoteCreate",
     "NoteUpdate", "Location", "LocationInfo", "ProductTransaction", "User", "Terminal", "CircuitBreaker",
-    "CircuitState", "PostgresLedger",
+    "CircuitState", "PostgresLedger", "Record", "Request", "Unset",
 ]  # fmt: skip
 
 

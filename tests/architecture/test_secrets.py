@@ -34,6 +34,7 @@ PLANTED = {
     "image_back": "aW1hZ2UtYmFjaw==",
     "ssn4": "8264",
     "dob_year": "1971",
+    "date_of_birth": "1983-05-06",
     "dl_number": "LICENSE-77",
     "basic_auth_password": "basic-5c0e",
 }

@@ -13,7 +13,10 @@ from gateway_async._secrets import Secret
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.contacts import Contact
+from gateway_async.models.record import Record
 from gateway_async.models.transactions import Transaction
+from gateway_async.models.untyped import UntypedRecord
+from gateway_async.models.users import User
 
 VAULT = AccountVault(id="v1", last_four="1111", routing="072000326", ssn4="8264", extra={"_links": {"self": "x"}})
 
@@ -46,6 +49,41 @@ def test_a_record_pickles_and_copies(record: AccountVault | Transaction) -> None
     for again in (pickle.loads(pickle.dumps(record)), copy.copy(record), copy.deepcopy(record)):  # noqa: S301  our own bytes
         assert again == record
         assert type(again.extra) is type(record.extra)
+
+
+IDENTITY = {"ssn4": "8264", "dl_number": "L1234567", "dob_year": "1983", "date_of_birth": "1983-05-06"}
+DATA = {
+    **IDENTITY,
+    "cvv": "737",
+    "track_data": ";9?",
+    "ticket": "ticket-9",
+    "account_number": "98765432",
+    "routing": "072000326",
+}
+PLANTED = [*DATA.values(), "plain-9"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        AccountVault(id="v", **{name: IDENTITY[name] for name in ("ssn4", "dl_number", "dob_year")}, extra=DATA),
+        Contact(id="c", date_of_birth=date(1983, 5, 6), extra={"contact": DATA, "list": [DATA]}),
+        Transaction(id="t", custom_data={**DATA, "more": [DATA]}, tags=[DATA], extra={"ticket": {"id": "plain-9"}}),
+        UntypedRecord(id="u", extra={**DATA, "dob_year": 1983, "token": ["plain-9"]}),
+        User(id="u", date_of_birth=date(1983, 5, 6), ui_prefs=DATA),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_what_must_not_be_logged_is_masked(record: Record) -> None:
+    """Neither the repr nor the JSON has the values of these fields, whether a model knows them or not."""
+    shown = repr(record) + json.dumps(record.to_dict())
+    assert [value for value in PLANTED if value in shown] == []
+
+
+def test_masked_data_keeps_its_form() -> None:
+    """Other values of free-form data are shown as they are, and a missing one as null."""
+    shown = repr(Transaction(id="t", custom_data={"a": Decimal("1.50"), "b": [{"cvv": None}]}))
+    assert shown == "Transaction(id='t', custom_data={'a': Decimal('1.50'), 'b': [{'cvv': None}]})"
 
 
 def test_records_are_equal_by_value() -> None:

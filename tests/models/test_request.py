@@ -97,6 +97,15 @@ def test_a_repr_masks_card_numbers() -> None:
     assert repr(ContactCreate(last_name="4111 1111 1111 1111")) == "ContactCreate(last_name='************1111')"
 
 
+def test_a_repr_masks_personal_data() -> None:
+    """A date of birth is hidden, and so are confidential names within free-form data."""
+    contact = ContactCreate(last_name="Smith", date_of_birth=date(1983, 5, 6))
+    assert repr(contact) == "ContactCreate(last_name='Smith', date_of_birth=***)"
+    assert repr(ContactUpdate(date_of_birth=None)) == "ContactUpdate(date_of_birth=***)"
+    sale = TransactionCreate(action="sale", custom_data={"dob_year": 1983, "table": 4})
+    assert repr(sale) == "TransactionCreate(action='sale', custom_data={'dob_year': '***', 'table': 4})"
+
+
 @pytest.mark.parametrize(("extra", "shown"), [({}, ""), ({1: 2}, ", extra=<1>"), (5, ""), (None, "")])
 def test_a_repr_survives_a_wrong_extra(extra: Any, shown: str) -> None:
     """Show an invalid request without an error."""

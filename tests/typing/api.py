@@ -14,7 +14,6 @@ from typing import Any, BinaryIO, Literal, Never, assert_type
 import gateway_async as ga
 from gateway_async import AsyncGateway
 from gateway_async._secrets import Secret
-from gateway_async.models.record import Record
 from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
 from gateway_async.postbacks import (
     InboxHealth,
@@ -91,6 +90,20 @@ def observers() -> None:
             assert_type(event.seconds, float)
 
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, observers=[watch])
+
+
+def records_and_requests(vault: ga.AccountVault, new: ga.CardVaultCreate, title: str | ga.Unset = ga.UNSET) -> None:
+    """Every record is a `Record`, every request a `Request`, and `UNSET` is the one value of `Unset`."""
+    record: ga.Record = vault
+    request: ga.Request = new
+    assert_type(record.extra, Mapping[str, Any])
+    assert_type(record.to_dict(), dict[str, Any])
+    assert_type(request.extra, Mapping[str, Any])
+    assert_type(ga.AccountVaultUpdate(title=title).title, str | ga.Unset | None)
+    if title is not ga.UNSET:
+        assert_type(title, str)
+    ga.AccountVaultUpdate(title=5)  # type: ignore[arg-type]
+    vault.title = "new"  # type: ignore[misc]
 
 
 async def account_vaults(gateway: AsyncGateway) -> None:
@@ -459,7 +472,7 @@ async def errors(error: ga.GatewayError) -> None:
         assert_type(error.sent, Mapping[str, Any])
         assert_type(error.reached, ga.Reached)
         made = await error.resolve()
-        assert_type(made, Record | Literal[True] | None)
+        assert_type(made, ga.Record | Literal[True] | None)
         made.transaction_amount  # type: ignore[union-attr]  # noqa: B018
         if isinstance(made, ga.Transaction):
             assert_type(made.transaction_amount, Decimal | None)
