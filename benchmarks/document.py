@@ -23,7 +23,7 @@ def origin(results: dict[str, Any]) -> str:
 
 
 def calls(results: dict[str, Any]) -> str:
-    """Return the CPU time of a call in milliseconds, with a line for each load and a column for each client."""
+    """Return the CPU time of a call: a line for each load, a column for each client."""
     rows = [
         row for row in results["rows"] if row["subject"].startswith(_CALLS) and row["peer"] not in (None, "50 at once")
     ]
@@ -38,7 +38,7 @@ def calls(results: dict[str, Any]) -> str:
 
 
 def comparisons(results: dict[str, Any]) -> str:
-    """Return a line for each figure that has a goal, or that is not about calls."""
+    """Return a line for each other figure, and each with a goal."""
     heads = ("measured", "unit", "ours", "beside", "theirs", "ratio", "lowest to highest", "goal")
     rows = [row for row in results["rows"] if row["goal"] or not row["subject"].startswith(_CALLS)]
     return _table(heads, map(tuple, map(_cells, rows)))
