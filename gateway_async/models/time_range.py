@@ -16,6 +16,8 @@ class TimeRange:
 
         gateway.transactions.list({"created_ts": TimeRange.LAST_30_DAYS})
         gateway.transactions.list({"created_ts": TimeRange.custom(start, end)})
+
+    The gateway evaluates the named ranges.
     """
 
     name: str

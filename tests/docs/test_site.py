@@ -38,6 +38,14 @@ def test_every_link_leads_to_a_page(pages: dict[Path, str]) -> None:
     assert len(pages) > 1
 
 
+def test_names_lead_to_their_descriptions() -> None:
+    """A class in a text and a method in a program are links into the reference."""
+    page = Path(str(SITE), "guides/lost-responses.html").read_text(encoding="utf-8")
+    links = {link.rpartition("#")[2] for link in LINK.findall(page)}
+    in_text, in_program = "OutcomeUnknownError", "resources.transactions.Transactions.create"
+    assert {f"gateway_async.{in_text}", f"gateway_async.{in_program}"} <= links
+
+
 def test_nothing_is_loaded_from_another_host(pages: dict[Path, str]) -> None:
     """Styles, scripts and pictures of every page belong to the site."""
     loaded = {link for text in pages.values() for link in LOADED.findall(text)}
