@@ -66,7 +66,7 @@ PLANTED = [*DATA.values(), "plain-9"]
 @pytest.mark.parametrize(
     "record",
     [
-        AccountVault(id="v", **{name: IDENTITY[name] for name in ("ssn4", "dl_number", "dob_year")}, extra=DATA),
+        AccountVault(id="v", ssn4="8264", dl_number="L1234567", dob_year="1983", extra=DATA),
         Contact(id="c", date_of_birth=date(1983, 5, 6), extra={"contact": DATA, "list": [DATA]}),
         Transaction(id="t", custom_data={**DATA, "more": [DATA]}, tags=[DATA], extra={"ticket": {"id": "plain-9"}}),
         UntypedRecord(id="u", extra={**DATA, "dob_year": 1983, "token": ["plain-9"]}),
