@@ -31,7 +31,11 @@ myst_links_external_new_tab = False
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
+autodoc_default_options = {
+    "members": True,
+    "undoc-members": True,
+    "show-inheritance": True,
+}
 python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 python_maximum_signature_line_length = 88

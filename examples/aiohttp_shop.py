@@ -22,7 +22,10 @@ GATEWAY = web.AppKey("GATEWAY", AsyncGateway)
 
 async def gateway_context(app: web.Application) -> AsyncIterator[None]:
     """Open one client while the shop runs."""
-    async with AsyncGateway.from_env() as app[GATEWAY], orders.run_in_background(app[GATEWAY]):
+    async with (
+        AsyncGateway.from_env() as app[GATEWAY],
+        orders.run_in_background(app[GATEWAY]),
+    ):
         yield
 
 
@@ -33,7 +36,11 @@ async def sell(request: web.Request) -> web.Response:
     """
     try:
         sale = await request.json()
-        order, amount, card = str(sale["order"]), Decimal(str(sale["amount"])), str(sale["card"])
+        order, amount, card = (
+            str(sale["order"]),
+            Decimal(str(sale["amount"])),
+            str(sale["card"]),
+        )
     except (ValueError, LookupError, TypeError, ArithmeticError):
         problem = "order, amount, card: required (expected a text, an amount and an account vault's id)"
         return web.json_response({"problems": [problem]}, status=422)
@@ -50,7 +57,9 @@ async def show(request: web.Request) -> web.Response:
 
 def respond(response: orders.Response) -> web.Response:
     """Turn a response of `orders` into one of aiohttp."""
-    return web.json_response(response.body, status=response.status, headers=response.headers)
+    return web.json_response(
+        response.body, status=response.status, headers=response.headers
+    )
 
 
 def make_app() -> web.Application:

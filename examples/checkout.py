@@ -80,7 +80,11 @@ async def sell(sale: Sale, key: Key) -> dict[str, Any]:
 @app.post("/sales/{payment_id}/refunds", status_code=201)
 async def refund(payment_id: str, wanted: Refund, key: Key) -> dict[str, Any]:
     """Return the money of a payment, in whole or in part."""
-    return show(await gateway().transactions.refund(payment_id, wanted.amount, transaction_api_id=key))
+    return show(
+        await gateway().transactions.refund(
+            payment_id, wanted.amount, transaction_api_id=key
+        )
+    )
 
 
 @app.delete("/sales/{payment_id}")
@@ -106,7 +110,9 @@ async def explain(_: Request, error: Exception) -> JSONResponse:
         case sdk.MismatchedWriteError():
             body["differences"] = list(error.differences)
         case sdk.OutcomeUnknownError():
-            body["message"] = "The outcome is not known yet. Do not pay in another way; ask again with the same key."
+            body["message"] = (
+                "The outcome is not known yet. Do not pay in another way; ask again with the same key."
+            )
         case sdk.RateLimitError():
             headers["Retry-After"] = str(int(error.retry_after or 1))
         case _:

@@ -23,7 +23,10 @@ from gateway_async import AsyncGateway
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     """Open one client while the shop runs."""
-    async with AsyncGateway.from_env() as app.state.gateway, orders.run_in_background(app.state.gateway):
+    async with (
+        AsyncGateway.from_env() as app.state.gateway,
+        orders.run_in_background(app.state.gateway),
+    ):
         yield
 
 
@@ -42,7 +45,9 @@ class Sale(BaseModel):
 @app.post("/sales")
 async def sell(sale: Sale) -> JSONResponse:
     """Charge a card for an order."""
-    return respond(await orders.sell(app.state.gateway, sale.order, sale.amount, sale.card))
+    return respond(
+        await orders.sell(app.state.gateway, sale.order, sale.amount, sale.card)
+    )
 
 
 @app.get("/orders/{number}")

@@ -13,7 +13,14 @@ import asyncio
 import sys
 
 from gateway_async import AsyncGateway, GatewayError
-from gateway_async.migration import Report, RowResult, RowState, VaultRow, migrate_vaults, read_rows
+from gateway_async.migration import (
+    Report,
+    RowResult,
+    RowState,
+    VaultRow,
+    migrate_vaults,
+    read_rows,
+)
 
 CONCURRENCY = 64
 MOST_SHOWN = 20
@@ -22,7 +29,12 @@ MOST_SHOWN = 20
 
 def show(report: Report) -> None:
     """Show the progress on one line."""
-    print(f"\r{report.stored} stored, {report.rejected} rejected", end="", file=sys.stderr, flush=True)
+    print(
+        f"\r{report.stored} stored, {report.rejected} rejected",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 async def move(cards: str, journal: str) -> int:
@@ -35,7 +47,12 @@ async def move(cards: str, journal: str) -> int:
 
     async with AsyncGateway.from_env() as gateway:
         report = await migrate_vaults(
-            gateway, read_rows(cards), journal=journal, concurrency=CONCURRENCY, on_progress=show, on_row=keep_reasons
+            gateway,
+            read_rows(cards),
+            journal=journal,
+            concurrency=CONCURRENCY,
+            on_progress=show,
+            on_row=keep_reasons,
         )
     print(file=sys.stderr)
     print(

@@ -70,7 +70,13 @@ It need not be exact: an attempt that is not found is used again under the same 
 CHECK_SECONDS = 30.0
 RETRY_SECONDS = 5.0
 
-OPEN, NOT_CHARGED, DECLINED, PAID, SETTLED = "open", "not charged", "declined", "paid", "settled"
+OPEN, NOT_CHARGED, DECLINED, PAID, SETTLED = (
+    "open",
+    "not charged",
+    "declined",
+    "paid",
+    "settled",
+)
 PARTIAL, PARTIAL_VOIDED = "partially approved", "partial approval voided"
 VOIDED, CONFLICT = "voided", "conflict"
 
@@ -110,12 +116,16 @@ VALUES (?, ?, ?, ?, ?, 'open', ?)"""
 RECORD_PAYMENT = """
 UPDATE attempts SET status = ?, payment = ?, approved_amount = ?, product = ?, batch = ?
 WHERE id = ? AND status IN (SELECT value FROM json_each(?))"""
-RECORD_NOT_CHARGED = "UPDATE attempts SET status = 'not charged' WHERE id = ? AND status = 'open'"
+RECORD_NOT_CHARGED = (
+    "UPDATE attempts SET status = 'not charged' WHERE id = ? AND status = 'open'"
+)
 RECORD_SETTLED = "UPDATE attempts SET status = 'settled' WHERE product = ? AND batch = ? AND status = 'paid'"
 OVERDUE = "SELECT * FROM attempts WHERE status IN ('open', 'partially approved') AND started_at < ?"
 
 receiver = PostbackReceiver(
-    os.environ["SHOP_USERNAME"], os.environ["SHOP_PASSWORD"], inbox=SqliteInbox(DATABASE, shared=True)
+    os.environ["SHOP_USERNAME"],
+    os.environ["SHOP_PASSWORD"],
+    inbox=SqliteInbox(DATABASE, shared=True),
 )
 
 
@@ -131,14 +141,19 @@ class Response:
 # --- a sale
 
 
-async def sell(gateway: AsyncGateway, order: str, amount: Decimal, card: str) -> Response:
+async def sell(
+    gateway: AsyncGateway, order: str, amount: Decimal, card: str
+) -> Response:
     """Charge a card for an order once, however often this is called."""
     try:
         attempt = await pay(gateway, order, amount, card)
     except GatewayError as error:
         return explain(error, await find(order))
     if Decimal(attempt["amount"]) != amount:
-        return Response(409, {"order": order, "problem": "the order has a payment of another amount"})
+        return Response(
+            409,
+            {"order": order, "problem": "the order has a payment of another amount"},
+        )
     return show(attempt)
 
 
@@ -179,7 +194,9 @@ async def start_attempt(order: str, amount: Decimal, card: str) -> tuple[Row, bo
             if latest["status"] not in (NOT_CHARGED, DECLINED, PARTIAL_VOIDED):
                 return dict(latest), False
             number = latest["number"] + (latest["status"] != NOT_CHARGED)
-        connection.execute(START, (f"{order}-{number}", order, number, str(amount), card, time.time()))
+        connection.execute(
+            START, (f"{order}-{number}", order, number, str(amount), card, time.time())
+        )
         connection.execute("COMMIT")
         return dict(connection.execute(LATEST, (order,)).fetchone()), True
 
@@ -201,15 +218,23 @@ async def charge(gateway: AsyncGateway, attempt: Row) -> None:
                 account_vault_id=attempt["card"],
             )
         )
-    except DuplicateError as error:  # another worker was faster, or the database was restored from a backup
+    except (
+        DuplicateError
+    ) as error:  # another worker was faster, or the database was restored from a backup
         payment = cast("Transaction", await error.fetch())
-    except (InvalidRequestError, NotSentError, StatusError):  # the gateway has executed nothing
+    except (
+        InvalidRequestError,
+        NotSentError,
+        StatusError,
+    ):  # the gateway has executed nothing
         await execute(RECORD_NOT_CHARGED, attempt["id"])
         raise
     await record_outcome(gateway, attempt, payment)
 
 
-async def record_outcome(gateway: AsyncGateway, attempt: Row, payment: Transaction) -> None:
+async def record_outcome(
+    gateway: AsyncGateway, attempt: Row, payment: Transaction
+) -> None:
     """Store the outcome of an attempt. Void a payment that was approved only in part.
 
     Raises:
@@ -224,7 +249,11 @@ async def record_outcome(gateway: AsyncGateway, attempt: Row, payment: Transacti
         payment = await gateway.transactions.get(payment.id)
     await execute(RECORD_PAYMENT, *payment_values(attempt, payment))
     if status_of(attempt, payment) == PARTIAL:
-        logger.error("attempt %s: %s cannot be voided, please refund it", attempt["id"], payment.auth_amount)
+        logger.error(
+            "attempt %s: %s cannot be voided, please refund it",
+            attempt["id"],
+            payment.auth_amount,
+        )
 
 
 async def look_up(gateway: AsyncGateway, attempt: Row) -> None:
@@ -236,8 +265,12 @@ async def look_up(gateway: AsyncGateway, attempt: Row) -> None:
         GatewayError: the payment cannot be looked up at the moment.
     """
     is_overdue = attempt["started_at"] < time.time() - IN_DOUBT_SECONDS
-    async for payment in gateway.transactions.list({"transaction_api_id": attempt["id"]}):
-        if payment.transaction_api_id == attempt["id"]:  # the filter matches parts of an id, too
+    async for payment in gateway.transactions.list(
+        {"transaction_api_id": attempt["id"]}
+    ):
+        if (
+            payment.transaction_api_id == attempt["id"]
+        ):  # the filter matches parts of an id, too
             return await record_outcome(gateway, attempt, payment)
     if is_overdue:
         await execute(RECORD_NOT_CHARGED, attempt["id"])
@@ -250,7 +283,9 @@ def status_of(attempt: Row, payment: Transaction) -> str:
     An attempt is paid only if the whole amount was approved, from the same card.
     """
     amount, approved = Decimal(attempt["amount"]), payment.auth_amount
-    is_partial = payment.partially_approved or (approved is not None and approved < amount)
+    is_partial = payment.partially_approved or (
+        approved is not None and approved < amount
+    )
     if payment.declined:
         return DECLINED
     if payment.account_vault_id not in (None, attempt["card"]):
@@ -265,7 +300,9 @@ def status_of(attempt: Row, payment: Transaction) -> str:
     return PARTIAL if is_partial else settled
 
 
-def payment_values(attempt: Row, payment: Transaction) -> tuple[str | Decimal | None, ...]:
+def payment_values(
+    attempt: Row, payment: Transaction
+) -> tuple[str | Decimal | None, ...]:
     """Return the values for `RECORD_PAYMENT`."""
     status = status_of(attempt, payment)
     approved = None if payment.auth_amount is None else str(payment.auth_amount)
@@ -280,8 +317,14 @@ def show(attempt: Row) -> Response:
     """Show an order, as its latest attempt."""
     status = attempt["status"]
     shown = ("payment", "amount", "approved_amount", "batch")
-    body = {"order": attempt["order_number"], "attempt": attempt["id"], "status": status}
-    body |= {name: attempt[name] for name in shown} | {"message": MESSAGES.get(status, "")}
+    body = {
+        "order": attempt["order_number"],
+        "attempt": attempt["id"],
+        "status": status,
+    }
+    body |= {name: attempt[name] for name in shown} | {
+        "message": MESSAGES.get(status, "")
+    }
     return Response(HTTP_STATUSES.get(status, 200), body)
 
 
@@ -301,10 +344,14 @@ def explain(error: GatewayError, attempt: Row | None) -> Response:
         case NotSentError() | RateLimitError():
             logger.warning("nothing was charged: %s", error)
             wait = math.ceil(getattr(error, "retry_after", None) or RETRY_SECONDS)
-            return Response(503, {"message": MESSAGES[NOT_CHARGED]}, {"Retry-After": str(wait)})
+            return Response(
+                503, {"message": MESSAGES[NOT_CHARGED]}, {"Retry-After": str(wait)}
+            )
         case _:
             logger.error("nothing can be charged: %s", error)
-            return Response(500, {"message": "Payments are not possible at the moment."})
+            return Response(
+                500, {"message": "Payments are not possible at the moment."}
+            )
 
 
 # --- postbacks, and lookups in the background
@@ -313,7 +360,9 @@ def explain(error: GatewayError, attempt: Row | None) -> Response:
 @receiver.on("transaction")
 async def on_payment(postback: Postback[Transaction]) -> None:
     """Store that a payment was made, voided or settled."""
-    for attempt in await execute("SELECT * FROM attempts WHERE id = ?", postback.record.transaction_api_id):
+    for attempt in await execute(
+        "SELECT * FROM attempts WHERE id = ?", postback.record.transaction_api_id
+    ):
         postback.execute(RECORD_PAYMENT, *payment_values(attempt, postback.record))
 
 
@@ -322,7 +371,9 @@ async def on_batch(postback: Postback[TransactionBatch]) -> None:
     """Store that a batch has moved its money: all of its paid attempts are settled."""
     batch = postback.record
     if batch.processing_status_id == BatchStatus.SETTLED:
-        postback.execute(RECORD_SETTLED, batch.product_transaction_id, str(batch.batch_num))
+        postback.execute(
+            RECORD_SETTLED, batch.product_transaction_id, str(batch.batch_num)
+        )
 
 
 @asynccontextmanager
@@ -334,9 +385,13 @@ async def run_in_background(gateway: AsyncGateway) -> AsyncGenerator[None, None]
     await execute(TABLE)
     async with receiver:
         try:
-            await receiver.reconcile(gateway, since=datetime.now(UTC) - timedelta(days=3))
+            await receiver.reconcile(
+                gateway, since=datetime.now(UTC) - timedelta(days=3)
+            )
         except GatewayError:
-            logger.exception("cannot reconcile: postbacks that the shop missed are not handled yet")
+            logger.exception(
+                "cannot reconcile: postbacks that the shop missed are not handled yet"
+            )
         checks = asyncio.create_task(check_overdue_attempts(gateway))
         try:
             yield
@@ -355,7 +410,12 @@ async def check_overdue_attempts(gateway: AsyncGateway) -> None:
             try:
                 await look_up(gateway, attempt)
             except GatewayError as error:
-                logger.warning("attempt %s is still %s: %s", attempt["id"], attempt["status"], error)
+                logger.warning(
+                    "attempt %s is still %s: %s",
+                    attempt["id"],
+                    attempt["status"],
+                    error,
+                )
         await asyncio.sleep(CHECK_SECONDS)
 
 
@@ -370,14 +430,18 @@ async def find(order: str) -> Row | None:
 
 async def execute(sql: str, *values: Any) -> list[Row]:
     """Execute a statement and return its rows."""
-    return await use_database(lambda connection: [dict(row) for row in connection.execute(sql, values)])
+    return await use_database(
+        lambda connection: [dict(row) for row in connection.execute(sql, values)]
+    )
 
 
 async def use_database(work: Callable[[sqlite3.Connection], T]) -> T:
     """Call `work` with a connection in a thread."""
 
     def connect_and_work() -> T:
-        with closing(sqlite3.connect(DATABASE, timeout=10, isolation_level=None)) as connection:
+        with closing(
+            sqlite3.connect(DATABASE, timeout=10, isolation_level=None)
+        ) as connection:
             connection.row_factory = sqlite3.Row
             return work(connection)
 

@@ -44,7 +44,10 @@ KEEP_SECONDS: Final = 600
 KEEP_ALIVE_SECONDS: Final = 15
 """Proxies close connections on which nothing is sent."""
 
-UNKNOWN: Final[Event] = {"result": "unknown", "message": "Send the same sale again. Do not charge under another name."}
+UNKNOWN: Final[Event] = {
+    "result": "unknown",
+    "message": "Send the same sale again. Do not charge under another name.",
+}
 
 
 @dataclass
@@ -95,7 +98,9 @@ async def recover_open_calls(gateway: AsyncGateway) -> None:
     while True:
         try:
             for recovered in await gateway.recover(wait=None):
-                logger.warning("%s %s: %s", recovered.call, recovered.api_id, recovered.outcome)
+                logger.warning(
+                    "%s %s: %s", recovered.call, recovered.api_id, recovered.outcome
+                )
         except GatewayError as error:
             logger.warning("cannot recover: %s", error)
         await asyncio.sleep(60)
@@ -107,7 +112,9 @@ async def start_sale(request: web.Request) -> web.Response:
         wanted = await request.json()
         terminal_id, amount = str(wanted["terminal_id"]), Decimal(str(wanted["amount"]))
     except (ValueError, LookupError, TypeError, InvalidOperation):
-        return web.json_response({"problem": "terminal_id, amount: required"}, status=422)
+        return web.json_response(
+            {"problem": "terminal_id, amount: required"}, status=422
+        )
     name, sales = request.match_info["name"], request.app[SALES]
     sale = sales.get(name)
     if sale and (sale.terminal_id, sale.amount) != (terminal_id, amount):
@@ -117,7 +124,9 @@ async def start_sale(request: web.Request) -> web.Response:
         task = asyncio.create_task(charge(request.app[GATEWAY], name, sales[name]))
         request.app[TASKS].add(task)
         task.add_done_callback(request.app[TASKS].discard)
-        task.add_done_callback(lambda _: task.get_loop().call_later(KEEP_SECONDS, forget, sales, name))
+        task.add_done_callback(
+            lambda _: task.get_loop().call_later(KEEP_SECONDS, forget, sales, name)
+        )
     return web.json_response({"sale": name}, status=202)
 
 
@@ -130,16 +139,25 @@ async def charge(gateway: AsyncGateway, name: str, sale: Sale) -> None:
     result = UNKNOWN  # also if the task is cancelled, or the program has a defect
     try:
         new = RouterTransactionCreate(
-            action="sale", terminal_id=sale.terminal_id, transaction_amount=sale.amount, transaction_api_id=name
+            action="sale",
+            terminal_id=sale.terminal_id,
+            transaction_amount=sale.amount,
+            transaction_api_id=name,
         )
-        result = describe(await gateway.router_transactions.create(new, on_progress=report), sale.amount)
+        result = describe(
+            await gateway.router_transactions.create(new, on_progress=report),
+            sale.amount,
+        )
     except DuplicateError as error:  # an earlier request has made this sale
         with suppress(GatewayError):
             result = describe(cast("Transaction", await error.fetch()), sale.amount)
     except OutcomeUnknownError as error:
         logger.error("sale %s: %s", name, error)  # noqa: TRY400  the text has all that helps
     except GatewayError as error:
-        result = {"result": "try again" if error.retryable else "refused", "message": str(error)}
+        result = {
+            "result": "try again" if error.retryable else "refused",
+            "message": str(error),
+        }
     finally:
         sale.report(result)
 
@@ -151,7 +169,11 @@ def describe(payment: Transaction, amount: Decimal) -> Event:
         result = "partially approved"
     elif payment.transaction_amount != amount:
         result = "conflict"  # the name is that of an earlier sale
-    return {"result": result, "amount": str(payment.auth_amount), "message": payment.verbiage}
+    return {
+        "result": result,
+        "amount": str(payment.auth_amount),
+        "message": payment.verbiage,
+    }
 
 
 def forget(sales: dict[str, Sale], name: str) -> None:
@@ -165,7 +187,11 @@ async def send_events(request: web.Request) -> web.StreamResponse:
     sale = request.app[SALES].get(request.match_info["name"])
     if sale is None:
         raise web.HTTPNotFound(text="there is no such sale: send it again")
-    headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    headers = {
+        "Content-Type": "text/event-stream",
+        "Cache-Control": "no-store",
+        "X-Accel-Buffering": "no",
+    }
     response = web.StreamResponse(headers=headers)
     await response.prepare(request)
     while True:

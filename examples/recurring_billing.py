@@ -71,7 +71,9 @@ async def pause(gateway: AsyncGateway, member: str) -> None:
 
 async def resume(gateway: AsyncGateway, member: str) -> None:
     """Activate a member's subscription again."""
-    recurring = await gateway.recurrings.activate((await subscriptions(gateway))[member].id)
+    recurring = await gateway.recurrings.activate(
+        (await subscriptions(gateway))[member].id
+    )
     print(f"{member}: {recurring.status}")
 
 
@@ -79,7 +81,9 @@ async def charges(gateway: AsyncGateway) -> None:
     """List the charges of all subscriptions."""
     for member, recurring in (await subscriptions(gateway)).items():
         async for payment in gateway.transactions.list({"recurring_id": recurring.id}):
-            print(f"{member}: {payment.transaction_amount} {'approved' if payment.approved else payment.verbiage}")
+            print(
+                f"{member}: {payment.transaction_amount} {'approved' if payment.approved else payment.verbiage}"
+            )
 
 
 COMMANDS = {"start": start, "pause": pause, "resume": resume}

@@ -39,7 +39,9 @@ logger = logging.getLogger("uvicorn.error.terminal_service")  # both servers sho
 async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     """Open the client of this worker, and recover calls of earlier workers."""
     async with (
-        AsyncGateway.from_env(ledger=open_ledger(), terminal_lease=open_lease()) as app.state.gateway,
+        AsyncGateway.from_env(
+            ledger=open_ledger(), terminal_lease=open_lease()
+        ) as app.state.gateway,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(recover_open_calls, app.state.gateway)
@@ -57,7 +59,9 @@ def open_ledger() -> PostgresLedger | SqliteLedger:
 def open_lease() -> RedisTerminalLease | None:
     """Open the store of leases: one worker at a time for each terminal."""
     if redis := os.environ.get("REDIS"):
-        return RedisTerminalLease(redis, owner=f"{socket.gethostname()}-{os.getpid()}", wait=30.0)
+        return RedisTerminalLease(
+            redis, owner=f"{socket.gethostname()}-{os.getpid()}", wait=30.0
+        )
     return None
 
 
@@ -66,7 +70,12 @@ async def recover_open_calls(gateway: AsyncGateway) -> None:
     while True:
         try:
             for recovered in await gateway.recover(wait=0):
-                logger.warning("open call: %s %s, outcome %s", recovered.call, recovered.api_id, recovered.outcome)
+                logger.warning(
+                    "open call: %s %s, outcome %s",
+                    recovered.call,
+                    recovered.api_id,
+                    recovered.outcome,
+                )
         except sdk.GatewayError as error:
             logger.warning("cannot recover: %s", error)
         await anyio.sleep(60)
@@ -87,7 +96,10 @@ async def sell(name: str, sale: Sale, request: Request) -> JSONResponse:
     """Charge the customer at a terminal once for each name. The same request may be sent again at any time."""
     gateway: AsyncGateway = request.app.state.gateway
     new = RouterTransactionCreate(
-        action="sale", terminal_id=sale.terminal_id, transaction_amount=sale.amount, transaction_api_id=name
+        action="sale",
+        terminal_id=sale.terminal_id,
+        transaction_amount=sale.amount,
+        transaction_api_id=name,
     )
     try:
         payment = await gateway.router_transactions.create(new)
@@ -96,8 +108,16 @@ async def sell(name: str, sale: Sale, request: Request) -> JSONResponse:
     if payment.transaction_amount != sale.amount:
         return JSONResponse({"sale": name, "status": "conflict"}, 409)
     if payment.partially_approved:  # the till asks for the rest, or voids the part
-        return JSONResponse({"sale": name, "status": "partially approved", "amount": str(payment.auth_amount)})
-    return JSONResponse({"sale": name, "status": "approved" if payment.approved else "declined"})
+        return JSONResponse(
+            {
+                "sale": name,
+                "status": "partially approved",
+                "amount": str(payment.auth_amount),
+            }
+        )
+    return JSONResponse(
+        {"sale": name, "status": "approved" if payment.approved else "declined"}
+    )
 
 
 @app.exception_handler(sdk.GatewayError)
@@ -107,8 +127,14 @@ async def explain(_: Request, error: Exception) -> JSONResponse:
         case sdk.InvalidRequestError() | sdk.ValidationError():
             return JSONResponse({"status": "refused", "message": str(error)}, 422)
         case sdk.NotSentError() | sdk.RateLimitError() | sdk.TerminalBusyError():
-            return JSONResponse({"status": "try again", "message": str(error)}, 503, {"Retry-After": "5"})
-        case sdk.AuthenticationError() | sdk.PermissionDeniedError():  # the service is configured wrongly
+            return JSONResponse(
+                {"status": "try again", "message": str(error)},
+                503,
+                {"Retry-After": "5"},
+            )
+        case (
+            sdk.AuthenticationError() | sdk.PermissionDeniedError()
+        ):  # the service is configured wrongly
             return JSONResponse({"status": "not possible", "message": str(error)}, 500)
         case _:  # send the same request again
             return JSONResponse({"status": "not known yet"}, 202)
@@ -125,7 +151,11 @@ async def ready(request: Request) -> JSONResponse:
     """Respond with 503 if calls cannot work now."""
     gateway: AsyncGateway = request.app.state.gateway
     readiness = await gateway.check(timeout=3.0)
-    problems = [readiness.gateway_problem, readiness.credentials_problem, readiness.ledger_problem]
+    problems = [
+        readiness.gateway_problem,
+        readiness.credentials_problem,
+        readiness.ledger_problem,
+    ]
     body = {
         "problems": [problem for problem in problems if problem],
         "open_intents": readiness.open_intents,

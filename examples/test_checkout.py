@@ -29,7 +29,9 @@ async def api(gateway_environment: dict[str, str]) -> AsyncIterator[httpx.AsyncC
     assert "GATEWAY_BASE_URL" in gateway_environment
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://checkout.test") as client,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://checkout.test"
+        ) as client,
     ):
         yield client
 
@@ -37,11 +39,15 @@ async def api(gateway_environment: dict[str, str]) -> AsyncIterator[httpx.AsyncC
 @pytest_asyncio.fixture
 async def card(gateway: AsyncGateway) -> str:
     """Store a card."""
-    vault = await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="1230"))
+    vault = await gateway.account_vaults.create(
+        CardVaultCreate(account_number="4111111111111111", exp_date="1230")
+    )
     return vault.id
 
 
-async def sell(api: httpx.AsyncClient, card: str, amount: str, key: str = "order1") -> tuple[int, dict[str, Any]]:
+async def sell(
+    api: httpx.AsyncClient, card: str, amount: str, key: str = "order1"
+) -> tuple[int, dict[str, Any]]:
     """Sell, and return the status and the body."""
     sale = {"account_vault_id": card, "amount": amount}
     response = await api.post("/sales", json=sale, headers={"Idempotency-Key": key})
@@ -60,15 +66,23 @@ async def test_a_decline_is_a_result(api: httpx.AsyncClient, card: str) -> None:
     assert (status, payment["approved"]) == (201, False)
 
 
-async def test_a_repeated_request_charges_once(api: httpx.AsyncClient, sandbox: Sandbox, card: str) -> None:
+async def test_a_repeated_request_charges_once(
+    api: httpx.AsyncClient, sandbox: Sandbox, card: str
+) -> None:
     """A second request with the same key gets the first payment."""
     _, first = await sell(api, card, "12.50")
     status, second = await sell(api, card, "12.50")
-    assert (status, second["error"], second["payment"]["id"]) == (409, "DuplicateError", first["id"])
+    assert (status, second["error"], second["payment"]["id"]) == (
+        409,
+        "DuplicateError",
+        first["id"],
+    )
     assert sandbox.ledger()["charged"]["order1"] == 1
 
 
-async def test_a_lost_response_charges_once(api: httpx.AsyncClient, sandbox: Sandbox, card: str) -> None:
+async def test_a_lost_response_charges_once(
+    api: httpx.AsyncClient, sandbox: Sandbox, card: str
+) -> None:
     """The gateway charges the card, and the connection breaks before it answers."""
     sandbox.fault(SALES, "close_after_commit")
     status, payment = await sell(api, card, "12.50")
@@ -76,16 +90,22 @@ async def test_a_lost_response_charges_once(api: httpx.AsyncClient, sandbox: San
     assert sandbox.ledger()["charged"]["order1"] == 1
 
 
-async def test_a_refund(api: httpx.AsyncClient, gateway: AsyncGateway, card: str) -> None:
+async def test_a_refund(
+    api: httpx.AsyncClient, gateway: AsyncGateway, card: str
+) -> None:
     """A settled payment is refunded in part, and at most in full."""
     _, payment = await sell(api, card, "12.50")
     batch = await gateway.transaction_batches.list({"is_open": True}).first()
     assert batch is not None
     await gateway.transaction_batches.settle(batch.id)
     path = f"/sales/{payment['id']}/refunds"
-    half = await api.post(path, json={"amount": "6.25"}, headers={"Idempotency-Key": "refund1"})
+    half = await api.post(
+        path, json={"amount": "6.25"}, headers={"Idempotency-Key": "refund1"}
+    )
     assert (half.status_code, half.json()["amount"]) == (201, "6.25")
-    too_much = await api.post(path, json={"amount": "12.50"}, headers={"Idempotency-Key": "refund2"})
+    too_much = await api.post(
+        path, json={"amount": "12.50"}, headers={"Idempotency-Key": "refund2"}
+    )
     assert (too_much.status_code, too_much.json()["error"]) == (422, "ValidationError")
 
 
@@ -96,10 +116,16 @@ async def test_a_void(api: httpx.AsyncClient, card: str) -> None:
     assert (response.status_code, response.json()["amount"]) == (200, "0.00")
 
 
-async def test_errors_have_statuses(api: httpx.AsyncClient, sandbox: Sandbox, card: str) -> None:
+async def test_errors_have_statuses(
+    api: httpx.AsyncClient, sandbox: Sandbox, card: str
+) -> None:
     """Each kind of error has its own status."""
     status, body = await sell(api, card, "0.001")
-    assert (status, body["error"], body["retryable"]) == (422, "InvalidRequestError", False)
+    assert (status, body["error"], body["retryable"]) == (
+        422,
+        "InvalidRequestError",
+        False,
+    )
     assert (await api.delete("/sales/no-such-payment")).status_code == 404
     sandbox.fault(SALES, "rate_limit", times=10)
     status, body = await sell(api, card, "12.50", key="order2")

@@ -16,7 +16,9 @@ from sphinx.application import Sphinx
 from gateway_async import AsyncGateway
 from gateway_async.resources import _Resources
 
-_ATTRIBUTES: Final = {name.title().replace("_", ""): name for name in _Resources.__annotations__}
+_ATTRIBUTES: Final = {
+    name.title().replace("_", ""): name for name in _Resources.__annotations__
+}
 """Class of a resource → the attribute of the client."""
 
 _NAME: Final = re.compile(r"(?:await )?([A-Za-z_][\w.]*)(?:\(.*\))?")
@@ -40,10 +42,18 @@ def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
     for literal in list(doctree.findall(nodes.literal)):
         name = _NAME.fullmatch(literal.astext())
         target = targets.get(name[1]) if name else None
-        if target and literal.parent and not any(isinstance(each, _NOT_LINKED) for each in _ancestors(literal)):
+        if (
+            target
+            and literal.parent
+            and not any(isinstance(each, _NOT_LINKED) for each in _ancestors(literal))
+        ):
             entry = objects[target]
-            address = f"{app.builder.get_relative_uri(page, entry.docname)}#{entry.node_id}"
-            link = nodes.reference("", "", internal=True, refuri=address, reftitle=target)
+            address = (
+                f"{app.builder.get_relative_uri(page, entry.docname)}#{entry.node_id}"
+            )
+            link = nodes.reference(
+                "", "", internal=True, refuri=address, reftitle=target
+            )
             literal.replace_self(link)
             link += literal
 
@@ -54,7 +64,11 @@ def _targets(full_names: Iterable[str]) -> dict[str, str]:
     for full_name in full_names:
         for short_name in _short_names(full_name):
             found[short_name].add(full_name)
-    return {short_name: names.pop() for short_name, names in found.items() if len(names) == 1}
+    return {
+        short_name: names.pop()
+        for short_name, names in found.items()
+        if len(names) == 1
+    }
 
 
 def _short_names(full_name: str) -> Iterator[str]:

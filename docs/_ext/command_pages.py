@@ -16,13 +16,17 @@ def write_pages(app: Sphinx) -> None:
     folder = Path(app.srcdir, FOLDER)
     folder.mkdir(exist_ok=True)
     markdown = help_in_markdown()
-    introduction, *commands = re.split(r"^## (?=`gateway-async \w+`)", markdown, flags=re.MULTILINE)
+    introduction, *commands = re.split(
+        r"^## (?=`gateway-async \w+`)", markdown, flags=re.MULTILINE
+    )
     names = re.findall(r"^## `gateway-async (\w+)`", markdown, re.MULTILINE)
     for name, text in zip(names, commands, strict=True):
         page = re.sub(r"^###", "##", f"# {text}", flags=re.MULTILINE)
         (folder / f"{name}.md").write_text(page, encoding="utf-8")
     toctree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
-    index = introduction.partition("**Commands**")[0].replace("# `gateway-async`", "# Commands and options")
+    index = introduction.partition("**Commands**")[0].replace(
+        "# `gateway-async`", "# Commands and options"
+    )
     (folder / "index.md").write_text(index + toctree, encoding="utf-8")
 
 

@@ -22,7 +22,9 @@ NAPOLEON: Final[Any] = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
 
 _CODE: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _DRAWING: Final = re.compile("[├└→]")
-_SECTION: Final = re.compile(r"(Args|Attributes|Example|Examples|Note|Raises|Returns|Yields):$")
+_SECTION: Final = re.compile(
+    r"(Args|Attributes|Example|Examples|Note|Raises|Returns|Yields):$"
+)
 
 
 def convert(lines: list[str]) -> Iterator[str]:
@@ -34,32 +36,52 @@ def convert(lines: list[str]) -> Iterator[str]:
             in_section, in_example = bool(_SECTION.match(line)), False
         elif indented and not in_section and not in_example and not last:
             in_example = True
-            yield from (f".. code-block:: {'text' if _DRAWING.search(line) else 'python'}", "")
+            yield from (
+                f".. code-block:: {'text' if _DRAWING.search(line) else 'python'}",
+                "",
+            )
         yield line if in_example and indented else _CODE.sub(r"``\1``", line)
         last = line
 
 
-def convert_docstring(app: Sphinx, what: Any, name: str, subject: object, options: Any, lines: list[str]) -> None:
+def convert_docstring(
+    app: Sphinx, what: Any, name: str, subject: object, options: Any, lines: list[str]
+) -> None:
     """Convert the lines of one docstring in place."""
     converted = list(convert(lines))
     # Napoleon would read the words before a colon in the docstring of an attribute or a property as its type.
     if what not in ("attribute", "property"):
-        converted = GoogleDocstring(converted, NAPOLEON, app, what, name, subject, options).lines()
+        converted = GoogleDocstring(
+            converted, NAPOLEON, app, what, name, subject, options
+        ).lines()
     lines[:] = converted
 
 
 def hide_long_signature(
-    _app: Sphinx, what: str, _name: str, subject: Any, _options: object, signature: str, returns: str
+    _app: Sphinx,
+    what: str,
+    _name: str,
+    subject: Any,
+    _options: object,
+    signature: str,
+    returns: str,
 ) -> tuple[str, str] | None:
     """Leave out signatures of attrs classes with many or internal fields."""
     fields = attrs.fields(subject) if what == "class" and attrs.has(subject) else ()
-    if len(fields) > MAX_PARAMETERS or any(field.name.startswith("_") for field in fields):
+    if len(fields) > MAX_PARAMETERS or any(
+        field.name.startswith("_") for field in fields
+    ):
         return "", ""
     return signature, returns
 
 
 def skip_internal_member(
-    _app: Sphinx, _what: str, name: str, _subject: object, _skipped: bool, _options: object
+    _app: Sphinx,
+    _what: str,
+    name: str,
+    _subject: object,
+    _skipped: bool,
+    _options: object,
 ) -> bool | None:
     """Leave out the class attributes that only this package reads; None leaves other members as they are."""
     return True if name in INTERNAL else None

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 PICTURE: Final = Path(__file__).with_name("benchmarks.svg")
-RESULTS: Final = Path(__file__).parents[2] / "benchmarks" / "results" / "benchmarks.json"
+RESULTS: Final = (
+    Path(__file__).parents[2] / "benchmarks" / "results" / "benchmarks.json"
+)
 
 WIDTH: Final = 880
 LEFT: Final = 350
@@ -44,10 +46,19 @@ def goal_bars(rows: list[dict[str, Any]]) -> Iterator[Bar]:
     for row in rows:
         if not row["goal"]:
             continue
-        value, bound, at_least = row["ratio"] or row["ours"], row["goal"]["bound"], row["goal"]["at_least"]
-        ends = [bound / each if at_least else each / bound for each in (value["lowest"], value["highest"])]
+        value, bound, at_least = (
+            row["ratio"] or row["ours"],
+            row["goal"]["bound"],
+            row["goal"]["at_least"],
+        )
+        ends = [
+            bound / each if at_least else each / bound
+            for each in (value["lowest"], value["highest"])
+        ]
         middle = bound / value["median"] if at_least else value["median"] / bound
-        name = f"{row['subject']}, beside {row['peer']}" if row["peer"] else row["subject"]
+        name = (
+            f"{row['subject']}, beside {row['peer']}" if row["peer"] else row["subject"]
+        )
         unit = "" if row["ratio"] else f" {row['unit']}"
         figure = f"{value['median']:.2f}{unit} (goal {row['goal_text']})"
         yield Bar(name, row["verdict"].lower(), middle, figure, (min(ends), max(ends)))
@@ -64,7 +75,13 @@ def call_bars(rows: list[dict[str, Any]], subject: str) -> Iterator[Bar]:
         yield bar._replace(figure=f"{bar.length:.3f} ms")
 
 
-def panel(headline: str, bars: list[Bar], top: int, scale_ends: float, goal: float | None = None) -> Iterator[str]:
+def panel(
+    headline: str,
+    bars: list[Bar],
+    top: int,
+    scale_ends: float,
+    goal: float | None = None,
+) -> Iterator[str]:
     """Draw a headline and its bars."""
     yield f'<text class="headline" x="16" y="{top + 26}">{html.escape(headline)}</text>'
     unit = (RIGHT - LEFT) / scale_ends
@@ -89,10 +106,14 @@ def draw(rows: list[dict[str, Any]]) -> str:
     top = 0
     for method in ("GET", "POST"):
         if bars := list(call_bars(rows, f"{method}, 50 at once")):
-            shapes += panel(f"CPU time of a {method}, 50 calls at once", bars, top, bars[-1].length)
+            shapes += panel(
+                f"CPU time of a {method}, 50 calls at once", bars, top, bars[-1].length
+            )
             top += HEADLINE + len(bars) * LINE
     bars = list(goal_bars(rows))
-    shapes += panel("Goals: left of the dashed line is better", bars, top, SCALE_ENDS, GOAL_AT)
+    shapes += panel(
+        "Goals: left of the dashed line is better", bars, top, SCALE_ENDS, GOAL_AT
+    )
     height = top + HEADLINE + len(bars) * LINE + 12
     return "\n".join(
         (
@@ -106,4 +127,6 @@ def draw(rows: list[dict[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(draw(json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]), encoding="utf-8")
+    PICTURE.write_text(
+        draw(json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]), encoding="utf-8"
+    )

@@ -24,7 +24,13 @@ FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 def draw(output: str) -> str:
     """Draw some parts of the demo's colored output as SVG."""
-    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, legacy_windows=False)
+    console = Console(
+        record=True,
+        width=COLUMNS,
+        file=io.StringIO(),
+        force_terminal=True,
+        legacy_windows=False,
+    )
     lines = Text.from_ansi(CURSOR.sub("", output)).split("\n")
     part = 0
     for line in lines:
@@ -32,13 +38,20 @@ def draw(output: str) -> str:
         if part in PARTS:
             console.print(line)
     picture = console.export_svg(title="gateway-async demo", unique_id="demo")
-    return FONTS.sub("", picture)  # no reader's browser has to load a font from elsewhere
+    return FONTS.sub(
+        "", picture
+    )  # no reader's browser has to load a font from elsewhere
 
 
 if __name__ == "__main__":
     scripts = Path(sys.executable).parent
     search = f"{scripts}{os.pathsep}{os.environ['PATH']}"  # as in an active virtual environment
-    options = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "PYTHONIOENCODING": "utf-8", "PATH": search}
+    options = {
+        "COLUMNS": str(COLUMNS),
+        "FORCE_COLOR": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "PATH": search,
+    }
     environment = os.environ | options
     command = [str(scripts / "gateway-async"), "demo"]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)

@@ -92,17 +92,26 @@ async def listen(sandbox: Sandbox, gateway: AsyncGateway) -> None:
 
 async def pay(gateway: AsyncGateway) -> str:
     """Store a card and charge it; return the id of a payment."""
-    await gateway.contacts.create(ContactCreate(last_name="Lovelace", first_name="Ada", email="ada@example.test"))
-    vault = await gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="1230"))
+    await gateway.contacts.create(
+        ContactCreate(last_name="Lovelace", first_name="Ada", email="ada@example.test")
+    )
+    vault = await gateway.account_vaults.create(
+        CardVaultCreate(account_number=CARD, exp_date="1230")
+    )
     sales = [
         await gateway.transactions.create(
             TransactionCreate(
-                action="sale", transaction_amount=amount, account_vault_id=vault.id, transaction_api_id=f"order-{order}"
+                action="sale",
+                transaction_amount=amount,
+                account_vault_id=vault.id,
+                transaction_api_id=f"order-{order}",
             )
         )
         for amount, order in (("42.00", "1001"), ("6.16", "1002"), ("118.40", "1003"))
     ]
-    await gateway.transactions.refund(sales[0].id, "12.00", transaction_api_id="refund-1001")
+    await gateway.transactions.refund(
+        sales[0].id, "12.00", transaction_api_id="refund-1001"
+    )
     with suppress(GatewayError):
         await gateway.contacts.get("0" * 24)
     return sales[0].id
@@ -123,7 +132,10 @@ async def invoice(sandbox: Sandbox, gateway: AsyncGateway) -> tuple[str, str]:
     )
     made = await gateway.quick_invoices.create(bill)
     link = PaylinkCreate(
-        description="Concert ticket", amount_due="35.00", contact_id=sandbox.contact_id, email="ada@example.test"
+        description="Concert ticket",
+        amount_due="35.00",
+        contact_id=sandbox.contact_id,
+        email="ada@example.test",
     )
     return made.id, (await gateway.paylinks.create(link)).id
 
@@ -133,10 +145,14 @@ async def sell_at_terminals(sandbox: Sandbox, gateway: AsyncGateway) -> None:
     async with asyncio.TaskGroup() as tasks:
         for title, amount in (("Bar", "12.50"), ("Terrace", "64.00")):
             sale = RouterTransactionCreate(
-                action="sale", terminal_id=sandbox.add_terminal(title), transaction_amount=amount
+                action="sale",
+                terminal_id=sandbox.add_terminal(title),
+                transaction_amount=amount,
             )
             tasks.create_task(gateway.router_transactions.create(sale))
-        first = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="8.75")
+        first = RouterTransactionCreate(
+            action="sale", terminal_id=sandbox.terminal_id, transaction_amount="8.75"
+        )
         await gateway.router_transactions.create(first)
 
 
@@ -144,10 +160,14 @@ async def take(browser: Browser, base_url: str, name: str, path: str) -> None:
     """Take the pictures of a page."""
     for width, height in SIZES.items():
         for scheme in SCHEMES:
-            page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            page = await browser.new_page(
+                viewport={"width": width, "height": height}, color_scheme=scheme
+            )
             await page.goto(base_url + path)
             picture = Image.open(io.BytesIO(await page.screenshot()))
-            picture.quantize(COLORS).save(FOLDER / f"{name}-{width}-{scheme}.png", optimize=True)
+            picture.quantize(COLORS).save(
+                FOLDER / f"{name}-{width}-{scheme}.png", optimize=True
+            )
             await page.close()
 
 
@@ -156,7 +176,9 @@ async def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     async with busy_sandbox() as (sandbox, pages), async_playwright() as playwright:
         chromium = os.environ.get("GATEWAY_TEST_CHROMIUM")
-        browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"]
+        )
         for name, path in pages.items():
             await take(browser, sandbox.base_url, name, path)
 
