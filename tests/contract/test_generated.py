@@ -169,12 +169,12 @@ def test_a_good_request_is_accepted(raw_client: RawClient, operation: str) -> No
 @pytest.mark.parametrize("operation", EVERY_OPERATION)
 def test_any_request_is_answered(raw_client: RawClient, operation: str) -> None:
     """Each operation is tried with every kind of mistake."""
-    drive(one_request, raw_client, operation, profile=settings(SHORT, max_examples=25))
+    drive(one_request, raw_client, operation, profile=settings(SHORT, max_examples=15))
 
 
 def test_any_sequence_is_answered(raw_client: RawClient) -> None:
     """Requests are about records that others created, changed and deleted."""
-    drive(one_sequence, raw_client, profile=settings(SHORT, max_examples=80))
+    drive(one_sequence, raw_client, profile=settings(SHORT, max_examples=50))
 
 
 def test_any_fault_is_survived(raw_client: RawClient) -> None:
