@@ -93,7 +93,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
             raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {scheme!r}")
         exchange = Exchange(
             self._pools[name],
-            (scheme, url.host, url.port or _PORTS[scheme]),
+            (scheme, url.raw_host.decode("ascii"), url.port or _PORTS[scheme]),
             self._ssl_context if scheme == "https" else None,
             extensions.get("timeout", {}),
             progress,

@@ -92,6 +92,20 @@ async def test_ipv6_gateway(server_tls: ssl.SSLContext, client_tls: ssl.SSLConte
     assert forward.heads[0].startswith(b"CONNECT [::1]:")
 
 
+async def test_gateway_whose_name_is_not_ascii() -> None:
+    """The proxy gets the name that the URL means (IDNA 2008), not a similar one."""
+    heads: list[bytes] = []
+
+    async def refuse(wire: Wire) -> None:
+        heads.append((await wire.request())[0])
+        await wire.send(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+    async with serving(refuse) as proxy, client(Peer("https://fa\u00df.test"), proxy=proxy_of(proxy)) as http:
+        with pytest.raises(httpx.ProxyError):
+            await http.get("/")
+    assert heads[0].startswith(b"CONNECT xn--fa-hia.test:443 ")
+
+
 async def test_credentials_of_the_proxy() -> None:
     """Percent-encoded credentials are decoded, sent to the proxy only, and are in no text."""
     forward, seen = Forwarding(), []
