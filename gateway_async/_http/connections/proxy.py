@@ -60,7 +60,7 @@ class Proxy:
         return {} if self.authorization is None else {"Proxy-Authorization": self.authorization.reveal()}
 
     def connect_request(self, host: str, port: int) -> bytes:
-        """Return the request for a tunnel to a gateway, whose name is in ASCII."""
+        """Return the request for a tunnel to a gateway."""
         authority = f"{_in_url(host)}:{port}"
         lines = (f"{name}: {value}" for name, value in {"Host": authority, **self.headers}.items())
         return "\r\n".join((f"CONNECT {authority} HTTP/1.1", *lines, "", "")).encode("ascii")
