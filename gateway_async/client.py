@@ -93,8 +93,8 @@ class AsyncGateway(_Resources):
             disk before the call is sent; the outcome follows. `recover()` needs it. Each client needs its own and
             closes it.
         proxy: the HTTP proxy through which all connections are opened (CONNECT): `"http://proxy.example:3128"` or
-            `"http://user:password@proxy.example:3128"`. A proxy that refuses is a `NotSentError`. Environment variables
-            such as `HTTPS_PROXY` are not read.
+            `"http://user:password@proxy.example:3128"`. A proxy that refuses is a `NotSentError`. A gateway on this
+            machine is connected to directly. Environment variables such as `HTTPS_PROXY` are not read.
         transport: any `httpx.AsyncBaseTransport` to use instead of the package's own, for example in a test. The client
             trusts that a request which fails with `httpx.ConnectError`, `ConnectTimeout`, `PoolTimeout` or `ProxyError`
             was not sent. Do not use a transport for payments that raises these for requests the server has read.
@@ -138,6 +138,8 @@ class AsyncGateway(_Resources):
         allow_http: bool = False,
     ) -> None:
         # httpx and most of the package are loaded by the first client, not by programs that only import the class.
+        import httpx
+
         from gateway_async._execution.circuit_breaker import CircuitBreaker
         from gateway_async._execution.executor import CallExecutor
         from gateway_async._execution.http_client import HttpClient
@@ -163,6 +165,8 @@ class AsyncGateway(_Resources):
         proxy = None  # it may have a password, and an error's traceback shows local variables
         if proxy_problem:
             problems.append(f"proxy: {proxy_problem}")
+        if not problems and is_loopback(httpx.URL(base_url).host):
+            http_proxy = None  # this machine, which the proxy cannot reach; its plain http would leave the machine
         if problems:
             raise InvalidRequestError(problems)
         if verify is False and transport is None:
@@ -217,7 +221,10 @@ class AsyncGateway(_Resources):
         if "transport" not in options:
             options.setdefault("proxy", os.environ.get("GATEWAY_PROXY") or None)
         options.setdefault("allow_http", allow_http == "1")
-        return cls(base_url, **options)
+        try:
+            return cls(base_url, **options)
+        finally:
+            options.pop("proxy", None)  # the proxy's address may have a password, and a traceback shows local variables
 
     @property
     def base_url(self) -> str:

@@ -346,6 +346,8 @@ def test_the_result_is_as_asked() -> None:
         {"status_id": TransactionStatus.VOIDED},
         {"status_id": None},
         {"auth_amount": Decimal("1.00"), "reason_code_id": 1201},
+        {"auth_amount": Decimal("1.00")},
+        {"auth_amount": Decimal("1.00"), "status_id": TransactionStatus.SETTLED},
     ],
     ids=str,
 )

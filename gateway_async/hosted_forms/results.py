@@ -65,7 +65,7 @@ def _payment_differences(asked: Mapping[str, Any], record: Transaction) -> Itera
     action, status = str(asked.get("action")), record.status_id
     if status not in _GOOD_STATUSES.get(action, ()):
         yield f"status_id is {status!r}, which is not that of an approved {action}"
-    if record.partially_approved:
+    if _is_partial(record):
         yield f"auth_amount is {record.auth_amount}, not {record.transaction_amount}"
     if asked.get("transaction_amount") is None:
         return
@@ -73,3 +73,9 @@ def _payment_differences(asked: Mapping[str, Any], record: Transaction) -> Itera
     surcharge = Decimal(money(asked.get("surcharge_amount") or 0))
     if record.transaction_amount not in (wanted, wanted - surcharge):
         yield f"transaction_amount is {record.transaction_amount}, not {wanted}"
+
+
+def _is_partial(record: Transaction) -> bool:
+    """Return whether less was authorized than is due, whatever the reason code says."""
+    authorized, due = record.auth_amount, record.transaction_amount
+    return record.partially_approved or (authorized is not None and due is not None and authorized < due)

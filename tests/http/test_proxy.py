@@ -37,7 +37,8 @@ class Forwarding:
         self.heads.append(head)
         target = re.match(rb"CONNECT \[?([^ ]+?)\]?:(\d+) HTTP/1.1\r\n", head)
         assert target
-        async with await anyio.connect_tcp(target[1].decode(), int(target[2])) as gateway:
+        host = target[1].decode().replace("gateway.test", "127.0.0.1")
+        async with await anyio.connect_tcp(host, int(target[2])) as gateway:
             await wire.send(OPEN)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_copy, wire.stream.receive, gateway.send, tasks.cancel_scope)
@@ -133,7 +134,14 @@ REFUSALS = {
     "cut": (once(b"HTTP/1.1 200"), "the proxy closed the connection"),
     "no http": (once(b"220 mail.test ESMTP\r\n", linger=True), "the proxy's response: not an HTTP response"),
     "endless": (once(OPEN[:-2] + b"X: y\r\n" * 20_000, linger=True), "the proxy's response: the head"),
-    "early data": (once(OPEN + b"HTTP/1.1 200 OK\r\n\r\n", linger=True), "the proxy sent data before the request"),
+    **{
+        f"early data after {fields or 'no field'}": (
+            once(OPEN[:-2] + fields.encode() + b"\r\nHTTP/1.1 200 OK\r\n\r\n", linger=True),
+            "the proxy sent data before the request",
+        )
+        for fields in ("", "Content-Length: 0\r\n", "Transfer-Encoding: identity\r\n")
+    },
+    "control characters": (once(b"HTTP/1.1 403 a\x1b[31m\r\n\r\n", linger=True), "the proxy"),
 }
 
 
@@ -143,8 +151,9 @@ async def test_a_proxy_that_refuses(name: str) -> None:
     script, reason = REFUSALS[name]
     async with serving() as peer, serving(script) as proxy, client(peer, proxy=proxy_of(proxy)) as http:
         progress = Progress()
-        with pytest.raises(httpx.ProxyError, match=re.escape(reason)):
+        with pytest.raises(httpx.ProxyError, match=re.escape(reason)) as caught:
             await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
+        assert str(caught.value).isprintable()
         assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
         await proxy.deserted()
     assert peer.opened == 0
@@ -176,6 +185,10 @@ async def test_a_tunnel_that_breaks_is_a_lost_response() -> None:
         "https://proxy.test:3128",
         "http://:3128",
         "http://a:hunter2@b:1/x",
+        "http://shop:12#34@proxy:3128",
+        "http://proxy:0",
+        "http://proxy:99999",
+        "http://a..b:3128",
         7,
     ],
 )
@@ -185,6 +198,25 @@ def test_addresses_of_other_forms(address: str) -> None:
         AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), proxy=address)
     assert caught.value.problems == ('proxy: must be an address such as "http://proxy.example:3128"',)
     assert leaks(caught.value, ["hunter2"], [__file__]) == set()
+
+
+def test_a_wrong_option_does_not_show_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No frame of the error holds the address of `GATEWAY_PROXY`."""
+    for name in ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY"):
+        monkeypatch.setenv(f"GATEWAY_{name}", "https://gateway.test")
+    monkeypatch.setenv("GATEWAY_PROXY", "http://shop:hunter2@proxy.test:3128")
+    with pytest.raises(InvalidRequestError) as caught:
+        AsyncGateway.from_env(timeout=-1)
+    assert leaks(caught.value, ["hunter2"], [__file__]) == set()
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_gateway_on_this_machine_needs_no_proxy() -> None:
+    """Plain http to the sandbox does not leave the machine."""
+    forward = Forwarding()
+    async with Sandbox() as sandbox, serving(forward) as proxy, sandbox.gateway(proxy=proxy.url) as gateway:
+        assert await gateway.contacts.list().count() >= 0
+    assert forward.heads == []
 
 
 def test_a_proxy_and_a_transport_exclude_each_other() -> None:
@@ -205,7 +237,8 @@ async def test_a_sale_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     forward = Forwarding()
     async with Sandbox() as sandbox, serving(forward) as proxy:
         for name, value in sandbox.environment().items():
-            monkeypatch.setenv(name, value)
+            monkeypatch.setenv(name, value.replace("127.0.0.1", "gateway.test"))
+        monkeypatch.setenv("GATEWAY_ALLOW_HTTP", "1")
         monkeypatch.setenv("GATEWAY_PROXY", proxy.url)
         async with AsyncGateway.from_env() as gateway:
             forward.closes_at_response = True

@@ -17,6 +17,7 @@ __all__ = ["Proxy", "Tunnel"]
 
 _FORM: Final = 'must be an address such as "http://proxy.example:3128"'
 _DEFAULT_PORT: Final = 80
+_PORTS: Final = range(1, 65_536)
 _SUCCESS: Final = range(200, 300)
 
 
@@ -45,9 +46,10 @@ class Proxy:
             url = httpx.URL(address)
         except (TypeError, httpx.InvalidURL):
             return None, _FORM
-        if url.scheme != "http" or not url.host or url.path not in ("", "/") or url.query:
+        port = _DEFAULT_PORT if url.port is None else url.port
+        is_bare = url.path in ("", "/") and not url.query and not url.fragment
+        if url.scheme != "http" or not _is_host(url.host) or not is_bare or port not in _PORTS:
             return None, _FORM
-        port = url.port or _DEFAULT_PORT
         if not url.userinfo:
             return cls(url.host, port), ""
         user, _, password = url.userinfo.partition(b":")
@@ -70,6 +72,14 @@ class Proxy:
         return httpx.Proxy(f"http://{_in_url(self.host)}:{self.port}", headers=self.headers)
 
 
+def _is_host(host: str) -> bool:
+    """Return whether a name has the form of a host."""
+    try:
+        return bool(host.encode("idna"))
+    except UnicodeError:
+        return False
+
+
 def _in_url(host: str) -> str:
     """Return a host as a URL has it: an IPv6 address in brackets, another name in ASCII."""
     return f"[{host}]" if ":" in host else host.encode("idna").decode()
@@ -85,6 +95,7 @@ class Tunnel:
     def __init__(self) -> None:
         self.is_open = False
         self._response = ResponseParser()
+        self._tail = b""
 
     def feed(self, data: bytes) -> None:
         """Read what the proxy sent; b"" is the end of the connection.
@@ -95,6 +106,7 @@ class Tunnel:
         response = self._response
         if not data:
             raise httpx.ProxyError("the proxy closed the connection")
+        self._tail += data
         try:
             response.feed(data)
         except httpx.RemoteProtocolError as error:
@@ -102,8 +114,9 @@ class Tunnel:
         if not response.head_seen:
             return
         if response.status not in _SUCCESS:
-            reason = response.reason.decode("ascii", "replace")
+            reason = "".join(filter(str.isprintable, response.reason.decode("ascii", "replace")))
             raise httpx.ProxyError(f"the proxy refused: {response.status} {reason}".rstrip())
-        if response.buffered_bytes:
+        # Whatever its head says, a success has no body (RFC 9110): what follows is not from the gateway.
+        if self._tail.partition(b"\r\n\r\n")[2]:
             raise httpx.ProxyError("the proxy sent data before the request")
         self.is_open = True
