@@ -5,10 +5,10 @@
     curl -X PUT -d '{"terminal_id": "…", "amount": "12.50"}' http://127.0.0.1:8000/sales/till-7-1001
     curl -N http://127.0.0.1:8000/sales/till-7-1001/events
 
-The till chooses the name of a sale, and may send the same request again at any time: the customer pays once. After "try
-again" or "unknown" it does so. A sale waits up to 300 seconds for the customer. It continues when the till loses its
-connection. A till that connects again gets the newest event first. The ledger has every sale on disk before it is
-sent. After a crash, the next start finds out the outcome of the open sales.
+The till chooses the name of a sale, one that no other till uses, and may send the same request again at any time: the
+customer pays once. After "try again" or "unknown" it does so. A sale waits up to 300 seconds for the customer. It
+continues when the till loses its connection. A till that connects again gets the newest event first. The ledger has
+every sale on disk before it is sent. After a crash, the next start finds out the outcome of the open sales.
 """
 
 import asyncio
@@ -88,6 +88,7 @@ async def run_client(app: web.Application) -> AsyncIterator[None]:
         recovery = asyncio.create_task(recover_open_calls(app[GATEWAY]))
         yield
         recovery.cancel()
+        await asyncio.wait([recovery])
         open_sales = app[TASKS]
         if open_sales:
             await asyncio.wait(open_sales)
@@ -120,12 +121,12 @@ async def start_sale(request: web.Request) -> web.Response:
     if sale and (sale.terminal_id, sale.amount) != (terminal_id, amount):
         return web.json_response({"problem": f"{name}: is another sale"}, status=409)
     if not sale or sale.can_be_sent_again:
-        sales[name] = Sale(terminal_id, amount)
-        task = asyncio.create_task(charge(request.app[GATEWAY], name, sales[name]))
+        new = sales[name] = Sale(terminal_id, amount)
+        task = asyncio.create_task(charge(request.app[GATEWAY], name, new))
         request.app[TASKS].add(task)
         task.add_done_callback(request.app[TASKS].discard)
         task.add_done_callback(
-            lambda _: task.get_loop().call_later(KEEP_SECONDS, forget, sales, name)
+            lambda _: task.get_loop().call_later(KEEP_SECONDS, forget, sales, name, new)
         )
     return web.json_response({"sale": name}, status=202)
 
@@ -165,10 +166,10 @@ async def charge(gateway: AsyncGateway, name: str, sale: Sale) -> None:
 def describe(payment: Transaction, amount: Decimal) -> Event:
     """Return the last event of a sale."""
     result = "approved" if payment.approved else "declined"
-    if payment.partially_approved:  # the till asks for the rest, or voids the part
-        result = "partially approved"
-    elif payment.transaction_amount != amount:
+    if payment.transaction_amount != amount:
         result = "conflict"  # the name is that of an earlier sale
+    elif payment.partially_approved:  # the till asks for the rest, or voids the part
+        result = "partially approved"
     return {
         "result": result,
         "amount": str(payment.auth_amount),
@@ -176,9 +177,9 @@ def describe(payment: Transaction, amount: Decimal) -> Event:
     }
 
 
-def forget(sales: dict[str, Sale], name: str) -> None:
-    """Remove a sale that has ended; not one that was sent again."""
-    if name in sales and sales[name].is_done:
+def forget(sales: dict[str, Sale], name: str, sale: Sale) -> None:
+    """Remove a sale that has ended; not one that replaced it."""
+    if sales.get(name) is sale:
         del sales[name]
 
 

@@ -282,8 +282,9 @@ LONGEST_CARD: Final = 64
 
 
 _CONFIDENTIAL: Final = re.compile(
-    "(key|password|token|secret|ticket|account_number|routing|cvv|track_data)$"
-    "|(ssn4|dl_number|dob_year|date_of_birth)$|^(aba|dda)$"
+    "(key|password|token|secret|ticket|account_number|routing|cvv2?|cvc2?|track_data|track[123])$"
+    "|(ssn4?|dl_number|dob_year|date_of_birth)$|^(aba|dda|pin)$",
+    re.IGNORECASE,
 )
 
 
@@ -297,11 +298,13 @@ def mask_fields(data: Any) -> Any:
     match data:
         case Mapping():
             return {
-                name: MASK if each is not None and is_confidential(str(name)) else mask_fields(each)
+                name: MASK if not isinstance(each, bool | None) and is_confidential(str(name)) else mask_fields(each)
                 for name, each in data.items()
             }
-        case list() | tuple():
-            return type(data)(map(mask_fields, data))
+        case list():
+            return [mask_fields(each) for each in data]
+        case tuple():
+            return tuple(mask_fields(each) for each in data)
         case _:
             return data
 

@@ -76,6 +76,6 @@ def _payment_differences(asked: Mapping[str, Any], record: Transaction) -> Itera
 
 
 def _is_partial(record: Transaction) -> bool:
-    """Return whether less was authorized than is due, whatever the reason code says."""
+    """Return whether less was authorized than is due, by code or amount."""
     authorized, due = record.auth_amount, record.transaction_amount
     return record.partially_approved or (authorized is not None and due is not None and authorized < due)
