@@ -152,11 +152,14 @@ async def test_batches_are_found_by_their_making_and_their_closing(gateway: Asyn
     await gateway.transactions.create(SALE)
     opened = await gateway.transaction_batches.list({"is_open": True}).first()
     assert opened
-    await gateway.transaction_batches.settle(opened.id)
+    opened = await gateway.transaction_batches.settle(opened.id)
+    changes = [("CREATE", opened.id), ("UPDATE", closed.id)]
+    if opened.batch_close_ts != opened.created_ts:  # a new second began in between, so its closing is a change
+        changes.insert(1, ("UPDATE", opened.id))
     result, found = await listed(gateway, start, "transactionbatch")
-    assert result == Reconciled(checked=2, missed=2)
-    assert received(found) == [("CREATE", "transactionbatch", opened.id), ("UPDATE", "transactionbatch", closed.id)]
-    assert found[1].modified_ts == closed.batch_close_ts
+    assert result == Reconciled(checked=2, missed=len(changes))
+    assert received(found) == [(change, "transactionbatch", record_id) for change, record_id in changes]
+    assert found[-1].modified_ts == closed.batch_close_ts
 
 
 async def test_only_what_was_missed_counts(gateway: AsyncGateway, sandbox: Sandbox) -> None:

@@ -44,7 +44,7 @@ SKIPPED_CHECKS: list[Any] = [
 ]
 
 SMALL = settings(
-    max_examples=8,
+    max_examples=5,
     derandomize=True,
     database=None,
     deadline=None,
