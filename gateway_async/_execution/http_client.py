@@ -16,7 +16,7 @@ from gateway_async._execution.user_agent import USER_AGENT
 from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
-from gateway_async._http.transport import POOL
+from gateway_async._http.transport import FRESH, POOL
 from gateway_async._secrets import detach, mask_text, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
@@ -52,6 +52,7 @@ _HEADERS: Final = (
     USER_AGENT,
 )
 _JSON: Final = (b"Content-Type", b"application/json")
+_CLOSE: Final = (b"Connection", b"close")
 _cached_url: Final = lru_cache(maxsize=256)(httpx.URL)
 """Parse a URL, with a cache.
 
@@ -224,6 +225,8 @@ class HttpClient:
         has_secret_path = (bool(call.request.secrets) and call.request.body is None) or mask_text(path) != path
         parse_url = httpx.URL if query or has_secret_path else _cached_url  # a cache must not hold secrets
         headers = [self._host, *_HEADERS, *_encode(signature.headers)]
+        if call.fresh_connection:
+            headers.append(_CLOSE)
         if self._trace_headers is not None:
             from gateway_async.telemetry.propagation import read_trace_headers  # few clients send them
 
@@ -246,6 +249,7 @@ class HttpClient:
                 "timeout": {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds},  # the caller limits the others
                 POOL: "terminal" if call.kind is Kind.TERMINAL else "ordinary",
                 PROGRESS: progress,
+                FRESH: call.fresh_connection,
             },
         )
         request.headers.encoding = "ascii"  # otherwise httpx tries encodings whenever a header is read

@@ -37,6 +37,7 @@ class Exchange(httpx.AsyncByteStream):
         tls: the TLS context; None for plain http.
         timeouts: httpx's timeouts in seconds, by phase.
         progress: is updated with how far the request got.
+        fresh: whether the connection is opened for this exchange and closed after it.
         connection: the connection, while it is in use.
         has_slot: whether the exchange holds a slot of the pool.
         response: the response, after its head has arrived.
@@ -47,6 +48,7 @@ class Exchange(httpx.AsyncByteStream):
     tls: ssl.SSLContext | None
     timeouts: dict[str, float | None]
     progress: Progress
+    fresh: bool = False
     connection: Connection | None = None
     has_slot: bool = False
     response: ResponseParser | None = None
@@ -75,7 +77,8 @@ class Exchange(httpx.AsyncByteStream):
         await self._acquire_slot(self.pool.limiter)
         self.has_slot = True
         progress.stage = Stage.CONNECTING
-        connection = self.connection = await self.pool.acquire(self.origin) or await self._connect()
+        idle = None if self.fresh else await self.pool.acquire(self.origin)
+        connection = self.connection = idle or await self._connect()
         self.pool.check_open()  # it may have been closed while the connection was opened
         progress.discard = connection.aclose
         progress.stage = Stage.SENDING
@@ -143,7 +146,7 @@ class Exchange(httpx.AsyncByteStream):
         connection, self.connection = self.connection, None
         try:
             if connection is not None:
-                await self.pool.release(self.origin, connection)
+                await self.pool.release(self.origin, connection, discard=self.fresh)
         finally:
             if self.has_slot:
                 self.has_slot = False

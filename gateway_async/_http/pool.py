@@ -104,13 +104,13 @@ class ConnectionPool:
         self.busy.add(connection)
         return connection
 
-    async def release(self, origin: Origin, connection: Connection) -> None:
-        """Return a reusable connection to its stack; close any other.
+    async def release(self, origin: Origin, connection: Connection, *, discard: bool = False) -> None:
+        """Return a reusable connection to its stack; close any other, and one to `discard`.
 
         Idle connections that have expired, or exceed the maximum, are closed first. Nothing is awaited after the
         connection is on its stack, so the caller can still discard it before another call gets it.
         """
-        reusable = connection.finish(anyio.current_time())
+        reusable = connection.finish(anyio.current_time()) and not discard
         idle = self.idle[origin]
         try:
             while idle and (len(idle) >= self._max_idle or self._has_expired(idle[0])):

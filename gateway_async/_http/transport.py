@@ -22,10 +22,13 @@ from gateway_async._http.progress import PROGRESS, Progress, Stage
 if TYPE_CHECKING:
     from gateway_async.telemetry.health import PoolUse
 
-__all__ = ["POOL", "PooledTransport"]
+__all__ = ["FRESH", "POOL", "PooledTransport"]
 
 POOL: Final = "gateway_async.pool"
 """The request extension that names the pool: "ordinary" (the default) or "terminal"."""
+
+FRESH: Final = "gateway_async.fresh"
+"""The request extension that asks for a connection of its own, which no other request uses before or after."""
 
 _IDLE_TERMINALS = 100
 """Maximum number of idle terminal connections; thousands may be in use at once."""
@@ -97,6 +100,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
             self._ssl_context if scheme == "https" else None,
             extensions.get("timeout", {}),
             progress,
+            fresh=bool(extensions.get(FRESH)),
         )
         bodiless = request.method == "HEAD"
         await exchange.send(request)

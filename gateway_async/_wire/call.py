@@ -197,6 +197,8 @@ class Call(Generic[T]):
         prerequisite: a read to do first. Its result is the call to send instead, which may have a prerequisite too.
         error_class: the error to raise for a refusal, regardless of its status.
         returns_reply: whether the result is the response itself, instead of what `read` returns.
+        fresh_connection: whether the request is the first and only one of its connection, so that its response cannot
+            be a late one to another request. Reads that may prove absence need it.
     """
 
     request: HttpRequest
@@ -212,6 +214,7 @@ class Call(Generic[T]):
     prerequisite: "Call[Call[T]] | None" = None
     error_class: type[StatusError] | None = None
     returns_reply: bool = False
+    fresh_connection: bool = False
 
     def without_body(self) -> "Call[T]":
         """Return the same call without its body.
@@ -241,6 +244,7 @@ class Lookup(Call[LookupResult[T]]):
     """
 
     kind: Kind = Kind.LOOKUP
+    fresh_connection: bool = True
     not_found_result: LookupResult[T] | None = None
     confirmation: Callable[[], "Lookup[T]"] | None = None
     follow_up: Callable[[Any], "Lookup[Any]"] | None = None

@@ -101,7 +101,7 @@ def read_before(
             OutcomeQuery(kind=KIND, resource=spec.resource, id="", expected=expected, evidence=EXISTS.name, sent=sent)
         )
 
-    return Call(request=_list_newest(spec, expected), read=read)
+    return Call(request=_list_newest(spec, expected), read=read, fresh_connection=True)
 
 
 def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:

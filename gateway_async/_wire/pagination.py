@@ -7,20 +7,31 @@ The rows of a large page take long to read, so that a `RawPage` is read in slice
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
+from urllib.parse import parse_qsl
 
 import attrs
 import msgspec
 
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import RowReader
+from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.page import Page
 from gateway_async.models.record import Record
 
-__all__ = ["RawPage", "decode_page", "find_row", "read_page", "read_raw_page"]
+__all__ = [
+    "LISTED_ROWS",
+    "RawPage",
+    "check_complete",
+    "check_link",
+    "decode_page",
+    "find_row",
+    "read_page",
+    "read_raw_page",
+]
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
@@ -28,8 +39,16 @@ R = TypeVar("R", bound=Record)
 _SLICE_BYTES: Final = 100_000
 """Bytes of JSON that are read without a pause: a millisecond or two, or five for rows that are read by the rules."""
 
+LISTED_ROWS: Final = 100
+"""Rows to request of a list that may prove that a record does not exist."""
+
+_DEFAULT_SIZES: Final = (15, 20)
+"""The gateway's own page sizes. A list with as many rows may be a page of a gateway that ignores `page_size`."""
+
 _FILTER_SYNTAX: Final = ",|\\"
 """Characters with a special meaning in a filter: alternatives, ranges, escapes."""
+
+_NOT_FILTERS: Final = frozenset({"page", "page_size", "sort", "expand"})
 
 
 @attrs.frozen
@@ -141,8 +160,12 @@ def _rows(content: Any, plural: str) -> list[Any]:
 
 
 def _counts(content: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    pagination = _mapping(_mapping(content.get("meta")).get("pagination"))
+    pagination = _pagination(content)
     return _count(pagination, "totalCount"), _count(pagination, "pageCount")
+
+
+def _pagination(content: Any) -> Mapping[str, Any]:
+    return _mapping(_mapping(_mapping(content).get("meta")).get("pagination"))
 
 
 def _records(rows: list[Any], plural: str, read_record: Callable[[Any], T]) -> tuple[T, ...]:
@@ -155,28 +178,90 @@ def _records(rows: list[Any], plural: str, read_record: Callable[[Any], T]) -> t
     return tuple(records)
 
 
-def find_row(content: Any, plural: str, wanted: Mapping[str, str]) -> Mapping[str, Any] | None:
-    """Find the raw row that has the wanted values.
+def check_link(content: Any, params: Iterable[tuple[str, str]]) -> None:
+    """Check that a list is the response to a request with these parameters, as far as its `links.self` shows them.
+
+    A link without filters proves nothing, and a gateway may show further parameters of its own.
+
+    Raises:
+        MismatchedReplyError: the link shows other filters.
+    """
+    href = _mapping(_mapping(_pagination(content).get("links")).get("self")).get("href")
+    query = href.partition("?")[2].partition("#")[0] if isinstance(href, str) else ""
+    shown, sent = _filters(parse_qsl(query, keep_blank_values=True)), _filters(params)
+    common = shown.keys() & sent.keys()
+    if (shown and sent and not common) or any(shown[name] != sent[name] for name in common):
+        raise MismatchedReplyError(("links.self shows the filters of another request",))
+
+
+def _filters(params: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the filters among the parameters of a list; the names of credentials have a dash."""
+    return {name: value for name, value in params if name not in _NOT_FILTERS and "-" not in name}
+
+
+def find_row(
+    content: Any, plural: str, wanted: Mapping[str, str], params: Iterable[tuple[str, str]] = ()
+) -> Mapping[str, Any] | None:
+    """Find the raw row that has the wanted values, in the list that was requested with `params`.
 
     Filters match parts of a text, so every row is compared. A row without a location may be the wanted one. None means
     that the first page is the complete list and does not contain the row.
 
     Raises:
-        FieldError: the response is not a list or may be incomplete, or several rows have the wanted values.
+        FieldError: the response is not a list, several rows have the wanted values, or the absence is not proven.
+        MismatchedReplyError: the response is the list of another request.
     """
+    check_link(content, params)
     page = read_page(content, plural, 1, _raw_row)
     rows = [row for row in page.records if all(_has_value(row, name, value) for name, value in wanted.items())]
     if len(rows) > 1:
         raise FieldError(f".{plural}", f"{len(rows)} rows have the id")
     if rows:
         return rows[0]
-    if page.page_count is None and page.total_count is None:
-        raise FieldError(".meta.pagination", "missing, so the list may be incomplete")
-    if (page.page_count or 0) > 1 or (page.total_count or 0) > len(page.records):
-        raise FieldError(".meta.pagination", "the list has more rows than were read")
+    check_complete(content, page)
+    for row in page.records:
+        _check_other(row, plural, wanted)
+    if any(value and name != plural and isinstance(value, list) for name, value in content.items()):
+        raise FieldError("", "a list of another resource")
     if any(character in value for value in wanted.values() for character in _FILTER_SYNTAX):
         raise FieldError(f".{plural}", "the id cannot be used in a filter, so its absence proves nothing")
     return None
+
+
+def check_complete(content: Any, page: Page[Any]) -> None:
+    """Check that the first page is certainly the whole list.
+
+    Raises:
+        FieldError: further rows may exist.
+    """
+    pagination, count = _pagination(content), len(page.records)
+    if page.page_count is None and page.total_count is None:
+        raise FieldError(".meta.pagination", "missing, so the list may be incomplete")
+    if (page.page_count or 0) > 1 or (page.total_count or 0) > count:
+        raise FieldError(".meta.pagination", "the list has more rows than were read")
+    if pagination.get("currentPage") is not None and _count(pagination, "currentPage") not in (0, 1):
+        raise FieldError(".meta.pagination.currentPage", "not the first page")
+    size = _count(pagination, "perPage")
+    if count >= (size or LISTED_ROWS) or (size is None and count in _DEFAULT_SIZES):
+        raise FieldError(".meta.pagination", "the page is full, so the list may have more rows")
+
+
+def _check_other(row: Mapping[str, Any], plural: str, wanted: Mapping[str, str]) -> None:
+    """Check that a row without the wanted values is certainly another record, and that its list was filtered.
+
+    Raises:
+        FieldError: a row without its id, or one whose id nearly equals the wanted one, proves nothing. A row that does
+            not match the filter shows that the gateway ignored it.
+    """
+    nearly_equal = True
+    for name, value in wanted.items():
+        got = "" if row.get(name) is None else str(row[name])
+        is_near = got.strip().casefold() == value.strip().casefold()
+        nearly_equal = nearly_equal and (is_near or (name == "location_id" and not got))
+        if name != "location_id" and value.strip().casefold() not in got.casefold():
+            raise FieldError(f".{plural}", f"a row does not match the filter by {name}, so the list may be another one")
+    if nearly_equal:
+        raise FieldError(f".{plural}", "the id of a row differs in letter case or spaces only")
 
 
 def _raw_row(row: Any) -> Mapping[str, Any]:

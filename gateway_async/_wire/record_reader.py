@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 
@@ -12,7 +12,7 @@ from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.evidence import Evidence, identifies_create, shows
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
-from gateway_async._wire.pagination import RawPage, decode_page, find_row, read_raw_page
+from gateway_async._wire.pagination import LISTED_ROWS, RawPage, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import NamesToCheck, Params, expansion, filters, segment, segment_and_params
 from gateway_async._wire.response_matching import check_belongs, differences
 from gateway_async._wire.scope import Scope
@@ -25,9 +25,6 @@ __all__ = ["RecordReader", "Ref", "sealed_path"]
 R = TypeVar("R", bound=Record)
 P = TypeVar("P", bound=Record)
 Ref = str | ApiId
-
-_LISTED_ROWS: Final = 100
-"""Rows that a lookup in a list reads. Filters match parts of a text, so several rows may match."""
 
 
 @attrs.frozen(kw_only=True)
@@ -220,9 +217,9 @@ class RecordReader(Generic[R]):
             The request, and a function from its response to the row, or None if the complete list does not contain it.
         """
         wanted = {name: value for name, value in wanted.items() if value is not None}
-        params = (*filters(wanted), ("page", "1"), ("page_size", str(_LISTED_ROWS)))
+        params = (*filters(wanted), ("page", "1"), ("page_size", str(LISTED_ROWS)))
         request = HttpRequest(path=sealed_path(self.path), params=params)
-        return request, lambda content: find_row(content, self.plural, wanted)
+        return request, lambda content: find_row(content, self.plural, wanted, params)
 
     def listing_lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
         """Build the list read that finds a write's record.

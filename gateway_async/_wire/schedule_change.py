@@ -92,7 +92,8 @@ def with_schedule_lookup(
         recovery = Recovery(lookup=partial(schedule_change, spec, outcome_query))
         return attrs.evolve(call, read=read, recovery=recovery, ledger_entry=entry, prerequisite=None)
 
-    return attrs.evolve(call, prerequisite=Call(request=_request(spec, id), read=add_lookup))
+    before = Call(request=_request(spec, id), read=add_lookup, fresh_connection=True)
+    return attrs.evolve(call, prerequisite=before)
 
 
 def schedule_change(spec: Spec, outcome_query: OutcomeQuery) -> Lookup[Recurring]:

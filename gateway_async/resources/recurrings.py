@@ -148,7 +148,7 @@ def _create_call(new: RecurringCreate, scope: Scope) -> Call[Recurring]:
     def add_vault(content: Any) -> Call[Recurring]:
         return _find_by_list(call, new, {"account_vault_id": vault.read(content).id})
 
-    return attrs.evolve(call, prerequisite=Call(request=vault.request, read=add_vault))
+    return attrs.evolve(call, prerequisite=Call(request=vault.request, read=add_vault, fresh_connection=True))
 
 
 def _find_by_list(call: Call[Recurring], new: RecurringCreate, expected: Mapping[str, Any]) -> Call[Recurring]:

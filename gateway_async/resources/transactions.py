@@ -212,7 +212,8 @@ class Transactions(ListableResource[Transaction]):
             NotSentError: it could not be read, or may be another one, so the write was not sent.
         """
         try:
-            payment = await self.get(id)
+            call = attrs.evolve(TRANSACTION.get(id, self._scope), fresh_connection=True)
+            payment = await self._executor.execute(call)
         except (InvalidRequestError, NotSentError, StatusError):
             raise
         except GatewayError as error:

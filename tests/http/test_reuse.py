@@ -15,7 +15,7 @@ from gateway_async._http.connections import asyncio_connection
 from gateway_async._http.connections.connection import Connection
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress
-from gateway_async._http.transport import POOL, PooledTransport
+from gateway_async._http.transport import FRESH, POOL, PooledTransport
 
 from .scripted_server import Wire, answer_all, at_once, client, idle, places, serving, together, until
 
@@ -47,6 +47,17 @@ async def test_newest_connection_first() -> None:
             ready[number].set()
             await until(partial(are_idle, http, 3 - number))
         assert [(await http.get("/")).text for _ in range(3)] == ["1", "1", "1"]
+
+
+async def test_a_connection_of_its_own() -> None:
+    """A request that asks for it gets a new connection, although one is idle, and leaves none behind."""
+    async with serving(answer_all) as peer, client(peer) as http:
+        assert (await http.get("/")).text == "1"
+        assert idle(http) == 1
+        for number in ("2", "3"):
+            assert (await http.get("/", extensions={FRESH: True})).text == number
+            assert idle(http) == 1
+        assert (await http.get("/")).text == "1"
 
 
 async def test_connection_that_the_server_closed_while_idle() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.write import encode
-from gateway_async._wire.pagination import RawPage, decode_page, find_row, read_raw_page
+from gateway_async._wire.pagination import RawPage, check_link, decode_page, find_row, read_raw_page
+from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.contacts import Contact
 from gateway_async.models.page import Page
 
@@ -155,7 +156,7 @@ def a_row(api_id: str = "mine", **fields: Any) -> dict[str, Any]:
 
 def test_the_row_is_the_equal_one() -> None:
     """A filter matches parts of a text, so rows whose id only contains the wanted one are passed over."""
-    longer = [a_row("mine-2"), a_row("not-mine"), a_row("MINE")]
+    longer = [a_row("mine-2"), a_row("not-mine"), a_row("MINE-2")]
     assert find_row(transactions(*longer, a_row(id="t2")), "transactions", WANTED) == a_row(id="t2")
     assert find_row(transactions(*longer), "transactions", WANTED) is None
 
@@ -195,10 +196,22 @@ def test_a_whole_list_proves_absence(counts: dict[str, Any]) -> None:
         transactions(a_row("mine-2"), totalCount=2, pageCount=1),
         transactions(totalCount=1),
         transactions(pageCount=2),
+        transactions({"id": "t1"}),
+        transactions({"id": "t1", "location_id": "loc"}),
+        transactions(a_row(transaction_api_id=None)),
+        transactions(a_row("MINE")),
+        transactions(a_row("mine ")),
+        transactions(a_row(location_id="LOC")),
+        transactions(a_row("other")),
+        transactions(totalCount=0, pageCount=1, currentPage=2),
+        transactions(*[a_row("mine-2")] * 100),
+        transactions(*[a_row("mine-2")] * 20),
+        transactions(a_row("mine-2"), totalCount=1, perPage=1),
+        transactions() | {"routertransactions": [a_row()]},
     ],
 )
 def test_what_proves_no_absence(content: Any) -> None:
-    """No list, no pagination, or rows that were not read: the record may exist."""
+    """No list, no pagination, rows that were not read, that do not show their ids or did not match the filter."""
     with pytest.raises(FieldError):
         find_row(content, "transactions", WANTED)
 
@@ -217,6 +230,35 @@ def test_of_two_equal_rows_none_is_chosen() -> None:
     both = transactions(a_row(), a_row(location_id="other"))
     with pytest.raises(FieldError, match="2 rows"):
         find_row(both, "transactions", {"transaction_api_id": "mine"})
+
+
+SENT = (("transaction_api_id", "mine"), ("page", "1"), ("page_size", "100"))
+
+
+def linked(query: str) -> dict[str, Any]:
+    """An empty list whose link to itself has a query."""
+    return transactions(totalCount=0, links={"self": {"href": f"https://gateway.test/v2/transactions{query}"}})
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?page=1", "?transaction_api_id=mine&page=1", "?transaction%5Fapi_id=mine&active=1", "?user-id=u"]
+)
+def test_a_list_that_may_be_the_requested_one(query: str) -> None:
+    """A link may show the filters of the request, none, or some more."""
+    check_link(linked(query), SENT)
+
+
+@pytest.mark.parametrize("query", ["?transaction_api_id=other", "?transaction_api_id=&page=1", "?contact_id=c"])
+def test_a_list_of_another_request_is_a_mismatch(query: str) -> None:
+    """Its link shows other filters than those that were sent."""
+    with pytest.raises(MismatchedReplyError, match="filters of another request"):
+        find_row(linked(query), "transactions", WANTED, SENT)
+
+
+@pytest.mark.parametrize("links", [None, [], {"self": None}, {"self": {"href": 1}}, {"self": {"href": "http://["}}])
+def test_a_link_that_cannot_be_read_proves_nothing(links: Any) -> None:
+    """The contract shows only that `links.self` has an `href`."""
+    check_link(transactions(totalCount=0, links=links), SENT)
 
 
 def test_a_list_under_the_singular_name() -> None:

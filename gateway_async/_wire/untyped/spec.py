@@ -6,7 +6,6 @@ from typing import Any
 import attrs
 
 from gateway_async._wire.call import Call, HttpRequest, Kind
-from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.write import encode
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
 from gateway_async._wire.query import free_params
@@ -110,21 +109,9 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         )
 
     def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:
-        """Build the list read that finds a row.
-
-        A list whose rows do not show the integrator id proves nothing, because the gateway may not know such ids.
-        """
+        """Build the list read that finds a row."""
         request, find = super()._search(wanted)
-
-        def find_shown(content: Any) -> Mapping[str, Any] | None:
-            content = self._with_api_ids(content)
-            row = find(content)
-            rows = content[self.plural]
-            if row is None and self.api_id in wanted and rows and not any(self.api_id in each for each in rows):
-                raise FieldError(f".{self.plural}", f"no record shows {self.api_id}")
-            return row
-
-        return request, find_shown
+        return request, lambda content: find(self._with_api_ids(content))
 
     def unwrap(self, content: Any) -> Mapping[str, Any]:
         """Return the raw record of a response, with `api_id` filled in."""
