@@ -152,6 +152,9 @@ _GROUP = re.compile(rf"{_ESCAPED}|(\d+)")
 _TRACK_TAIL = re.compile(r"[=^](?:[^^\r\n]{2,26}\^)?\d{7,}")
 """The data after the number on a magnetic stripe: name, expiry, service code and the issuer's digits."""
 
+_FLOAT_AMOUNT = re.compile(r"[0-9]{1,8}\.[0-9]{2}(?:0{5,}|9{5,})[0-9]{1,2}")
+"""An amount with the error of a binary float, such as 19.989999999999998. No card number is written like this."""
+
 
 class _Numbers:
     """Finder of card numbers in texts.
@@ -160,11 +163,13 @@ class _Numbers:
         gap: the pattern of what may separate two digits of one number.
         smallest: the minimum number of digits of an inner group, unless all gaps of the number are simple. It excludes
             dates, times and lists of small numbers.
+        excluded: the pattern of numbers that are not card numbers, with no other digits beside them.
     """
 
-    def __init__(self, gap: str, smallest: int) -> None:
+    def __init__(self, gap: str, smallest: int, excluded: re.Pattern[str] | None = None) -> None:
         self._runs = re.compile(rf"\d++(?:{gap}\d++)*+")
         self._smallest = smallest
+        self._excluded = excluded
 
     def mask(self, text: str) -> str:
         """Mask card numbers, except their last four digits.
@@ -175,6 +180,8 @@ class _Numbers:
             return text
         masked, done = [], 0
         for run in self._runs.finditer(text):
+            if self._excluded and self._excluded.fullmatch(run[0]):
+                continue
             for start, end, last_four in self._cards(text, run):
                 if end <= done:  # it is part of track data that is already masked
                     continue
@@ -249,7 +256,7 @@ def _luhn_sums(digits: str) -> tuple[Sequence[int], Sequence[int]]:
 _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 """For each digit, the sum of the digits of its double."""
 
-_in_prose = _Numbers(_IN_PROSE, smallest=3)
+_in_prose = _Numbers(_IN_PROSE, smallest=3, excluded=_FLOAT_AMOUNT)
 _anywhere = _Numbers(_ANYWHERE, smallest=1)
 
 
@@ -258,7 +265,8 @@ def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
 
     A card number has 13–19 digits, of any script, that pass the Luhn check. The digits may be in groups, separated by a
     sign, blanks or zero-width characters. Groups of one or two digits count only if a blank, a hyphen or a plus sign
-    separates all groups. Dates with times and lists of numbers therefore stay unchanged.
+    separates all groups. Dates with times and lists of numbers therefore stay unchanged, as do amounts that a program
+    with binary floats writes (19.989999999999998).
 
     Args:
         text: a text from outside.

@@ -356,6 +356,13 @@ def test_a_changed_result_is_noticed(changes: dict[str, Any]) -> None:
     assert len(compare_form_result(SALE, transaction(**changes))) == 1
 
 
+def test_an_amount_of_a_binary_float_is_no_difference() -> None:
+    """A gateway that computes with floats shows a little less than a cent."""
+    paid = transaction(transaction_amount=Decimal("12.5"), auth_amount=Decimal("12.499999999999998"))
+    assert compare_form_result(SALE, paid) == ()
+    assert compare_form_result(SALE, transaction(transaction_amount=Decimal("12.499999999999998"))) == ()
+
+
 @pytest.mark.parametrize(
     ("action", "status"),
     [

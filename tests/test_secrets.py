@@ -3,9 +3,11 @@
 import copy
 import gc
 import logging
+import math
 import pickle
 import traceback
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -242,11 +244,39 @@ def test_a_number_is_masked_however_it_is_parted(written: str, masked: str) -> N
         "127.0.0.1:8080, 192.168.10.12:443",
         '["1111", "2222", "3333", "4444"]',
         "11ef6e8a5b8fa0c49d3c8a4e 11e95f8ec39de8fbdb0a4f1a",
+        "transaction_amount is '19.989999999999998', not '19.99'",
+        '{"tax": 0.4000000000000002, "tip": -1234.5600000000004}',
     ],
 )
 def test_dates_lists_and_ids_are_no_card_numbers(text: str) -> None:
     """Leave digits unchanged that are not written as a card number."""
     assert mask_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4111.111111111111",
+        "4111111111111.111",
+        "41.11111111111111",
+        "0.4111111111111111",
+        "No.4000000000000002",
+        "4000000000.000002",
+        "12 4000.000000000002",
+        "4000.000000000002 12",
+    ],
+)
+def test_a_card_number_after_a_dot_is_no_fraction(text: str) -> None:
+    """Only an amount in cents with the error of a binary float stays: zeros or nines, and one or two digits."""
+    assert "*" in mask_text(text)
+
+
+@given(st.decimals(0, 10**7, places=2))
+def test_amounts_of_binary_floats_are_no_card_numbers(amount: Decimal) -> None:
+    """Leave what a program with floats writes for an amount, the next larger or smaller one."""
+    for near in (math.nextafter(float(amount), math.inf), math.nextafter(float(amount), 0)):
+        text = f"{near:.17g}"
+        assert mask_text(text) == text
 
 
 @pytest.mark.parametrize("gap", ["\n", ", ", "+", "...", " | ", "\t\t", "\u200b \u200b"])

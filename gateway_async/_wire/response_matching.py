@@ -12,6 +12,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import Secret, quote_text
+from gateway_async._wire.amounts import add, is_same, subtract, to_cents
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.codes import OpenInt, TransactionStatus, TransactionType
 from gateway_async.models.record import Record
@@ -166,31 +167,31 @@ def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) 
     wanted = Decimal(expected["transaction_amount"])
     added = _amounts(record, _ADDED)
     for name in ("transaction_amount", "auth_amount"):
-        amount = _number(record.get(name))
-        if amount is not None and amount > wanted + sum(added):
+        amount = _cents(record.get(name))
+        if amount is not None and amount > add(wanted, *added):
             yield quote_text(f"{name} is {record[name]!r}, not {expected['transaction_amount']!r}")
             return
     got = record.get("transaction_amount")
     if got in (None, ""):
         return
-    amount = _number(got)
-    shown = {amount, _number(record.get("auth_amount")), _number(record.get("subtotal_amount"))}
+    amount = _cents(got)
+    shown = {amount, _cents(record.get("auth_amount")), _cents(record.get("subtotal_amount"))}
     if amount is not None:
-        shown.update(amount - each for each in (*added, sum(added)))
+        shown.update(subtract(amount, each) for each in (*added, add(*added)))
     dropped = _amounts(expected, _REMOVABLE)
-    if shown.isdisjoint(wanted - each for each in (0, *dropped, sum(dropped))):
+    if shown.isdisjoint(subtract(wanted, each) for each in (add(), *dropped, add(*dropped))):
         yield quote_text(f"transaction_amount is {got!r}, not {expected['transaction_amount']!r}")
 
 
 def _amounts(values: Mapping[str, Any], names: Iterable[str]) -> tuple[Decimal, ...]:
-    return tuple(number for number in (_number(values.get(name)) for name in names) if number is not None)
+    return tuple(number for number in (_cents(values.get(name)) for name in names) if number is not None)
 
 
 def same_value(sent: Any, got: Any) -> bool:
     """Return whether two JSON values are equal in any notation.
 
     1, `"1"` and true are equal, as are 21 and `"21.00"`. A date of zeros equals null. Texts are compared exactly
-    (`"007"` is not `"7"`), unless the sent text is written as money.
+    (`"007"` is not `"7"`), unless the sent text is written as money. 19.989999999999998 is 19.99.
     """
     sent = sent.reveal() if isinstance(sent, Secret) else sent
     if sent == got or str(sent) == str(got) or (sent is None and got in _NO_DATE):
@@ -199,8 +200,8 @@ def same_value(sent: Any, got: Any) -> bool:
         return sent.keys() == got.keys() and all(same_value(sent[name], got[name]) for name in sent)
     if isinstance(sent, str) and isinstance(got, str) and not _MONEY.fullmatch(sent):
         return False
-    number = _number(sent)
-    return number is not None and number == _number(int(got) if isinstance(got, bool) else got)
+    number, shown = _number(sent), _number(int(got) if isinstance(got, bool) else got)
+    return number is not None and shown is not None and is_same(number, shown)
 
 
 def is_less(sent: Any, got: Any) -> bool:
@@ -208,8 +209,13 @@ def is_less(sent: Any, got: Any) -> bool:
 
     Both may be in any of the gateway's notations.
     """
-    first, second = _number(sent), _number(got)
+    first, second = _cents(sent), _cents(got)
     return first is not None and second is not None and first < second
+
+
+def _cents(value: Any) -> Decimal | None:
+    number = _number(value)
+    return None if number is None else to_cents(number)
 
 
 def _number(value: Any) -> Decimal | None:

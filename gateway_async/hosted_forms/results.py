@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from gateway_async._wire.amounts import subtract, to_cents
 from gateway_async._wire.convert.write import money
+from gateway_async._wire.response_matching import is_less
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.transactions import Transaction
@@ -71,11 +73,11 @@ def _payment_differences(asked: Mapping[str, Any], record: Transaction) -> Itera
         return
     wanted = Decimal(money(asked["transaction_amount"]))
     surcharge = Decimal(money(asked.get("surcharge_amount") or 0))
-    if record.transaction_amount not in (wanted, wanted - surcharge):
+    got = record.transaction_amount
+    if got is None or to_cents(got) not in (wanted, subtract(wanted, surcharge)):
         yield f"transaction_amount is {record.transaction_amount}, not {wanted}"
 
 
 def _is_partial(record: Transaction) -> bool:
     """Return whether less was authorized than is due, by code or amount."""
-    authorized, due = record.auth_amount, record.transaction_amount
-    return record.partially_approved or (authorized is not None and due is not None and authorized < due)
+    return record.partially_approved or is_less(record.auth_amount, record.transaction_amount)

@@ -6,6 +6,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._wire.amounts import add, subtract, to_cents
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import is_less
 from gateway_async.errors import GatewayError, InvalidRequestError, NotSentError, StatusError
@@ -232,6 +233,7 @@ def _refund_of(payment: Transaction, new: TransactionCreate) -> TransactionCreat
     full = payment.auth_amount if payment.partially_approved else payment.transaction_amount
     if full is None:
         raise InvalidRequestError("amount: required, because the payment shows none")
+    full = to_cents(full)
     is_ach = payment.payment_method == PaymentMethod.ACH
     if is_ach and is_less(new.transaction_amount, full):
         raise InvalidRequestError(
@@ -258,4 +260,5 @@ def _total_with_tip(payment: Transaction, tip: Decimal | int | str) -> Decimal |
         raise InvalidRequestError("amount: required, because the payment was approved in part")
     if payment.transaction_amount is None:
         return UNSET
-    return payment.transaction_amount - (payment.tip_amount or 0) + Decimal(tip)
+    before_tip = subtract(to_cents(payment.transaction_amount), to_cents(payment.tip_amount or Decimal(0)))
+    return add(before_tip, Decimal(tip))

@@ -1,5 +1,6 @@
 """Refunds, tips and edits: what is read before, what is sent, and what happens when a response is lost."""
 
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -60,6 +61,17 @@ async def test_a_partial_approval_is_refunded_with_what_was_charged() -> None:
     script = Script(get=[partial], post=[echo("transaction")])
     await script.run(lambda gateway: gateway.transactions.refund("found"))
     assert script.bodies("POST")[0]["transaction"]["transaction_amount"] == "7.00"
+
+
+async def test_an_amount_of_a_binary_float_is_used_as_cents() -> None:
+    """A gateway that computes with floats shows 19.989999999999998 for 19.99: refunds and tips are whole cents."""
+    paid = payment(transaction_amount="19.989999999999998", tip_amount=0.9900000000000002)
+    script = Script(get=[paid], post=[echo("transaction")], put=[echo("transaction", id="found")])
+    refund = await script.run(lambda gateway: gateway.transactions.refund("found"))
+    tipped = await script.run(lambda gateway: gateway.transactions.tip_adjust("found", "2.00"))
+    assert script.bodies("POST")[0]["transaction"]["transaction_amount"] == "19.99"
+    assert script.bodies("PUT")[0]["transaction"]["transaction_amount"] == "21.00"
+    assert (refund.transaction_amount, tipped.transaction_amount) == (Decimal("19.99"), Decimal("21.00"))
 
 
 async def test_an_ach_debit_is_refunded_in_full_by_web() -> None:

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, localcontext
@@ -385,6 +387,27 @@ def test_the_programs_decimal_context_changes_nothing() -> None:
         assert money(Decimal("12345.67")) == "12345.67"
         assert read("tax", "12345.67") == Decimal("12345.67")
         assert read("created_ts", "1763467200") == NOON
+
+
+def test_the_defaults_of_the_programs_contexts_change_nothing() -> None:
+    """A program that sets them before its imports gets the same text, and the same error."""
+    program = """
+import decimal
+decimal.DefaultContext.prec = 3
+decimal.DefaultContext.rounding = decimal.ROUND_UP
+decimal.DefaultContext.traps[decimal.Inexact] = True
+decimal.setcontext(decimal.Context())
+from gateway_async._wire.amounts import add, subtract, to_cents
+from gateway_async._wire.convert.write import money
+number = decimal.Decimal("12345.665")
+print(money("12345.67"), to_cents(number), add(number, decimal.Decimal(1)), subtract(number, decimal.Decimal(1)))
+try:
+    money(number)
+except ValueError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)  # noqa: S603
+    assert run.stdout == "12345.67 12345.66 12346.665 12344.665\nhas more than two decimals\n"
 
 
 # --- requests out

@@ -97,6 +97,12 @@ AMOUNTS = [
     ("with a surcharge of its own", {"transaction_amount": "12.88", "surcharge_amount": "0.38"}, True),
     ("with the fee of a surcharge", {"transaction_amount": "12.88", "auth_surcharge_fee": 0.38}, True),
     ("of another sale with a surcharge", {"transaction_amount": "13.00", "surcharge_amount": "0.38"}, False),
+    ("computed with floats", {"transaction_amount": 12.499999999999998, "auth_amount": 12.500000000000002}, True),
+    ("computed with floats, with a tip", {"transaction_amount": "14.489999999999998", "tip_amount": 1.99}, True),
+    ("of another sale, computed with floats", {"transaction_amount": "12.510000000000002"}, False),
+    ("half a cent more", {"transaction_amount": "12.505"}, True),
+    ("more than half a cent more", {"transaction_amount": "12.5051"}, False),
+    ("absurdly large", {"transaction_amount": "1e999999"}, False),
     ("no amount at all", {"transaction_amount": "NaN"}, False),
     ("not even a text", {"transaction_amount": {"value": "12.50"}}, False),
 ]
@@ -137,12 +143,14 @@ def test_a_capture_for_less_keeps_the_amount_that_was_authorized() -> None:
 SAME = [
     (1, 1), (1, "1"), (1, True), (0, "0"), (0, False), (None, None),
     ("12.50", "12.50"), ("12.50", "12.5"), ("12.50", 12.5), ("12.50", Decimal("12.5")), ("21.00", 21),
+    ("19.99", "19.989999999999998"), ("19.99", Decimal("19.989999999999998")), ("0.30", 0.30000000000000004),
     ("a", "a"), ("", ""), ({"a": 1}, {"a": 1}), ("101", 101), (5, Decimal("5.0")),
     ({"a": Decimal(1), "b": "2.50"}, {"b": Decimal("2.5"), "a": "1"}), ({}, {}),
 ]  # fmt: skip
 DIFFERENT = [
     (1, 0), (1, "0"), (1, False), (0, True), (None, "x"), ("x", None), ("12.50", "12.51"), ("12.50", None),
     ("007", "7"), ("02115", "2115"), ("1e3", "1000"), ("a", "A"), ({"a": 1}, {"a": 2}), ("12.50", [12.5]),
+    ("19.99", "19.984999999999998"), (Decimal("1.005"), "1.00"), ("1.00", "1e999999"),
     ({"a": Decimal(1)}, {"a": Decimal(1), "b": Decimal(1)}), ({"a": Decimal(1)}, {"b": Decimal(1)}), ({"a": 1}, []),
 ]  # fmt: skip
 

@@ -5,13 +5,14 @@ This module contains only pure functions.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import unquote
 
 import attrs
 
 from gateway_async._secrets import mask_text
+from gateway_async._wire.amounts import exact, to_cents
 from gateway_async._wire.response_matching import AMOUNTS, differences
 from gateway_async.ledger.protocol import StoredIntent
 from gateway_async.ledger.reconciliation import Discrepancy, DiscrepancyKind
@@ -163,7 +164,7 @@ def payment_of(record: Transaction) -> GatewayPayment | None:
         type_id=_plain(record.type_id),
         is_partial=record.reason_code_id == ReasonCode.PARTIALLY_APPROVED and record.auth_amount is not None,
         source=_plain(record.trx_source_id),
-        amounts={name: f"{amount:.2f}" for name, amount in amounts.items() if amount is not None},
+        amounts={name: str(to_cents(amount)) for name, amount in amounts.items() if amount is not None},
         created_ts=record.created_ts,
         batch_id=record.transaction_batch_id,
     )
@@ -262,8 +263,8 @@ def _sent_amounts(sent: Mapping[str, str], outcome_query: Mapping[str, Any] | No
         text = sent.get(name, expected.get(name))
         try:
             if text is not None:
-                yield name, f"{Decimal(str(text)):.2f}"
-        except InvalidOperation:
+                yield name, str(to_cents(exact(str(text), "not an amount")))
+        except ValueError:
             continue
 
 

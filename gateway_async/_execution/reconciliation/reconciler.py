@@ -26,6 +26,7 @@ from gateway_async._execution.reconciliation.comparison import (
 )
 from gateway_async._execution.reconciliation.tables import ReconciliationTables
 from gateway_async._secrets import mask_text
+from gateway_async._wire.amounts import add
 from gateway_async.errors import GatewayError, InvalidRequestError, NotFoundError, RecordDeletedError
 from gateway_async.ledger.protocol import Intent, ReadableLedger, StoredIntent
 from gateway_async.ledger.reconciliation import BatchTotals, Discrepancy, PaymentTotals, Reconciliation
@@ -364,9 +365,9 @@ class _Sums:
     def add(self, amount: Decimal, *, is_refund: bool) -> None:
         self.count += 1
         if is_refund:
-            self.refunded += amount
+            self.refunded = add(self.refunded, amount)
         else:
-            self.charged += amount
+            self.charged = add(self.charged, amount)
 
     def totals(self) -> PaymentTotals:
         return PaymentTotals(count=self.count, charged=self.charged, refunded=self.refunded)

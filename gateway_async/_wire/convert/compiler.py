@@ -19,7 +19,8 @@ from typing import Any, Final, TypeVar
 import attrs
 import msgspec
 
-from gateway_async._wire.convert.read import BOOLEANS, LARGEST_EXPONENT, is_a, once_per_class, rule_of, rules_of
+from gateway_async._wire.amounts import LARGEST_EXPONENT
+from gateway_async._wire.convert.read import BOOLEANS, is_a, once_per_class, rule_of, rules_of
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
 

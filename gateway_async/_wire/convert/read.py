@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from functools import cache, partial
 from operator import eq
 from types import NoneType, UnionType
@@ -13,6 +13,7 @@ import attrs
 import msgspec
 
 from gateway_async._secrets import Secret
+from gateway_async._wire.amounts import exact
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
 from gateway_async.models.request import Unset
@@ -22,12 +23,9 @@ if TYPE_CHECKING:  # the first record loads it
 
 __all__ = [
     "BOOLEANS",
-    "EXACT",
-    "LARGEST_EXPONENT",
     "FieldError",
     "Rule",
     "decode",
-    "exact",
     "is_a",
     "once_per_class",
     "read_nothing",
@@ -40,12 +38,6 @@ R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
 V = TypeVar("V")
 Hook = Callable[..., Any]
-
-LARGEST_EXPONENT: Final = 30
-"""The maximum exponent of a number. No amount, code or time is larger, and `1e999999999` takes hours to compute."""
-
-EXACT: Final = Context(prec=2 * LARGEST_EXPONENT)
-"""A context of sufficient precision, independent of the program's own decimal context."""
 
 _any_decoder: Final = msgspec.json.Decoder(float_hook=Decimal)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python also accepts other forms of ISO 8601
@@ -92,21 +84,6 @@ def decode(body: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any] = _any_
         return decoder.decode(body)
     except (InvalidOperation, RecursionError):
         raise ValueError("has a number that is too large, or values nested too deep") from None
-
-
-def exact(value: Decimal | int | str, problem: str) -> Decimal:
-    """Return a finite number of limited size.
-
-    Raises:
-        ValueError: `value` is not such a number; `problem` is the message.
-    """
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        raise ValueError(problem) from None
-    if not number.is_finite() or number.adjusted() > LARGEST_EXPONENT:
-        raise ValueError(problem)
-    return number
 
 
 def is_a(parent: type) -> Callable[[Any], bool]:

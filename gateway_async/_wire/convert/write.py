@@ -13,7 +13,8 @@ import attrs
 import msgspec
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.convert.read import EXACT, exact, is_a, once_per_class
+from gateway_async._wire.amounts import exact, to_cents
+from gateway_async._wire.convert.read import is_a, once_per_class
 from gateway_async.models.request import UNSET, Amounts, Cents, Items, Request
 
 if TYPE_CHECKING:  # the first request loads it
@@ -81,7 +82,7 @@ def money(amount: Decimal | int | str) -> str:
     if isinstance(amount, str) and not _PLAIN_NUMBER.fullmatch(amount):
         raise ValueError("is not an amount")  # Python accepts "1e3" and "1_000", but in a file they are mistakes
     number = exact(amount, "is not an amount")
-    cents = number.quantize(Decimal("0.01"), context=EXACT)
+    cents = to_cents(number)
     if cents != number:
         raise ValueError("has more than two decimals")
     return f"{cents:f}"

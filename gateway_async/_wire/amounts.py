@@ -1,0 +1,67 @@
+"""Amounts of money, read, added and compared exactly.
+
+The program's own decimal context may keep a few digits, or make inexact results an error. It changes no result here.
+Other modules never add, subtract or round a `Decimal` themselves.
+"""
+
+import decimal
+from decimal import Decimal
+from functools import reduce
+from typing import Final
+
+__all__ = ["LARGEST_EXPONENT", "add", "exact", "is_same", "subtract", "to_cents"]
+
+LARGEST_EXPONENT: Final = 30
+"""The maximum exponent of a number. No amount, code or time is larger, and `1e999999999` takes hours to compute."""
+
+_EXACT: Final = decimal.Context(  # omitted options would be those that the program has set as defaults
+    prec=2 * LARGEST_EXPONENT,
+    rounding=decimal.ROUND_HALF_EVEN,
+    Emin=decimal.MIN_EMIN,
+    Emax=decimal.MAX_EMAX,
+    capitals=1,
+    clamp=0,
+    flags=[],
+    traps=[],
+)
+_CENT: Final = Decimal("0.01")
+_NO_AMOUNT: Final = Decimal("0.00")
+
+
+def exact(value: Decimal | int | str, problem: str) -> Decimal:
+    """Return a finite number of limited size.
+
+    Raises:
+        ValueError: `value` is not such a number; `problem` is the message.
+    """
+    try:
+        number = Decimal(value)
+    except decimal.InvalidOperation:
+        raise ValueError(problem) from None
+    if not number.is_finite() or number.adjusted() > LARGEST_EXPONENT:
+        raise ValueError(problem)
+    return number
+
+
+def add(*amounts: Decimal) -> Decimal:
+    """Return the sum of amounts."""
+    return reduce(_EXACT.add, amounts, _NO_AMOUNT)
+
+
+def subtract(amount: Decimal, part: Decimal) -> Decimal:
+    """Return what is left of an amount."""
+    return _EXACT.subtract(amount, part)
+
+
+def to_cents(amount: Decimal) -> Decimal:
+    """Round an amount to two decimals, half to even.
+
+    Some gateways compute with binary floats, and then write 19.989999999999998 for 19.99. An absurdly large number is
+    returned unchanged.
+    """
+    return amount if amount.adjusted() > LARGEST_EXPONENT else amount.quantize(_CENT, context=_EXACT)
+
+
+def is_same(sent: Decimal, got: Decimal) -> bool:
+    """Return whether the gateway shows the sent number, exactly or in cents."""
+    return got == sent or to_cents(got) == sent
