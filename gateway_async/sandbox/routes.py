@@ -34,7 +34,7 @@ from gateway_async.sandbox.handlers import (
 from gateway_async.sandbox.request.records import Handler
 from gateway_async.sandbox.simulators.faults import matches_path
 
-__all__ = ["FORMS", "POSTED_UPDATES", "ROUTES", "is_operation"]
+__all__ = ["FORMS", "OPERATIONS", "POSTED_UPDATES", "ROUTES", "is_operation"]
 
 
 ROUTES: dict[str, dict[str, Handler]] = {
@@ -108,6 +108,9 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/v2/routertransactions": {"POST": router.create_transaction},
     "/v2/routeraccountvaults": {"POST": router.create_account_vault},
 }
+
+OPERATIONS = [f"{method} {path}" for path, handlers in ROUTES.items() for method in handlers]
+"""Every operation, such as "PUT /v2/contacts/{id}"."""
 
 POSTED_UPDATES = frozenset({"/v2/transactions/{id}"})
 """The paths at which a POST is taken as a PUT, because some clients send it."""

@@ -6,10 +6,11 @@ A `Sandbox` can be started, controlled and stopped from any thread and any event
 from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
-from functools import partial
+from functools import partial, wraps
+from inspect import iscoroutinefunction, isfunction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, TypeVarTuple, Unpack
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 import anyio.to_thread
@@ -36,7 +37,7 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import EntryMode
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import FaultName, Plan
-from gateway_async.sandbox.simulators.terminals import Mode, TerminalOptions, Terminals
+from gateway_async.sandbox.simulators.terminals import Mode, NothingWaitsError, TerminalOptions, Terminals
 
 __all__ = ["Sandbox"]
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _Args = TypeVarTuple("_Args")
+_Params = ParamSpec("_Params")
 
 
 @attrs.frozen
@@ -68,6 +70,27 @@ class _Info:
         return str(getattr(sandbox.info, self._name))
 
 
+def _raise_at_the_call(method: Callable[_Params, _T]) -> Callable[_Params, _T]:
+    """Omit inner frames from the traceback of an expected error."""
+
+    @wraps(method)
+    def call(*args: _Params.args, **options: _Params.kwargs) -> _T:
+        try:
+            return method(*args, **options)
+        except (ValueError, NothingWaitsError, TimeoutError) as error:
+            raise error.with_traceback(None) from None
+
+    return call
+
+
+def _with_short_tracebacks(owner: type[_T]) -> type[_T]:
+    for name, method in [*vars(owner).items()]:
+        if isfunction(method) and not iscoroutinefunction(method) and not name.startswith("_"):
+            setattr(owner, name, _raise_at_the_call(method))
+    return owner
+
+
+@_with_short_tracebacks
 class Sandbox:
     """A private gateway that runs during a `with` or `async with` block.
 

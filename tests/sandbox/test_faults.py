@@ -5,6 +5,7 @@ import socket
 import struct
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from threading import Thread
 
 import httpx
@@ -13,6 +14,7 @@ import pytest
 from gateway_async.sandbox import FaultName, Sandbox
 from gateway_async.sandbox.simulators.faults import FAULTS
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
+from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
 from .conftest import VISA, Eventually, Record, Shop
 
@@ -290,6 +292,27 @@ def test_a_bad_day_has_every_fault(sandbox: Sandbox) -> None:
     """Each kind of write gets each fault."""
     sandbox.scenario("a bad day")
     assert {plan["fault"] for plan in sandbox.faults()} == set(FAULTS)
+
+
+MISSPELLED: dict[str, Callable[[Sandbox], object]] = {
+    "operation: unknown, did you mean POST /v2/accountvaults?": lambda s: s.fault("POST /v2/account_vaults", "silence"),
+    "operation: unknown, did you mean POST /v2/transactions?": lambda s: s.fault("post /v2/transaction", "silence"),
+    "fault: unknown, did you mean close_after_commit?": lambda s: s.fault(OPERATION, "close_after_comit"),  # type: ignore[arg-type]
+    "scenario: unknown, did you mean a bad day?": lambda s: s.scenario("a bad dya"),
+    r"terminal Bar: not found\.": lambda s: s.present("Bar"),
+    "entry_mode: must be one of S, K": lambda s: s.present(entry_mode="X"),  # type: ignore[arg-type]
+    r"terminal \w+: no call arrived within 0.01 seconds": lambda s: s.wait_for_call(timeout=0.01),
+    r"terminal \w+: no call waits there": lambda s: s.present(),
+}
+
+
+@pytest.mark.parametrize("message", MISSPELLED)
+def test_a_misspelled_name_gets_the_right_one(sandbox: Sandbox, message: str) -> None:
+    """The error names what is nearest, and its traceback has one frame of the package, that of the method."""
+    with pytest.raises((ValueError, NothingWaitsError, TimeoutError), match=f"^{message}") as raised:
+        MISSPELLED[message](sandbox)
+    frames = [entry.frame.code.path for entry in raised.traceback]
+    assert [Path(str(path)).name for path in frames[2:]] == ["sandbox.py"]
 
 
 def test_an_unknown_scenario_is_refused(shop: Shop, sandbox: Sandbox) -> None:

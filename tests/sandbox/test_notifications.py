@@ -181,6 +181,20 @@ def test_files_go_with_emails_if_asked_for(shop: Shop, sandbox: Sandbox, attach:
     assert [(one["channel"], one["attachments"]) for one in sandbox.outbox()] == [("email", names), ("sms", [])]
 
 
+def test_files_attached_later_go_with_the_next_email(shop: Shop, invoice: Callable[..., Record]) -> None:
+    """After an update of `attach_files_to_email`, a resend and the thanks for the payment carry the files."""
+    made = invoice(send_email=1, attach_files_to_email=0)
+    path = f"/v2/quickinvoices/{made['id']}"
+    assert shop.http.post(f"{path}/files", files={"file[file]": ("menu.txt", b"x")}).status_code == 201
+    shop.http.post(f"{path}/resend?sms=0")
+    shop.http.put(path, json={"quickinvoice": {"attach_files_to_email": 1}})
+    shop.http.post(f"{path}/resend?sms=0")
+    shop.http.post(f"/_sandbox/quickinvoices/{made['id']}/pay", json={})
+    shown = shop.http.get("/_sandbox/outbox").json()["outbox"]
+    emails = [(each["event"], each["attachments"]) for each in shown if each["channel"] == "email"]
+    assert emails == [("created", []), ("resend", []), ("resend", ["menu.txt"]), ("paid", ["menu.txt"])]
+
+
 # --- the outbox
 
 

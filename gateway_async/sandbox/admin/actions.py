@@ -24,10 +24,10 @@ from gateway_async.sandbox.handlers import (
     transaction_batches,
 )
 from gateway_async.sandbox.handlers.payment_pages import Amount
-from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.http.errors import UnknownRecordError, unknown_name
 from gateway_async.sandbox.http.responses import decode
 from gateway_async.sandbox.request.records import make_links
-from gateway_async.sandbox.routes import is_operation
+from gateway_async.sandbox.routes import OPERATIONS, is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, TRANSACTION_BATCH
@@ -95,7 +95,9 @@ async def add_fault(gateway: Gateway, plan: Plan) -> None:
     """
     plan.check()
     if not is_operation(plan.operation):
-        raise ValueError("operation: must be a method and a path of the gateway, as in POST /v2/transactions.")
+        method, _, path = plan.operation.partition(" ")
+        expected = "must be a method and a path of the gateway, as in POST /v2/transactions"
+        raise unknown_name("operation", f"{method.upper()} {path}", OPERATIONS, expected)
     if plan.starts_immediately:
         await close_port(gateway, plan.seconds)
     else:

@@ -1,12 +1,13 @@
 """The errors that become responses: refusals, validation problems (422) and unknown records."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import TypeVar
 
 import attrs
 
-__all__ = ["Problems", "RefusedError", "UnknownRecordError", "ValidationError"]
+__all__ = ["Problems", "RefusedError", "UnknownRecordError", "ValidationError", "unknown_name"]
 
 
 _T = TypeVar("_T")
@@ -43,6 +44,15 @@ class UnknownRecordError(ValueError):
 
     def __init__(self, name: str, record_id: str) -> None:
         super().__init__(f"{name} {record_id}: not found.")
+
+
+def unknown_name(field: str, name: str, known: Iterable[str], expected: str) -> ValueError:
+    """Make the error for an unknown name in a control call.
+
+    It suggests the nearest known name. If none is near, it says what is `expected`.
+    """
+    near = get_close_matches(name, known, n=1)
+    return ValueError(f"{field}: unknown, did you mean {near[0]}?" if near else f"{field}: {expected}.")
 
 
 class Problems:

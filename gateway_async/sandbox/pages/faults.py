@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.admin import actions
 from gateway_async.sandbox.pages.visit import Visit
-from gateway_async.sandbox.routes import ROUTES
+from gateway_async.sandbox.routes import OPERATIONS
 from gateway_async.sandbox.simulators.faults import FAULTS, Plan
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 
@@ -15,7 +15,6 @@ _Number = TypeVar("_Number", int, float)
 __all__ = ["add", "add_scenario", "clear", "show"]
 
 
-_OPERATIONS = [f"{method} {path}" for path, handlers in ROUTES.items() for method in handlers]
 _DEFAULTS = {
     "operation": "POST /v2/transactions",
     "fault": "close_after_commit",
@@ -66,7 +65,7 @@ def _show(visit: Visit, form: dict[str, str], *, problem: str = "", notice: str 
         form=form,
         problem=problem,
         notice=notice,
-        operations=_OPERATIONS,
+        operations=OPERATIONS,
         faults=FAULTS,
         scenarios=SCENARIOS,
     )

@@ -15,6 +15,8 @@ from typing import Any, Literal, get_args
 
 import attrs
 
+from gateway_async.sandbox.http.errors import unknown_name
+
 __all__ = ["FAULTS", "FaultName", "Plan", "matches_path"]
 
 
@@ -87,8 +89,9 @@ class Plan:
         Raises:
             ValueError: The plan is inconsistent.
         """
+        if self.fault not in FAULTS:
+            raise unknown_name("fault", self.fault, FAULTS, f"must be one of {', '.join(FAULTS)}")
         rules = {
-            f"fault: must be one of {', '.join(FAULTS)}.": self.fault in FAULTS,
             "nth: must be 1 or more.": self.nth >= 1,
             "times: must be 1 or more.": self.times is None or self.times >= 1,
             "probability: must be from 0 to 1.": 0 <= (self.probability or 0) <= 1,

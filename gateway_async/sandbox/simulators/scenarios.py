@@ -6,6 +6,7 @@ from itertools import product
 
 import attrs
 
+from gateway_async.sandbox.http.errors import unknown_name
 from gateway_async.sandbox.simulators.faults import FAULTS, Plan
 
 __all__ = ["SCENARIOS", "Scenario", "make_plans"]
@@ -84,5 +85,5 @@ def make_plans(name: str) -> list[Plan]:
         ValueError: The scenario is unknown.
     """
     if name not in SCENARIOS:
-        raise ValueError(f"scenario: must be one of {'; '.join(SCENARIOS)}.")
+        raise unknown_name("scenario", name, SCENARIOS, f"must be one of {'; '.join(SCENARIOS)}")
     return [make() for make in SCENARIOS[name].plans]
