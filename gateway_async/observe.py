@@ -168,10 +168,12 @@ class OutcomeLookedUp(_CallEvent):
 
     Attributes:
         outcome: `"found"`, `"not there"` (at that time: the write may still be executed) or `"unknown"`.
+        error: why the outcome is unknown; None for a known one.
         cancelled: whether the task was cancelled before the lookup. Then only this event reports the outcome.
     """
 
     outcome: str
+    error: GatewayError | None = None
     cancelled: bool = False
 
 
@@ -400,7 +402,8 @@ def _sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912  one for eac
         case AttemptFailed():
             return f"{named} attempt {event.attempt} failed, next: {event.verdict}: {event.error}"
         case OutcomeLookedUp():
-            return f"{named} looked up: {event.outcome}" + (", after cancellation" if event.cancelled else "")
+            reason = f": {event.error}" if event.error else ""
+            return f"{named} looked up: {event.outcome}{', after cancellation' if event.cancelled else ''}{reason}"
         case RecordDiffers(differences=differences):
             return f"{named} found by its id; the record differs from what was sent: {'; '.join(differences)}"
         case RetryBudgetExhausted():

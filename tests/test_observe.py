@@ -91,6 +91,11 @@ SENTENCES: list[tuple[Event, int, str]] = [
     ),
     (OutcomeLookedUp(call=CALL, outcome="unknown"), logging.ERROR, "POST /v2/transactions looked up: unknown"),
     (
+        OutcomeLookedUp(call=CALL, outcome="unknown", error=LOST),
+        logging.ERROR,
+        "POST /v2/transactions looked up: unknown: POST /v2/transactions: the connection was lost: reset",
+    ),
+    (
         LeaseRenewalFailed(call=CALL, terminal_id="t", reason="held by till-8"),
         logging.WARNING,
         "POST /v2/transactions continues; the lease of terminal t was not renewed: held by till-8",

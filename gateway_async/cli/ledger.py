@@ -36,6 +36,7 @@ class Resolution(StrEnum):
 
 
 _HEADINGS = ("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record")
+_RECOVERED_HEADINGS = (*_HEADINGS, "reason")
 _DISCREPANCY_HEADINGS = ("discrepancy", "api id", "record", "ledger", "gateway", "description")
 _ALL_DAYS = 36_500.0
 """`keep_days` of the opened ledger, so that listing deletes nothing."""
@@ -121,8 +122,9 @@ def ledger(
     else:
         operation = _list_all if show_all else _list_open
     rows: list[Row] = _run(address, table, operation)
+    headings, cells = (_RECOVERED_HEADINGS, _recovered_cells) if recover else (_HEADINGS, _cells)
     print_json(rows) if as_json else print_table(
-        rows, _HEADINGS, _cells, f"No open calls in {display_location(address)}."
+        rows, headings, cells, f"No open calls in {display_location(address)}."
     )
     if not as_json:
         _print_advice(address, table, rows)
@@ -300,8 +302,6 @@ def _row_of_recovered(each: "Recovered") -> Row:
 def _print_advice(address: str, table: str, rows: list[Row]) -> None:
     options = "" if table == "payment_ledger" else f" --table {table}"
     command = f"{command_name()} ledger {shlex.quote(display_location(address))}{options}"
-    for error in sorted({str(row["error"]) for row in rows if row.get("error")}):
-        print_advice(error, "yellow")
     if any(row["outcome"] == "open" for row in rows):
         print_advice(f"\nTo look up the open calls: {command} --recover")
     if any(row["outcome"] == "unknown" for row in rows):
@@ -323,3 +323,7 @@ def _cells(row: Row) -> list[Text]:
         Text(outcome, style=COLORS.get(outcome, "")),
         Text(row["record_id"] or NONE),
     ]
+
+
+def _recovered_cells(row: Row) -> list[Text]:
+    return [*_cells(row), Text(row["error"] or NONE)]

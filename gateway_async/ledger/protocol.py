@@ -153,7 +153,7 @@ class Recovered:
         outcome: `"found"` (it was executed), `"not_made"` (it certainly was not) or `"unknown"`. Only an unknown one
             stays open, and the next `recover()` looks it up again.
         record: the record that was found, which may be a decline.
-        error: the error that prevented the lookup, if there was one.
+        error: why the outcome is unknown; None for a known one.
         sent_at: when the call was about to be sent, in UTC.
         sent: the ids and amounts that were sent, as text.
     """

@@ -194,6 +194,20 @@ def test_recovering(sandbox: Sandbox, environment: dict[str, str], tmp_path: Pat
     assert run("ledger", str(path)).returncode == 0
 
 
+def test_a_call_that_stays_unknown_shows_the_reason(
+    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The table, the tab-separated line and the JSON say why no lookup has found it."""
+    path = tmp_path / "lost.db"
+    anyio.run(lose, sandbox, path)
+    sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=1000)
+    recover = ("ledger", str(path), "--recover", "--wait", "0")
+    for ended in (run_on_terminal(*recover, **environment), run(*recover, **environment)):
+        assert ended.returncode == 3
+        assert "GET /v2/transactions/lost: the gateway failed (500)" in ended.stdout
+    assert "failed (500)" in json.loads(run(*recover, "--json", **environment).stdout)["error"]
+
+
 async def pay(sandbox: Sandbox, ledger: SqliteLedger | PostgresLedger | None) -> str:
     """Charge a card, and return the id of the payment."""
     new = TransactionCreate(

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -564,6 +565,34 @@ async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
     (found,) = await script.run(lambda g: g.recover(), credentials=HashKey("user", "key"))
     assert (found.outcome, type(found.error)) == ("unknown", InvalidRequestError)
     assert (script.asked, trio.current_time()) == ([], 0)
+
+
+UNKNOWN: dict[str, tuple[Any, dict[str, Any]]] = {
+    "it was not found, and may still be executed for 20 s": (absent, {}),
+    "no lookup shows the outcome of this call": (absent, {"outcome_query": None}),
+    "the lookup failed": (lambda _: httpx.Response(401, json={"message": "the lookup failed"}), {}),
+}
+
+
+@pytest.mark.parametrize("reason", UNKNOWN)
+async def test_an_unknown_outcome_has_its_reason(reason: str, caplog: pytest.LogCaptureFixture) -> None:
+    """`Recovered.error` and the log line say why it is unknown."""
+    answer, changes = UNKNOWN[reason]
+    script = LedgerScript(get=[answer])
+    script.ledger.left_open = [intent(**changes)]
+    with caplog.at_level(logging.ERROR, "gateway_async.calls"):
+        (found,) = await script.run(lambda g: g.recover(wait=0))
+    assert (found.outcome, reason in str(found.error)) == ("unknown", True)
+    (line,) = [message for message in caplog.messages if "looked up" in message]
+    assert line == f"{found.call} (mine) looked up: unknown: {found.error}"
+
+
+async def test_a_known_outcome_has_no_error() -> None:
+    """Neither a record nor its certain absence needs a reason."""
+    script = LedgerScript(get=[record("transaction")])
+    script.ledger.left_open = [intent()]
+    (found,) = await script.run(lambda g: g.recover())
+    assert (found.outcome, found.error) == ("found", None)
 
 
 async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:

@@ -13,7 +13,7 @@ import attrs
 from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
-from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record, contradiction
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._wire.call import Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, decide
@@ -92,7 +92,7 @@ class CrashRecovery:
             )
             await self._terminals.forget_resolved(intent.terminal_id, intent_id=intent.id)
         outcome = _EVENT_OUTCOMES[resolution.outcome]
-        self._events.emit(OutcomeLookedUp(**_event_facts(intent), outcome=outcome))
+        self._events.emit(OutcomeLookedUp(**_event_facts(intent), outcome=outcome, error=resolution.error))
         return Recovered(
             call=intent.call,
             resource=intent.resource,
@@ -111,7 +111,7 @@ class CrashRecovery:
             return _Resolution("unknown", error=InvalidRequestError(reason))
         lookup = None if intent.outcome_query is None else self._lookup_of(intent.outcome_query)
         if lookup is None:
-            return _Resolution("unknown")
+            return _Resolution("unknown", error=InvalidRequestError("no lookup shows the outcome of this call"))
         pauses = exponential_backoffs(first=0.5, longest=5.0)
         while True:
             resolution = await self._look_up(intent, lookup, conclusive_at)
@@ -127,10 +127,11 @@ class CrashRecovery:
                 found = await self._lookup.find_once(lookup, conclusive=conclusive)
                 if found.shows_effect:
                     return _Resolution("found", record=self._accept(intent, found))
-                is_proof = (
-                    conclusive and found.status is not LookupStatus.GONE
-                )  # the list contradicted a missing record
-                return _Resolution("not_made") if is_proof else _Resolution("unknown", is_final=False)
+                if found.status is LookupStatus.GONE:
+                    return _Resolution("unknown", error=contradiction(str(lookup)), is_final=False)
+                if conclusive:
+                    return _Resolution("not_made")
+                return _Resolution("unknown", error=_in_doubt(conclusive_at), is_final=False)
             except GatewayError as error:
                 return _Resolution("unknown", error=error, is_final=not _is_transient(error))
 
@@ -144,6 +145,11 @@ class CrashRecovery:
 
 def _event_facts(intent: Intent) -> dict[str, Any]:
     return {"call": intent.call, "api_id": intent.api_id, "terminal_id": intent.terminal_id}
+
+
+def _in_doubt(conclusive_at: float) -> GatewayError:
+    left = max(conclusive_at - anyio.current_time(), 0.0)
+    return GatewayError(f"it was not found, and may still be executed for {left:.0f} s")
 
 
 def _is_transient(error: GatewayError) -> bool:
@@ -161,7 +167,7 @@ class _Resolution:
     Attributes:
         outcome: `"found"`, `"not_made"` or `"unknown"`, as in `Recovered`.
         record: the record that was found.
-        error: the error that prevented the lookup.
+        error: why the outcome is unknown.
         is_final: whether another lookup would find nothing new.
     """
 

@@ -13,7 +13,7 @@ from gateway_async._wire.call import Lookup, LookupResult, LookupStatus
 from gateway_async.errors import MalformedReplyError, MismatchedWriteError
 from gateway_async.observe import Event, RecordDiffers
 
-__all__ = ["OutcomeLookup", "accept_record"]
+__all__ = ["OutcomeLookup", "accept_record", "contradiction"]
 
 T = TypeVar("T")
 
@@ -51,8 +51,7 @@ class OutcomeLookup:
                 case LookupStatus.EXECUTED | LookupStatus.DIFFERENT_RECORD:
                     return found
                 case LookupStatus.GONE if is_last:
-                    reason = "the list has the record, and a read by its id does not find it"
-                    raise MalformedReplyError("$", reason, call=str(lookup))
+                    raise contradiction(str(lookup))
                 case _ if is_last:
                     return LookupResult(LookupStatus.NOT_EXECUTED)
             await anyio.sleep(min(next(pauses), left))
@@ -80,6 +79,11 @@ class OutcomeLookup:
         confirmed: LookupResult[T] = await self._read(lookup.confirmation(), seconds)
         is_contradicted = found.status is LookupStatus.GONE and not confirmed.shows_effect
         return found if is_contradicted else confirmed
+
+
+def contradiction(call: str) -> MalformedReplyError:
+    """Make the error of a lookup whose result is `GONE`."""
+    return MalformedReplyError("$", "the list has the record, and a read by its id does not find it", call=call)
 
 
 def accept_record(

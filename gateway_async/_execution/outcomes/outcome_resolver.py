@@ -149,7 +149,7 @@ class OutcomeResolver:
         A missing record counts as "not executed" only in a lookup that starts `grace` seconds from now or later. With
         `conclusive`, a list must also prove that the record does not exist.
         """
-        call, outcome = state.call, "unknown"
+        call, outcome, reason = state.call, "unknown", error
         if self._events.wants_routine:
             self._events.emit(LookupStarted(**state.event_facts()))
         try:
@@ -169,16 +169,21 @@ class OutcomeResolver:
             )
             outcome = "found"
             return LookupResult(LookupStatus.EXECUTED, record)
-        except OutcomeUnknownError:
+        except OutcomeUnknownError as unknown:
+            reason = unknown
             raise
         except GatewayError as failed:
+            reason = failed
             if isinstance(failed, MalformedReplyError) and _is_rejected_change(state, error):
                 raise error from failed  # the record does not show a copy of the change, and the gateway rejected it
             if not state.may_have_been_sent:  # such as a 429, which only the lookup could confirm
                 state.record_failure(error, unclear=True)
             raise self.unknown_error(state, error, failed) from failed
         finally:
-            self._events.emit(OutcomeLookedUp(**state.event_facts(), outcome=outcome, cancelled=cancelled))
+            unclear = reason if outcome == "unknown" else None
+            self._events.emit(
+                OutcomeLookedUp(**state.event_facts(), outcome=outcome, error=unclear, cancelled=cancelled)
+            )
 
     async def _resolve_again(self, state: CallState[T], error: GatewayError, wait: float) -> T | None:
         """Return the result of a write with an unknown outcome.
