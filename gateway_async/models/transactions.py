@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
 from annotated_types import Len
@@ -62,10 +62,8 @@ __all__ = [
 
 Cvv = Annotated[Secret, Pattern("[0-9]{3,4}", "must be three or four digits")]
 Text = Annotated[str, Len(0, 250)]
-ALPHANUMERIC: Final = Pattern("[A-Za-z0-9]*", "must contain only letters and digits")
 Description = Annotated[str, Len(0, 64)]
-OrderNumber = Annotated[str, Len(0, 32), ALPHANUMERIC]
-PurchaseOrderNumber = Annotated[str, Len(0, 250), ALPHANUMERIC]
+OrderNumber = Annotated[str, Len(0, 32)]
 Street = Annotated[str, Len(0, 64)]
 City = Annotated[str, Len(0, 36)]
 State = Annotated[str, Len(0, 26)]
@@ -555,9 +553,9 @@ class TransactionCreate(Request):
     auth_code: Text | None = None
     """The issuer's approval code, 6 characters. Required for `force`, ignored elsewhere."""
     order_num: OrderNumber | None = None
-    """The order number, letters and digits, at most 32 characters. The gateway generates one when omitted."""
-    po_number: PurchaseOrderNumber | None = None
-    """The purchase order number, letters and digits. It is documented with at most 24 characters."""
+    """The order number, at most 32 characters. The gateway generates one when omitted."""
+    po_number: Text | None = None
+    """The purchase order number. It is documented with at most 24 characters."""
     clerk_number: Text | None = None
     """The clerk. It is documented with at most 16 characters."""
     customer_id: Text | None = None
@@ -653,9 +651,9 @@ class TransactionUpdate(Request):
     surcharge_amount: Amount | Unset | None = UNSET
     """The surcharge within the total, at most 10 characters. For `authcomplete`."""
     order_num: OrderNumber | Unset | None = UNSET
-    """The order number, letters and digits, at most 32 characters."""
-    po_number: PurchaseOrderNumber | Unset | None = UNSET
-    """The purchase order number, letters and digits, at most 250 characters."""
+    """The order number, at most 32 characters."""
+    po_number: Text | Unset | None = UNSET
+    """The purchase order number, at most 250 characters."""
     clerk_number: Text | Unset | None = UNSET
     """The clerk, at most 250 characters."""
     customer_id: Text | Unset | None = UNSET
@@ -757,7 +755,7 @@ class RouterTransactionCreate(Request):
     contact_api_id: ApiIdText | None = None
     """Your id of the customer, at most 64 characters, instead of `contact_id`."""
     order_num: OrderNumber | None = None
-    """The order number, letters and digits, at most 32 characters. The gateway generates one when omitted."""
+    """The order number, at most 32 characters. The gateway generates one when omitted."""
     description: Description | None = None
     """Your description, at most 64 characters."""
     tax: Amount | None = None
@@ -772,8 +770,8 @@ class RouterTransactionCreate(Request):
     """The street, at most 64 characters."""
     billing_zip: Zip | None = None
     """The zip code, at most 12 characters. It is documented with 10."""
-    po_number: PurchaseOrderNumber | None = None
-    """The purchase order number, letters and digits, at most 250 characters."""
+    po_number: Text | None = None
+    """The purchase order number, at most 250 characters."""
     clerk_number: Text | None = None
     """The clerk, at most 250 characters."""
     notification_email_address: Email | None = None

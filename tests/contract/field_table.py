@@ -4,7 +4,7 @@ A table is text, one line for each field:
 
     field   type   contract   taken   POST   PUT   answer
 
-- `type`: `text`, `letters` (and digits), `digits`, `url`, `secret`, `integer`, `flag`, `money`, `date`, `moment` (Unix
+- `type`: `text`, `digits`, `url`, `secret`, `integer`, `flag`, `money`, `date`, `moment` (Unix
   seconds), `object`, `items` (name to amount), `list`, `texts`, `files`; `id` (another record's), `own-id` (the
   integrator's, unique), `alias` (another record's own id). Two more are `tags` (titles, shown as `{id, title}`) and
   `amounts` (a list of `{type, amount}`). Known values follow a colon: `text:cc,ach`.

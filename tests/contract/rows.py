@@ -282,7 +282,7 @@ ROUTER_TRANSACTION = Table(
     beyond="""
         transaction_api_id      own-id                     -  1-64   yes?      no  -
         product_transaction_id  id                         -  1-36   yes?      no  -
-        order_num               letters                    -  0-32   yes?      no  -
+        order_num               text                       -  0-32   yes?      no  -
         description             text                       -  0-64   yes?      no  -
         tax                     money                      -  -      yes?      no  -
         save_account            flag                       -  -      yes?      no  -
@@ -290,7 +290,7 @@ ROUTER_TRANSACTION = Table(
         contact_api_id          alias                      -  1-64   yes?      no  -
         billing_street          text                       -  0-64   yes?      no  -
         billing_zip             text                       -  0-12   yes?      no  -
-        po_number               letters                    -  0-250  yes?      no  -
+        po_number               text                       -  0-250  yes?      no  -
         clerk_number            text                       -  0-250  yes?      no  -
         notification_email_address  text                   -  0-128  yes?      no  -
         checkin_date            date                       -  -      yes?      no  -
@@ -373,7 +373,7 @@ TRANSACTION = Table(
         transaction_code               text                                     -      -      no?       no?   yes
         avs                            text                                     -      -      no?       no?   yes
         batch                          text                                     -      -      no?       no?   yes
-        order_num                      letters                                  -      0-32   yes?      yes?  yes
+        order_num                      text                                     -      0-32   yes?      yes?  yes
         verbiage                       text                                     -      -      no?       no?   yes
         transaction_settlement_status  text                                     -      -      no?       no?   yes
         effective_date                 date                                     -      -      yes?      no?   yes
@@ -399,7 +399,7 @@ TRANSACTION = Table(
         tax                            money                                    -      -      yes?      yes?  yes
         customer_ip                    text                                     -      0-45   yes?      no?   yes
         customer_id                    text                                     -      0-250  yes?      yes?  yes
-        po_number                      letters                                  -      0-250  yes?      yes?  yes
+        po_number                      text                                     -      0-250  yes?      yes?  yes
         avs_enhanced                   text                                     -      -      no?       no?   yes
         cvv_response                   text                                     -      -      no?       no?   yes
         billing_phone                  text                                     -      0-10   yes?      yes?  yes

@@ -14,7 +14,6 @@ LARGEST = {"10": "9999999.99", "12": "999999999.99", "10,2": "99999999.99", "-":
 
 _SAMPLES: dict[str, Any] = {
     "text": "x",
-    "letters": "x",
     "digits": "1",
     "integer": 1,
     "flag": 1,
@@ -37,7 +36,6 @@ _SAMPLES: dict[str, Any] = {
 
 _NO_TEXT: tuple[Any, ...] = (1, True, [], {})
 _WRONG: dict[str, tuple[Any, ...]] = {
-    "letters": (*_NO_TEXT, "A-1", "A 1", "Ä1", "A1\n"),
     "integer": ("x", 1.5, -1, True, [], {}),
     "flag": ("x", 2, 0.5, [], {}),
     "money": ("x", -1, "1e3", True, [], {}),
@@ -110,7 +108,7 @@ def of_length(row: Row, recipe: Recipe, raw_client: Any, length: int) -> Any:
         return raw_client.own_id(length)
     if row.type == "integer":
         return 10 ** (length - 1) if row.bounds else 1
-    if row.type in ("text", "letters", "digits", "secret") and row.bounds:
+    if row.type in ("text", "digits", "secret") and row.bounds:
         return str(_SAMPLES[row.type]) * length
     return _SAMPLES[row.type]
 

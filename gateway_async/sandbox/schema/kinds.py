@@ -17,7 +17,6 @@ import attrs
 import msgspec
 
 __all__ = [
-    "ALPHANUMERIC",
     "AMOUNTS",
     "BALANCE",
     "BIT",
@@ -53,7 +52,6 @@ _BALANCE = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,2}))?")
 _LARGEST_AMOUNT = 10**10 - 1
 _TYPE_CHARACTERS = 2
 _DIGITS = re.compile(r"[0-9]{1,15}")
-_ALPHANUMERIC = re.compile(r"[A-Za-z0-9]*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 NO_DATE = "0000-00-00"
 """The text that some records show for no date."""
@@ -97,13 +95,6 @@ def _read_text(value: Any) -> str:
     if "\0" in value:
         raise ValueError("must not contain NUL characters.")
     return value
-
-
-def _read_alphanumeric(value: Any) -> str:
-    text = _read_text(value)
-    if not _ALPHANUMERIC.fullmatch(text):
-        raise ValueError("must contain only letters and digits.")
-    return text
 
 
 def _read_integer(value: Any) -> int:
@@ -228,7 +219,6 @@ def _show_json(text: str) -> msgspec.Raw:
 
 
 TEXT = Kind("TEXT", _read_text, search=Search.SUBSTRING)
-ALPHANUMERIC = Kind("TEXT", _read_alphanumeric, search=Search.SUBSTRING)
 CODE = Kind("TEXT", _read_text)
 HIDDEN_CODE = Kind("TEXT", _read_text, show=lambda _: None)
 INTEGER = Kind("INTEGER", _read_integer)
