@@ -82,7 +82,7 @@ class PostbackConfigCreate(Request):
     format: str | None = None
     """The format of the postbacks; `api-default` when omitted."""
     number_of_attempts: int | None = None
-    """The maximum number of delivery attempts; 1 when omitted. Gateways of this kind are known to accept 1 to 5."""
+    """The maximum number of delivery attempts; 1 when omitted. Some gateways accept 1 to 5 only."""
     attempt_interval: int | None = None
     """Seconds between two attempts; 300 when omitted. Gateways of this kind are known to accept 300 to 86,400."""
     expands: str | None = None
@@ -118,7 +118,7 @@ class PostbackConfigUpdate(Request):
     format: str | Unset | None = UNSET
     """The format of the postbacks; `api-default` is the known one."""
     number_of_attempts: int | Unset | None = UNSET
-    """The maximum number of delivery attempts. Gateways of this kind are known to accept 1 to 5."""
+    """The maximum number of delivery attempts. Some gateways accept 1 to 5 only."""
     attempt_interval: int | Unset | None = UNSET
     """Seconds between two attempts. Gateways of this kind are known to accept 300 to 86,400."""
     expands: str | Unset | None = UNSET

@@ -231,7 +231,7 @@ TERMINAL = DocumentedRecord(
 AUTH_ROLE_USER = DocumentedRecord(
     plural="authroleusers",
     required={"user_id": "<user>", "auth_role_id": 1},
-    invalid={"user_id": ("f" * 24,), "auth_role_id": (0, 12, "admin")},
+    invalid={"user_id": ("f" * 24,), "auth_role_id": (0, -1, "admin")},
     answers=("id", "created_ts", "modified_ts"),
     deleted_again=404,
 )

@@ -105,7 +105,7 @@ ACCOUNT_FIELDS: dict[str, Recipes] = SHARED | {
     "payment_method": (Recipe(values=("cc",)), Recipe(way="bank account", values=("ach",))),
     "account_number": (
         Recipe(value=lambda _, length: LONG_VISA[:length].ljust(length, "0"), lengths=(19,)),
-        Recipe(way="bank account", value=starting("1"), lengths=(4,)),
+        Recipe(way="bank account", value=starting("1")),
     ),
     "exp_date": Recipe(value=starting("1230")),
     "account_type": BANK,

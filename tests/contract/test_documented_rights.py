@@ -40,11 +40,12 @@ def test_a_user_without_a_role_has_no_rights(record_side: RecordSide, raw_client
         assert record_refusal(lambda: user.get("users", user_id)).status == 403
 
 
-def test_the_roles_of_a_user(record_side: RecordSide) -> None:
-    """The list is filtered by `user_id`."""
-    user_id, _ = make_user(record_side, role=3)
+@pytest.mark.parametrize("number", [3, 11, 12, 132])
+def test_the_roles_of_a_user(record_side: RecordSide, number: int) -> None:
+    """A role has any number from 1, and the list is filtered by `user_id`."""
+    user_id, _ = make_user(record_side, role=number)
     (role,) = record_side.find("authroleusers", {"user_id": user_id})
-    assert (role["user_id"], role["auth_role_id"]) == (user_id, 3)
+    assert (role["user_id"], role["auth_role_id"]) == (user_id, number)
 
 
 def test_a_generated_key_replaces_the_old_one(record_side: RecordSide) -> None:

@@ -77,6 +77,16 @@ def test_an_interval_of_nothing_repeats_at_once(
     assert ends(sandbox) == [("delivered", [1, 2, 3])]
 
 
+def test_a_hundred_attempts_are_made_and_shown(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
+    """The log has each of them."""
+    configure(number_of_attempts=100, attempt_interval=0)
+    receiver.answers[:] = [500] * 101
+    shop.contact()
+    assert ends(sandbox) == [("failed", [*range(1, 101)])]
+
+
 def test_a_repeat_comes_by_itself(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
 ) -> None:

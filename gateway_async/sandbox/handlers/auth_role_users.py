@@ -16,14 +16,11 @@ from gateway_async.sandbox.schema.fields import Row
 __all__ = ["create", "delete", "get", "get_list"]
 
 
-_ROLES = range(1, 12)
-
-
 async def create(call: Call) -> Response:
     """Handle POST /v2/authroleusers."""
     values, problems = await read_new(call, AUTH_ROLE_USER)
-    if values.get("auth_role_id", _ROLES[0]) not in _ROLES and "auth_role_id" not in problems:
-        problems.add("auth_role_id", f"Auth Role Id must be from {_ROLES[0]} to {_ROLES[-1]}.")
+    if values.get("auth_role_id") == 0:
+        problems.add("auth_role_id", "Auth Role Id must be 1 or more.")
     user = _find_user(call, values, problems)
     owner = call.user | {"location_id": problems.require(user)["location_id"]}
     row = call.gateway.create(AUTH_ROLE_USER, owner, values)

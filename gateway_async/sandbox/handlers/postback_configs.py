@@ -73,7 +73,7 @@ _RULES: tuple[Rule, ...] = (
         "Basic Auth Username must not contain a colon.",
         lambda config: ":" in (config.get("basic_auth_username") or ""),
     ),
-    _bounds_rule("number_of_attempts", 1, 5),
+    _bounds_rule("number_of_attempts", 1, 100),
     # the interval may be below the 300 seconds of production gateways, so that a test need not wait
     _bounds_rule("attempt_interval", 0, 86_400),
 )

@@ -25,7 +25,7 @@ __all__ = ["MOST_ENDED", "PostbackDelivery", "body_fields", "last_attempt_number
 MOST_ENDED = 10_000
 """How many ended postbacks are kept; all waiting postbacks are kept."""
 
-_MOST_ATTEMPTS = 20
+_MOST_ATTEMPTS = 100
 _WAITING_OF_CONFIG = f"config_id = ? AND {WAITING}"
 
 

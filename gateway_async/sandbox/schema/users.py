@@ -60,7 +60,7 @@ AUTH_ROLE_USER = Table(
     (
         Field("id", CODE, settable=NEVER),
         Field("user_id", CODE, 1, 36, settable=ONCE, required=True),
-        Field("auth_role_id", INTEGER, 1, 2, settable=ONCE, required=True),
+        Field("auth_role_id", INTEGER, 1, settable=ONCE, required=True),
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         *(Field(name, CODE, settable=NEVER, shown=False) for name in ("location_id", "created_user_id")),
     ),

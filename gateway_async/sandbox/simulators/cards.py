@@ -109,13 +109,13 @@ def read_track(track: str) -> Account:
 
 
 def read_bank_account(number: str, routing: str, account_type: str, holder: str) -> Account:
-    """Read a bank account whose routing number was already checked.
+    """Read a bank account whose routing number and number of digits were already checked.
 
     Raises:
-        ValueError: The message is a predicate: "must be 4 to 17 digits."
+        ValueError: The message is a predicate: "must be digits only."
     """
-    if not _DIGITS.fullmatch(number) or not 4 <= len(number) <= 17:  # noqa: PLR2004  # the lengths of bank account numbers
-        raise ValueError("must be 4 to 17 digits.")
+    if not _DIGITS.fullmatch(number):
+        raise ValueError("must be digits only.")
     return Account("ach", account_type, number[:6], number[-4:], account_holder_name=holder, routing=routing)
 
 
