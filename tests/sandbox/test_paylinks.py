@@ -159,6 +159,18 @@ def test_one_merchant_account_must_be_left(shop: Shop, create: Create, errors: E
     assert list(errors(change(shop, paylink, cc_product_transaction_id=None))) == ["cc_product_transaction_id"]
 
 
+@pytest.mark.parametrize(("none", "other"), [("cc", "ach"), ("ach", "cc")])
+def test_a_merchant_account_that_is_null_stays_null(
+    shop: Shop, sandbox: Sandbox, create: Create, errors: Errors, none: str, other: str
+) -> None:
+    """Only an omitted one gets the default of the location."""
+    names = {method: f"{method}_product_transaction_id" for method in (none, other)}
+    paylink = create(**{names[none]: None})
+    assert (paylink[names[none]], paylink[names[other]]) == (None, getattr(sandbox, names[other]))
+    problem = {"cc_product_transaction_id": ["One of Cc and Ach Product Transaction Id must be given."]}
+    assert errors(shop.paylink(**dict.fromkeys(names.values()))) == problem
+
+
 def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop: Shop) -> None:
     """`?api_id=1` works on every path with an id."""
     where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}

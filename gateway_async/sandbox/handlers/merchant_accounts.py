@@ -61,13 +61,9 @@ def check_product(gateway: Gateway, name: str, values: Row, method: str | None, 
         problems.add(name, f"{name} provided is not valid")
 
 
-def check_products(gateway: Gateway, values: Row, problems: Problems, *, current: Row | None = None) -> None:
-    """Check that each merchant account supports its payment method.
-
-    `current` is the stored record that a PUT changes, which must keep at least one account; None for a POST.
-    """
+def check_products(gateway: Gateway, values: Row, problems: Problems) -> None:
+    """Check that an invoice or paylink has a merchant account, and that each supports its payment method."""
     for name, method in _METHODS.items():
         check_product(gateway, name, values, method, problems)
-    left = current and current | values
-    if left and all(left[name] is None for name in PRODUCTS):
+    if all(values.get(name) is None for name in PRODUCTS):
         problems.add(PRODUCTS[0], "One of Cc and Ach Product Transaction Id must be given.")

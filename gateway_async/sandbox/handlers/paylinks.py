@@ -42,13 +42,13 @@ ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 async def create(call: Call) -> Response:
     """Handle POST /v2/paylinks; the customer is notified at once, by `delivery_method`."""
     values, problems = await read_new(call, PAYLINK)
+    values = default_products(call.gateway, call.user) | values
     _check(call, values, problems)
     if values.get("amount_due") == 0:
         problems.add("amount_due", "Amount Due must be greater than 0.00.")
     problems.raise_if_any()
-    given = {name: value for name, value in values.items() if value is not None}
     with call.gateway.store.transaction():
-        row = call.gateway.create(PAYLINK, call.user, default_products(call.gateway, call.user) | given)
+        row = call.gateway.create(PAYLINK, call.user, values)
         notify_about_paylink(call.gateway, row, "created")
     return json_response({"paylink": show(call, PAYLINK, row)}, 201)
 
@@ -70,7 +70,7 @@ async def resend(call: Call) -> Response:
 
 
 def _check(call: Call, values: Row, problems: Problems, *, current: Row | None = None) -> None:
-    check_products(call.gateway, values, problems, current=current)
+    check_products(call.gateway, (current or {}) | values, problems)
     check_rules(_RULES, (current or {}) | values, problems)
 
 

@@ -23,7 +23,6 @@ from gateway_async.sandbox.request.records import (
     update_record,
 )
 from gateway_async.sandbox.request.validation import Rule, check_rules
-from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import CONTACT, QUICK_INVOICE
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row, label
@@ -110,7 +109,9 @@ async def resend(call: Call) -> Response:
 
 def _read_values(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
     values = check_values(call, QUICK_INVOICE, body, problems, current=current)
-    check_products(call.gateway, values, problems, current=current)
+    if current is None and all(values.get(name) is None for name in PRODUCTS):
+        values["cc_product_transaction_id"] = default_product(call.gateway, call.user, "cc")
+    check_products(call.gateway, (current or {}) | values, problems)
     check_rules(_RULES, (current or {}) | values, problems)
     if current:
         _check_same_products(current, values, problems)
@@ -118,25 +119,17 @@ def _read_values(call: Call, body: Row, problems: Problems, *, current: Row | No
 
 
 def _make_row(call: Call, values: Row) -> Row:
-    gateway, user = call.gateway, call.user
+    gateway = call.gateway
     closes = values.pop("status_id", None) in _CLOSED
     given = {name: value for name, value in values.items() if value is not None}
     due = total(values["item_list"])
     sums = {"amount_due": due, "remaining_balance": due}
-    known = _defaults(gateway, user, values)
-    if not values.get("allow_overpayment"):
-        known["single_payment_max_amount"] = due
-    row = gateway.new_row(QUICK_INVOICE, user, known | given | sums)
-    return _close(row) if closes else row
-
-
-def _defaults(gateway: Gateway, user: Row, values: Row) -> Row:
-    """Return the defaults that come from the location and the contact."""
     contact = values.get("contact_id") and gateway.store.find(CONTACT, id=values["contact_id"])
     known = {"email": contact["email"] or None if contact else None}
-    if all(values.get(name) is None for name in PRODUCTS):
-        known["cc_product_transaction_id"] = default_product(gateway, user, "cc")
-    return known
+    if not values.get("allow_overpayment"):
+        known["single_payment_max_amount"] = due
+    row = gateway.new_row(QUICK_INVOICE, call.user, known | given | sums)
+    return _close(row) if closes else row
 
 
 def _close(row: Row) -> Row:
