@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import partial
+from functools import partial, reduce
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -18,7 +18,7 @@ from annotated_types import Interval, Len
 
 from gateway_async._problem import Problem
 from gateway_async._secrets import AccountNumber, Secret, mask_text
-from gateway_async._wire.convert.read import once_per_class
+from gateway_async._wire.convert.read import EXACT, once_per_class
 from gateway_async._wire.convert.write import as_number, encode, fields_of, is_utf8, money, values_of
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
@@ -241,7 +241,7 @@ def _cents_problems(written: str, digits: int) -> Sequence[str]:
 
 
 def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits: bool) -> Iterator[tuple[str, str]]:
-    """Yield the problems of amounts by name. Their total length is checked only if all are valid amounts."""
+    """Yield the problems of amounts by name. Their length and their sum are checked only if all are valid amounts."""
     wrong = [
         (_join_path(field, name), line)
         for name, amount in items.items()
@@ -249,9 +249,12 @@ def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits:
     ]
     yield from wrong
     if limits and not wrong:
-        length = len(encode({name: as_number(amount) for name, amount in items.items()}).decode())
+        amounts = {name: as_number(amount) for name, amount in items.items()}
+        length = len(encode(amounts).decode())
         if not bounds.minimum <= length <= bounds.maximum:
             yield field, f"must have {bounds.minimum} to {bounds.maximum} characters as JSON, has {length}"
+        if (total := reduce(EXACT.add, amounts.values(), Decimal())) < 0:
+            yield field, f"must add up to 0.00 or more, not {total:.2f}"
 
 
 def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Iterator[str]:

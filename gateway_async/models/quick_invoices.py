@@ -160,7 +160,7 @@ class QuickInvoiceCreate(Request):
     due_date: date
     """The day on which the payment is due. Required; notifications count from it."""
     item_list: ItemList = attrs.field(hash=False)
-    """The items: name → amount. Required; encoded as JSON, 5 to 4000 characters."""
+    """The items: name → amount. Required; 5 to 4000 characters as JSON. A discount is below 0, the sum is not."""
     location_id: LocationId | None = None
     """The location, at most 36 characters. Required, unless the client has one."""
     quick_invoice_api_id: ApiIdText | None = None
@@ -239,7 +239,7 @@ class QuickInvoiceUpdate(Request):
     due_date: date | Unset | None = UNSET
     """The day on which the payment is due. Notifications count from it."""
     item_list: ItemList | Unset | None = attrs.field(default=UNSET, hash=False)
-    """The items: name → amount. Encoded as JSON, 5 to 4000 characters."""
+    """The items: name → amount. 5 to 4000 characters as JSON. A discount is below 0, the sum is not."""
     quick_invoice_api_id: ApiIdText | Unset | None = UNSET
     """Your id of the invoice, at most 64 characters without spaces, unique in the location."""
     contact_id: Id | Unset | None = UNSET

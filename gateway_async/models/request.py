@@ -99,7 +99,7 @@ class Cents:
 class Items:
     """Amounts by name, `minimum` to `maximum` characters as JSON, each of `digits` characters at most when written out.
 
-    They are sent as JSON numbers with the given digits. A negative amount is a discount.
+    They are sent as JSON numbers with the given digits. A negative amount is a discount; their sum is not negative.
     """
 
     minimum: int

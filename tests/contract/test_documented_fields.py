@@ -216,6 +216,18 @@ def test_a_single_payment_of_an_invoice_is_limited(create: Create, overpayment: 
     assert limits == ("0.00", largest)
 
 
+def test_an_item_below_zero_is_a_discount(create: Create) -> None:
+    """The amount due is the sum, which may be zero and not less."""
+    due = "2030-01-31" if create.__name__ == "by_http" else date(2030, 1, 31)
+    invoice: dict[str, Any] = {"title": "Tea", "due_date": due}
+    for discount, left in (("-1.25", "3.75"), ("-5.00", "0.00")):
+        made = create("quickinvoice", **invoice, item_list={"Tea": 5, "Off": discount})
+        assert (made["amount_due"], made["remaining_balance"]) == (left, left)
+    assert list(refusal(lambda: create("quickinvoice", **invoice, item_list={"Tea": 5, "Off": "-5.01"}))) == [
+        "item_list"
+    ]
+
+
 def test_a_vault_stored_at_a_terminal_shows_its_expiry(create: Create, raw_client: RawClient) -> None:
     """The answer has `exp_date` when `save_account` made a vault."""
     sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}

@@ -106,6 +106,13 @@ def test_the_page_of_an_invoice_shows_what_is_billed(shop: Shop, open_page: Open
         assert text in page
 
 
+def test_the_page_of_an_invoice_shows_a_discount(shop: Shop, open_page: Open) -> None:
+    """An item below zero lowers the total."""
+    page = open_page(path_of(invoice_of(shop, item_list={"Tea": 5, "Off": "-1.25"}))).text
+    for text in ("$5.00", "−$1.25", "$3.75"):
+        assert text in page
+
+
 def test_foreign_text_stays_text(shop: Shop, open_page: Open, pay: Pay) -> None:
     """Titles, items, notes and names of files cannot become markup, before and after the payment."""
     texts = dict.fromkeys(("title", "item_header", "item_footer", "note", "invoice_number"), HOSTILE)

@@ -82,7 +82,10 @@ def test_a_named_merchant_account_is_the_only_one(shop: Shop, errors: Errors) ->
     assert errors(wrong) == {"cc_product_transaction_id": ["cc_product_transaction_id provided is not valid"]}
 
 
-@pytest.mark.parametrize("items", [{"Tea": 1.1, "Cake": "2.20"}, {"Tea": 0}, {"a]b": "0.10", "ü": 20}])
+@pytest.mark.parametrize(
+    "items",
+    [{"Tea": 1.1, "Cake": "2.20"}, {"Tea": 0}, {"a]b": "0.10", "ü": 20}, {"Tea": 5, "Off": "-1.25", "Tip": -0.5}],
+)
 def test_items_come_back_as_they_were_sent(shop: Shop, items: dict[str, Any]) -> None:
     """Numbers stay numbers and strings strings; the sum is exact, with two decimals."""
     record = shop.invoice(item_list=items).json()["quickinvoice"]
@@ -101,6 +104,9 @@ def test_items_come_back_as_they_were_sent(shop: Shop, items: dict[str, Any]) ->
         {"": 1},
         {" ": 1},
         {"Tea": -1},
+        {"Tea": "1.00", "Off": "-1.01"},
+        {"Tea": 1, "Off": "--1"},
+        {"Tea": 1, "Off": "- 1"},
         {"Tea": 1.001},
         {"Tea": "1e2"},
         {"Tea": True},

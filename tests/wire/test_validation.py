@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -471,6 +471,17 @@ def test_an_items_amount_is_money() -> None:
         "item_list.Rum: is not an amount",
     ]
     assert len(found(QuickInvoiceCreate, item_list=wrong, limits=False)) == 6
+
+
+def test_items_add_up_to_zero_or_more() -> None:
+    """A sum below zero is a problem of the list, whatever the precision of the caller's decimals."""
+    says = "item_list: must add up to 0.00 or more, not -0.01"
+    items = {"Tea": "12345678.90", "Off": Decimal("-12345678.91")}
+    with localcontext(prec=3):
+        for kind in (QuickInvoiceCreate, QuickInvoiceUpdate):
+            assert found(kind, item_list=items) == [says]
+            assert found(kind, item_list=items | {"Cent": "0.01"}) == []
+            assert found(kind, item_list=items, limits=False) == []
 
 
 def test_an_items_name_is_text() -> None:

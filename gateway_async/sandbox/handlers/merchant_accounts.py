@@ -62,7 +62,7 @@ def check_product(gateway: Gateway, name: str, values: Row, method: str | None, 
 
 
 def check_products(gateway: Gateway, values: Row, problems: Problems) -> None:
-    """Check that an invoice or paylink has a merchant account, and that each supports its payment method."""
+    """Check that a bill has merchant accounts that support their payment methods; one is enough."""
     for name, method in _METHODS.items():
         check_product(gateway, name, values, method, problems)
     if all(values.get(name) is None for name in PRODUCTS):

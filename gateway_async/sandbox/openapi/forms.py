@@ -29,7 +29,7 @@ def describe_form(table: Table) -> Schema:
     texts = {f"{name}[{field.name}]": _describe_text(field) for field in fields}
     files = {f"{name}[files][{number}]": FILE for number in range(MOST_FILES)}
     items = {
-        rf"^{name}\[item_list\]\[[^\[\]]+\]$": {"type": "string", "pattern": r"^[0-9]{1,8}(\.[0-9]{1,2})?$"},
+        rf"^{name}\[item_list\]\[[^\[\]]+\]$": {"type": "string", "pattern": r"^-?[0-9]{1,8}(\.[0-9]{1,2})?$"},
         rf"^{name}\[tags\]\[[0-9]{{1,4}}\]$": {"type": "string", "pattern": r"\S"},
     }
     required = [f"{name}[{field.name}]" for field in fields if field.required]

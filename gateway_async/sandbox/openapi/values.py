@@ -21,12 +21,13 @@ _NOT_BLANK = {"type": "string", "pattern": r"\S"}
 _ANY_JSON = {"type": ["object", "array", "null"]}
 
 
-def _amount(whole_digits: int) -> Schema:
+def _amount(whole_digits: int, *, signed: bool = False) -> Schema:
+    largest = 10**whole_digits - 0.01
     return {
         "title": f"amount of at most {whole_digits} digits and 2 decimals",
         "anyOf": [
-            {"type": "string", "pattern": rf"^[0-9]{{1,{whole_digits}}}(\.[0-9]{{1,2}})?$"},
-            {"type": "number", "minimum": 0, "maximum": 10**whole_digits - 0.01},
+            {"type": "string", "pattern": rf"^{'-?' if signed else ''}[0-9]{{1,{whole_digits}}}(\.[0-9]{{1,2}})?$"},
+            {"type": "number", "minimum": -largest if signed else 0, "maximum": largest},
         ],
     }
 
@@ -51,10 +52,11 @@ _ACCEPTED: dict[Kind, Schema] = {
     kinds.OBJECT: {"type": "object"},
     kinds.ITEMS: {
         "title": "names and amounts",
+        "description": "An amount may be negative, the sum may not.",
         "type": "object",
         "minProperties": 1,
         "propertyNames": _NOT_BLANK,
-        "additionalProperties": _MONEY,
+        "additionalProperties": _amount(8, signed=True),
     },
     kinds.TAGS: {"title": "texts", "type": "array", "items": _NOT_BLANK},
     kinds.TEXT_OR_TAGS: {

@@ -39,6 +39,7 @@ __all__ = [
     "Kind",
     "Search",
     "Stored",
+    "cents_by_item",
     "is_set",
     "show_money",
     "total",
@@ -138,7 +139,8 @@ def _read_cents(value: Any, form: re.Pattern[str], problem: str) -> int:
 
 def show_money(cents: int) -> str:
     """Return an amount as responses show it, with two decimals."""
-    return f"{cents // 100}.{cents % 100:02}"
+    sign, cents = ("-", -cents) if cents < 0 else ("", cents)
+    return f"{sign}{cents // 100}.{cents % 100:02}"
 
 
 def _read_date(value: Any) -> str:
@@ -167,18 +169,29 @@ def _read_items(value: Any) -> str:
         if not name.strip():
             raise ValueError("must have a name for each item.")
         try:
-            _read_money(amount)
+            _read_item(amount)
         except ValueError as reason:
             raise ValueError(f"has an item {name[:64]!r} that {reason}") from None
     text = _read_object(value)
-    if total(text) > _LARGEST_AMOUNT:
-        raise ValueError(f"must come to at most {show_money(_LARGEST_AMOUNT)} in all.")
+    if not 0 <= total(text) <= _LARGEST_AMOUNT:
+        raise ValueError(f"must come to 0.00 at least and {show_money(_LARGEST_AMOUNT)} at most, in all.")
     return text
+
+
+def _read_item(value: Any) -> int:
+    """Read the amount of an item; a discount is negative."""
+    text = str(value)
+    return -_read_money(text[1:]) if text.startswith("-") else _read_money(value)
+
+
+def cents_by_item(items: str) -> dict[str, int]:
+    """Return the names and the cents of a stored item list."""
+    return {name: _read_item(amount) for name, amount in json.loads(items, parse_float=Decimal).items()}
 
 
 def total(items: str) -> int:
     """Return the sum of a stored item list, in cents."""
-    return sum(map(_read_money, json.loads(items, parse_float=Decimal).values()))
+    return sum(cents_by_item(items).values())
 
 
 def _read_tags(value: Any) -> str:

@@ -109,7 +109,7 @@ def read_track(track: str) -> Account:
 
 
 def read_bank_account(number: str, routing: str, account_type: str, holder: str) -> Account:
-    """Read a bank account whose routing number and number of digits were already checked.
+    """Read a bank account; the routing number and the length were already checked.
 
     Raises:
         ValueError: The message is a predicate: "must be digits only."

@@ -1,7 +1,5 @@
 """Find the invoice or paylink of an address, and describe it for its page."""
 
-import json
-from decimal import Decimal
 from urllib.parse import quote, unquote
 
 import attrs
@@ -14,7 +12,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import LOCATION, QUICK_INVOICE_FILE
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.schema.kinds import MONEY
+from gateway_async.sandbox.schema.kinds import cents_by_item
 
 __all__ = ["INVOICES", "PAYLINKS", "Bill", "BillType"]
 
@@ -104,8 +102,7 @@ class Bill:
     @property
     def items(self) -> list[tuple[str, int]]:
         """The names and the cents of the items."""
-        items = json.loads(self.row.get("item_list", "{}"), parse_float=Decimal)
-        return [(name, int(MONEY.read(amount))) for name, amount in items.items()]
+        return [*cents_by_item(self.row.get("item_list", "{}")).items()]
 
     @property
     def limits(self) -> tuple[int, int]:
