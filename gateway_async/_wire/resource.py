@@ -265,12 +265,12 @@ class ResourceSpec(RecordReader[R]):
         return (*wrong, *name_problems(new)) if files else wrong
 
     def _defaults(self, new: Request, scope: Scope) -> dict[str, Any]:
-        """Return the location and the integrator id that `new` omits."""
+        """Return the location and the integrator id that `new` omits. An empty integrator id means none."""
         names = fields_of(type(new))
         filled: dict[str, Any] = {}
         if "location_id" in names and getattr(new, "location_id", None) is None:
             filled["location_id"] = scope.location_id
-        if self.api_id and self.api_id in names and getattr(new, self.api_id, None) is None:
+        if self.api_id and self.api_id in names and getattr(new, self.api_id, None) in (None, ""):
             filled[self.api_id] = scope.new_id()
         return filled
 

@@ -190,11 +190,13 @@ def _amounts(values: Mapping[str, Any], names: Iterable[str]) -> tuple[Decimal, 
 def same_value(sent: Any, got: Any) -> bool:
     """Return whether two JSON values are equal in any notation.
 
-    1, `"1"` and true are equal, as are 21 and `"21.00"`. A date of zeros equals null. Texts are compared exactly
-    (`"007"` is not `"7"`), unless the sent text is written as money. 19.989999999999998 is 19.99.
+    1, `"1"` and true are equal, as are 21 and `"21.00"`. A date of zeros and an empty text equal null. Texts are
+    compared exactly (`"007"` is not `"7"`), unless the sent text is written as money. 19.989999999999998 is 19.99.
     """
     sent = sent.reveal() if isinstance(sent, Secret) else sent
     if sent == got or str(sent) == str(got) or (sent is None and got in _NO_DATE):
+        return True
+    if sent in (None, "") and got in (None, ""):
         return True
     if isinstance(sent, Mapping) and isinstance(got, Mapping):
         return sent.keys() == got.keys() and all(same_value(sent[name], got[name]) for name in sent)

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 Title = Annotated[str, Len(1, 64)]
-VaultApiId = Annotated[str, Len(1, 36), Pattern(r"\S+", "must contain no spaces")]
+VaultApiId = Annotated[str, Len(0, 36), Pattern(r"\S*", "must contain no spaces")]
 Street = Annotated[str, Len(1, 32)]
 City = Annotated[str, Len(1, 36)]
 State = Annotated[str, Len(2, 26)]

@@ -8,7 +8,7 @@ import attrs
 from annotated_types import Len
 
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, ApiIdText, Cents, LocationId, NotBoth, Request, Rule, Unset
+from gateway_async.models.request import UNSET, Cents, LocationId, NotBoth, OwnApiId, Request, Rule, Unset
 
 __all__ = ["Contact", "ContactCreate", "ContactUpdate"]
 
@@ -90,7 +90,7 @@ class ContactCreate(Request):
     """The family name, 1 to 64 characters. Required."""
     location_id: LocationId | None = None
     """The location, at most 36 characters. Required, unless the client has one."""
-    contact_api_id: ApiIdText | None = None
+    contact_api_id: OwnApiId | None = None
     """Your id of the contact, unique in the location: at most 64 characters, no spaces. It is documented with 36."""
     account_number: Text | None = None
     """Your number of the customer, at most 250 characters; not a card number. It is documented with 32."""
@@ -146,7 +146,7 @@ class ContactUpdate(Request):
 
     last_name: Name | Unset | None = UNSET
     """The family name, 1 to 64 characters."""
-    contact_api_id: ApiIdText | Unset | None = UNSET
+    contact_api_id: OwnApiId | Unset | None = UNSET
     """Your id of the contact, unique in the location: at most 64 characters, no spaces. It is documented with 36."""
     account_number: Text | Unset | None = UNSET
     """Your number of the customer, at most 250 characters; not a card number. It is documented with 32."""

@@ -16,6 +16,7 @@ from gateway_async.models.request import (
     Id,
     LocationId,
     NotBoth,
+    OwnApiId,
     Request,
     RequiredWhen,
     Rule,
@@ -90,7 +91,7 @@ class PaylinkCreate(Request):
     """The amount to pay, with at most two decimals and 11 characters. Required."""
     location_id: LocationId | None = None
     """The location, at most 36 characters. Required, unless the client has one."""
-    paylink_api_id: ApiIdText | None = None
+    paylink_api_id: OwnApiId | None = None
     """Your id of the paylink, at most 64 characters without spaces, unique in the location."""
     cc_product_transaction_id: Id | None = None
     """The merchant account for cards, at most 36 characters. Without it, the location's default."""
@@ -130,7 +131,7 @@ class PaylinkUpdate(Request):
     `amount_due` cannot be changed.
     """
 
-    paylink_api_id: ApiIdText | Unset | None = UNSET
+    paylink_api_id: OwnApiId | Unset | None = UNSET
     """Your id of the paylink, at most 64 characters without spaces, unique in the location."""
     cc_product_transaction_id: Id | Unset | None = UNSET
     """The merchant account for cards, at most 36 characters. Fixed after a payment."""

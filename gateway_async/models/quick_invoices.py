@@ -23,6 +23,7 @@ from gateway_async.models.request import (
     LicenseState,
     LocationId,
     NotBoth,
+    OwnApiId,
     Request,
     RequiredWhen,
     Rule,
@@ -163,7 +164,7 @@ class QuickInvoiceCreate(Request):
     """The items: name → amount. Required; 5 to 4000 characters as JSON. A discount is below 0, the sum is not."""
     location_id: LocationId | None = None
     """The location, at most 36 characters. Required, unless the client has one."""
-    quick_invoice_api_id: ApiIdText | None = None
+    quick_invoice_api_id: OwnApiId | None = None
     """Your id of the invoice, at most 64 characters without spaces, unique in the location."""
     contact_id: Id | None = None
     """The customer, at most 36 characters."""
@@ -240,7 +241,7 @@ class QuickInvoiceUpdate(Request):
     """The day on which the payment is due. Notifications count from it."""
     item_list: ItemList | Unset | None = attrs.field(default=UNSET, hash=False)
     """The items: name → amount. 5 to 4000 characters as JSON. A discount is below 0, the sum is not."""
-    quick_invoice_api_id: ApiIdText | Unset | None = UNSET
+    quick_invoice_api_id: OwnApiId | Unset | None = UNSET
     """Your id of the invoice, at most 64 characters without spaces, unique in the location."""
     contact_id: Id | Unset | None = UNSET
     """The customer, at most 36 characters."""

@@ -18,6 +18,7 @@ from gateway_async.models.request import (
     Id,
     LocationId,
     NotBoth,
+    OwnApiId,
     PaymentMethodCode,
     Request,
     Rule,
@@ -129,7 +130,7 @@ class RecurringCreate(Request):
     """The second custom field, at most 128 characters. Only newer gateways take it."""
     recurring_c3: CustomField | None = None
     """The third custom field, at most 128 characters. Only newer gateways take it."""
-    recurring_api_id: ApiIdText | None = None
+    recurring_api_id: OwnApiId | None = None
     """Your own id, at most 64 characters. Only newer gateways take it, so lost responses are not looked up by it."""
 
     rules: ClassVar[tuple[Rule, ...]] = (ExactlyOne(("account_vault_id", "account_vault_api_id")),)
@@ -164,7 +165,7 @@ class RecurringUpdate(Request):
     """The second custom field, at most 128 characters. Only newer gateways take it."""
     recurring_c3: CustomField | Unset | None = UNSET
     """The third custom field, at most 128 characters. Only newer gateways take it."""
-    recurring_api_id: ApiIdText | Unset | None = UNSET
+    recurring_api_id: OwnApiId | Unset | None = UNSET
     """Your own id, at most 64 characters. Only newer gateways take it."""
 
     rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("account_vault_id", "account_vault_api_id")),)

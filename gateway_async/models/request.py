@@ -43,6 +43,7 @@ __all__ = [
     "LocationId",
     "NotBoth",
     "NotWhen",
+    "OwnApiId",
     "Pattern",
     "PaymentMethodCode",
     "Request",
@@ -191,6 +192,8 @@ Tags = Sequence[str]
 Id = Annotated[str, Len(1, 36)]
 LocationId = Annotated[str, Len(1, 36), Required()]
 ApiIdText = Annotated[str, Len(1, 64), Pattern(r"\S+", "must contain no spaces")]
+OwnApiId = Annotated[str, Len(0, 64), Pattern(r"\S*", "must contain no spaces")]
+"""The integrator id of the record itself; an empty text means none."""
 Expiry = Annotated[str, Pattern("(0[1-9]|1[0-2])[0-9][0-9]", "must be MMYY, such as 0930")]
 
 # Codes: documented ones as text, any other as an open enum's value, such as `AccountType("new")`.

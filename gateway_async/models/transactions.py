@@ -39,6 +39,7 @@ from gateway_async.models.request import (
     LicenseState,
     NotBoth,
     NotWhen,
+    OwnApiId,
     Pattern,
     PaymentMethodCode,
     Request,
@@ -433,7 +434,7 @@ class TransactionCreate(Request):
     """The location, at most 36 characters. The default is the client's, or else the user's primary location."""
     location_api_id: LocationApiId | None = None
     """Your id of the location, at most 36 characters, instead of `location_id`."""
-    transaction_api_id: ApiIdText | None = None
+    transaction_api_id: OwnApiId | None = None
     """Your id, at most 64 characters without spaces, unique in the location. Generated when omitted."""
     product_transaction_id: Id | None = None
     """The merchant account, at most 36 characters. The default is the location's account for the payment method."""
@@ -746,7 +747,7 @@ class RouterTransactionCreate(Request):
     """`cc`, the default, because terminals read cards."""
     location_id: Id | None = None
     """The location, at most 36 characters. The default is the client's, or else the user's primary location."""
-    transaction_api_id: ApiIdText | None = None
+    transaction_api_id: OwnApiId | None = None
     """Your id, at most 64 characters without spaces, unique in the location. Generated when omitted."""
     product_transaction_id: Id | None = None
     """The merchant account, at most 36 characters. The default is the location's account for cards."""

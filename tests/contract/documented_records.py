@@ -72,7 +72,7 @@ LOCATION = DocumentedRecord(
     },
     lengths={
         "name": (1, 64),
-        "location_api_id": (1, 64),
+        "location_api_id": (0, 64),
         "zip_code": (5, 10),
         "aba": (9, 9),
         "dda": (3, 32),
@@ -205,7 +205,7 @@ TERMINAL = DocumentedRecord(
         "serial_number": (1, 24),
         "title": (0, 64),
         "terminal_number": (0, 15),
-        "terminal_api_id": (1, 64),
+        "terminal_api_id": (0, 64),
         **dict.fromkeys(("terminal_manufacturer_id", "terminal_application_id", "terminal_cvm_id"), (1, 36)),
         **dict.fromkeys(_LINES, (0, 32)),
         "default_room_number": (0, 12),

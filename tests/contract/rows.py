@@ -110,7 +110,7 @@ ACCOUNT_VAULT = Table(
         has_recurring                  flag                          -      -      no        no    yes
         location_id                    id                            24-36  1-36   required  no?   yes
         contact_id                     id                            24-36  1-36   yes       yes?  yes
-        account_vault_api_id           own-id                        1-36   -      yes       yes?  yes
+        account_vault_api_id           own-id                        1-36   0-36   yes       yes?  yes
         billing_address                text                          1-32   -      yes       yes?  yes
         billing_city                   text                          1-36   -      yes       yes?  yes
         billing_state                  text                          2      2-26   yes       yes?  yes
@@ -280,7 +280,7 @@ ROUTER_TRANSACTION = Table(
         transaction_amount      money                      -  10     required  no  -
     """,
     beyond="""
-        transaction_api_id      own-id                     -  1-64   yes?      no  -
+        transaction_api_id      own-id                     -  0-64   yes?      no  -
         product_transaction_id  id                         -  1-36   yes?      no  -
         order_num               text                       -  0-32   yes?      no  -
         description             text                       -  0-64   yes?      no  -
@@ -327,7 +327,7 @@ CONTACT = Table(
         id                      id       24-36  -      no         no    yes
         location_id             id       24-36  1-36   required?  no?   yes
         account_number          text     -      0-250  yes?       yes?  yes
-        contact_api_id          own-id   -      1-64   yes?       yes?  yes
+        contact_api_id          own-id   -      0-64   yes?       yes?  yes
         company_name            text     -      0-250  yes?       yes?  yes
         first_name              text     -      0-250  yes?       yes?  yes
         last_name               text     -      1-64   required?  yes?  yes
@@ -381,7 +381,7 @@ TRANSACTION = Table(
         return_date                    date                                     -      -      no?       no?   yes
         created_ts                     moment                                   -      -      no        no    yes
         modified_ts                    moment                                   -      -      no        no    yes
-        transaction_api_id             own-id                                   -      1-64   yes       no?   yes
+        transaction_api_id             own-id                                   -      0-64   yes       no?   yes
         terms_agree                    flag                                     -      -      yes?      no?   yes
         notification_email_address     text                                     -      0-128  yes?      yes?  yes
         notification_email_sent        flag                                     -      -      no?       no?   yes
@@ -535,7 +535,7 @@ RECURRING = Table(
         recurring_c1              text            -      0-128 yes?      yes? yes?
         recurring_c2              text            -      0-128 yes?      yes? yes?
         recurring_c3              text            -      0-128 yes?      yes? yes?
-        recurring_api_id          own-id          -      1-64  yes?      yes? -
+        recurring_api_id          own-id          -      0-64  yes?      yes? -
         id                        id              24-36  -     no        no   yes
         created_ts                moment          -      -     no        no   yes
         modified_ts               moment          -      -     no        no   yes
@@ -579,7 +579,7 @@ LOCATION = Table(
     text="""
         name                                 text     1-64    -      no  no  yes
         parent_id                            id       24-36   -      no  no  yes
-        location_api_id                      own-id   24-36   1-64   no  no  yes
+        location_api_id                      own-id   24-36   0-64   no  no  yes
         account_number                       text     0-32    -      no  no  yes
         address1                             text     0-32    -      no  no  yes
         address2                             text     0-32    -      no  no  yes

@@ -135,10 +135,10 @@ def test_order_numbers_at_a_terminal_have_any_characters(
     create: Create, raw_client: RawClient, name: str, number: str
 ) -> None:
     """The rule for a payment without a terminal holds here."""
-    sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}
+    sale: dict[str, Any] = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50", name: number}
     sale |= {"terminal_id": raw_client.info.terminal_id}
-    assert problems(RouterTransactionCreate(**sale, **{name: number})) == []
-    assert create("routertransaction", **sale, **{name: number})[name] == number
+    assert problems(RouterTransactionCreate(**sale)) == []
+    assert create("routertransaction", **sale)[name] == number
 
 
 @pytest.mark.parametrize("flag", ["move_account_vault", "move_account_vault_transactions"])

@@ -11,6 +11,7 @@ from .raw_client import RawClient
 from .record_sides import RecordSide, record_refusal
 
 SERIAL = count(1)
+OWN_IDS = {"locations": "location_api_id", "terminals": "terminal_api_id"}
 
 
 @pytest.fixture
@@ -194,7 +195,20 @@ def test_terminals_of_a_location(record_side: RecordSide, ids: dict[str, str]) -
     assert made["id"] in [each["id"] for each in found]
 
 
-@pytest.mark.parametrize(("plural", "name"), [("locations", "location_api_id"), ("terminals", "terminal_api_id")])
+@pytest.mark.parametrize(("plural", "name"), OWN_IDS.items())
+def test_an_empty_integrator_id_means_none(
+    record_side: RecordSide, ids: dict[str, str], plural: str, name: str
+) -> None:
+    """Several records may have it, on create and on update."""
+    (record,) = (record for record in RECORDS if record.plural == plural)
+    sent = filled(record.required, ids) | {name: ""}
+    made = [record_side.create(plural, sent) for _ in range(2)]
+    assert [each[name] for each in made] == [None, None]
+    named = record_side.update(plural, made[0]["id"], {name: f"mine-{next(SERIAL)}"})
+    assert record_side.update(plural, named["id"], {name: ""})[name] is None
+
+
+@pytest.mark.parametrize(("plural", "name"), OWN_IDS.items())
 def test_an_integrator_id_is_unique(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
     """The repeated id is refused until the record is deleted."""
     (record,) = (record for record in RECORDS if record.plural == plural)

@@ -86,6 +86,14 @@ async def test_a_create_gets_an_integrator_id_and_the_clients_location() -> None
         made["nothing"]
 
 
+async def test_an_empty_integrator_id_is_replaced() -> None:
+    """An empty text counts as omitted."""
+    script = Script(post=[echo("plan")])
+    await script.run(lambda gateway: plans(gateway).create({"plan_api_id": ""}))
+    (body,) = script.bodies("POST")
+    assert len(body["plan"]["plan_api_id"]) == 32
+
+
 async def test_a_resource_without_an_integrator_id_is_sent_as_it_is() -> None:
     """No id and no location are added."""
     script = Script(post=[echo("note")])

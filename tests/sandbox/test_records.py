@@ -16,6 +16,8 @@ API_IDS = {
 }
 TEXTS = {"contact": "city", "accountvault": "title", "quickinvoice": "title", "paylink": "description"}
 """A text that a PUT may change, of each type whose records can be deleted."""
+CHANGEABLE = ("contact", "accountvault", "paylink")
+"""The types whose api id a PUT may change."""
 VERBS = {"quickinvoice": ["reopen", "resend"], "paylink": ["resend"]}
 
 
@@ -50,6 +52,23 @@ def test_an_api_id_is_unique_in_its_location(shop: Shop, neighbor: Shop, errors:
     first = make(shop, noun, **{field: "137"})
     assert errors(make(shop, noun, **{field: "137"})) == {field: [f"{field} already exists in this location"]}
     assert (first.status_code, make(neighbor, noun, **{field: "137"}).status_code) == (201, 201)
+
+
+@pytest.mark.parametrize(("noun", "field"), API_IDS.items())
+def test_an_empty_api_id_means_none(shop: Shop, noun: str, field: str) -> None:
+    """Several records may have it; they show null, as records without one do."""
+    for empty in ("", "", None):
+        created = make(shop, noun, **{field: empty})
+        assert (created.status_code, created.json()[noun][field]) == (201, None)
+
+
+@pytest.mark.parametrize(("noun", "field"), [(noun, API_IDS[noun]) for noun in CHANGEABLE])
+def test_an_empty_api_id_removes_it(shop: Shop, noun: str, field: str) -> None:
+    """After the PUT another record may have the id."""
+    record = make(shop, noun, **{field: "137"}).json()[noun]
+    changed = shop.put(noun, f"/v2/{noun}s/{record['id']}", {field: ""})
+    assert (changed.status_code, changed.json()[noun][field]) == (200, None)
+    assert make(shop, noun, **{field: "137"}).status_code == 201
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())

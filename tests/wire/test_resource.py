@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -20,9 +21,14 @@ from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate
 from gateway_async.models.codes import TransactionAction
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.identifiers import ApiId
+from gateway_async.models.paylinks import PaylinkCreate, PaylinkUpdate
+from gateway_async.models.quick_invoices import QuickInvoiceCreate
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction, TransactionCreate, TransactionUpdate
 from gateway_async.resources._ledger_lookups import lookup_of
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
+from gateway_async.resources.contacts import CONTACT
+from gateway_async.resources.paylinks import PAYLINK
+from gateway_async.resources.quick_invoices import QUICK_INVOICE
 from gateway_async.resources.router_transactions import ROUTER_TRANSACTION
 from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
 from gateway_async.resources.transactions import TRANSACTION
@@ -90,6 +96,38 @@ def test_what_the_caller_gave_is_not_replaced() -> None:
     call = VAULT.create(new, SCOPE)
     assert call.api_id == "mine"
     assert body(call)["accountvault"]["location_id"] == "own"
+
+
+NEW = {
+    ACCOUNT_VAULT: NEW_VAULT,
+    CONTACT: ContactCreate(last_name="Smith"),
+    QUICK_INVOICE: QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 31), item_list={"Tea": 1}),
+    PAYLINK: PaylinkCreate(amount_due=12),
+    SALE: NEW_SALE,
+    AT_TERMINAL: RouterTransactionCreate(action="sale", transaction_amount=12, terminal_id="t"),
+}
+
+
+@pytest.mark.parametrize("spec", NEW, ids=lambda spec: spec.name)
+def test_an_empty_api_id_is_replaced(spec: ResourceSpec[Any]) -> None:
+    """An empty text counts as omitted, so that a lost response can be looked up."""
+    empty: dict[str, Any] = {str(spec.api_id): ""}
+    call = spec.create(attrs.evolve(NEW[spec], **empty), SCOPE)
+    assert (call.api_id, call.kind) == ("made-up", Kind.NAMED)
+    assert body(call)[spec.name][spec.api_id] == "made-up"
+
+
+@pytest.mark.parametrize(
+    ("spec", "changes"),
+    [(CONTACT, ContactUpdate), (ACCOUNT_VAULT, AccountVaultUpdate), (PAYLINK, PaylinkUpdate)],
+)
+def test_an_empty_api_id_removes_it(spec: ResourceSpec[Any], changes: Callable[..., Any]) -> None:
+    """The empty text is sent; afterwards the record shows null or no text."""
+    call = spec.update("r1", changes(**{str(spec.api_id): ""}), SCOPE)
+    assert body(call)[spec.name] == {spec.api_id: ""}
+    for shown in (None, ""):
+        found = lookup_of_lost(call).read({spec.name: {"id": "r1", spec.api_id: shown}})
+        assert found.status is LookupStatus.EXECUTED
 
 
 def test_each_create_has_an_id_of_its_own() -> None:

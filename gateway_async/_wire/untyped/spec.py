@@ -135,11 +135,11 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         return super()._record(data)
 
     def _missing(self, content: Any, scope: Scope) -> dict[str, Any]:
-        """Return the integrator id and the location that the content omits."""
+        """Return the integrator id and the location that the content omits. An empty integrator id means none."""
         if not self.api_id or not isinstance(content, dict):
             return {}
         filled: dict[str, Any] = {}
-        if content.get(self.api_id) is None:
+        if content.get(self.api_id) in (None, ""):
             filled[self.api_id] = scope.new_id()
         if content.get("location_id") is None and scope.location_id:
             filled["location_id"] = scope.location_id

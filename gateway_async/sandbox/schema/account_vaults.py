@@ -28,7 +28,7 @@ ACCOUNT_VAULT = Table(
         Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
         Field("contact_id", CODE, 1, 36, references="contacts"),
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
-        Field("account_vault_api_id", TEXT, 1, 36),
+        Field("account_vault_api_id", TEXT, 0, 36),
         Field("dl_number", TEXT, 1, 50, secret=True),
         Field("dl_state", TEXT, 2, 2),
         Field("customer_id", TEXT, 1, 50),

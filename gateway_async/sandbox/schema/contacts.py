@@ -17,7 +17,7 @@ CONTACT = Table(
         Field("id", CODE, settable=NEVER),
         Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
         Field("account_number", TEXT, 0, 250),
-        Field("contact_api_id", TEXT, 1, 64),
+        Field("contact_api_id", TEXT, 0, 64),
         Field("company_name", TEXT, 0, 250),
         Field("first_name", TEXT, 0, 250),
         Field("last_name", TEXT, 1, 64, required=True),

@@ -19,7 +19,7 @@ DEVICE_TERM = Table(
         Field("require_signature", BIT, settable=ONCE, required=True),
         Field("terms_conditions", TEXT, 1, 4096, settable=ONCE, required=True, stored=False),
         *read_only(reason_code_id=INTEGER),
-        Field("device_terms_api_id", TEXT, 1, 36, settable=ONCE, shown=False),
+        Field("device_terms_api_id", TEXT, 0, 36, settable=ONCE, shown=False),
         *read_only(created_ts=TIMESTAMP, created_user_id=CODE),
     ),
     api_id="device_terms_api_id",

@@ -31,7 +31,7 @@ LOCATION = Table(
     (
         Field("id", CODE, settable=NEVER),
         Field("parent_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
-        Field("location_api_id", CODE, 1, 64),
+        Field("location_api_id", CODE, 0, 64),
         Field("name", TEXT, 1, 64, required=True),
         Field("account_number", TEXT, 0, 32),
         *_STREET,

@@ -46,7 +46,7 @@ RECURRING = Table(
         Field("status", CODE, settable=NEVER, default="active"),
         *read_only(recurring_type_id=CODE),
         *(Field(f"recurring_c{number}", TEXT, 0, 128) for number in (1, 2, 3)),
-        Field("recurring_api_id", TEXT, 1, 64),
+        Field("recurring_api_id", TEXT, 0, 64),
         *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         Field("created_user_id", CODE, settable=NEVER, shown=False),
         Field("held_run_date", DATE_OR_ZEROS, settable=NEVER, shown=False, default=NO_DATE),

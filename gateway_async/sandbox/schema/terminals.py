@@ -48,7 +48,7 @@ TERMINAL = Table(
         Field("id", CODE, settable=NEVER),
         Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
         Field("location_api_id", CODE, 1, 64),
-        Field("terminal_api_id", CODE, 1, 64),
+        Field("terminal_api_id", CODE, 0, 64),
         Field("title", TEXT, 0, 64),
         Field("serial_number", CODE, 1, 24, required=True),
         Field("terminal_number", CODE, 0, 15),
