@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import partial, reduce
+from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -18,7 +18,8 @@ from annotated_types import Interval, Len
 
 from gateway_async._problem import Problem
 from gateway_async._secrets import AccountNumber, Secret, mask_text
-from gateway_async._wire.convert.read import EXACT, once_per_class
+from gateway_async._wire.amounts import add
+from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import as_number, encode, fields_of, is_utf8, money, values_of
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
@@ -253,8 +254,8 @@ def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits:
         length = len(encode(amounts).decode())
         if not bounds.minimum <= length <= bounds.maximum:
             yield field, f"must have {bounds.minimum} to {bounds.maximum} characters as JSON, has {length}"
-        if (total := reduce(EXACT.add, amounts.values(), Decimal())) < 0:
-            yield field, f"must add up to 0.00 or more, not {total:.2f}"
+        if (total := add(*amounts.values())) < 0:
+            yield field, f"must add up to 0.00 or more, not {total:f}"
 
 
 def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Iterator[str]:
