@@ -275,16 +275,19 @@ class DuplicateError(ValidationError):
 
     Attributes:
         api_id: the integrator id that the record has.
+        record_type: the class of that record.
     """
 
     def __init__(self, status_code: int = 422, *, api_id: str = "", **facts: Any) -> None:
         super().__init__(status_code, **facts)
         self.api_id = api_id
+        self.record_type: type[Any] | None = None
         self._fetch: Callable[[], Awaitable[Any]] | None = None
 
-    def read_with(self, fetch: Callable[[], Awaitable[Any]]) -> None:
-        """Set the function that `fetch()` awaits. The client calls this."""
+    def read_with(self, fetch: Callable[[], Awaitable[Any]], record_type: type[Any] | None = None) -> None:
+        """Set the function that `fetch()` awaits, and the class of its result. The client calls this."""
         self._fetch = fetch
+        self.record_type = record_type
 
     async def fetch(self) -> "Record":
         """Read the record that has the integrator id.
@@ -400,6 +403,7 @@ class OutcomeUnknownError(GatewayError):
         sent: the content that was sent, with secrets masked.
         reached: how far the request got; of several attempts, the furthest.
         reason: a description of what happened.
+        record_type: the class of the record that the call returns, or None when it returns none, such as a deletion.
     """
 
     if TYPE_CHECKING:
@@ -416,6 +420,7 @@ class OutcomeUnknownError(GatewayError):
         sent: Mapping[str, Any] | None = None,
         reached: Reached = Reached.SENT,
         resolve: Callable[[float], Awaitable[Any]] | None = None,
+        record_type: type[Any] | None = None,
     ) -> None:
         self.reason = reason
         self.call = call
@@ -423,6 +428,7 @@ class OutcomeUnknownError(GatewayError):
         self.sent: Mapping[str, Any] = dict(sent or {})
         self.reached = reached
         self._resolve = resolve
+        self.record_type = record_type
         named = f" (api id {mask_text(api_id)})" if api_id else ""
         super().__init__(f"{call or 'the call'}{named}: the outcome is unknown ({reached}): {reason}")
 
@@ -471,10 +477,12 @@ class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
         sent: Mapping[str, Any] | None = None,
         reached: Reached = Reached.RESPONDED,
         resolve: Callable[[float], Awaitable[Any]] | None = None,
+        record_type: type[Any] | None = None,
         record: "Record | None" = None,
     ) -> None:
         lines = tuple(differences)
         facts: dict[str, Any] = {"call": call, "api_id": api_id, "sent": sent, "resolve": resolve}
+        facts["record_type"] = record_type
         reason = "the response belongs to another request"
         OutcomeUnknownError.__init__(self, reason, reached=reached, **facts)
         self.differences = lines

@@ -21,6 +21,7 @@ from gateway_async._wire.retry_policy import Decision, NextStep, backoff, decide
 from gateway_async.errors import (
     ClientClosedError,
     DeadlineExceededError,
+    DuplicateError,
     GatewayError,
     NotSentError,
 )
@@ -187,6 +188,14 @@ class Attempts:
     def report(self, state: CallState[Any], error: GatewayError) -> Decision:
         """Decide what follows a failed attempt, and emit its event."""
         decision = decide(state.call.kind, error, may_have_been_sent_before=state.may_have_been_sent_before)
+        recovery = state.call.recovery
+        if (
+            isinstance(error, DuplicateError)
+            and decision.step is NextStep.STOP
+            and recovery
+            and recovery.accepts_existing
+        ):
+            decision = Decision(NextStep.LOOK_UP)  # the record that has the id may be the result
         if not isinstance(error, DeadlineExceededError):  # the call has ended
             failed = AttemptFailed(
                 **state.event_facts(),

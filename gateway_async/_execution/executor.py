@@ -380,11 +380,11 @@ class CallExecutor:
             state.unresolved = self._outcome_resolver.unknown_error(state, lost)
             if await self._outcome_resolver.resolve_cancelled(state, lost, error):
                 state.unresolved = None
-        if state.unresolved is not None or isinstance(error, OutcomeUnknownError):
+        if state.unresolved is not None or (isinstance(error, OutcomeUnknownError) and state.may_have_been_sent):
             self._outcome_resolver.unknown_outcomes += 1
         await self._ledger_recorder.record_failure(state, error)
         if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
-            error.read_with(partial(self._fetch, call.recovery.existing))
+            error.read_with(partial(self._fetch, call.recovery.existing), call.record_type)
 
     def _fetch(self, existing: Callable[[], Call[T]]) -> Coroutine[Any, Any, T]:
         return self.execute(existing())

@@ -170,12 +170,14 @@ class Recovery(Generic[T]):
         existing: for a create, builds the read of the record that already has the integrator id.
         api_id_field: for a create, the field that holds the integrator id.
         made_up_id: for a create, whether the SDK generated the integrator id, so that no other record can have it.
+        accepts_existing: for a create, whether an equal record that has the integrator id already is the result.
     """
 
     lookup: Callable[[], "Lookup[T]"]
     existing: Callable[[], "Call[T]"] | None = None
     api_id_field: str = ""
     made_up_id: bool = False
+    accepts_existing: bool = False
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -199,6 +201,7 @@ class Call(Generic[T]):
         returns_reply: whether the result is the response itself, instead of what `read` returns.
         fresh_connection: whether the request is the first and only one of its connection, so that its response cannot
             be a late one to another request. Reads that may prove absence need it.
+        record_type: for a write, the class of the record that it returns; None for other results.
     """
 
     request: HttpRequest
@@ -215,6 +218,7 @@ class Call(Generic[T]):
     error_class: type[StatusError] | None = None
     returns_reply: bool = False
     fresh_connection: bool = False
+    record_type: type[Any] | None = None
 
     def without_body(self) -> "Call[T]":
         """Return the same call without its body.

@@ -88,6 +88,8 @@ class ResourceSpec(RecordReader[R]):
         content = prepared.content
         expected = _expected_values(content, self.api_id)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
+        if scope.accepts_existing:
+            self._check_once(content, is_named=bool(name) and not made_up)
         stored_as = self.stored_as or self
         outcome_query, recovery = None, None
         if name:
@@ -104,6 +106,7 @@ class ResourceSpec(RecordReader[R]):
                 existing=partial(stored_as.existing, outcome_query, scope),
                 api_id_field=self.api_id or "",
                 made_up_id=made_up,
+                accepts_existing=scope.accepts_existing,
             )
         request = HttpRequest(
             method="POST",
@@ -122,7 +125,17 @@ class ResourceSpec(RecordReader[R]):
             recovery=recovery,
             ledger_entry=self._entry(location_id, outcome_query),
             terminal_id=content.get("terminal_id"),
+            record_type=self.record,
         )
+
+    def _check_once(self, content: Mapping[str, Any], *, is_named: bool) -> None:
+        problems: list[str] = []
+        if not is_named:
+            problems.append(f"{self.api_id or 'api_id'}: required (expected an integrator id that you chose)")
+        if content.get("update_if_exists"):
+            problems.append("update_if_exists: must not be set (it changes the record that has the integrator id)")
+        if problems:
+            raise InvalidRequestError(problems)
 
     def update(
         self,
@@ -165,6 +178,7 @@ class ResourceSpec(RecordReader[R]):
             api_id=ref.value if isinstance(ref, ApiId) else None,
             recovery=self.recovery(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query) if moves_money else None,
+            record_type=self.record,
         )
 
     def update_with_action(self, ref: Ref, changes: Request, scope: Scope) -> Call[R]:
@@ -221,6 +235,7 @@ class ResourceSpec(RecordReader[R]):
             api_id=ref.value if isinstance(ref, ApiId) else None,
             recovery=self.recovery(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query),
+            record_type=self.record,
         )
 
     def notify(self, ref: Ref, verb: str, scope: Scope, params: Params = ()) -> Call[None]:

@@ -1,7 +1,8 @@
-"""The base classes of the resources: `Resource`, `ListableResource` and `DeletableResource`."""
+"""The base classes of the resources, by what they can do: list, delete, write, and create once."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import attrs
 
@@ -9,12 +10,14 @@ from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.pages import Pages, pages_of
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.scope import Scope
+from gateway_async.errors import DuplicateError, GatewayError, InvalidRequestError, OutcomeUnknownError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.record import Record
 
-__all__ = ["DeletableResource", "ListableResource", "Resource"]
+__all__ = ["CreatableResource", "DeletableResource", "ListableResource", "Resource", "WritableResource"]
 
 R = TypeVar("R", bound=Record)
+N_contra = TypeVar("N_contra", contravariant=True)
 
 
 @attrs.frozen
@@ -95,3 +98,85 @@ class DeletableResource(ListableResource[R]):
             NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
         """
         await self._executor.execute(self.spec.delete(id, self._scope))
+
+
+@attrs.frozen
+class WritableResource(Resource, Generic[R]):
+    """A resource whose records are created or changed."""
+
+    spec: ClassVar[ResourceSpec[Any]]
+
+    async def resolve(self, error: OutcomeUnknownError, wait: float = 30.0) -> R | None:
+        """Look up the outcome of a write again, and return its record.
+
+        It is `error.resolve(wait)` with the record's own type: it waits at most `wait` seconds. Deletions and
+        notifications return no record. Use `error.resolve()` for them.
+
+        Returns:
+            The record. None means that the write was certainly not executed.
+
+        Raises:
+            OutcomeUnknownError: the outcome is still unknown. Call `resolve` later; do not send the write again.
+            InvalidRequestError: `error` is of a call that returns another record, or `wait` is not a number of 0 or
+                more.
+        """
+        _check_error(error, OutcomeUnknownError, self._record_type)
+        return cast("R | None", await error.resolve(wait))
+
+    @property
+    def _record_type(self) -> type[Record]:
+        return self.spec.record
+
+
+@attrs.frozen
+class CreatableResource(WritableResource[R], ABC, Generic[R, N_contra]):
+    """A resource whose creates take an integrator id (contract, *Integrator primary key*)."""
+
+    @abstractmethod
+    async def create(self, new: N_contra) -> R:
+        """Create a record."""
+
+    async def create_once(self, new: N_contra) -> R:
+        """Create a record, or return the one that has its integrator id.
+
+        `new` needs an integrator id of your own. The call can be repeated at any time, in any process: the record is
+        created once. If the id is taken, the client reads its record and compares it with what `new` sends.
+
+        Returns:
+            The record, new or existing. An existing payment may have been declined, or voided since: check it.
+
+        Raises:
+            MismatchedWriteError: the record that has the id differs: it is in `.record`, and `.differences` says how.
+            DuplicateError: the id is taken, but its record cannot be found, for example because it was deleted.
+            InvalidRequestError: nothing was sent: the integrator id is missing, or another problem in `.problems`.
+            GatewayError: as for `create`.
+        """
+        return await self._once.create(new)
+
+    async def existing(self, error: DuplicateError) -> R:
+        """Read the record that has the integrator id of a refused create.
+
+        It is `error.fetch()` with the record's own type. Its values are not compared.
+
+        Raises:
+            NotFoundError: the record has been deleted since, or is in a location that the user cannot see.
+            InvalidRequestError: `error` is of a call that returns another record.
+            GatewayError: the record cannot be read.
+        """
+        _check_error(error, DuplicateError, self._record_type)
+        return cast("R", await error.fetch())
+
+    @property
+    def _once(self) -> Self:
+        """Return the resource with creates that accept an equal record that has the id."""
+        return attrs.evolve(self, scope=attrs.evolve(self._scope, accepts_existing=True))
+
+
+def _check_error(error: Any, kind: type[GatewayError], record: type[Record]) -> None:
+    if not isinstance(error, kind):
+        article = "an" if kind is OutcomeUnknownError else "a"
+        raise InvalidRequestError(f"error: must be {article} {kind.__name__}, not {type(error).__name__}")
+    if getattr(error, "record_type", None) is not record:
+        raise InvalidRequestError(
+            f"error: {error.call or 'its call'} returns no {record.__name__} (expected an error of a call that does)"
+        )

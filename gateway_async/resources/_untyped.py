@@ -15,6 +15,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.untyped import UntypedRecord
 from gateway_async.resources import _resource_class, _Resources
+from gateway_async.resources._resource import CreatableResource
 
 __all__ = ["UntypedResource", "untyped_resource"]
 
@@ -31,15 +32,13 @@ _SHOWN_API_IDS: Final = {("deviceterms", "device_terms_api_id"): "device_term_ap
 
 
 @attrs.frozen
-class UntypedResource:
+class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
     """A resource of the gateway without models. Requests are mappings, and records are `UntypedRecord` values.
 
     The values of sensitive fields (`account_number`, `cvv`, `track_data`, …) are masked in errors and logs.
     """
 
     _spec: UntypedSpec
-    _executor: CallExecutor
-    _scope: Scope
 
     async def create(self, new: Mapping[str, Any]) -> UntypedRecord:
         """Create a record from its fields.
@@ -138,6 +137,10 @@ class UntypedResource:
         call = self._spec.act(id, verb, self._scope, method=method, content=content, params=params)
         return await self._executor.execute(call)
 
+    @property
+    def _record_type(self) -> type[UntypedRecord]:
+        return UntypedRecord
+
 
 def untyped_resource(
     executor: CallExecutor, scope: Scope, plural: str, name: str, api_id: str | None
@@ -168,7 +171,7 @@ def untyped_resource(
         is_known=typed is not None,
         shown_api_id=None if api_id is None else _SHOWN_API_IDS.get((plural, api_id)),
     )
-    return UntypedResource(spec, executor, scope)
+    return UntypedResource(executor, scope, spec)
 
 
 def _typed_spec(plural: str, api_id: str) -> ResourceSpec[Any] | None:

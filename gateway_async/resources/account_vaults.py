@@ -19,7 +19,7 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 from gateway_async.models.identifiers import ApiId
-from gateway_async.resources._resource import DeletableResource
+from gateway_async.resources._resource import CreatableResource, DeletableResource
 
 __all__ = ["ACCOUNT_VAULT", "AccountVaults"]
 
@@ -44,7 +44,7 @@ BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", record=Bi
 
 
 @attrs.frozen
-class AccountVaults(DeletableResource[AccountVault]):
+class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVault, VaultCreate]):
     """Stored cards and bank accounts."""
 
     spec = ACCOUNT_VAULT

@@ -9,7 +9,7 @@ from gateway_async._wire.evidence import FIELDS_MATCH, LAST_NAME_MATCHES
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.identifiers import ApiId
-from gateway_async.resources._resource import DeletableResource
+from gateway_async.resources._resource import CreatableResource, DeletableResource
 
 __all__ = ["CONTACT", "Contacts"]
 
@@ -24,7 +24,7 @@ CONTACT: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Contacts(DeletableResource[Contact]):
+class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCreate]):
     """The customers of a location."""
 
     spec = CONTACT

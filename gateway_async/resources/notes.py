@@ -7,7 +7,7 @@ import attrs
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.notes import Note, NoteCreate, NoteUpdate
-from gateway_async.resources._resource import DeletableResource
+from gateway_async.resources._resource import DeletableResource, WritableResource
 
 __all__ = ["NOTE", "Notes"]
 
@@ -15,7 +15,7 @@ NOTE: Final = ResourceSpec(name="note", plural="notes", record=Note, creates=(No
 
 
 @attrs.frozen
-class Notes(DeletableResource[Note]):
+class Notes(DeletableResource[Note], WritableResource[Note]):
     """Texts about a contact, for the merchant's own staff. `expand` accepts created_user and visibility_group."""
 
     spec = NOTE

@@ -10,7 +10,7 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
-from gateway_async.resources._resource import DeletableResource
+from gateway_async.resources._resource import CreatableResource, DeletableResource
 
 __all__ = ["PAYLINK", "Paylinks"]
 
@@ -25,7 +25,7 @@ PAYLINK: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Paylinks(DeletableResource[Paylink]):
+class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCreate]):
     """Links by which a customer pays one amount.
 
     `expand` accepts contact, email_blacklist, sms_blacklist, location, tags, created_user and payment_url.

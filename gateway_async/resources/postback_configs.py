@@ -8,7 +8,7 @@ import attrs
 from gateway_async._wire.call import Call, Recovery, lookup_by_success
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
-from gateway_async.resources._resource import Resource
+from gateway_async.resources._resource import WritableResource
 
 __all__ = ["POSTBACK_CONFIG", "PostbackConfigs"]
 
@@ -24,7 +24,7 @@ POSTBACK_CONFIG: Final = ResourceSpec(
 
 
 @attrs.frozen
-class PostbackConfigs(Resource):
+class PostbackConfigs(WritableResource[PostbackConfig]):
     """Postback configs: the URLs to which the gateway sends postbacks.
 
     The gateway has no read for them, so keep the ids of those you create.

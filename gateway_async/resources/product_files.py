@@ -7,7 +7,7 @@ import attrs
 from gateway_async._wire.reply import read_undocumented
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.files import ProductFile, ProductFileCreate
-from gateway_async.resources._resource import Resource
+from gateway_async.resources._resource import WritableResource
 
 __all__ = ["PRODUCT_FILE", "ProductFiles"]
 
@@ -17,7 +17,7 @@ PRODUCT_FILE: Final = ResourceSpec(
 
 
 @attrs.frozen
-class ProductFiles(Resource):
+class ProductFiles(WritableResource[ProductFile]):
     """File storage of locations. A location needs it before files can be attached to its invoices."""
 
     spec = PRODUCT_FILE

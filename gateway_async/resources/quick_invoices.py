@@ -25,7 +25,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
-from gateway_async.resources._resource import DeletableResource
+from gateway_async.resources._resource import CreatableResource, DeletableResource
 from gateway_async.resources.transactions import TRANSACTION
 
 __all__ = ["QUICK_INVOICE", "QuickInvoices"]
@@ -43,7 +43,7 @@ _MOVE_EVIDENCE: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": I
 
 
 @attrs.frozen
-class QuickInvoices(DeletableResource[QuickInvoice]):
+class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvoice, QuickInvoiceCreate]):
     """Itemized invoices that customers pay online.
 
     `expand` accepts contact, email_blacklist, files, location, tags, created_user, quick_invoice_settings,
@@ -67,6 +67,19 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
         """
         call = QUICK_INVOICE.create(new, self._scope, evidence=compare_fields("title", "item_list"), files=files)
         return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
+
+    async def create_once(self, new: QuickInvoiceCreate, files: Sequence[Attachment] = ()) -> QuickInvoice:
+        """Create an invoice, or return the one that has its `quick_invoice_api_id`.
+
+        `new` needs an id of your own. The files of an existing invoice are not compared.
+
+        Raises:
+            MismatchedWriteError: the invoice that has the id differs: it is in `.record`.
+            DuplicateError: the id is taken, but its invoice cannot be found.
+            InvalidRequestError: nothing was sent: the id is missing, or another problem in `.problems`.
+            GatewayError: as for `create`.
+        """
+        return await self._once.create(new, files)
 
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
         """Change an invoice that is not closed. If the response is lost, the client reads the invoice.

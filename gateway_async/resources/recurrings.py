@@ -16,7 +16,7 @@ from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.recurrings import Recurring, RecurringCreate, RecurringUpdate
 from gateway_async.models.request import UNSET
-from gateway_async.resources._resource import DeletableResource
+from gateway_async.resources._resource import DeletableResource, WritableResource
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
 __all__ = ["RECURRING", "Recurrings"]
@@ -35,7 +35,7 @@ _MAY_BE_HIDDEN: Final = ("account_vault_api_id", "recurring_api_id")
 
 
 @attrs.frozen
-class Recurrings(DeletableResource[Recurring]):
+class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
     """Plans by which the gateway charges a stored account again and again.
 
     The gateway makes each charge by itself: a transaction with `recurring_id`, `is_recurring` and `trx_source_id` 13.

@@ -10,7 +10,7 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.scope import Scope
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
-from gateway_async.resources._resource import Resource
+from gateway_async.resources._resource import WritableResource
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
 __all__ = ["ROUTER_ACCOUNT_VAULT", "RouterAccountVaults"]
@@ -27,7 +27,7 @@ ROUTER_ACCOUNT_VAULT: Final = ResourceSpec(
 
 
 @attrs.frozen
-class RouterAccountVaults(Resource):
+class RouterAccountVaults(WritableResource[AccountVault]):
     """Account vaults that are created from a card at a terminal."""
 
     spec = ROUTER_ACCOUNT_VAULT

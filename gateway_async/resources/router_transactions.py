@@ -8,7 +8,7 @@ from gateway_async._wire.call import Kind
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction
 from gateway_async.observe import OnProgress
-from gateway_async.resources._resource import Resource
+from gateway_async.resources._resource import CreatableResource
 from gateway_async.resources.transactions import TRANSACTION
 
 __all__ = ["ROUTER_TRANSACTION", "RouterTransactions"]
@@ -27,7 +27,7 @@ ROUTER_TRANSACTION: Final = ResourceSpec(
 
 
 @attrs.frozen
-class RouterTransactions(Resource):
+class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]):
     """Payments at a terminal."""
 
     spec = ROUTER_TRANSACTION
@@ -70,3 +70,20 @@ class RouterTransactions(Resource):
         return await self._executor.execute(
             ROUTER_TRANSACTION.create(new, self._scope, kind=Kind.TERMINAL), on_progress
         )
+
+    async def create_once(self, new: RouterTransactionCreate, *, on_progress: OnProgress | None = None) -> Transaction:
+        """Let the customer pay, or return the payment that has the `transaction_api_id`.
+
+        `new` needs an id of your own. The gateway refuses a taken id before it uses the terminal.
+
+        Args:
+            new: the payment and the terminal.
+            on_progress: function that gets the progress of the call, as in `create`.
+
+        Raises:
+            MismatchedWriteError: the payment that has the id differs: it is in `.record`.
+            DuplicateError: the id is taken, but its payment cannot be found.
+            InvalidRequestError: nothing was sent: the id is missing, or another problem in `.problems`.
+            GatewayError: as for `create`.
+        """
+        return await self._once.create(new, on_progress=on_progress)

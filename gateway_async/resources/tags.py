@@ -7,7 +7,7 @@ import attrs
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.tags import Tag, TagCreate, TagUpdate
-from gateway_async.resources._resource import DeletableResource
+from gateway_async.resources._resource import DeletableResource, WritableResource
 
 __all__ = ["TAG", "Tags"]
 
@@ -15,7 +15,7 @@ TAG: Final = ResourceSpec(name="tag", plural="tags", record=Tag, creates=(TagCre
 
 
 @attrs.frozen
-class Tags(DeletableResource[Tag]):
+class Tags(DeletableResource[Tag], WritableResource[Tag]):
     """Words by which a location groups its transactions and invoices. `expand` accepts created_user."""
 
     spec = TAG

@@ -7,7 +7,7 @@ import attrs
 from gateway_async._wire.evidence import IS_SETTLED
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transaction_batches import TransactionBatch
-from gateway_async.resources._resource import ListableResource
+from gateway_async.resources._resource import ListableResource, WritableResource
 
 __all__ = ["TRANSACTION_BATCH", "TransactionBatches"]
 
@@ -21,7 +21,7 @@ TRANSACTION_BATCH: Final = ResourceSpec(
 
 
 @attrs.frozen
-class TransactionBatches(ListableResource[TransactionBatch]):
+class TransactionBatches(ListableResource[TransactionBatch], WritableResource[TransactionBatch]):
     """Batches of transactions that are settled together.
 
     Filters: `is_open`, `processing_status_id`, `product_transaction_id`, and a `TimeRange` for `created_ts` and

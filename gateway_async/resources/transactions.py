@@ -15,7 +15,7 @@ from gateway_async.models.codes import AchSecCode, PaymentMethod, TransactionAct
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.request import UNSET, Unset
 from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
-from gateway_async.resources._resource import ListableResource
+from gateway_async.resources._resource import CreatableResource, ListableResource
 
 __all__ = ["TRANSACTION", "Transactions"]
 
@@ -32,7 +32,7 @@ TRANSACTION: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Transactions(ListableResource[Transaction]):
+class Transactions(ListableResource[Transaction], CreatableResource[Transaction, TransactionCreate]):
     """Payments without a terminal, and the actions on existing payments.
 
     `expand` also accepts is_voidable, is_refundable, is_settled and is_completable.

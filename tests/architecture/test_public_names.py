@@ -91,39 +91,29 @@ def test_type_checkers_see_the_same_index() -> None:
         assert getattr(gateway_async, name) is getattr(importlib.import_module(str(module)), name)
 
 
+ONCE = ("create", "create_once", "existing", "resolve")
+"""The verbs of a resource whose creates take an integrator id."""
 VERBS = {
-    "account_vaults": ["bin_info", "create", "delete", "get", "list", "update"],
-    "contacts": ["create", "delete", "get", "list", "update"],
+    "account_vaults": ["bin_info", *ONCE, "delete", "get", "list", "update"],
+    "contacts": [*ONCE, "delete", "get", "list", "update"],
     "locations": ["get", "infos", "list"],
-    "notes": ["create", "delete", "get", "list", "update"],
-    "paylinks": ["create", "delete", "get", "list", "payment_url", "resend", "update"],
-    "postback_configs": ["create", "delete", "update"],
-    "product_files": ["create"],
+    "notes": ["create", "delete", "get", "list", "resolve", "update"],
+    "paylinks": [*ONCE, "delete", "get", "list", "payment_url", "resend", "update"],
+    "postback_configs": ["create", "delete", "resolve", "update"],
+    "product_files": ["create", "resolve"],
     "quick_invoices": [
-        *("add_transaction", "attach_file", "create", "delete", "get", "list", "payment_url"),
+        *("add_transaction", "attach_file", *ONCE, "delete", "get", "list", "payment_url"),
         *("remove_file", "remove_transaction", "reopen", "resend", "update"),
     ],
-    "recurrings": ["activate", "create", "defer", "delete", "get", "hold", "list", "skip", "update"],
-    "router_account_vaults": ["create"],
-    "router_transactions": ["create"],
-    "tags": ["create", "delete", "get", "list", "update"],
+    "recurrings": ["activate", "create", "defer", "delete", "get", "hold", "list", "resolve", "skip", "update"],
+    "router_account_vaults": ["create", "resolve"],
+    "router_transactions": [*ONCE],
+    "tags": ["create", "delete", "get", "list", "resolve", "update"],
     "terminals": ["get", "list"],
     "tokens": ["create", "delete"],
-    "transaction_batches": ["get", "list", "settle"],
+    "transaction_batches": ["get", "list", "resolve", "settle"],
     "transactions": [
-        *(
-            "bin_info",
-            "complete",
-            "create",
-            "edit",
-            "get",
-            "increment",
-            "list",
-            "refund",
-            "tip_adjust",
-            "update",
-            "void",
-        ),
+        *("bin_info", "complete", *ONCE, "edit", "get", "increment", "list", "refund", "tip_adjust", "update", "void"),
     ],
     "users": ["get", "list", "me"],
 }
@@ -139,7 +129,30 @@ async def test_the_verbs_exist() -> None:
             if not name.startswith("_") and name not in dir(AsyncGateway)
             for resource in [getattr(gateway, name)]
         }
-    assert found == VERBS
+    assert found == {name: sorted(verbs) for name, verbs in VERBS.items()}
+
+
+def asserted_verbs() -> set[tuple[str, str]]:
+    """Return the resources and verbs of the calls in `tests/typing/api.py` whose type is asserted."""
+    found: set[tuple[str, str]] = set()
+    for function in ast.parse((TESTS / "typing/api.py").read_text(encoding="utf-8")).body:
+        aliases: dict[str, str] = {}  # such as `invoices = gateway.quick_invoices`
+        for node in ast.walk(function):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=alias)], value=ast.Attribute(attr=resource)):
+                    aliases[alias] = resource
+                case ast.Call(func=ast.Name(id="assert_type"), args=[ast.Await(value=call) | call, _]):
+                    match call:
+                        case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=resource), attr=verb)):
+                            found.add((resource, verb))
+                        case ast.Call(func=ast.Attribute(value=ast.Name(id=alias), attr=verb)):
+                            found.add((aliases.get(alias, ""), verb))
+    return found
+
+
+def test_every_verb_has_its_type() -> None:
+    """`tests/typing/api.py` asserts the type of each verb's result."""
+    assert {(name, verb) for name, verbs in VERBS.items() for verb in verbs} - asserted_verbs() == set()
 
 
 def all_tests() -> list[tuple[str, str | None]]:

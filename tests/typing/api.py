@@ -71,8 +71,8 @@ async def credentials() -> None:
 
 async def tokens(gateway: AsyncGateway) -> None:
     """Every verb of tokens."""
+    assert_type(await gateway.tokens.create("ada", "word", "example"), ga.Token)
     token = await gateway.tokens.create("ada", "word", "example")
-    assert_type(token, ga.Token)
     assert_type(token.token, Secret)
     assert_type(await gateway.tokens.delete(token), None)
     assert_type(await gateway.tokens.delete(token.token), None)
@@ -110,6 +110,7 @@ async def account_vaults(gateway: AsyncGateway) -> None:
     """Every verb of account vaults."""
     card = ga.CardVaultCreate(account_number="4111111111111111", exp_date="0930")
     assert_type(await gateway.account_vaults.create(card), ga.AccountVault)
+    assert_type(await gateway.account_vaults.create_once(card), ga.AccountVault)
     assert_type(await gateway.account_vaults.get("id", expand=("contact",)), ga.AccountVault)
     assert_type(await gateway.account_vaults.get(ga.ApiId("mine", location_id="loc")), ga.AccountVault)
     assert_type(
@@ -133,6 +134,7 @@ async def contacts(gateway: AsyncGateway) -> None:
     assert_type(
         await gateway.contacts.create(ga.ContactCreate(last_name="Smith", date_of_birth=date(1970, 1, 2))), ga.Contact
     )
+    assert_type(await gateway.contacts.create_once(ga.ContactCreate(last_name="Smith")), ga.Contact)
     assert_type(await gateway.contacts.get(ga.ApiId("mine")), ga.Contact)
     assert_type(gateway.contacts.list(), ga.Pages[ga.Contact])
     assert_type(await gateway.contacts.update("id", ga.ContactUpdate(email=None, city=ga.UNSET)), ga.Contact)
@@ -149,6 +151,7 @@ async def untyped(gateway: AsyncGateway) -> None:
     plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
     assert_type(plans, ga.UntypedResource)
     assert_type(await plans.create({"title": "Tea"}), ga.UntypedRecord)
+    assert_type(await plans.create_once({"title": "Tea"}), ga.UntypedRecord)
     assert_type(await plans.get(ga.ApiId("mine")), ga.UntypedRecord)
     assert_type(plans.list({"title": "Tea"}), ga.Pages[ga.UntypedRecord])
     assert_type(await plans.update("id", {"title": None}), ga.UntypedRecord)
@@ -162,10 +165,43 @@ async def untyped(gateway: AsyncGateway) -> None:
     gateway.resource("plans")  # type: ignore[call-arg]
 
 
+async def outcomes(gateway: AsyncGateway, unknown: ga.OutcomeUnknownError, taken: ga.DuplicateError) -> None:
+    """Each resource resolves the errors of its writes as its own type."""
+    plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
+    assert_type(await gateway.account_vaults.resolve(unknown), ga.AccountVault | None)
+    assert_type(await gateway.contacts.resolve(unknown), ga.Contact | None)
+    assert_type(await gateway.notes.resolve(unknown), ga.Note | None)
+    assert_type(await gateway.paylinks.resolve(unknown), ga.Paylink | None)
+    assert_type(await gateway.postback_configs.resolve(unknown), ga.PostbackConfig | None)
+    assert_type(await gateway.product_files.resolve(unknown), ga.ProductFile | None)
+    assert_type(await gateway.quick_invoices.resolve(unknown), ga.QuickInvoice | None)
+    assert_type(await gateway.recurrings.resolve(unknown), ga.Recurring | None)
+    assert_type(await gateway.router_account_vaults.resolve(unknown), ga.AccountVault | None)
+    assert_type(await gateway.router_transactions.resolve(unknown), ga.Transaction | None)
+    assert_type(await gateway.tags.resolve(unknown), ga.Tag | None)
+    assert_type(await gateway.transaction_batches.resolve(unknown), ga.TransactionBatch | None)
+    assert_type(await gateway.transactions.resolve(unknown, wait=5), ga.Transaction | None)
+    assert_type(await plans.resolve(unknown), ga.UntypedRecord | None)
+    assert_type(await gateway.account_vaults.existing(taken), ga.AccountVault)
+    assert_type(await gateway.contacts.existing(taken), ga.Contact)
+    assert_type(await gateway.paylinks.existing(taken), ga.Paylink)
+    assert_type(await gateway.quick_invoices.existing(taken), ga.QuickInvoice)
+    assert_type(await gateway.router_transactions.existing(taken), ga.Transaction)
+    assert_type(await gateway.transactions.existing(taken), ga.Transaction)
+    assert_type(await plans.existing(taken), ga.UntypedRecord)
+    await gateway.transactions.resolve(taken)  # type: ignore[arg-type]
+    await gateway.transactions.resolve(unknown, "5")  # type: ignore[arg-type]
+    await gateway.transactions.existing(unknown)  # type: ignore[arg-type]
+    await gateway.tags.existing(taken)  # type: ignore[attr-defined]
+    await gateway.recurrings.create_once  # type: ignore[attr-defined]
+    await gateway.terminals.resolve(unknown)  # type: ignore[attr-defined]
+
+
 async def transactions(gateway: AsyncGateway) -> None:
     """Every verb of transactions."""
     sale = ga.TransactionCreate(action="sale", transaction_amount=Decimal("12.50"), account_vault_id="v1")
     assert_type(await gateway.transactions.create(sale), ga.Transaction)
+    assert_type(await gateway.transactions.create_once(sale), ga.Transaction)
     assert_type(await gateway.transactions.get("id"), ga.Transaction)
     assert_type(gateway.transactions.list({"created_ts": ga.TimeRange.LAST_30_DAYS}), ga.Pages[ga.Transaction])
     assert_type(await gateway.transactions.update("id", ga.TransactionUpdate(action="edit", tax=0)), ga.Transaction)
@@ -214,6 +250,8 @@ async def quick_invoices(gateway: AsyncGateway, file: BinaryIO) -> None:
     files = [ga.Attachment("a.pdf", b"%PDF"), ga.Attachment("b", Path("b"), "text/plain"), ga.Attachment("c", file)]
     assert_type(await invoices.create(new), ga.QuickInvoice)
     assert_type(await invoices.create(new, files=files), ga.QuickInvoice)
+    assert_type(await invoices.create_once(new), ga.QuickInvoice)
+    assert_type(await invoices.create_once(new, files=files), ga.QuickInvoice)
     assert_type(await invoices.get(ga.ApiId("mine"), expand=("files",)), ga.QuickInvoice)
     assert_type(invoices.list({"status_id": [0, 1]}), ga.Pages[ga.QuickInvoice])
     assert_type(
@@ -239,6 +277,7 @@ async def paylinks(gateway: AsyncGateway) -> None:
     """Every verb of paylinks."""
     new = ga.PaylinkCreate(amount_due=Decimal("12.50"), delivery_method=ga.DeliveryMethod.EMAIL)
     assert_type(await gateway.paylinks.create(new), ga.Paylink)
+    assert_type(await gateway.paylinks.create_once(new), ga.Paylink)
     assert_type(await gateway.paylinks.get("id"), ga.Paylink)
     assert_type(gateway.paylinks.list(), ga.Pages[ga.Paylink])
     assert_type(await gateway.paylinks.update(ga.ApiId("mine"), ga.PaylinkUpdate(email=None)), ga.Paylink)
@@ -254,8 +293,8 @@ async def recurrings(gateway: AsyncGateway) -> None:
     new = ga.RecurringCreate(
         transaction_amount="10.00", interval=1, interval_type="m", start_date=date(2030, 1, 31), account_vault_id="v"
     )
-    plan = await gateway.recurrings.create(new)
-    assert_type(plan, ga.Recurring)
+    assert_type(await gateway.recurrings.create(new), ga.Recurring)
+    plan = await gateway.recurrings.get("id")
     assert_type(plan.next_run_date, date | None)
     assert_type(plan.status, ga.RecurringStatus | None)
     assert_type(plan.recurring_type_id, ga.RecurringType | None)
@@ -280,8 +319,8 @@ async def tags_and_notes(gateway: AsyncGateway) -> None:
     assert_type(gateway.tags.list(), ga.Pages[ga.Tag])
     assert_type(await gateway.tags.update("id", ga.TagUpdate(title="Lease")), ga.Tag)
     assert_type(await gateway.tags.delete("id"), None)
-    note = await gateway.notes.create(ga.NoteCreate(resource="Contact", resource_id="c"))
-    assert_type(note, ga.Note)
+    assert_type(await gateway.notes.create(ga.NoteCreate(resource="Contact", resource_id="c")), ga.Note)
+    note = await gateway.notes.get("id")
     assert_type(note.resource, ga.NoteResource | None)
     assert_type(await gateway.notes.get("id"), ga.Note)
     assert_type(gateway.notes.list(), ga.Pages[ga.Note])
@@ -289,6 +328,18 @@ async def tags_and_notes(gateway: AsyncGateway) -> None:
     assert_type(await gateway.notes.delete("id"), None)
     ga.NoteCreate(resource="Contact")  # type: ignore[call-arg]
     ga.TagCreate()  # type: ignore[call-arg]
+
+
+async def accounts(gateway: AsyncGateway) -> None:
+    """Every verb of locations, terminals and users."""
+    assert_type(await gateway.locations.get(ga.ApiId("mine")), ga.Location)
+    assert_type(gateway.locations.list(), ga.Pages[ga.Location])
+    assert_type(gateway.locations.infos({"relationship": "all"}), ga.Pages[ga.LocationInfo])
+    assert_type(await gateway.terminals.get("id"), ga.Terminal)
+    assert_type(gateway.terminals.list(), ga.Pages[ga.Terminal])
+    assert_type(await gateway.users.get("id"), ga.User)
+    assert_type(gateway.users.list(), ga.Pages[ga.User])
+    assert_type(await gateway.users.me(), ga.User)
 
 
 async def transaction_batches(gateway: AsyncGateway) -> None:
@@ -317,6 +368,8 @@ async def router(gateway: AsyncGateway) -> None:
     pay = ga.RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount=12)
     assert_type(await gateway.router_transactions.create(pay), ga.Transaction)
     assert_type(await gateway.router_transactions.create(pay, on_progress=show), ga.Transaction)
+    assert_type(await gateway.router_transactions.create_once(pay), ga.Transaction)
+    assert_type(await gateway.router_transactions.create_once(pay, on_progress=show), ga.Transaction)
     store = ga.RouterAccountVaultCreate(terminal_id="term", contact_id="c1")
     assert_type(await gateway.router_account_vaults.create(store), ga.AccountVault)
     assert_type(await gateway.router_account_vaults.create(store, on_progress=print), ga.AccountVault)
@@ -324,6 +377,7 @@ async def router(gateway: AsyncGateway) -> None:
     ga.RouterAccountVaultCreate(terminal_id="term")  # type: ignore[call-arg]
     await gateway.router_transactions.create(store)  # type: ignore[arg-type]
     await gateway.router_transactions.create(pay, on_progress=len)  # type: ignore[arg-type]
+    await gateway.router_transactions.create_once(store)  # type: ignore[arg-type]
 
 
 def show(progress: TerminalProgress) -> None:

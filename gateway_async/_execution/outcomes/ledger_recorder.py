@@ -267,7 +267,7 @@ def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
     None means that the outcome is unknown.
     """
     match error:
-        case OutcomeUnknownError():
+        case OutcomeUnknownError() if state.may_have_been_sent:
             return None
         case NotSentError():
             return "not_sent"

@@ -21,6 +21,7 @@ from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import AttemptResult, NextStep, classify
 from gateway_async.errors import (
+    DuplicateError,
     GatewayError,
     MalformedReplyError,
     MismatchedReplyError,
@@ -77,7 +78,7 @@ class OutcomeResolver:
             OutcomeUnknownError: the outcome cannot be decided.
             GatewayError: `error` itself, if no record was found and the write must not be repeated.
         """
-        found = await self._look_up_write(state, error, _resolve_seconds(state, if_not_found))
+        found = await self._look_up_write(state, error, _resolve_seconds(state, error, if_not_found))
         if found.status is LookupStatus.EXECUTED:
             return cast("T", found.record)
         match if_not_found:
@@ -133,6 +134,7 @@ class OutcomeResolver:
             "sent": call.sent,
             "reached": state.reached or classify(error).reached,
             "resolve": partial(self._resolve_again, kept, copy(error)),
+            "record_type": call.record_type,
         }
 
     async def _look_up_write(
@@ -221,9 +223,9 @@ def _is_rejected_change(state: CallState[Any], error: GatewayError) -> bool:
     return is_only_request and classify(error) is AttemptResult.INVALID
 
 
-def _resolve_seconds(state: CallState[Any], if_not_found: NextStep) -> float:
+def _resolve_seconds(state: CallState[Any], error: GatewayError, if_not_found: NextStep) -> float:
     """Return the seconds after which a missing record means "not executed"."""
-    if not state.may_have_been_sent:
+    if not state.may_have_been_sent and not isinstance(error, DuplicateError):
         return 0.0
     at_terminal = state.call.kind is Kind.TERMINAL and if_not_found is NextStep.UNKNOWN
     return LOOKUP_SECONDS if at_terminal else _RESOLVE_SECONDS

@@ -106,6 +106,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             read=read,
             sent=prepared.masked if prepared else {},
             api_id=None if isinstance(ref, str) else ref.value,
+            record_type=self.record,
         )
 
     def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:

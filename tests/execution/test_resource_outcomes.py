@@ -1,0 +1,214 @@
+"""A resource resolves the errors of its own calls, and returns its own records."""
+
+import pickle
+from typing import Any
+
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    Contact,
+    ContactUpdate,
+    DuplicateError,
+    InvalidRequestError,
+    NoteCreate,
+    OutcomeUnknownError,
+    TransactionBatch,
+    TransactionUpdate,
+)
+
+from .scripted_transport import (
+    LOST,
+    ErrorT,
+    Script,
+    absent,
+    error_of,
+    record,
+    sell_at_terminal,
+    sell_named,
+)
+from .test_create_once import CREATES, each_resource, stored, taken
+
+pytestmark = pytest.mark.anyio
+
+
+@each_resource
+async def test_the_outcome_of_a_create_is_a_record_of_the_resource(resource: str) -> None:
+    """The lookup returns a record of the resource's own type."""
+    script = Script(post=[LOST], get=[LOST])
+    async with script.gateway() as gateway:
+        error = await error_of(getattr(gateway, resource).create(CREATES[resource][0]), OutcomeUnknownError)
+        script.answers["get"] = [stored(resource)]
+        found = await getattr(gateway, resource).resolve(error)
+        assert (type(found), found.id) == (error.record_type, "found")
+
+
+@each_resource
+async def test_a_create_that_was_not_made_is_none(resource: str) -> None:
+    """None means that the gateway has proved that there is no record, and that the doubt is over."""
+    script = Script(post=[LOST], get=[absent])
+    async with script.gateway(max_attempts=1, terminal_timeout=30) as gateway:
+        error = await error_of(getattr(gateway, resource).create(CREATES[resource][0]), OutcomeUnknownError)
+        await error_of(getattr(gateway, resource).resolve(error, wait=0), OutcomeUnknownError)
+        assert await getattr(gateway, resource).resolve(error, wait=1000) is None
+
+
+@each_resource
+async def test_the_record_that_has_a_taken_id_is_read(resource: str) -> None:
+    """Its values are not compared: the id may belong to another request."""
+    different = CREATES[resource][3]
+    script = Script(post=[taken(resource)], get=[stored(resource, **different)])
+    async with script.gateway() as gateway:
+        error = await error_of(getattr(gateway, resource).create(CREATES[resource][0]), DuplicateError)
+        found = await getattr(gateway, resource).existing(error)
+        assert (type(found), found.id) == (error.record_type, "found")
+
+
+async def test_an_action_is_resolved_like_a_create() -> None:
+    """An action on a transaction returns the transaction."""
+    script = Script(put=[LOST], get=[LOST])
+    async with script.gateway() as gateway:
+        error = await error_of(
+            gateway.transactions.update("found", TransactionUpdate(action="void")), OutcomeUnknownError
+        )
+        script.answers["get"] = [record("transaction", status_id=201)]
+        found = await gateway.transactions.resolve(error)
+        assert found is not None
+        assert found.voided
+
+
+async def test_a_payment_at_a_terminal_is_a_transaction() -> None:
+    """Both resources return transactions, so that one handler can serve both."""
+    script = Script(post=[LOST], get=[LOST])
+    async with script.gateway() as gateway:
+        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
+        script.answers["get"] = [stored("router_transactions")]
+        found = await gateway.transactions.resolve(error)
+        assert found is not None
+        assert found.id == "found"
+
+
+async def lost_deletion(script: Script, gateway: AsyncGateway) -> OutcomeUnknownError:
+    """Delete a contact, and lose the answer."""
+    script.answers |= {"delete": [LOST], "get": [LOST]}
+    return await error_of(gateway.contacts.delete("c1"), OutcomeUnknownError)
+
+
+async def test_an_error_of_another_resource_is_refused_by_name() -> None:
+    """Nothing is read, because the record would be of another type."""
+    script = Script(post=[LOST], get=[LOST])
+    async with script.gateway() as gateway:
+        error = await error_of(sell_named(gateway), OutcomeUnknownError)
+        asked = len(script.asked)
+        expected = "error: POST /v2/transactions returns no Contact"
+        await error_of(gateway.contacts.resolve(error), InvalidRequestError, match=expected)
+        script.answers["post"] = [taken("transactions")]
+        duplicate = await error_of(sell_named(gateway), DuplicateError)
+        await error_of(gateway.contacts.existing(duplicate), InvalidRequestError, match=expected)
+        assert len(script.asked) == asked + 1
+
+
+async def test_a_deletion_has_no_record() -> None:
+    """The resource's `resolve` would have no word for "it is deleted"; the error's own has one."""
+    script = Script()
+    async with script.gateway() as gateway:
+        error = await lost_deletion(script, gateway)
+        await error_of(
+            gateway.contacts.resolve(error), InvalidRequestError, match="error: DELETE .* returns no Contact"
+        )
+        script.answers["get"] = [absent]
+        assert await error.resolve() is True
+
+
+async def test_an_untyped_record_is_not_a_typed_one() -> None:
+    """The same path was called without models, so the outcome is not the model's."""
+    script = Script(post=[LOST], get=[LOST])
+    async with script.gateway() as gateway:
+        untyped = gateway.resource("contacts", name="contact", api_id="contact_api_id")
+        error = await error_of(untyped.create({"last_name": "Smith", "contact_api_id": "mine"}), OutcomeUnknownError)
+        await error_of(gateway.contacts.resolve(error), InvalidRequestError, match="returns no Contact")
+        script.answers["get"] = [stored("contacts", last_name="Smith")]
+        found = await untyped.resolve(error)
+        assert found is not None
+        assert found["id"] == "found"
+
+
+async def test_a_resource_without_models_creates_once() -> None:
+    """The record that has the id is returned as it is."""
+    script = Script(post=[taken("contacts")], get=[stored("contacts", last_name="Smith")])
+    async with script.gateway() as gateway:
+        untyped = gateway.resource("contacts", name="contact", api_id="contact_api_id")
+        new = {"last_name": "Smith", "contact_api_id": "mine"}
+        assert (await untyped.create_once(new))["id"] == "found"
+        duplicate = await error_of(untyped.create(new), DuplicateError)
+        assert (await untyped.existing(duplicate))["id"] == "found"
+        for wrong in ({"last_name": "Smith"}, {"last_name": "Smith", "contact_api_id": ""}):
+            await error_of(untyped.create_once(wrong), InvalidRequestError, match="contact_api_id: required")
+        unnamed = gateway.resource("plans", name="plan")
+        await error_of(unnamed.create_once({"title": "x"}), InvalidRequestError, match="api_id: required")
+
+
+async def test_a_write_that_cannot_be_looked_up_stays_unknown() -> None:
+    """A note has no integrator id, and the effect of an unknown action is not known: the error is raised again."""
+    script = Script(post=[LOST])
+    async with script.gateway() as gateway:
+        plans = gateway.resource("plans", name="plan")
+        new = NoteCreate(resource="Contact", resource_id="c")
+        error = await error_of(gateway.notes.create(new), OutcomeUnknownError)
+        await error_of(gateway.notes.resolve(error), OutcomeUnknownError, match="POST /v2/notes")
+        error = await error_of(plans.action("p1", "activate"), OutcomeUnknownError)
+        await error_of(plans.resolve(error), OutcomeUnknownError, match="POST /v2/plans/p1/activate")
+
+
+async def test_an_action_in_the_path_is_resolved_like_a_change() -> None:
+    """A lost settlement is found in the batch."""
+    script = Script(post=[LOST], get=[LOST])
+    async with script.gateway() as gateway:
+        error = await error_of(gateway.transaction_batches.settle("b1"), OutcomeUnknownError)
+        script.answers["get"] = [record("transactionbatch", id="b1", is_open=0)]
+        found = await gateway.transaction_batches.resolve(error)
+        assert type(found) is TransactionBatch
+
+
+async def test_an_error_of_another_kind_is_refused_by_name() -> None:
+    """`existing` takes a duplicate, and `resolve` an unknown outcome."""
+    async with Script(post=[]).gateway() as gateway:
+        wrong: Any = OutcomeUnknownError("lost")
+        await error_of(
+            gateway.contacts.existing(wrong),
+            InvalidRequestError,
+            match="error: must be a DuplicateError, not OutcomeUnknownError",
+        )
+        wrong = DuplicateError(api_id="mine")
+        await error_of(
+            gateway.contacts.resolve(wrong),
+            InvalidRequestError,
+            match="error: must be an OutcomeUnknownError, not DuplicateError",
+        )
+
+
+def copied(error: ErrorT) -> ErrorT:
+    """Return the error as another process gets it."""
+    found: ErrorT = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
+    return found
+
+
+async def test_a_copied_error_is_of_the_same_resource() -> None:
+    """A pickled error has no client: it stays unknown, and says what to do."""
+    script = Script(post=[LOST], get=[LOST])
+    async with script.gateway() as gateway:
+        error = copied(await error_of(sell_named(gateway), OutcomeUnknownError))
+        assert await error_of(gateway.transactions.resolve(error), OutcomeUnknownError) is error
+        script.answers["post"] = [taken("transactions")]
+        duplicate = copied(await error_of(sell_named(gateway), DuplicateError))
+        await error_of(gateway.transactions.existing(duplicate), InvalidRequestError, match="this error was copied")
+
+
+async def test_an_update_is_resolved_like_a_create() -> None:
+    """A lost update of a contact is found in the contact."""
+    script = Script(put=[LOST], get=[LOST])
+    async with script.gateway() as gateway:
+        error = await error_of(gateway.contacts.update("c1", ContactUpdate(last_name="Smith")), OutcomeUnknownError)
+        script.answers["get"] = [record("contact", id="c1", last_name="Smith")]
+        found = await gateway.contacts.resolve(error)
+        assert type(found) is Contact
