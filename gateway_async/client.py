@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the first client loads it
     import httpx
 
     from gateway_async._execution.circuit_breaker import CircuitBreaker
+    from gateway_async._execution.outcomes.crash_recovery import LookupOf
     from gateway_async._wire.reply import Reply
     from gateway_async.ledger.reconciliation import Reconciliation
     from gateway_async.resources._untyped import UntypedResource
@@ -194,7 +195,11 @@ class AsyncGateway(_Resources):
         self._location_id = location_id
         self._address = http.gateway
         self._transport = inner
-        self._has_ledger = ledger is not None
+        self._lookup_of: LookupOf | None = None
+        if ledger is not None:
+            from gateway_async.resources._ledger_lookups import lookup_of  # loads every resource
+
+            self._lookup_of = lookup_of
         self._is_view = False
 
     @classmethod
@@ -380,7 +385,9 @@ class AsyncGateway(_Resources):
 
         view = self.with_options(timeout=timeout, max_attempts=1)
         contacts = view.contacts.list()
-        return await probe(contacts.first, self._executor.count_open_intents if self._has_ledger else None, timeout)
+        return await probe(
+            contacts.first, None if self._lookup_of is None else self._executor.count_open_intents, timeout
+        )
 
     async def recover(self, *, wait: float | None = 30.0) -> list[Recovered]:
         """Find the outcome of every open intent in the ledger.
@@ -405,13 +412,11 @@ class AsyncGateway(_Resources):
             LedgerError: the ledger cannot be read.
             NotSentError: the client is closed.
         """
-        if not self._has_ledger:
+        if self._lookup_of is None:
             raise InvalidRequestError("ledger: the client has none")
         if wait is not None:
             check_numbers("seconds", minimum=0, finite=False, wait=wait)
-        from gateway_async.resources._ledger_lookups import lookup_of  # loads every resource
-
-        return await self._executor.recover(lookup_of, wait)
+        return await self._executor.recover(self._lookup_of, wait)
 
     async def reconcile(
         self, since: datetime, until: datetime | None = None, *, margin: float = 900.0, page_size: int = 1000
@@ -443,7 +448,7 @@ class AsyncGateway(_Resources):
         """
         from gateway_async._execution.reconciliation.reconciler import period_of
 
-        if not self._has_ledger:
+        if self._lookup_of is None:
             raise InvalidRequestError("ledger: the client has none")
         check_numbers(whole=True, minimum=1, maximum=5000, page_size=page_size)
         return await self._executor.reconcile(self, period_of(since, until, margin), page_size)

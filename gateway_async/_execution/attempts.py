@@ -6,11 +6,13 @@
 import random
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.lowlevel
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import CallState
 from gateway_async._execution.circuit_breaker import CircuitBreaker, CircuitState
 from gateway_async._execution.events import EventEmitter
@@ -20,6 +22,7 @@ from gateway_async._wire.call import Call, Lookup, LookupResult
 from gateway_async._wire.retry_policy import Decision, NextStep, backoff, decide
 from gateway_async.errors import (
     ClientClosedError,
+    ConnectionLostError,
     DeadlineExceededError,
     DuplicateError,
     GatewayError,
@@ -33,9 +36,6 @@ from gateway_async.observe import (
     CircuitOpened,
     RetryBudgetExhausted,
 )
-
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
 
 __all__ = ["Attempts", "NotExecutedError"]
 
@@ -116,6 +116,7 @@ class Attempts:
         try:
             with anyio.CancelScope(deadline=state.attempts_until):
                 result = await self._http.send(call, progress, state.attempt_timeout)
+                state.may_have_been_sent = True  # whatever happens to the result
                 if self._circuit_breaker is not None:
                     self._count(state, self._circuit_breaker)
                 if started is not None:
@@ -127,6 +128,11 @@ class Attempts:
                 self._count(state, self._circuit_breaker, error)
             self._emit_ended(state, started, error)
             raise
+        except Exception as error:
+            failure = interruption_error(describe_error(error), call, progress)
+            state.record_failure(failure)
+            self._emit_ended(state, started, failure)
+            raise failure from error
         except BaseException as error:
             state.record_failure(interruption_error("cancelled", call, progress))
             self._emit_ended(state, started, error)
@@ -176,7 +182,12 @@ class Attempts:
         self.check(lookup)
         state = CallState(lookup, seconds, self._max_attempts)
         state.is_observed = self._events.wants_routine
-        return await self.repeat(state, partial(self._make_and_report, state))
+        try:
+            return await self.repeat(state, partial(self._make_and_report, state))
+        except GatewayError:
+            raise
+        except Exception as error:
+            raise ConnectionLostError(describe_error(error), call=str(lookup)) from error
 
     async def _make_and_report(self, state: CallState[T]) -> T:
         try:
@@ -216,19 +227,18 @@ class Attempts:
         Raises:
             GatewayError: the error of the last attempt.
         """
-        from tenacity import AsyncRetrying, retry_if_exception
 
         def is_retryable(error: BaseException) -> bool:
             if isinstance(error, NotExecutedError):
                 return True
             return isinstance(error, GatewayError) and decide(state.call.kind, error).step is NextStep.AGAIN
 
-        def seconds_to_wait(retry: "RetryCallState") -> float:
+        def seconds_to_wait(retry: RetryCallState) -> float:
             error = retry.outcome and retry.outcome.exception()
             cause = error.cause if isinstance(error, NotExecutedError) else error
             return backoff(cause, state.attempt, random.random()) if isinstance(cause, GatewayError) else 0.0  # noqa: S311
 
-        def must_stop(retry: "RetryCallState") -> bool:
+        def must_stop(retry: RetryCallState) -> bool:
             if state.attempt >= state.max_attempts:
                 return True
             return anyio.current_time() + retry.upcoming_sleep >= state.attempts_until or not self._withdraw(state)

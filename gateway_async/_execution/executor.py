@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
+from gateway_async._exceptions import describe_error, first_error
 from gateway_async._execution.attempts import Attempts, NotExecutedError
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.circuit_breaker import CircuitBreaker
 from gateway_async._execution.events import EventEmitter, TerminalWait
 from gateway_async._execution.http_client import HttpClient
+from gateway_async._execution.outcomes.crash_recovery import CrashRecovery, LookupOf
 from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS, LedgerRecorder
 from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup
 from gateway_async._execution.outcomes.outcome_resolver import OutcomeResolver
@@ -43,7 +45,6 @@ from gateway_async.ledger.protocol import Ledger, Recovered
 from gateway_async.observe import CallEnded, CallStarted, Observer, OnProgress, TerminalState
 
 if TYPE_CHECKING:
-    from gateway_async._execution.outcomes.crash_recovery import LookupOf
     from gateway_async._execution.reconciliation.reconciler import PaymentReads, Period
     from gateway_async.ledger.reconciliation import Reconciliation
     from gateway_async.telemetry.health import Health, PoolUse
@@ -137,7 +138,7 @@ class CallExecutor:
             return self._execute_prepared(call)
         return self._execute(self._new_state(call, self._timeout))
 
-    async def recover(self, lookup_of: "LookupOf", wait: float | None) -> list[Recovered]:
+    async def recover(self, lookup_of: LookupOf, wait: float | None) -> list[Recovered]:
         """Find the outcome of each open intent in the ledger.
 
         Waits at most `wait` seconds for calls that may still be executed; None waits until none may.
@@ -146,8 +147,6 @@ class CallExecutor:
             NotSentError: the client is closed, or belongs to another event loop.
             LedgerError: the ledger cannot be read.
         """
-        from gateway_async._execution.outcomes.crash_recovery import CrashRecovery  # most programs never recover
-
         self._attempts.check_usable("recover()")
         recovery = CrashRecovery(self._ledger_recorder, self._lookup, lookup_of, self._terminals, self._events)
         return await recovery.recover(wait)
@@ -204,6 +203,7 @@ class CallExecutor:
     async def _execute_at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
         """Wait for the terminal, then execute the call."""
         wait = TerminalWait(call, self._events.emit) if self._events.wants_routine else None
+        state: CallState[T] | None = None
         try:
             async with progress.ticking(), self._terminals.acquire(call, progress):
                 if wait is not None:
@@ -224,10 +224,13 @@ class CallExecutor:
                     raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
                 finally:
                     self._terminals.remember_unresolved(state)
-        except BaseException as error:
+        except BaseException as raised:
+            ended_by = self._own_error(raised, call, state)
             if wait is not None:
-                wait.end(error)
-            raise
+                wait.end(ended_by)
+            if ended_by is raised:
+                raise
+            raise ended_by from raised
 
     async def _execute_guarded(self, call: Call[T], breaker: CircuitBreaker) -> T:
         """Execute a write, unless the circuit breaker is open."""
@@ -297,9 +300,11 @@ class CallExecutor:
             if state.intent_id is not None:
                 await self._record_success(state, result)
         except BaseException as raised:
-            error = raised
-            await self._end_failed(state, raised, on_lookup)
-            raise
+            error = self._own_error(raised, call, state)
+            await self._end_failed(state, error, on_lookup)
+            if error is raised:
+                raise
+            raise error from raised
         else:
             return result
         finally:
@@ -313,6 +318,22 @@ class CallExecutor:
                     error=error,
                 )
                 self._events.emit(ended)
+
+    def _own_error(self, error: BaseException, call: Call[Any], state: CallState[Any] | None) -> BaseException:
+        """Return the error with which a call ends.
+
+        An exception of something else, such as an `OSError` of the event loop or a `MemoryError`, says nothing about
+        the call. What is known of its attempts decides: the call was not executed, or its outcome is unknown.
+        """
+        if isinstance(error, GatewayError) or not isinstance(error, Exception):
+            return error
+        reason = describe_error(first_error(error))
+        if state is not None and state.may_have_been_sent:
+            lost = ConnectionLostError(reason, call=str(call))
+            state.record_failure(lost, unclear=True)
+            return self._outcome_resolver.final_error(state, lost)
+        known = error.__context__
+        return copy(known) if isinstance(known, GatewayError) else NotSentError(reason, call=str(call))
 
     async def _continue(
         self, state: CallState[T], failure: GatewayError | None, on_lookup: Callable[[], object] | None
@@ -364,7 +385,6 @@ class CallExecutor:
         The recording is shielded from cancellation, so that a successful call is not recorded as something else.
         """
         left = state.until - anyio.current_time()
-        state.may_have_been_sent = True  # never "not_sent", also if `asyncio.Task.cancel` ignores the shield
         await self._ledger_recorder.record_outcome(state.intent_id, "done", result, min(left, RECORDING_SECONDS))
 
     async def _end_failed(

@@ -6,7 +6,7 @@ If that fails, the error states how far the request got.
 import time
 from collections.abc import Coroutine, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -17,9 +17,11 @@ from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
 from gateway_async._http.transport import FRESH, POOL
+from gateway_async._http.upload import Upload, open_upload
 from gateway_async._secrets import detach, mask_text, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.multipart import Form
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async.credentials import Credentials
 from gateway_async.errors import (
@@ -31,11 +33,7 @@ from gateway_async.errors import (
     NotSentError,
     Reached,
 )
-
-if TYPE_CHECKING:
-    from gateway_async._http.upload import Upload
-    from gateway_async._wire.multipart import Form
-    from gateway_async.telemetry.propagation import TraceHeaders
+from gateway_async.telemetry.propagation import TraceHeaders, read_trace_headers
 
 __all__ = ["MAX_BODY", "HttpClient", "interruption_error"]
 
@@ -88,7 +86,7 @@ class HttpClient:
         base_url: str,
         credentials: Credentials,
         developer_id: str,
-        trace_headers: "TraceHeaders | None" = None,
+        trace_headers: TraceHeaders | None = None,
     ) -> None:
         self._client = client
         self._base_url = base_url
@@ -203,10 +201,8 @@ class HttpClient:
         return self._client.send(self._request(call, progress, seconds, signature))
 
     async def _open_form(
-        self, call: Call[Any], form: "Form", progress: Progress, seconds: float, signature: Signature
+        self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
     ) -> httpx.Response:
-        from gateway_async._http.upload import open_upload  # few calls upload files
-
         response: httpx.Response | None = None
         try:
             async with open_upload(form) as upload:
@@ -218,7 +214,7 @@ class HttpClient:
             raise
 
     def _request(
-        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: "Upload | None" = None
+        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
     ) -> httpx.Request:
         query = urlencode((*call.request.params, *signature.params), quote_via=quote, safe=",")
         path = call.request.path
@@ -228,8 +224,6 @@ class HttpClient:
         if call.fresh_connection:
             headers.append(_CLOSE)
         if self._trace_headers is not None:
-            from gateway_async.telemetry.propagation import read_trace_headers  # few clients send them
-
             headers += read_trace_headers(self._trace_headers)
         stream: httpx.ByteStream | Upload
         if upload is not None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from gateway_async._http.connections import asyncio_connection, stream_connection
 from gateway_async._http.connections.connection import Connection
+from gateway_async._http.connections.proxy import Proxy
 
 if TYPE_CHECKING:
-    from gateway_async._http.connections.proxy import Proxy
     from gateway_async.telemetry.health import PoolUse
 
 __all__ = ["ConnectionPool", "Origin"]
@@ -49,7 +50,7 @@ class ConnectionPool:
         *,
         max_idle: int,
         keepalive_expiry: float,
-        proxy: "Proxy | None" = None,
+        proxy: Proxy | None = None,
         staggered: bool = False,
     ) -> None:
         self.limiter = anyio.CapacityLimiter(size)
@@ -137,11 +138,7 @@ class ConnectionPool:
         return anyio.current_time() - connection.idle_since >= self._keepalive_expiry
 
 
-async def _connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: "Proxy | None") -> Connection:
+async def _connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy | None) -> Connection:
     if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
-        from gateway_async._http.connections import asyncio_connection
-
         return await asyncio_connection.connect(host, port, tls, proxy)
-    from gateway_async._http.connections import stream_connection
-
     return await stream_connection.connect(host, port, tls, proxy)

@@ -18,6 +18,7 @@ import anyio.to_thread
 import attrs
 import httpx
 
+from gateway_async._exceptions import describe_error
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.call import Call
 from gateway_async._wire.multipart import MAX_FILE_BYTES, FilePart, Form
@@ -65,6 +66,8 @@ async def measure_files(call: Call[T], *, limits: bool) -> Call[T]:
             ]
     except TimeoutError:
         raise NotSentError(f"its files cannot be read within {_CHECK_SECONDS:g} s", call=str(call)) from None
+    except Exception as error:  # no thread can be started
+        raise NotSentError(f"its files cannot be read: {describe_error(error)}", call=str(call)) from error
     problems = [found for found in results if isinstance(found, str)]
     if problems:
         raise InvalidRequestError(problems)

@@ -461,6 +461,18 @@ async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.M
     silent.may_answer.set()
 
 
+async def test_a_process_that_can_start_no_thread_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files cannot be checked, so the call is not sent."""
+
+    def fail(*_: object, **_options: object) -> NoReturn:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", fail)
+    async with client("http://127.0.0.1", transport=never_asked()) as gateway:
+        with pytest.raises(NotSentError, match="its files cannot be read: RuntimeError: can't start new thread"):
+            await gateway.quick_invoices.create(INVOICE, files=[Attachment("a.txt", b"a")])
+
+
 async def test_a_lost_attachment_is_unknown() -> None:
     """Nothing tells whose file it is, so it is neither looked up nor sent again."""
     async with receiving(answer(500)) as (inbox, gateway):

@@ -1,14 +1,13 @@
 """`Authenticator`: sign each request with the client's credentials."""
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gateway_async._execution.authentication.secret_functions import with_current_secret
+from gateway_async._execution.authentication.token_provider import Fetch, TokenProvider
 from gateway_async._wire.auth import Signature, check_supported, sign, sign_without_credentials
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials, HashKey, PasswordLogin, has_secret_function
-
-if TYPE_CHECKING:  # a login loads it
-    from gateway_async._execution.authentication.token_provider import Fetch, TokenProvider
 
 __all__ = ["Authenticator"]
 
@@ -22,11 +21,11 @@ class Authenticator:
         fetch: sends a login.
     """
 
-    def __init__(self, credentials: Credentials, developer_id: str, fetch: "Fetch") -> None:
+    def __init__(self, credentials: Credentials, developer_id: str, fetch: Fetch) -> None:
         self._credentials = credentials
         self._developer_id = developer_id
         self._tokens = (
-            _token_provider(credentials, developer_id, fetch) if isinstance(credentials, PasswordLogin) else None
+            TokenProvider(credentials, developer_id, fetch) if isinstance(credentials, PasswordLogin) else None
         )
         self._must_fetch = self._tokens is not None or has_secret_function(credentials)
         self._reusable: Signature | None = None  # reused for all requests, if neither time nor a renewal changes it
@@ -59,10 +58,6 @@ class Authenticator:
         """
         if self._tokens is not None:
             return self._sign(await self._tokens.token(call))
-        from gateway_async._execution.authentication.secret_functions import (
-            with_current_secret,  # most secrets are values
-        )
-
         return self._sign(await with_current_secret(self._credentials, call))
 
     def _sign(self, credentials: Credentials) -> Signature:
@@ -84,9 +79,3 @@ class Authenticator:
         """
         if self._tokens is not None:
             await self._tokens.aclose()
-
-
-def _token_provider(login: PasswordLogin, developer_id: str, fetch: "Fetch") -> "TokenProvider":
-    from gateway_async._execution.authentication.token_provider import TokenProvider  # most clients have a key
-
-    return TokenProvider(login, developer_id, fetch)

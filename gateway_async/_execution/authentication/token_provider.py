@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import anyio
 
+from gateway_async._execution.authentication.secret_functions import call_secret_function
 from gateway_async._secrets import Secret
 from gateway_async._wire.auth import Signature, sign, sign_without_credentials
 from gateway_async._wire.call import Call
@@ -96,10 +97,6 @@ class TokenProvider:
             with anyio.fail_after(_LOGIN_SECONDS):
                 password = login.password
                 if not isinstance(password, Secret):
-                    from gateway_async._execution.authentication.secret_functions import (
-                        call_secret_function,  # most are values
-                    )
-
                     password = await call_secret_function(password, "password", call)
                 token: Token = await self._fetch(
                     log_in(login.username, password, login.domain), sign_without_credentials(self._developer_id)

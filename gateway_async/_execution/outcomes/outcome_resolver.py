@@ -95,7 +95,7 @@ class OutcomeResolver:
         The observers receive the outcome, and `cancellation` gets a note about it.
         """
         was_executed, outcome = False, "its outcome is unknown"
-        with anyio.move_on_after(LOOKUP_SECONDS, shield=True), suppress(GatewayError):
+        with anyio.move_on_after(LOOKUP_SECONDS, shield=True), suppress(Exception):
             found = await self._look_up_write(state, error, _RESOLVE_SECONDS, cancelled=True)
             outcome = "it was not found, but may still be executed"
             if found.status is LookupStatus.EXECUTED:

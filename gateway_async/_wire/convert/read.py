@@ -7,19 +7,17 @@ from decimal import Decimal, InvalidOperation
 from functools import cache, partial
 from operator import eq
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
 import msgspec
+from cattrs import Converter
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.amounts import exact
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
 from gateway_async.models.request import Unset
-
-if TYPE_CHECKING:  # the first record loads it
-    from cattrs import Converter
 
 __all__ = [
     "BOOLEANS",
@@ -205,7 +203,7 @@ def _is_records(kind: Any) -> bool:
     return get_origin(kind) is tuple and is_a(Record)(get_args(kind)[0])
 
 
-def _records_hook(kind: Any, converter: "Converter") -> Callable[[Any, Any], tuple[Record, ...]]:
+def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Record, ...]]:
     read_one, one = converter.get_structure_hook(get_args(kind)[0]), get_args(kind)[0]
 
     def read(value: Any, _: Any) -> tuple[Record, ...]:
@@ -341,9 +339,7 @@ _FORM_READERS: Final[Mapping[Any, Hook]] = {
 
 
 @cache
-def _converter() -> "Converter":
-    from cattrs import Converter
-
+def _converter() -> Converter:
     converter = Converter(detailed_validation=False)
     for kind, read in _READERS.items():
         converter.register_structure_hook(kind, read)

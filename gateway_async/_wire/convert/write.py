@@ -7,18 +7,16 @@ from decimal import Decimal
 from functools import cache, partial
 from operator import attrgetter
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
 import attrs
 import msgspec
+from cattrs import Converter
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.amounts import exact, to_cents
 from gateway_async._wire.convert.read import is_a, once_per_class
 from gateway_async.models.request import UNSET, Amounts, Cents, Items, Request
-
-if TYPE_CHECKING:  # the first request loads it
-    from cattrs import Converter
 
 __all__ = [
     "as_number",
@@ -130,7 +128,7 @@ def _constraints(annotation: Any) -> Iterator[Any]:
             yield from _constraints(part)
 
 
-def _writer(annotation: Any, converter: "Converter") -> Callable[[Any], Any]:
+def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
     """Return the function that converts a field's values to JSON."""
     for constraint in _constraints(annotation):
         match constraint:
@@ -145,7 +143,7 @@ def _writer(annotation: Any, converter: "Converter") -> Callable[[Any], Any]:
     return partial(_write, converter=converter)
 
 
-def _write(value: Any, converter: "Converter") -> Any:
+def _write(value: Any, converter: Converter) -> Any:
     if type(value) is str or type(value) is int:
         return value
     match value:
@@ -170,7 +168,7 @@ def omits_none(kind: type[Any]) -> bool:
     return all(field.default is not UNSET for field in attrs.fields(kind))
 
 
-def _request_hook(kind: type[Request], converter: "Converter") -> Callable[[Any], dict[str, Any]]:
+def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
     writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
     omitted: Any = None if omits_none(kind) else UNSET
 
@@ -186,10 +184,8 @@ def _request_hook(kind: type[Request], converter: "Converter") -> Callable[[Any]
 
 
 @cache
-def converter_of_requests() -> "Converter":
+def converter_of_requests() -> Converter:
     """Return the cattrs converter that writes by the rules of this package."""
-    from cattrs import Converter
-
     converter = Converter(detailed_validation=False)
     converter.register_unstructure_hook(int, int.__int__)
     converter.register_unstructure_hook(str, str.__str__)

@@ -1,0 +1,126 @@
+"""Errors that this package does not raise, such as the event loop's: how far the request got decides what is known."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    CircuitBreaker,
+    ConnectionLostError,
+    GatewayError,
+    NotSentError,
+    OutcomeUnknownError,
+    Reached,
+)
+from gateway_async._execution import attempts
+from gateway_async._execution.terminals.queue import TerminalQueues
+from gateway_async.observe import CallEnded
+
+from .scripted_transport import (
+    APPROVED,
+    LOST,
+    NEVER_LEFT,
+    Answer,
+    Script,
+    error_of,
+    record,
+    sell_at_terminal,
+    sell_named,
+    silent,
+)
+from .test_ledger import LedgerScript, intent
+
+pytestmark = pytest.mark.anyio
+
+FOUND = record("transaction", transaction_api_id="mine", status_id=101)
+
+
+def fail(*_: object, **_options: object) -> NoReturn:
+    """Fail as a process without a free descriptor does."""
+    raise OSError(24, "Too many open files")
+
+
+@pytest.fixture
+def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every repetition of an attempt fail."""
+    monkeypatch.setattr(attempts, "AsyncRetrying", fail)
+
+
+async def read(gateway: AsyncGateway) -> object:
+    """Read a payment."""
+    return await gateway.transactions.get("t1")
+
+
+@pytest.mark.usefixtures("no_retries")
+@pytest.mark.parametrize(
+    ("verb", "answer", "kind", "reached"),
+    [
+        (sell_named, LOST, OutcomeUnknownError, Reached.SENT),
+        (sell_at_terminal, LOST, OutcomeUnknownError, Reached.SENT),
+        (sell_named, NEVER_LEFT, NotSentError, Reached.NOTHING_WRITTEN),
+        (sell_at_terminal, NEVER_LEFT, NotSentError, Reached.NOTHING_WRITTEN),
+        (read, LOST, ConnectionLostError, Reached.SENT),
+    ],
+)
+async def test_an_error_after_an_attempt_does_not_hide_what_is_known(
+    verb: Callable[[AsyncGateway], Any], answer: Answer, kind: type[GatewayError], reached: Reached
+) -> None:
+    """The call is unknown, or was not sent, as if the other error had not happened; it is the cause."""
+    script = LedgerScript(post=[answer], get=[answer])
+    async with script.gateway() as gateway:
+        error: Any = await error_of(verb(gateway), kind)
+    assert (error.reached, type(error.__cause__), error.__cause__.errno) == (reached, OSError, 24)
+    outcomes = [note[1] for note in script.ledger.notes if note[0] == "record_outcome"]
+    assert outcomes == (["not_sent"] if kind is NotSentError else [])
+    (ended,) = script.events_of(CallEnded)
+    assert ended.error is error
+
+
+async def test_an_error_of_an_attempt_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only what the connection raises: the payment that was executed is found."""
+    script = Script(post=[APPROVED], get=[FOUND])
+    record_failure = CircuitBreaker.record
+
+    def fail_once(breaker: CircuitBreaker, error: GatewayError | None) -> bool:
+        monkeypatch.setattr(CircuitBreaker, "record", record_failure)
+        return fail(breaker, error)
+
+    monkeypatch.setattr(CircuitBreaker, "record", fail_once)
+    assert (await script.run(sell_named, circuit_breaker=CircuitBreaker())).id == "found"
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_an_error_before_the_terminal_is_free_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue, the lease and the ledger come before the first byte."""
+    monkeypatch.setattr(TerminalQueues, "_yield_to_event_loop", fail)
+    script = Script(post=[APPROVED])
+    await script.fail(sell_at_terminal, NotSentError, match="was not sent: OSError: .*Too many open files")
+    assert script.methods == []
+
+
+async def test_an_error_after_a_terminal_payment_leaves_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is lost with the clean-up that failed, and `resolve()` finds it."""
+    leave = TerminalQueues._leave
+    monkeypatch.setattr(TerminalQueues, "_leave", fail)
+    script = Script(post=[APPROVED], get=[FOUND])
+    async with script.gateway() as gateway:
+        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError, match="Too many open files")
+        monkeypatch.setattr(TerminalQueues, "_leave", leave)
+        assert (await error.resolve()) is not None
+
+
+@pytest.mark.usefixtures("no_retries")
+async def test_a_recovery_lists_what_it_cannot_look_up() -> None:
+    """One lookup that fails in the process is the error of its call, and the call stays open."""
+    script = LedgerScript(get=[FOUND])
+    script.ledger.left_open = [intent()]
+    (found,) = await script.run(lambda gateway: gateway.recover(wait=0))
+    assert (found.outcome, type(found.error)) == ("unknown", ConnectionLostError)
+
+
+@pytest.mark.usefixtures("no_retries")
+async def test_a_cancellation_stays_one() -> None:
+    """The lookup under the shield fails: the task is cancelled, and gets no other error."""
+    await Script(post=[silent], get=[FOUND]).cancel(sell_at_terminal, 5)
