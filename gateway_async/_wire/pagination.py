@@ -113,8 +113,6 @@ def decode_page(body: bytes, plural: str, singular: str = "") -> Any:
     Raises:
         ValueError: the bytes are not JSON.
     """
-    if not body.isascii():
-        body.decode()  # rows are not decoded here, and must be valid
     for name in (plural, singular) if singular else (plural,):
         try:
             envelope = decode(body, _envelope_decoder(name))

@@ -4,13 +4,12 @@ Gateways send forms, while the contract describes JSON. Both have the same four 
 JSON text or an object. The form of the body decides, not its content type.
 
 A rejected postback may be lost. The parser therefore rejects only what leaves unclear what happened to which record: a
-missing type, resource, record or record id, or an invalid money amount. The error names the field and quotes nothing of
-the body.
+missing type, resource, record or record id, a name that an object has twice, or an invalid money amount. The error
+names the field and quotes nothing else of the body.
 """
 
 import re
 from base64 import b64decode
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -21,7 +20,8 @@ from urllib.parse import parse_qsl
 import attrs
 import msgspec
 
-from gateway_async._secrets import Secret
+from gateway_async._secrets import Secret, quote_text
+from gateway_async._wire.convert.json_text import as_utf8, repeated_name
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import structure
 from gateway_async.errors import PostbackRefusedError
@@ -61,10 +61,6 @@ _LONGEST_ID: Final = 255
 _DEEPEST: Final = 64
 """The maximum nesting depth of a record. Deeper values could exceed the stack when they are stored or read again."""
 
-_CHARSETS: Final = {"iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1", "windows-1252": "cp1252"}
-"""Supported charsets other than UTF-8. Python's codec registry is not used, because callers could make it grow."""
-
-_CHARSET: Final = re.compile(r"charset\s*=\s*\"?([\w-]{1,20})", re.ASCII)
 _ATTEMPTS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _canonical: Final = msgspec.json.Encoder(order="deterministic", decimal_format="string")
 
@@ -164,7 +160,7 @@ def read_postback(headers: Mapping[str, str], body: bytes) -> Postback[Any]:
     fields = _fields(headers.get("content-type", "").lower(), body)
     data = fields.get("data")
     if isinstance(data, str):
-        data = _decode_json(data.encode(), "data: not JSON")
+        data = _decode_json(data.encode(), "data")
     if not isinstance(data, dict):
         raise PostbackRefusedError(400, "data: must be a record, as a JSON text")
     attempts = _attempts(fields.get("number_of_attempts"))
@@ -242,49 +238,56 @@ def _inner(value: Any) -> Iterable[Any]:
 
 def _fields(content_type: str, body: bytes) -> Mapping[str, Any]:
     """Return the fields of a form or of a JSON object."""
-    charset = _charset(content_type)
-    text = body.decode(charset, errors="replace").encode() if charset else body.removeprefix(BOM_UTF8)
-    fields = _object(text) if text.lstrip()[:1] in (b"{", b"[") else _form(text, charset or "utf-8")
+    text = as_utf8(body, content_type)
+    fields = _object(text) if text.lstrip()[:1] in (b"{", b"[") else _form(body, content_type)
     if not _FIELDS & fields.keys():
         raise PostbackRefusedError(400, "the body: neither a form nor a JSON object with the fields of a postback")
     return fields
 
 
-def _charset(content_type: str) -> str | None:
-    """Return the charset of a body; None for UTF-8."""
-    found = _CHARSET.search(content_type)
-    return _CHARSETS.get(found[1]) if found else None
-
-
 def _object(body: bytes) -> Mapping[str, Any]:
-    fields = _decode_json(body, "the body: not JSON")
+    fields = _decode_json(body, "the body")
     if not isinstance(fields, dict):
         raise PostbackRefusedError(400, "the body: must be an object")
+    if isinstance(fields.get("data"), dict):
+        _check_names(body, "data", "data")
     return fields
 
 
-def _form(body: bytes, charset: str) -> Mapping[str, Any]:
+def _form(body: bytes, content_type: str) -> Mapping[str, Any]:
     try:
         pairs = parse_qsl(
-            body.decode(), keep_blank_values=True, encoding=charset, errors="strict", max_num_fields=_MOST_FIELDS
+            body.decode("latin-1"), keep_blank_values=True, encoding="latin-1", max_num_fields=_MOST_FIELDS
         )
     except ValueError:
-        raise PostbackRefusedError(
-            400, f"the body: must be a form in UTF-8, of {_MOST_FIELDS} fields at most"
-        ) from None
+        raise PostbackRefusedError(400, f"the body: must be a form of {_MOST_FIELDS} fields at most") from None
     fields: dict[str, str] = {}
-    for name, value in pairs:
+    for pair in pairs:
+        name, value = (as_utf8(each.encode("latin-1"), content_type).decode() for each in pair)
         if name in fields and name in _FIELDS:
             raise PostbackRefusedError(400, f"{name}: is in the form more than once")
         fields[name] = value
     return fields
 
 
-def _decode_json(text: bytes, problem: str) -> Any:
+def _decode_json(text: bytes, place: str) -> Any:
     try:
-        return decode(text)
+        content = decode(text)
     except ValueError:
-        raise PostbackRefusedError(400, problem) from None
+        raise PostbackRefusedError(400, f"{place}: not JSON") from None
+    _check_names(text, place)
+    return content
+
+
+def _check_names(text: bytes, place: str, *path: str) -> None:
+    """Reject an object that has a name twice; its sender may mean either value."""
+    try:
+        name = repeated_name(text.decode(errors="replace"), *path)
+    except ValueError:
+        raise PostbackRefusedError(400, f"{place}: nested too deep") from None
+    if name is not None:
+        shown = quote_text(name, limit=_LONGEST_WORD)
+        raise PostbackRefusedError(400, f"{place}: has {shown!r} more than once")
 
 
 def _word(fields: Mapping[str, Any], name: str) -> str:

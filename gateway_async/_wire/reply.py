@@ -13,6 +13,7 @@ import attrs
 
 from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
 from gateway_async._wire.call import Call, Lookup
+from gateway_async._wire.convert.json_text import as_utf8
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.pagination import RawPage
@@ -94,10 +95,16 @@ class Reply:
             MalformedReplyError: the body is not JSON.
         """
         try:
-            return decode(self.body) if self.body.strip() else None
+            text = _text(self)
+            return decode(text) if text.strip() else None
         except ValueError:
             malformed = MalformedReplyError("$", f"not JSON: {_describe_body(self)}")
         raise malformed
+
+
+def _text(reply: Reply) -> bytes:
+    """Return the body of a response in UTF-8."""
+    return as_utf8(reply.body, reply.headers.get("content-type", ""))
 
 
 def read_reply(call: Call[T], reply: Reply) -> T:
@@ -143,7 +150,8 @@ def _success(call: Call[T], reply: Reply) -> T:
 
 def _content(call: Call[Any], reply: Reply) -> Any:
     try:
-        return call.decode(reply.body) if reply.body.strip() else None
+        text = reply.body if reply.body.isascii() else _text(reply)
+        return call.decode(text) if text.strip() else None
     except ValueError as error:
         malformed = _malformed_reply_error(call, reply, error)
     raise malformed
@@ -163,7 +171,7 @@ def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:
     Returns None for a page, plain text or anything else.
     """
     try:
-        content = decode(reply.body)
+        content = decode(_text(reply))
     except ValueError:
         return None
     return content if isinstance(content, dict) else None

@@ -160,6 +160,7 @@ def test_json_for_programs(environment: dict[str, str], tmp_path: Path) -> None:
         (("cards.csv", *MAPPED[:4], "--ignore", "Customer", "--plan"), "or --key COLUMN"),
         (("keyless.jsonl",), "key: no column names the rows"),
         (("cards.csv", *MAPPED, "--map", "Card"), "--map must have the form NAME=VALUE"),
+        (("cards.csv", *MAPPED, "--map", "Card No=exp_date"), "--map has a name more than once"),
         (("cards.csv", *MAPPED, "--set", "city_name=X"), "'city_name' is not a field of an account vault"),
         (("cards.csv", *MAPPED, "--journal", "none/cards.journal"), "journal: folder "),
         (("cards.csv", *MAPPED, "--rejects", "cards.csv"), "rejects: cards.csv is the input"),

@@ -117,6 +117,17 @@ def test_json_body(environment: dict[str, str], tmp_path: Path, wrapped: bool) -
     )
 
 
+@pytest.mark.parametrize("form", ["{%s}", '{"accountvault": {%s}}', '{"accountvault": {}, "accountvault": {%s}}'])
+def test_a_name_that_a_json_body_has_twice(environment: dict[str, str], form: str) -> None:
+    """One of two card numbers would be stored, so the body is refused, without a number."""
+    body = form % f'"account_number": "{CARD}", "exp_date": "1230", "account_number": "5454545454545454"'
+    ended = run_with_input(body, environment, "create", "account_vaults", "--json", "-")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "--json: has account" in ended.stderr
+    assert "more than once" in ended.stderr
+    assert CARD not in ended.stderr
+
+
 def test_a_sale_at_a_terminal(sandbox: Sandbox, environment: dict[str, str]) -> None:
     """The command waits until the customer has paid."""
     fields = ("-f", "action=sale", "-f", "transaction_amount=1.00", "-f", f"terminal_id={sandbox.terminal_id}")
@@ -137,6 +148,8 @@ WRONG = {
     ("create", "transactions", "-f", "sale"): "--field: must have the form NAME=VALUE",
     ("create", "contacts", "-f", "city=Rome"): "last_name: is required",
     ("create", "contacts", "-f", "last_name=@none"): "last_name: cannot read the file: No such file or directory",
+    ("create", "contacts", "-f", "last_name=A", "-f", "last_name=B"): "--field: a name is given more than once",
+    ("list", "contacts", "--filter", "x=1", "--filter", "x=2"): "--filter: a name is given more than once",
     ("create", "contacts", "--json", "none.json"): "--json: cannot read none.json: No such file or directory",
     ("list", "contacts", "--created_ts", "1..2"): "created_ts: not a range of times (expected TODAY",
     ("list", "contacts", "--filter", "x"): "--filter: must have the form NAME=VALUE",

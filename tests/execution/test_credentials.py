@@ -40,6 +40,7 @@ from .scripted_transport import (
     record,
     sell,
     sell_at_terminal,
+    sell_named,
     silent,
 )
 
@@ -102,6 +103,17 @@ async def at_once(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
         for call in calls:
             tasks.start_soon(run, call)
     return results
+
+
+async def test_a_login_and_a_sale_with_odd_bytes() -> None:
+    """A byte order mark and half an emoji: one login, and one sale whose outcome is known."""
+    token = b'\xef\xbb\xbf{"token": {"id": "1", "token": "token-of-ada", "expire": 15, "note": "\\ud83d"}}'
+    sold = b'\xef\xbb\xbf{"transaction": {"id": "a", "transaction_api_id": "mine", "description": "\\ud83d"}}'
+    answers: list[Answer] = [httpx.Response(201, content=each) for each in (token, sold)]
+    script = Script(post=answers, delete=[httpx.Response(204)])
+    sale = await script.run(sell_named, credentials=LOGIN)
+    assert (sale.id, sale.description) == ("a", "\ufffd")
+    assert [request.url.path for request in script.asked] == ["/v2/token", "/v2/transactions", "/v2/token/token-of-ada"]
 
 
 async def test_a_client_that_does_nothing_logs_in_nowhere() -> None:

@@ -47,6 +47,12 @@ async def test_line_ends_and_blank_lines_may_be_mixed(tmp_path: Path) -> None:
         ('{"key": 1, "account_number": 4.111e15, "exp_date": "1230"}', "account_number: scientific notation"),
         ('{"key": 1, "acount": 1, "account_number": "4111111111111111", "exp_date": "1230"}', "'acount': not a field"),
         ('{"key": 1, "exp_date": "1230", "EXP_DATE": "1230", "ticket": "t"}', "exp_date: mapped from 2 columns"),
+        ('{"key": 1, "exp_date": "1230", "ticket": "t", "exp_date": "1231"}', "exp_date: mapped from 2 columns"),
+        ('{"key": 1, "ticket": "t", "ticket" : "t", "exp_date": "1231"}', "ticket: mapped from 2 columns"),
+        (
+            '{"key": 1, "ticket": "t", "exp_date": "1231", "title": "\\"ticket\\":", "key": 2}',
+            "key: column 'key' appears",
+        ),
     ],
 )
 async def test_a_wrong_line_costs_itself_only(tmp_path: Path, line: str, said: str) -> None:

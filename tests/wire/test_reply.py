@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import time
+from functools import partial
 from typing import Any
 
 import attrs
@@ -18,6 +19,7 @@ from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.call import Call, HttpRequest, Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.records import structure
+from gateway_async._wire.pagination import decode_page, read_raw_page
 from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.token_calls import log_in
@@ -43,6 +45,11 @@ from gateway_async.models.quick_invoices import QuickInvoice
 CARD = "4111111111111111"
 NOW = 1_763_467_200.0  # Tue, 18 Nov 2025 12:00:00 GMT
 CALL = Call(request=HttpRequest(path="/v2/contacts/c1"), read=lambda content: structure(Contact, content))
+LIST: Call[Any] = Call(
+    request=HttpRequest(path="/v2/contacts"),
+    decode=partial(decode_page, plural="contacts"),
+    read=lambda content: read_raw_page(content, "contacts", 1, Contact),
+)
 SECRETIVE: Call[Any] = Call(
     request=HttpRequest(
         method="POST",
@@ -268,6 +275,59 @@ def test_the_calls_own_secrets_are_masked(form: str) -> None:
     assert said == "routing ************0326, cvv ************, track ************ refused"
 
 
+ODD_TEXTS = {
+    "UTF-8": (b"K\xc3\xb6ln", "", "Köln"),
+    "another charset": (b"K\xf6ln", "application/json; charset=ISO-8859-1", "Köln"),
+    "the wrong charset": (b"K\xc3\xb6ln", "application/json; charset=ISO-8859-1", "Köln"),
+    "another charset of Windows": (b"\x80", 'text/json;charset="Windows-1252"', "€"),
+    "a charset that is not named": (b"K\xf6ln", "application/json", "K\ufffdln"),
+    "an unknown charset": (b"K\xf6ln", "application/json; charset=x-user", "K\ufffdln"),
+    "the first half of an emoji": (b"Ulm \\ud83d", "", "Ulm \ufffd"),
+    "the first half before a whole one": (b"\\ud83d\\uD83D\\uDE00", "", "\ufffd😀"),
+    "the second half of an emoji": (b"\\uDE00 Ulm", "", "\ufffd Ulm"),
+    "halves in the wrong order": (b"\\ude00\\ud83d", "", "\ufffd\ufffd"),
+    "letters after a backslash": (b"\\\\ud83d \\ud83d", "", "\\ud83d \ufffd"),
+    "half an emoji as bytes": (b"\xed\xa0\xbd", "", "\ufffd" * 3),
+    "all of it": (b"\xff\\ud83d\\t\xf6", "", "\ufffd\ufffd\t\ufffd"),
+}
+
+
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8, codecs.BOM_UTF8 + b" \n"])
+@pytest.mark.parametrize(("text", "content_type", "city"), ODD_TEXTS.values(), ids=ODD_TEXTS)
+def test_odd_bytes_make_no_response_unreadable(text: bytes, content_type: str, city: str, mark: bytes) -> None:
+    """Bytes that cannot be read are replaced, in a record, a list, a refusal and a raw response."""
+    headers: dict[str, Any] = {"content_type": content_type}
+    record = b'{"id": "c1", "city": "%b"}' % text
+    assert read_reply(CALL, reply(200, mark + record, **headers)) == Contact(id="c1", city=city)
+    assert reply(200, mark + record, **headers).json()["city"] == city
+    raw = read_reply(LIST, reply(200, b'%b{"contacts": [{"id": "c0"}, %b]}' % (mark, record), **headers))
+    assert [each.city for each in itertools.chain(*raw.slices())] == [None, city]
+    said = refusal(422, b'%b{"errors": {"city": ["%b"]}}' % (mark, text), **headers)
+    assert said.fields == {"city": (city,)}
+
+
+def test_a_record_that_is_cut_off_within_a_character_is_incomplete() -> None:
+    """The replacement character does not complete it."""
+    assert "incomplete" in malformed('{"id": "c1", "city": "Kö'.encode()[:-1]).reason
+    assert "incomplete" in malformed(b'{"id": "c1", "city": "\\ud8').reason
+    assert "incomplete" in malformed(codecs.BOM_UTF8 + b'{"id": "c1", "city": "').reason
+
+
+def test_a_byte_order_mark_alone_is_an_empty_body() -> None:
+    """Some servers write it before nothing."""
+    assert read_reply(content_call(), reply(200, codecs.BOM_UTF8)) is None
+    assert reply(200, codecs.BOM_UTF8).json() is None
+
+
+@given(st.text(st.characters(exclude_categories=[])), st.sampled_from(["surrogatepass", "replace"]))
+def test_every_text_that_python_writes_is_read(text: str, errors: str) -> None:
+    """Escaped or as bytes, with halves of emojis anywhere."""
+    shown = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert reply(200, json.dumps({"a": text})).json() == {"a": shown}
+    body = json.dumps({"a": text}, ensure_ascii=False).encode(errors=errors)
+    assert len(reply(200, body).json()["a"]) >= len(shown)
+
+
 def test_a_success_that_is_no_json_is_described() -> None:
     """An unreadable success is told by its type and length: it may be a record or a token, and is not quoted."""
     error = malformed(f"card {CARD}, Jane Doe", SECRETIVE, content_type="text/plain; charset=utf-8")
@@ -277,7 +337,7 @@ def test_a_success_that_is_no_json_is_described() -> None:
 TOKEN = "token-5b1e77a0"
 RECORD = f'{{"token": {{"token": "{TOKEN}"}}, "name": "Jane Doe", "last_four": "1111", "zip": "49525"}}'
 FORMS: list[bytes] = [
-    codecs.BOM_UTF8 + RECORD.encode(),
+    codecs.BOM_UTF8 + RECORD.encode() + b"}",
     RECORD.encode("utf-16"),
     f"/* {RECORD} */".encode(),
     f"<html><script>x</script><p>{RECORD}</p></html>".encode(),
@@ -418,7 +478,7 @@ def test_the_text_of_a_page(page: str, text: str) -> None:
         (b'{"id": "c', "$", "not JSON: 9 bytes of incomplete or invalid JSON"),
         (b"<html><b>OK</b></html>", "$", "not JSON: 22 bytes of HTML"),
         (b"\xff\xfe\xfa", "$", "not JSON: 3 bytes"),
-        (b'\xef\xbb\xbf{"id": "c1"}', "$", "not JSON: 15 bytes of incomplete or invalid JSON"),
+        (b'\xef\xbb\xbf{"id": "c1"}}', "$", "not JSON: 16 bytes of incomplete or invalid JSON"),
         (b'{"id": "c1"}{"id": "c1"}', "$", "not JSON: 24 bytes of incomplete or invalid JSON"),
         (b'{"id": 1e99999999999999999999}', "$", "not JSON: 30 bytes of incomplete or invalid JSON"),
         (b"", "$", "not an object"),

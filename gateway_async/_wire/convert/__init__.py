@@ -20,6 +20,9 @@ not text are None, because some gateways write one for another.
 | a tuple of records | a list of them |
 | a record | an object, whose unknown keys go to `extra`; missing keys are None |
 
+Text that is not Unicode gets replacement characters, so that half an emoji does not make a payment unreadable. If an
+object has a name twice, the last value counts, as in other JSON readers.
+
 A value that does not fit raises a `FieldError` with its path. Dates, times and free-form fields are exceptions: one
 that does not fit is None, and `extra` has the raw value, so that it does not make the whole response unreadable.
 

@@ -15,6 +15,7 @@ from cattrs import Converter
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.amounts import exact
+from gateway_async._wire.convert.json_text import as_utf8, replace_surrogates
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
 from gateway_async.models.request import Unset
@@ -75,6 +76,8 @@ def read_nothing(content: Any) -> None:
 def decode(body: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any] = _any_decoder) -> Any:
     """Decode JSON bytes to Python values, with fractional numbers as `Decimal`.
 
+    A byte order mark is ignored. Half an emoji and bytes that are not UTF-8 become replacement characters (U+FFFD).
+
     Raises:
         ValueError: the bytes are not JSON.
     """
@@ -82,6 +85,13 @@ def decode(body: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any] = _any_
         return decoder.decode(body)
     except (InvalidOperation, RecursionError):
         raise ValueError("has a number that is too large, or values nested too deep") from None
+    except msgspec.ValidationError:
+        raise
+    except ValueError:
+        readable = replace_surrogates(as_utf8(bytes(body)))
+        if readable == body:
+            raise
+    return decode(readable, decoder)
 
 
 def is_a(parent: type) -> Callable[[Any], bool]:

@@ -157,7 +157,10 @@ def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     pairs = [text.rpartition("=") if option == "--map" else text.partition("=") for text in texts or ()]
     if not all(name and sign for name, sign, _ in pairs):
         raise typer.BadParameter(f"{option} must have the form NAME=VALUE")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    named = {name.strip(): value.strip() for name, _, value in pairs}
+    if len(named) < len(pairs):
+        raise typer.BadParameter(f"{option} has a name more than once")
+    return named
 
 
 def _unescape(delimiter: str | None) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from gateway_async._secrets import mask_text
+from gateway_async._wire.convert.json_text import as_utf8, repeated_name
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import fields_of
 from gateway_async.cli.errors import warn
@@ -59,17 +60,24 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     if not all(name and sign for name, sign, _ in pairs):
         raise InvalidRequestError(f"{option}: must have the form NAME=VALUE")
-    return {name: value for name, _, value in pairs}
+    named = {name: value for name, _, value in pairs}
+    if len(named) < len(pairs):
+        raise InvalidRequestError(f"{option}: a name is given more than once")
+    return named
 
 
 def _json_object(location: str, wrapper: str) -> dict[str, Any]:
     try:
         content = sys.stdin.buffer.read() if location == "-" else Path(location).read_bytes()
         found = decode(content)
+        text = as_utf8(content).decode()
+        repeated = repeated_name(text) or repeated_name(text, wrapper)
     except OSError as error:
         raise InvalidRequestError(f"--json: cannot read {location}: {error.strerror}") from None
     except ValueError:
         raise InvalidRequestError("--json: not JSON (expected an object of fields)") from None
+    if repeated is not None:
+        raise InvalidRequestError(f"--json: has {mask_text(repeated)} more than once")
     if isinstance(found, dict) and [*found] == [wrapper]:
         found = found[wrapper]
     if not isinstance(found, dict):

@@ -33,7 +33,10 @@ def filters_of(record: type[Any], given: Mapping[str, str], others: Sequence[str
     """
     rules = rules_of(record)
     values = {name: _value(name, text, rules[name].kind) for name, text in given.items()}
-    return values | dict(_other_filters(others))
+    pairs = [*_other_filters(others)]
+    if len(dict(pairs)) < len(pairs):
+        raise InvalidRequestError("--filter: a name is given more than once")
+    return values | dict(pairs)
 
 
 def _value(name: str, text: str, kind: Any) -> Any:

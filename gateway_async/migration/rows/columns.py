@@ -149,7 +149,7 @@ class Columns:
             *(
                 _unknown_column(name)
                 for index, name in enumerate(header)
-                if fields[index] is None and normalized[index] and normalized[index] not in ignored and index != key
+                if fields[index] is None and normalized[index] and normalized[index] not in ignored | {key_name}
             ),
             *_find_repeated(header, fields),
             *(f"{name}: both a column and a constant" for name in self.constants if name in fields),

@@ -1,10 +1,13 @@
 """Rows of JSON Lines files: one object a line."""
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
+from gateway_async._wire.convert.json_text import object_names
 from gateway_async.migration.rows.builder import build_mapped_row
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
@@ -14,6 +17,7 @@ from gateway_async.migration.sources.text_rows import TextRows
 
 __all__ = ["JsonRows"]
 
+_NAME_END: Final = re.compile(r'"\s*:')
 _decoder: Final = msgspec.json.Decoder(float_hook=str)
 """Keeps numbers with a point or an exponent as text, because a card number in that form has lost digits."""
 
@@ -47,15 +51,18 @@ class JsonRows(TextRows):
             return ()
         return tuple(content) if isinstance(content, dict) else ()
 
-    def _build_row(self, content: dict[str, Any], line: int) -> VaultRow:
-        mapping = self._mapping(tuple(content))
-        return build_mapped_row(mapping, [*content.values()], self._constants, line=line, source=content)
+    def _build_row(self, content: tuple[Sequence[str], dict[str, Any]], line: int) -> VaultRow:
+        names, cells = content
+        values = [cells[name] for name in names]
+        return build_mapped_row(self._mapping(tuple(names)), values, self._constants, line=line, source=cells)
 
-    def _parse(self, text: str) -> dict[str, Any]:
+    def _parse(self, text: str) -> tuple[Sequence[str], dict[str, Any]]:
+        """Return the names of an object, including repeated ones, and its values."""
         try:
             content = _decoder.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
             raise ValueError(f"not valid JSON: {error}") from None
         if not isinstance(content, dict):
             raise ValueError("must be a JSON object, one on each line")
-        return content
+        may_repeat = len(_NAME_END.findall(text)) > len(content)  # otherwise there is no room for another name
+        return object_names(text) if may_repeat else [*content], content
