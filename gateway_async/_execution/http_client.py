@@ -50,6 +50,9 @@ _HEADERS: Final = (
     USER_AGENT,
 )
 _JSON: Final = (b"Content-Type", b"application/json")
+_NO_BODY: Final = (b"Content-Length", b"0")
+_WITH_BODY: Final = ("POST", "PUT", "PATCH")
+"""Methods whose requests usually have a body. Some servers demand its length, also if it is empty (411)."""
 _CLOSE: Final = (b"Connection", b"close")
 _cached_url: Final = lru_cache(maxsize=256)(httpx.URL)
 """Parse a URL, with a cache.
@@ -234,6 +237,8 @@ class HttpClient:
             stream = httpx.ByteStream(body)
             if body:
                 headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
+            elif call.request.method in _WITH_BODY:
+                headers.append(_NO_BODY)
         request = httpx.Request(
             call.request.method,
             parse_url(f"{self._base_url}{path}?{query}" if query else f"{self._base_url}{path}"),

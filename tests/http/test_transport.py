@@ -1,9 +1,11 @@
 """Responses of servers, valid and invalid, and the transport's options."""
 
+import contextlib
 import functools
+import re
 import ssl
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import anyio
 import anyio.to_thread
@@ -12,6 +14,7 @@ import httpx
 import pytest
 import respx
 
+from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._http.connections import connection as module
 from gateway_async._http.transport import PooledTransport
 
@@ -248,6 +251,45 @@ async def test_socket_options() -> None:
         wire = connection._raw
         options = {(level, option): wire.getsockopt(level, option) for level, option, _ in module._SOCKET_OPTIONS}
         assert options == {(level, option): value for level, option, value in module._SOCKET_OPTIONS}
+
+
+LENGTHS: dict[str, tuple[Callable[[AsyncGateway], Awaitable[object]], list[bytes]]] = {
+    "settle": (lambda gateway: gateway.transaction_batches.settle("b" * 24), [b"0"]),
+    "resend": (lambda gateway: gateway.quick_invoices.resend("q" * 24), [b"0"]),
+    "reopen": (lambda gateway: gateway.quick_invoices.reopen("q" * 24), [b"0"]),
+    "POST": (lambda gateway: gateway.request("POST", "/v2/x"), [b"0"]),
+    "PUT": (lambda gateway: gateway.request("PUT", "/v2/x"), [b"0"]),
+    "PATCH": (lambda gateway: gateway.request("PATCH", "/v2/x"), [b"0"]),
+    "PUT with a body": (lambda gateway: gateway.request("PUT", "/v2/x", body={}), [b"2"]),
+    "DELETE": (lambda gateway: gateway.contacts.delete("c" * 24), []),
+    "GET": (lambda gateway: gateway.request("GET", "/v2/x"), []),
+}
+
+
+@pytest.mark.parametrize("transport", [None, httpx.AsyncHTTPTransport], ids=["ours", "httpx"])
+@pytest.mark.parametrize(("verb", "lengths"), LENGTHS.values(), ids=LENGTHS)
+async def test_the_length_of_a_body_is_sent_also_if_there_is_none(
+    verb: Callable[[AsyncGateway], Awaitable[object]],
+    lengths: list[bytes],
+    transport: Callable[[], httpx.AsyncBaseTransport] | None,
+) -> None:
+    """Some servers (IIS, lighttpd) refuse a POST or a PUT without a length (411, RFC 9110, section 8.6)."""
+    heads: list[bytes] = []
+
+    async def script(wire: Wire) -> None:
+        while True:
+            head, _ = await wire.request()
+            heads.append(head)
+            await wire.send(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    async with serving(script) as peer:
+        gateway = AsyncGateway(
+            peer.url, developer_id="d", credentials=UserApiKey("u", "k"), transport=transport and transport()
+        )
+        async with gateway:
+            with contextlib.suppress(GatewayError):  # a 204 is no answer to some of them
+                await verb(gateway)
+    assert re.findall(rb"(?i)\r\ncontent-length: *(\d+)", heads[0]) == lengths
 
 
 async def test_a_patch_that_copies_the_name_of_what_it_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
