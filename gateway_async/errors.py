@@ -10,7 +10,7 @@
     │   ├── PermissionDeniedError   403
     │   ├── NotFoundError           404
     │   ├── MethodNotAllowedError   405
-    │   ├── RecordDeletedError      409, `.fields` when the gateway names fields
+    │   ├── RecordDeletedError      409, 410, `.fields` when the gateway names fields
     │   ├── ValidationError         422, `.fields`
     │   │   └── DuplicateError      the integrator id is taken: `.api_id`, `await error.fetch()`
     │   ├── RateLimitError          429, `.retry_after`
@@ -255,7 +255,7 @@ class MethodNotAllowedError(StatusError):
 
 
 class RecordDeletedError(StatusError):
-    """409: the record has been deleted, or its deletion was refused (then `.fields` says why)."""
+    """409 or 410: the record has been deleted, or its deletion was refused (then `.fields` says why)."""
 
     meaning = "the record is deleted, or its deletion was refused"
 

@@ -240,7 +240,7 @@ class Lookup(Call[LookupResult[T]]):
     """A call that finds the outcome of a write.
 
     Attributes:
-        not_found_result: the result when the gateway says that the record does not exist (404, 409). With None, a
+        not_found_result: the result when the gateway says that the record does not exist (404, 409, 410). With None, a
             `StatusError` is raised instead.
         confirmation: builds the list read that must confirm that a record does not exist.
         follow_up: function from the found record to the lookup of the result, if that is another record.

@@ -47,10 +47,11 @@ _ERRORS: Final[Mapping[int, type[StatusError]]] = {
     404: NotFoundError,
     405: MethodNotAllowedError,
     409: RecordDeletedError,
+    410: RecordDeletedError,
     422: ValidationError,
     429: RateLimitError,
 }
-_ABSENT: Final = (404, 409)
+_ABSENT: Final = (404, 409, 410)
 _SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _LONGEST_PAUSE: Final = 86_400.0
 """Seconds. A `Retry-After` of more than a day, or in the past, is a mistake and is ignored."""

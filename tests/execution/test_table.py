@@ -86,7 +86,7 @@ ANSWERS: dict[AttemptResult, list[Answer]] = {
 
 def says_not_there(answer: Answer) -> bool:
     """Whether it is what a lookup asks for, and no failure of it."""
-    return answer is NOT_THERE or (isinstance(answer, httpx.Response) and answer.status_code == 409)
+    return answer is NOT_THERE or (isinstance(answer, httpx.Response) and answer.status_code in (409, 410))
 
 
 CELLS = [

@@ -122,6 +122,7 @@ def test_a_success_without_a_body_is_nothing(body: bytes) -> None:
         (405, MethodNotAllowedError),
         (408, StatusError),
         (409, RecordDeletedError),
+        (410, RecordDeletedError),
         (418, StatusError),
         (422, ValidationError),
         (429, RateLimitError),
@@ -138,10 +139,10 @@ def test_each_status_has_its_error(status: int, kind: type[StatusError]) -> None
     assert (type(error), error.status_code, error.call) == (kind, status, "GET /v2/contacts/c1")
 
 
-@pytest.mark.parametrize("status", [404, 409])
+@pytest.mark.parametrize("status", [404, 409, 410])
 @pytest.mark.parametrize("absent", [LookupResult(status) for status in (LookupStatus.NO_RECORD, LookupStatus.GONE)])
 def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
-    """Where a call says what absence means, the gateway's own 404 and 409 are that result."""
+    """Where a call says what absence means, the gateway's own 404, 409 and 410 are that result."""
     for body in (
         {"name": "Gone", "message": "gone", "code": 0, "status": status},
         {"code": 0},
@@ -154,9 +155,9 @@ def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
 @pytest.mark.parametrize(
     ("statuses", "bodies"),
     [
-        ([404, 409], ["", "gone", "[]", '{"message": "no Route matched"}', '{"status": 500}', '{"errors": {}}']),
+        ([404, 409, 410], ["", "gone", "[]", '{"message": "no Route matched"}', '{"status": 500}', '{"errors": {}}']),
         ([404], ["<!DOCTYPE html><h1>Not here</h1>", "  <html></html>"]),
-        ([400, 401, 403, 410, 422, 500], [""]),
+        ([400, 401, 403, 422, 500], [""]),
     ],
     ids=["not the gateway's words", "a page", "another refusal"],
 )
