@@ -44,7 +44,7 @@ class TimeRange:
         """
         if not all(isinstance(moment, datetime) and moment.tzinfo for moment in (start, end)):
             raise InvalidRequestError("TimeRange.custom: start and end must be aware datetimes (with a tzinfo)")
-        if end < start:
+        if end.timestamp() < start.timestamp():  # datetimes of one zone compare their clocks, which may be set back
             raise InvalidRequestError("TimeRange.custom: end is before start")
         return cls("custom", start, end)
 

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -99,6 +100,16 @@ async def test_both_sides_agree(sandbox: Sandbox, any_store: LedgerStore) -> Non
     assert (found.ledger.charged, found.ledger.refunded) == (Decimal("67.01"), Decimal("2.50"))
     assert (found.gateway.charged, found.gateway.refunded) == (Decimal("60.50"), Decimal("2.50"))
     assert sum(each.payments.count for each in found.batches) == 6
+
+
+async def test_a_period_in_the_hour_that_a_day_has_twice(client: AsyncGateway) -> None:
+    """Its times are compared as moments, not by their clocks, when summer time ends."""
+    summer = datetime(2024, 10, 27, 2, 30, fold=0, tzinfo=ZoneInfo("Europe/Berlin"))
+    winter = datetime(2024, 10, 27, 2, 10, fold=1, tzinfo=ZoneInfo("Europe/Berlin"))
+    with pytest.raises(InvalidRequestError, match="until: must be after since"):
+        await client.reconcile(winter, summer)
+    with pytest.raises(InvalidRequestError, match="since: too early"):  # the order is right
+        await client.reconcile(summer, winter)
 
 
 async def test_a_payment_of_a_client_without_ledger(sandbox: Sandbox, client: AsyncGateway) -> None:

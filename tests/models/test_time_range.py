@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -9,6 +10,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.time_range import TimeRange
 
 NAMES = ["today", "yesterday", "this week", "last week", "last 30 days", "this month", "last month"]
+BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 
 
@@ -32,6 +34,15 @@ def test_an_end_without_a_time_zone_is_refused(wrong: Any) -> None:
         TimeRange.custom(wrong, NOON)
     with pytest.raises(InvalidRequestError, match="aware datetimes"):
         TimeRange.custom(NOON, wrong)
+
+
+def test_a_span_in_the_hour_that_a_day_has_twice() -> None:
+    """Times in one zone are compared as moments, not by their clocks, when summer time ends."""
+    summer = datetime(2026, 10, 25, 2, 30, fold=0, tzinfo=BERLIN)
+    winter = datetime(2026, 10, 25, 2, 10, fold=1, tzinfo=BERLIN)
+    assert TimeRange.custom(summer, winter) == TimeRange("custom", summer, winter)
+    with pytest.raises(InvalidRequestError, match="end is before start"):
+        TimeRange.custom(winter, summer)
 
 
 def test_a_span_that_ends_before_it_starts_is_refused() -> None:

@@ -123,9 +123,10 @@ def period_of(since: datetime, until: datetime | None, margin: float) -> Period:
     for name, moment in (("since", since), ("until", until)):
         if not isinstance(moment, datetime) or moment.tzinfo is None:
             raise InvalidRequestError(f"{name}: must be an aware datetime (with a tzinfo)")
+    since, until = since.astimezone(UTC), until.astimezone(UTC)  # in one other zone, their clocks would be compared
     if until <= since:
         raise InvalidRequestError("until: must be after since")
-    return Period(since.astimezone(UTC), until.astimezone(UTC), timedelta(seconds=margin))
+    return Period(since, until, timedelta(seconds=margin))
 
 
 class Reconciler:
