@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from datetime import datetime
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, get_args
 
@@ -54,7 +55,7 @@ class Options(TypedDict, total=False):
     ledger: Ledger | None
     proxy: str | None
     transport: "httpx.AsyncBaseTransport | None"
-    verify: ssl.SSLContext | str | bool
+    verify: ssl.SSLContext | str | PathLike[str] | bool
     observers: Iterable[Observer]
     trace_headers: "TraceHeaders | None"
     check_limits: bool
@@ -100,8 +101,9 @@ class AsyncGateway(_Resources):
             trusts that a request which fails with `httpx.ConnectError`, `ConnectTimeout`, `PoolTimeout` or `ProxyError`
             was not sent. Do not use a transport for payments that raises these for requests the server has read.
         verify: which TLS certificates are trusted: True (certifi's authorities), the path of a CA bundle or of a
-            folder of them, or an `ssl.SSLContext`, which is used unchanged. False trusts every certificate and warns
-            (`InsecureConnectionWarning`). Environment variables (`SSL_CERT_FILE`, `SSLKEYLOGFILE`) are not read.
+            folder of them, which is read now, or an `ssl.SSLContext`, which is used unchanged. False trusts every
+            certificate and warns (`InsecureConnectionWarning`). Environment variables (`SSL_CERT_FILE`,
+            `SSLKEYLOGFILE`) are not read.
         observers: callables that receive every event (`gateway_async.observe`).
         trace_headers: returns the headers `traceparent`, `tracestate` and `baggage` of each request, such as the
             function of this name in `gateway_async.telemetry`. Others are ignored. None sends no such header.
@@ -132,7 +134,7 @@ class AsyncGateway(_Resources):
         ledger: Ledger | None = None,
         proxy: str | None = None,
         transport: "httpx.AsyncBaseTransport | None" = None,
-        verify: ssl.SSLContext | str | bool = True,
+        verify: ssl.SSLContext | str | PathLike[str] | bool = True,
         observers: Iterable[Observer] = (),
         trace_headers: "TraceHeaders | None" = None,
         check_limits: bool = True,
@@ -146,7 +148,7 @@ class AsyncGateway(_Resources):
         from gateway_async._execution.http_client import HttpClient
         from gateway_async._http.connections.proxy import Proxy
         from gateway_async._http.direct_client import DirectClient
-        from gateway_async._http.transport import PooledTransport
+        from gateway_async._http.transport import PooledTransport, load_certificates
         from gateway_async._wire.scope import Scope
 
         observers = (*observers,) if isinstance(observers, Iterable) else (observers,)
@@ -157,6 +159,11 @@ class AsyncGateway(_Resources):
             *number_problems(whole=True, above=0, **counts),
             *(f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)),
             *_object_problems(developer_id, credentials, observers, trace_headers),
+            *_scope_problems(location_id),
+            *_flag_problems(
+                check_limits=check_limits, allow_http=allow_http, block_unresolved_terminals=block_unresolved_terminals
+            ),
+            *_interface_problems(ledger=ledger, terminal_lease=terminal_lease, transport=transport),
         ]
         if not isinstance(circuit_breaker, CircuitBreaker | None):
             problems.append("circuit_breaker: must be a CircuitBreaker")
@@ -166,6 +173,9 @@ class AsyncGateway(_Resources):
         proxy = None  # it may have a password, and an error's traceback shows local variables
         if proxy_problem:
             problems.append(f"proxy: {proxy_problem}")
+        trusted, verify_problem = load_certificates(verify) if transport is None else (True, "")
+        if verify_problem:
+            problems.append(f"verify: {verify_problem}")
         if not problems and is_loopback(httpx.URL(base_url).host):
             http_proxy = None  # this machine, which the proxy cannot reach; its plain http would leave the machine
         if problems:
@@ -174,7 +184,7 @@ class AsyncGateway(_Resources):
             warning = f"verify=False: any server can impersonate {base_url} and read card numbers and keys"
             warnings.warn(warning, InsecureConnectionWarning, stacklevel=2)
         inner = transport or PooledTransport(
-            max_connections=max_connections, max_terminals=max_terminals, verify=verify, proxy=http_proxy
+            max_connections=max_connections, max_terminals=max_terminals, verify=trusted, proxy=http_proxy
         )
         http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id, trace_headers)
         executor = CallExecutor(
@@ -273,7 +283,8 @@ class AsyncGateway(_Resources):
         problems = [
             *number_problems("seconds", above=0, finite=False, optional=True, **seconds),
             *number_problems(whole=True, above=0, optional=True, max_attempts=max_attempts),
-            *_scope_problems(location_id, check_limits),
+            *_scope_problems(location_id),
+            *(() if check_limits is None else _flag_problems(check_limits=check_limits)),
         ]
         if problems:
             raise InvalidRequestError(problems)
@@ -497,12 +508,29 @@ def _object_problems(
         yield f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}"
 
 
-def _scope_problems(location_id: object, check_limits: object) -> Iterator[str]:
+def _scope_problems(location_id: object) -> Iterator[str]:
     is_id = isinstance(location_id, str) and location_id.split() == [location_id]
     if not (is_id or location_id is None):
         yield "location_id: must be an id"
-    if not isinstance(check_limits, bool | None):
-        yield "check_limits: must be True or False"
+
+
+def _flag_problems(**flags: object) -> Iterator[str]:
+    yield from (f"{name}: must be True or False" for name, flag in flags.items() if not isinstance(flag, bool))
+
+
+_INTERFACES: Final = {
+    "ledger": ("record_intent", "a ledger, such as SqliteLedger('payments.db')"),
+    "terminal_lease": ("acquire", "a lease, such as RedisTerminalLease(…)"),
+    "transport": ("handle_async_request", "an httpx.AsyncBaseTransport"),
+}
+"""Option → a method that its object has, and what it must be."""
+
+
+def _interface_problems(**options: object) -> Iterator[str]:
+    for name, given in options.items():
+        method, expected = _INTERFACES[name]
+        if given is not None and (isinstance(given, type) or not hasattr(given, method)):
+            yield f"{name}: must be {expected}"
 
 
 def _is_plain(callback: object) -> bool:

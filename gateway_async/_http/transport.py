@@ -4,6 +4,7 @@ It reports how far each request got.
 """
 
 import functools
+import os
 import ssl
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ from gateway_async._http.progress import PROGRESS, Progress, Stage
 if TYPE_CHECKING:
     from gateway_async.telemetry.health import PoolUse
 
-__all__ = ["FRESH", "POOL", "PooledTransport"]
+__all__ = ["FRESH", "POOL", "PooledTransport", "load_certificates"]
 
 POOL: Final = "gateway_async.pool"
 """The request extension that names the pool: "ordinary" (the default) or "terminal"."""
@@ -32,6 +33,10 @@ FRESH: Final = "gateway_async.fresh"
 
 _IDLE_TERMINALS = 100
 """Maximum number of idle terminal connections; thousands may be in use at once."""
+
+_VERIFY: Final = "must be True, False, the path of a CA bundle or of a folder of them, or an ssl.SSLContext"
+_NAMED_BY_HASH: Final = "[0-9a-f]" * 8 + ".[0-9]*"
+"""The names of certificates in a folder that TLS looks up."""
 
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -147,6 +152,26 @@ class PooledTransport(httpx.AsyncBaseTransport):
             )
             for name, size in self._sizes.items()
         }
+
+
+def load_certificates(verify: object) -> tuple[ssl.SSLContext | bool, str]:
+    """Load the certificates of a path.
+
+    Returns the TLS context that trusts them, or the value itself if it has no path; and "" or what is wrong with it.
+    """
+    if isinstance(verify, bool | ssl.SSLContext):
+        return verify, ""
+    path = os.fspath(verify) if isinstance(verify, str | os.PathLike) else ""
+    if not isinstance(path, str) or not path or "\0" in path:
+        return True, _VERIFY
+    try:
+        if Path(path).is_dir() and not any(Path(path).glob(_NAMED_BY_HASH)):
+            return True, f"{path} has no certificate (expected a folder that openssl rehash has prepared)"
+        return _make_ssl_context(path), ""
+    except ssl.SSLError:
+        return True, f"{path} has no certificate that can be read"
+    except OSError as error:
+        return True, f"{path} cannot be read ({error.strerror})"
 
 
 def _make_ssl_context(verify: str | bool) -> ssl.SSLContext:

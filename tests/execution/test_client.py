@@ -3,13 +3,16 @@
 import asyncio
 import inspect
 import logging
+import ssl
 from base64 import b64encode
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import respx
 import trio.testing
+import trustme
 
 from gateway_async import (
     AsyncGateway,
@@ -24,6 +27,7 @@ from gateway_async import (
     NotFoundError,
     NotSentError,
     OutcomeUnknownError,
+    SqliteLedger,
     TransactionCreate,
     UserApiKey,
 )
@@ -310,6 +314,74 @@ def test_plain_http_to_another_host_is_refused(address: str) -> None:
 def test_plain_http_to_this_machine_is_taken(host: str) -> None:
     """Allow plain http to this machine."""
     assert AsyncGateway(f"http://{host}", developer_id="dev", credentials=UserApiKey("user", KEY)).base_url
+
+
+@pytest.mark.parametrize(
+    ("verify", "said"),
+    [
+        ("/nope.pem", "verify: /nope.pem cannot be read (No such file or directory)"),
+        ("false", "verify: false cannot be read (No such file or directory)"),
+        (Path("none"), "verify: none cannot be read (No such file or directory)"),
+        ("text.pem", "verify: text.pem has no certificate that can be read"),
+        ("cut.pem", "verify: cut.pem has no certificate that can be read"),
+        (Path(), "verify: . has no certificate (expected a folder that openssl rehash has prepared)"),
+        ("a\0b", "verify: must be True, False, the path of a CA bundle or of a folder of them, or an ssl.SSLContext"),
+        *(
+            (wrong, "verify: must be True, False, the path")
+            for wrong in ("", None, 0, 1, b"x", ssl.PROTOCOL_TLS_CLIENT)
+        ),
+    ],
+)
+def test_certificates_that_cannot_be_read(
+    verify: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client names the path when it is built, before a payment fails because of it."""
+    monkeypatch.chdir(tmp_path)
+    Path("text.pem").write_text("text")
+    Path("cut.pem").write_text("-----BEGIN CERTIFICATE-----\nMIID\n-----END CERTIFICATE-----\n")
+    with pytest.raises(InvalidRequestError) as refused:
+        AsyncGateway("https://api.example.test", developer_id="d", credentials=UserApiKey("u", KEY), verify=verify)
+    (problem,) = refused.value.problems
+    assert problem.startswith(said)
+
+
+def test_certificates_that_can_be_read(tmp_path: Path) -> None:
+    """A bundle and a prepared folder, as texts and as paths; nothing is read if a transport is given."""
+    key = UserApiKey("u", KEY)
+    bundle, folder = tmp_path / "ca.pem", tmp_path / "folder"
+    trustme.CA().cert_pem.write_to_path(str(bundle))
+    folder.mkdir()
+    (folder / "5ed36f99.0").write_bytes(bundle.read_bytes())
+    for verify in (bundle, str(bundle), folder, str(folder), ssl.create_default_context(), True):
+        AsyncGateway("https://api.example.test", developer_id="d", credentials=key, verify=verify)
+    transport = httpx.MockTransport(lambda _: httpx.Response(200))
+    AsyncGateway("https://x.test", developer_id="d", credentials=key, verify="/nope.pem", transport=transport)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"location_id": ""}, "location_id: must be an id"),
+        ({"location_id": 5}, "location_id: must be an id"),
+        ({"check_limits": None}, "check_limits: must be True or False"),
+        ({"check_limits": "false"}, "check_limits: must be True or False"),
+        ({"allow_http": "false"}, "allow_http: must be True or False"),
+        ({"block_unresolved_terminals": 1}, "block_unresolved_terminals: must be True or False"),
+        ({"ledger": "payments.db"}, "ledger: must be a ledger, such as SqliteLedger('payments.db')"),
+        ({"ledger": SqliteLedger}, "ledger: must be a ledger"),
+        ({"terminal_lease": "redis://127.0.0.1"}, "terminal_lease: must be a lease, such as RedisTerminalLease(…)"),
+        ({"transport": httpx.AsyncClient()}, "transport: must be an httpx.AsyncBaseTransport"),
+        ({"transport": httpx.AsyncHTTPTransport}, "transport: must be an httpx.AsyncBaseTransport"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_options_of_another_type(wrong: dict[str, Any], said: str) -> None:
+    """A text where an object belongs is noticed when the client is built; "false" allows nothing."""
+    options: dict[str, Any] = {"developer_id": "d", "credentials": UserApiKey("u", KEY), **wrong}
+    with pytest.raises(InvalidRequestError) as refused:
+        AsyncGateway("https://api.example.test", **options)
+    (problem,) = refused.value.problems
+    assert problem.startswith(said)
 
 
 def test_no_verification_warns() -> None:
