@@ -1,10 +1,10 @@
-"""`Problem`: a line that describes a problem of a request, with the names of its fields."""
+"""`Problem`: a line that describes a problem of a request, with the names of its fields; nouns in messages."""
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Self
 
-__all__ = ["Problem", "by_field"]
+__all__ = ["Problem", "by_field", "pluralize"]
 
 _LINE: Final = re.compile(r"([\w.\[\]-]+(?:, [\w.\[\]-]+)*): (.+)", re.DOTALL)
 
@@ -48,3 +48,8 @@ def by_field(problems: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
         for name in problem.fields or ("",):
             found[name] = (*found.get(name, ()), problem.message)
     return found
+
+
+def pluralize(number: float, noun: str, many: str = "") -> str:
+    """Return the form of a noun that follows a number: call, calls. `many` is an irregular plural."""
+    return noun if number == 1 else many or f"{noun}s"

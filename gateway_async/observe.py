@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.errors import GatewayError
 
@@ -414,8 +415,9 @@ def _sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912  one for eac
             return f"{named} reached the gateway: the circuit breaker closed"
         case LeaseRenewalFailed():
             return f"{named} continues; the lease of terminal {event.terminal_id} was not renewed: {event.reason}"
-        case CallEnded():
-            return f"{named} ended after {event.attempts} attempts and {event.seconds:.3f} s: {_result(event.error)}"
+        case CallEnded(attempts=attempts, seconds=seconds, error=error):
+            made = f"{attempts} {pluralize(attempts, 'attempt')}"
+            return f"{named} ended after {made} and {seconds:.3f} s: {_result(error)}"
 
 
 def _result(error: BaseException | None) -> str:

@@ -123,7 +123,7 @@ SENTENCES: list[tuple[Event, int, str]] = [
     (
         CallEnded(call=CALL, attempts=1, seconds=1.0, error=LOST),
         logging.DEBUG,
-        "POST /v2/transactions ended after 1 attempts and 1.000 s: ConnectionLostError",
+        "POST /v2/transactions ended after 1 attempt and 1.000 s: ConnectionLostError",
     ),
 ]
 

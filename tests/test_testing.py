@@ -232,7 +232,7 @@ def test_a_scenario_that_loses_money_fails_its_test(pytester: pytest.Pytester) -
     result = pytester.runpytest(*STRICT)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["pay_elsewhere: * crashes, * broken rules; calls: *", "*was charged, and the ledger says nothing"]
+        ["pay_elsewhere: * crash*, * broken rule*; calls: *", "*was charged, and the ledger says nothing"]
     )
 
 

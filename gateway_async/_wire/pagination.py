@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 import attrs
 import msgspec
 
+from gateway_async._problem import pluralize
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import RowReader
 from gateway_async.errors import MismatchedReplyError
@@ -213,7 +214,7 @@ def find_row(
     page = read_page(content, plural, 1, _raw_row)
     rows = [row for row in page.records if all(_has_value(row, name, value) for name, value in wanted.items())]
     if len(rows) > 1:
-        raise FieldError(f".{plural}", f"{len(rows)} rows have the id")
+        raise FieldError(f".{plural}", f"{len(rows)} {pluralize(len(rows), 'row')} have the id")
     if rows:
         return rows[0]
     check_complete(content, page)

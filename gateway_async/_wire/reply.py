@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
 from gateway_async._wire.call import Call, Lookup
 from gateway_async._wire.convert.json_text import as_utf8
@@ -336,7 +337,7 @@ def _excerpt(call: Call[Any], reply: Reply, quotes: _Quotes) -> str:
 
 def _describe_body(reply: Reply) -> str:
     """Describe the type and the length of the body."""
-    size = f"{len(reply.body)} bytes"
+    size = f"{len(reply.body)} {pluralize(len(reply.body), 'byte')}"
     if reply.body.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"["):
         return f"{size} of incomplete or invalid JSON"
     named = _MEDIA_TYPE.match(reply.headers.get("content-type", "").lower())

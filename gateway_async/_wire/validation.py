@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 import attrs
 from annotated_types import Interval, Len
 
-from gateway_async._problem import Problem
+from gateway_async._problem import Problem, pluralize
 from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.amounts import add
 from gateway_async._wire.convert.read import once_per_class
@@ -223,7 +223,7 @@ def _length_problems(minimum: int, maximum: int, text: str) -> Sequence[str]:
     if minimum <= len(text) <= maximum:
         return ()
     wanted = f"{minimum} to {maximum}" if minimum < maximum else maximum
-    return (f"must have {wanted} characters, has {len(text)}",)
+    return (f"must have {wanted} {pluralize(maximum, 'character')}, has {len(text)}",)
 
 
 def _pattern_problems(pattern: re.Pattern[str], says: Sequence[str], text: str) -> Sequence[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import attrs
 import typer
 
+from gateway_async._problem import pluralize
 from gateway_async.cli.errors import fail_with
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import display_location
@@ -117,7 +118,8 @@ def _connection_findings(found: "Probe") -> Iterator[_Finding]:
         yield _Finding("tls", "skipped", "plain http")
     else:
         soon = found.certificate_days < _CERTIFICATE_DAYS
-        days = f"the certificate is valid for {found.certificate_days:.0f} days"
+        left = round(found.certificate_days)
+        days = f"the certificate is valid for {left} {pluralize(left, 'day')}"
         yield _Finding("tls", "attention" if soon else "ok", f"{found.tls}, {days}")
     yield _clock_finding(found.clock_difference)
 
@@ -172,13 +174,13 @@ async def _check_terminals(gateway: "AsyncGateway") -> _Finding:
 def _check_ledger(location: str, table: str) -> _Finding:
     from gateway_async.cli.ledger import count_open
 
-    return _check_store("ledger", location, "open calls", partial(count_open, location, table))
+    return _check_store("ledger", location, "open call", partial(count_open, location, table))
 
 
 def _check_inbox(location: str, table: str) -> _Finding:
     from gateway_async.cli.inbox import read_dead
 
-    return _check_store("inbox", location, "dead postbacks", lambda: len(read_dead(location, table)))
+    return _check_store("inbox", location, "dead postback", lambda: len(read_dead(location, table)))
 
 
 def _check_store(name: str, location: str, counted: str, count: Callable[[], int]) -> _Finding:
@@ -190,7 +192,8 @@ def _check_store(name: str, location: str, counted: str, count: Callable[[], int
         return _Finding(name, "failed", str(error))
     except typer.BadParameter as error:  # a check must not create a file
         return _Finding(name, "failed", error.message)
-    return _Finding(name, "attention" if number else "ok", f"{display_location(location)} has {number} {counted}")
+    found = f"{display_location(location)} has {number} {pluralize(number, counted)}"
+    return _Finding(name, "attention" if number else "ok", found)
 
 
 def _print(finding: _Finding, as_json: bool) -> None:

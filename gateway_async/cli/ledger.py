@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from gateway_async._problem import pluralize
 from gateway_async.cli.command_name import command_name
 from gateway_async.cli.errors import fail, fail_with
 from gateway_async.cli.exit_status import ExitStatus
@@ -112,7 +113,8 @@ def ledger(
     if since is not None:
         period = _moment("--reconcile", since), None if until is None else _moment("--until", until)
         if datetime.now(UTC) - period[0] > timedelta(days=keep_days):
-            raise typer.BadParameter(f"--reconcile: too early (expected within --keep-days, {keep_days:g} days)")
+            kept = f"{keep_days:g} {pluralize(keep_days, 'day')}"
+            raise typer.BadParameter(f"--reconcile: too early (expected within --keep-days, {kept})")
         _print_reconciliation(_run(address, table, partial(_reconcile, *period)), as_json=as_json)
         return
     if resolve_id is not None and resolve_as is not None:
@@ -179,7 +181,8 @@ def _open(address: str, table: str) -> "PostgresLedger | SqliteLedger":
 async def _resolve(name: str, resolution: Resolution, opened: "PostgresLedger | SqliteLedger") -> list[Row]:
     matching = [intent for intent in await opened.open_intents() if name in (intent.id, intent.api_id)]
     if len(matching) != 1:
-        fail(f"--resolve: {len(matching)} open calls have the id {name} (expected 1; --json lists the ids)")
+        found = f"{len(matching)} open {pluralize(len(matching), 'call')}"
+        fail(f"--resolve: {found} have the id {name} (expected 1; --json lists the ids)")
     await opened.record_outcome(matching[0].id, resolution.value)
     await opened.open_intents()  # fails if the outcome cannot be written
     return [_row_of(matching[0], resolution.value)]

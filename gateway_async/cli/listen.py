@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from gateway_async._problem import pluralize
 from gateway_async.cli.errors import fail, fail_with, warn
 from gateway_async.cli.forward import Forward, Forwarder, Target
 from gateway_async.cli.postback_format import (
@@ -56,7 +57,8 @@ class PostbackDisplay:
         """Print the address, now that postbacks can be received."""
         self._show(Text(f"Listening at {url}", style="bold green"), {"event": "ready", "url": url, "configs": configs})
         if not self.as_json:
-            made = f"{configs} postback configs created; they are deleted at the end. " if configs else ""
+            created = pluralize(configs, "config created; it is", "configs created; they are")
+            made = f"{configs} postback {created} deleted at the end. " if configs else ""
             self._show(Text(f"{made}Press Ctrl-C to stop.", style="dim"), {})
 
     def postback(self, postback: "Postback[Any]") -> None:
@@ -208,7 +210,7 @@ async def _forwards(forwarder: Forwarder) -> AsyncIterator[Forwards]:
         yield start
     finally:
         if forwarder.waiting:
-            warn(f"{forwarder.waiting} postbacks were not forwarded")
+            warn(f"{forwarder.waiting} {pluralize(forwarder.waiting, 'postback was', 'postbacks were')} not forwarded")
         for task in list(tasks):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

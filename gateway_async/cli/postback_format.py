@@ -42,7 +42,7 @@ def text_of(postback: Postback[Any], at: datetime) -> Text:
 
 def refusal_line(status: int, reason: str, at: datetime) -> Text:
     """Format a rejected request as a line with the reason."""
-    return Text("  ").join([_time(at), Text(f"rejected with {status}: {_clean(reason)}", style="bold red")])
+    return Text("  ").join([_time(at), Text(f"postback rejected with {status}: {_clean(reason)}", style="bold red")])
 
 
 def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:

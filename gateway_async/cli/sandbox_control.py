@@ -38,13 +38,28 @@ class SandboxControl:
         ]
         return found
 
+    def isolate_payment(self, transaction_id: str, *, settle: bool) -> str:
+        """Move a payment to a batch of its own, and return the id of the batch.
+
+        Raises:
+            NotASandboxError: the sandbox does not know the call.
+        """
+        path = f"/_sandbox/transactions/{transaction_id}/batch"
+        batch = self._send("POST", path, {"settle": settle})
+        if "id" not in batch:
+            raise NotASandboxError
+        return str(batch["id"])
+
     def _get(self, path: str) -> dict[str, Any]:
+        return self._send("GET", path)
+
+    def _send(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         url = urlsplit(self.base_url)
         secure = url.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         connection = kind(url.hostname or "", url.port, timeout=_SECONDS)
         try:
-            connection.request("GET", f"{url.path}{path}")
+            connection.request(method, f"{url.path}{path}", None if body is None else json.dumps(body))
             content = json.loads(connection.getresponse().read())
         except (OSError, ValueError, http.client.HTTPException):
             raise NotASandboxError from None

@@ -1,7 +1,12 @@
 """The events that `gateway-async trigger` causes: a change of each kind that a postback can report."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+
+from gateway_async.cli.sandbox_control import SandboxControl
 
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway, Transaction
@@ -70,22 +75,18 @@ async def _update_transaction(gateway: "AsyncGateway") -> str:
     return sale.id
 
 
-async def _create_batch(gateway: "AsyncGateway") -> str:
-    await _settle_batch(gateway)  # the next sale opens a new one
-    return (await _sell(gateway)).transaction_batch_id or ""
-
-
-async def _settle_batch(gateway: "AsyncGateway") -> str:
-    batch_id = (await _sell(gateway)).transaction_batch_id or ""
-    await gateway.transaction_batches.settle(batch_id)
-    return batch_id
+async def _create_batch(gateway: "AsyncGateway", *, settle: bool = False) -> str:
+    """Sell in a new batch. The user's open batch stays as it is."""
+    sale = await _sell(gateway)
+    isolate = partial(SandboxControl(gateway.base_url).isolate_payment, sale.id, settle=settle)
+    return await anyio.to_thread.run_sync(isolate)
 
 
 EVENTS: Final[Mapping[str, Callable[["AsyncGateway"], Awaitable[str]]]] = {
     "transaction.create": _create_transaction,
     "transaction.update": _update_transaction,
     "transactionbatch.create": _create_batch,
-    "transactionbatch.update": _settle_batch,
+    "transactionbatch.update": partial(_create_batch, settle=True),
     "accountvault.create": _create_vault,
     "accountvault.update": _update_vault,
     "accountvault.delete": _delete_vault,

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import attrs
 import typer
 
+from gateway_async._problem import pluralize
 from gateway_async._secrets import Secret
 from gateway_async.cli.config_id_file import ConfigIdFile, lock_abandoned_configs, state_folder
 from gateway_async.cli.errors import warn
@@ -109,7 +110,8 @@ async def _remove_abandoned(gateway: "AsyncGateway", folder: Path, address: str,
     """Delete the configs of runs that were killed."""
     with lock_abandoned_configs(folder, address, user_id) as found:
         for each in found:
-            warn(f"deleting {len(each.config_ids)} postback configs that a killed run left")
+            number = len(each.config_ids)
+            warn(f"deleting {number} postback {pluralize(number, 'config')} that a killed run left")
             if not await _remove(gateway, each.config_ids):
                 each.forget()
 

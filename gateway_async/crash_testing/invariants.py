@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType
@@ -112,7 +113,7 @@ def _find_excess(effects: Iterable[Effect], baseline: Mapping[str, int]) -> Iter
     """Find effects that are more frequent than in a fault-free run: then a payment was repeated under another id."""
     for kind, times in count_effects(effects).items():
         if baseline.get(kind, times) < times:
-            yield f"{kind} {times} times in all, and {baseline[kind]} in a fault-free run"
+            yield f"{kind} {times} {pluralize(times, 'time')} in all, and {baseline[kind]} in a fault-free run"
 
 
 def _find_extra_cards(effects: Iterable[Effect], calls: Sequence[CallOutcome]) -> Iterator[str]:
@@ -121,7 +122,7 @@ def _find_extra_cards(effects: Iterable[Effect], calls: Sequence[CallOutcome]) -
     stored = [effect.name for effect in effects if effect.is_nameless and effect.ids.isdisjoint(records)]
     most = sum(map(_may_have_stored, calls))
     if len(stored) > most > 0:
-        yield f"{' and '.join(sorted(stored))} were stored at terminals, by {most} call{'s' * (most > 1)}"
+        yield f"{' and '.join(sorted(stored))} were stored at terminals, by {most} {pluralize(most, 'call')}"
 
 
 def _may_have_stored(call: CallOutcome) -> bool:
@@ -146,7 +147,8 @@ def _find_invented(names: set[str | None], calls: Sequence[CallOutcome]) -> Iter
 def _find_unreported(calls: Sequence[CallOutcome], listed: int) -> Iterator[str]:
     unknown = sum(call.outcome == "unknown" for call in calls)
     if unknown != listed:
-        yield f"{unknown} calls are open in the ledger, and recover() listed {listed} as unknown"
+        calls_are = pluralize(unknown, "call is", "calls are")
+        yield f"{unknown} {calls_are} open in the ledger, and recover() listed {listed} as unknown"
 
 
 def _named_effects(page: Page) -> Iterator[Effect]:

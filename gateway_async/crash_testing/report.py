@@ -5,6 +5,8 @@ from typing import Final
 
 import attrs
 
+from gateway_async._problem import pluralize
+
 __all__ = ["CallOutcome", "Crash", "CrashReport"]
 
 _SHOWN: Final = 10
@@ -89,6 +91,8 @@ class CrashReport:
 
     def __str__(self) -> str:
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
-        lines = [f"{self.scenario}: {len(self.crashes)} crashes, {len(self.problems)} broken rules; calls: {counts}"]
+        crashes, rules = len(self.crashes), len(self.problems)
+        found = f"{crashes} {pluralize(crashes, 'crash', 'crashes')}, {rules} broken {pluralize(rules, 'rule')}"
+        lines = [f"{self.scenario}: {found}; calls: {counts}"]
         more = len(self.problems) - _SHOWN
         return "\n  ".join([*lines, *self.problems[:_SHOWN], *([f"… and {more} more"] if more > 0 else [])])

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, cast
 
+from gateway_async._problem import pluralize
 from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend
 from gateway_async.errors import InvalidRequestError, LedgerError
 from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome, id_before
@@ -74,7 +75,9 @@ class GroupCommitLedger:
         """
         if datetime.now(UTC) - since > self._retention:
             days = self._retention / timedelta(days=1)
-            raise InvalidRequestError(f"since: too early, resolved intents are kept for {days:g} days (see keep_days)")
+            raise InvalidRequestError(
+                f"since: too early, resolved intents are kept for {days:g} {pluralize(days, 'day')} (see keep_days)"
+            )
         after = id_before(since)
         while page := cast("Sequence[StoredIntent]", await self._writer.submit(EntriesAfter(after, _PAGE))):
             for stored in page:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async.ledger.protocol import Intent
 from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.transaction_batches import TransactionBatch
@@ -148,7 +149,9 @@ class Reconciliation:
         """The period, the counts and the sums as text, without the single discrepancies."""
         sides = (("ledger", self.ledger), ("gateway", self.gateway), ("other channels", self.other_channels))
         period = f"{self.since:%Y-%m-%d %H:%M:%S} to {self.until:%Y-%m-%d %H:%M:%S} UTC"
-        counts = f"{len(self.discrepancies)} discrepancies, {len(self.open_intents)} open, {self.declined} declined"
+        found = len(self.discrepancies)
+        differing = f"{found} {pluralize(found, 'discrepancy', 'discrepancies')}"
+        counts = f"{differing}, {len(self.open_intents)} open, {self.declined} declined"
         return "\n".join((f"{period}: {counts}", *(f"  {name}: {_describe_totals(each)}" for name, each in sides)))
 
     def __str__(self) -> str:
@@ -160,4 +163,4 @@ def _describe(amount: Decimal | None, moment: datetime) -> str:
 
 
 def _describe_totals(totals: PaymentTotals) -> str:
-    return f"{totals.count} payments, {totals.charged} charged, {totals.refunded} refunded"
+    return f"{totals.count} {pluralize(totals.count, 'payment')}, {totals.charged} charged, {totals.refunded} refunded"

@@ -10,6 +10,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._arguments import check_numbers
+from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.migration.engine.iteration import iterate
 from gateway_async.migration.engine.row_task import as_vault_row
@@ -143,8 +144,8 @@ async def plan_migration(
 def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float, str]:
     possible = concurrency / latency
     if rate is not None and rate <= possible:
-        return rate, f"{rate:g} calls per second"
-    return possible, f"{concurrency} concurrent calls of {latency:g} s"
+        return rate, f"{rate:g} {pluralize(rate, 'call')} per second"
+    return possible, f"{concurrency} concurrent {pluralize(concurrency, 'call')} of {latency:g} s"
 
 
 def _to_row(given: VaultRow | VaultCreate) -> VaultRow:
@@ -261,7 +262,8 @@ def _brand(number: str) -> str:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    yield f"{plan.rows:,} rows, {plan.ready:,} can be sent: about {duration(max(plan.seconds, 1))} ({plan.assumed})"
+    rows, needed = pluralize(plan.rows, "row"), duration(max(plan.seconds, 1))
+    yield f"{plan.rows:,} {rows}, {plan.ready:,} can be sent: about {needed} ({plan.assumed})"
     for name, count in plan.kinds.items():
         yield f"  {count:>12,}  {_KINDS.get(name, name)}"
     yield from _section("cards by brand", [Remark(name, count) for name, count in plan.brands.items()])
@@ -275,7 +277,7 @@ def _section(title: str, remarks: Sequence[Remark]) -> Iterator[str]:
     if remarks:
         yield f"{title}:"
     for remark in remarks:
-        where = f"  (lines {_list_lines(remark.lines, remark.count)})" if remark.lines else ""
+        where = f"  ({_list_lines(remark.lines, remark.count)})" if remark.lines else ""
         yield f"  {remark.count:>12,}  {remark.text}{where}"
 
 
@@ -283,8 +285,9 @@ def _duplicates(title: str, duplicates: DuplicateCount) -> Iterator[str]:
     if duplicates.count:
         examples = [f"{line} as {first}" for line, first in duplicates.examples]
         yield f"{title}:"
-        yield f"  {duplicates.count:>12,}  lines {_list_lines(examples, duplicates.count)}"
+        yield f"  {duplicates.count:>12,}  {_list_lines(examples, duplicates.count)}"
 
 
 def _list_lines(lines: Sequence[object], count: int) -> str:
-    return ", ".join([*map(str, lines), *(["…"] if count > len(lines) else [])])
+    listed = ", ".join([*map(str, lines), *(["…"] if count > len(lines) else [])])
+    return f"{pluralize(count, 'line')} {listed}"

@@ -10,6 +10,7 @@ from typing import Self
 
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.report import Report
 
@@ -72,9 +73,11 @@ def stop_outside(window: Window, now: Callable[[], datetime]) -> StopCondition:
 
 def stop_after_seconds(seconds: float) -> StopCondition:
     """Return a condition that stops after a number of seconds."""
-    return lambda report: f"maximum of {seconds:g} seconds reached" if report.seconds >= seconds else None
+    reason = f"maximum of {seconds:g} {pluralize(seconds, 'second')} reached"
+    return lambda report: reason if report.seconds >= seconds else None
 
 
 def stop_after_rejects(most: int) -> StopCondition:
     """Return a condition that stops when more than `most` rows are rejected: the whole file may be wrong."""
-    return lambda report: f"more than {most:,} rows were rejected" if report.rejected > most else None
+    reason = f"more than {most:,} {pluralize(most, 'row was', 'rows were')} rejected"
+    return lambda report: reason if report.rejected > most else None

@@ -140,7 +140,7 @@ class _Checker:
         """Stop after many failed reads in a row."""
         self._unread_in_a_row += 1
         if self._unread_in_a_row == _MAX_UNREAD:
-            self.result.stopped = f"{self._unread_in_a_row} accounts in a row could not be read: {error}"
+            self.result.stopped = f"{_MAX_UNREAD} accounts in a row could not be read: {error}"
 
     def _compare(self, entry: StoredRow, request: VaultCreate | None, vault: AccountVault) -> None:
         known = _differences_from_journal(entry, vault)

@@ -4,6 +4,8 @@ from typing import Generic, TypeVar
 
 import attrs
 
+from gateway_async._problem import pluralize
+
 __all__ = ["Page"]
 
 T = TypeVar("T")
@@ -13,7 +15,7 @@ T = TypeVar("T")
 class Page(Generic[T]):
     """One page of a list (contract, *Pagination, sorting*)."""
 
-    records: tuple[T, ...] = attrs.field(repr=lambda records: f"<{len(records)} records>")
+    records: tuple[T, ...] = attrs.field(repr=lambda records: f"<{len(records)} {pluralize(len(records), 'record')}>")
     """The records, in the gateway's order."""
     number: int
     """The page's number, 1-based regardless of the gateway's numbering."""

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 import anyio
 
 from gateway_async._exceptions import describe_error
+from gateway_async._problem import pluralize
 from gateway_async._secrets import detach, mask_text
 from gateway_async._wire.postback import BasicCredentials, Passwords, by_lower_name, read_postback, seal_passwords
 from gateway_async.errors import InboxError, PostbackRefusedError
@@ -277,7 +278,7 @@ class PostbackReceiver:
             postback = await self._read(method, by_lower_name(headers.items()), chunks, peer)
         except PostbackRefusedError as error:
             level = logging.INFO if error.status_code in _UNAUTHENTICATED else logging.WARNING
-            logger.log(level, "request rejected with %d: %s", error.status_code, error.reason)
+            logger.log(level, "postback rejected with %d: %s", error.status_code, error.reason)
             return ReceiverResponse.refusal(error)
         return await self._store_or_handle(postback)
 
@@ -293,7 +294,8 @@ class PostbackReceiver:
         self._check_sender(headers, peer)
         with anyio.move_on_after(self._body_seconds):
             return read_postback(headers, await read_body(headers, chunks, self._max_bytes))
-        raise PostbackRefusedError(408, f"the body: not received within {self._body_seconds:g} seconds")
+        allowed = f"{self._body_seconds:g} {pluralize(self._body_seconds, 'second')}"
+        raise PostbackRefusedError(408, f"the body: not received within {allowed}")
 
     async def _store_or_handle(self, postback: Postback[Any]) -> ReceiverResponse:
         try:

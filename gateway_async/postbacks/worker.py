@@ -17,6 +17,7 @@ import attrs
 from anyio.abc import TaskGroup
 
 from gateway_async._backoff import exponential_backoff
+from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import HandlerStatements, Postback
@@ -189,7 +190,8 @@ class Worker:
                     raise
                 raise RuntimeError("a handler cancelled itself") from error
             return
-        raise TimeoutError(f"the handlers took longer than {self._handler_seconds:g} seconds")
+        allowed = f"{self._handler_seconds:g} {pluralize(self._handler_seconds, 'second')}"
+        raise TimeoutError(f"the handlers took longer than {allowed}")
 
     async def _complete(self, claim: Claim, statements: HandlerStatements) -> None:
         state = PostbackState.SUPERSEDED if claim.superseded else PostbackState.HANDLED
@@ -222,8 +224,8 @@ class Worker:
         trace = mask_text("".join(traceback.format_exception(error)))
         if pause is None:
             logger.error(
-                "%r is dead after %d attempts, number %d of the inbox\n%s",
-                *(claim.postback, claim.attempt, claim.number, trace),
+                "%r is dead after %d %s, number %d of the inbox\n%s",
+                *(claim.postback, claim.attempt, pluralize(claim.attempt, "attempt"), claim.number, trace),
             )
         else:
             logger.warning("handler failed: %r, again in %.1f s\n%s", claim.postback, pause, trace)

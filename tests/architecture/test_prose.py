@@ -1,10 +1,16 @@
 """Names, docstrings, comments, messages and documents are in plain English."""
 
+import ast
+import itertools
+import re
 from pathlib import Path
 
 import pytest
 
+from gateway_async._problem import pluralize
+
 from . import prose
+from .source import modules, tree
 
 PLANTED = '''"""Things that nobody needs."""
 
@@ -80,3 +86,30 @@ def test_the_linter_ends_as_a_command_does(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "bad.md").write_text("# Good\n\nNobody knows.\n")
     assert prose.main([str(tmp_path)]) == 1
     assert capsys.readouterr().out.strip() == f"{tmp_path}/bad.md:3: word: Nobody"
+
+
+COUNTED = re.compile(
+    r" (?:(?:concurrent|open|postback) )?(?:accounts|attempts|calls|configs|days|payments|postbacks|records|results"
+    r"|rows|vaults)\b(?!/| per second)"
+)
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    """A number that may be 1 gets its noun from `pluralize`. The sandbox cannot, and the demo's are known."""
+    found = [
+        f"{path}:{text.lineno}: {ast.unparse(text)}"
+        for path in modules()
+        if path.parts[0] != "sandbox" and "demo" not in path.parts
+        for text in ast.walk(tree(path))
+        if isinstance(text, ast.JoinedStr)
+        for value, words in itertools.pairwise(text.values)
+        if isinstance(value, ast.FormattedValue) and isinstance(words, ast.Constant) and COUNTED.match(str(words.value))
+        if not ast.unparse(value.value).strip("_").isupper()
+    ]
+    assert found == []
+
+
+def test_the_noun_after_a_number() -> None:
+    """One is singular, everything else plural."""
+    assert [pluralize(number, "call") for number in (0, 1, 1.0, 1.5, 2)] == ["calls", "call", "call", "calls", "calls"]
+    assert [pluralize(number, "call is", "calls are") for number in (1, 2)] == ["call is", "calls are"]

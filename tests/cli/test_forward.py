@@ -6,17 +6,19 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 from urllib.parse import urlencode
 
+import anyio.to_thread
 import attrs
 import httpx
 import pytest
 
-from gateway_async import AsyncGateway, ContactCreate
+from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async.cli.forward import Target
 from gateway_async.cli.sandbox_events import EVENTS
 from gateway_async.sandbox import Sandbox
@@ -154,7 +156,7 @@ def test_what_is_not_forwarded_at_the_end(listen: Listen) -> None:
     printed = events(process)
     assert [next(printed)["event"] for _ in range(2)] == ["postback", "not_forwarded"]
     status, _, errors = stop(process, signal.SIGINT)
-    assert (status, errors) == (0, "gateway-async: 1 postbacks were not forwarded\n")
+    assert (status, errors) == (0, "gateway-async: 1 postback was not forwarded\n")
 
 
 def test_rejected_requests_are_not_forwarded(listen: Listen) -> None:
@@ -208,6 +210,29 @@ def _is_delivery(event: dict[str, Any], record_id: str, change: str) -> bool:
     return event["event"] == "postback" and (event["id"], event["type"]) == (record_id, change)
 
 
+@pytest.mark.asyncio
+@pytest.mark.parametrize("event", ["transactionbatch.create", "transactionbatch.update"])
+async def test_trigger_leaves_the_open_batch_alone(
+    gateway: AsyncGateway, environment: dict[str, str], event: str
+) -> None:
+    """The event is that of a new batch with one sale; the payments of the user's own batch wait in it as before."""
+    new = TransactionCreate(
+        action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="5.25"
+    )
+    before = await gateway.transactions.create(new)
+    ended = await anyio.to_thread.run_sync(lambda: run("trigger", event, "--json", **environment))
+    own = await gateway.transaction_batches.get(json.loads(ended.stdout)["id"])
+    after = await gateway.transactions.create(new)
+    batch = await gateway.transaction_batches.get(before.transaction_batch_id or "")
+    payments = await gateway.transactions.list({"transaction_batch_id": own.id}).to_list()
+    assert (batch.is_open, (await gateway.transactions.get(before.id)).status_id) == (True, 101)
+    assert after.transaction_batch_id == batch.id != own.id
+    assert (own.is_open, [each.transaction_amount for each in payments]) == (
+        event.endswith("create"),
+        [Decimal("1.00")],
+    )
+
+
 def test_trigger_without_a_receiver(environment: dict[str, str]) -> None:
     """Without a config the record is changed, and status 3 says that nothing was sent."""
     ended = run("trigger", "contact.create", **environment)
@@ -246,6 +271,6 @@ async def test_configs_of_a_killed_run_are_removed(
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
     assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
     assert [next(events(each))["id"] for each in (running, last)] == [contact.id] * 2
-    said = "gateway-async: deleting 1 postback configs that a killed run left\n"
+    said = "gateway-async: deleting 1 postback config that a killed run left\n"
     assert (stop(running)[2], stop(last)[2]) == (said, "")
     assert [*tmp_path.rglob("*.jsonl")] == []  # noqa: ASYNC240  a small folder

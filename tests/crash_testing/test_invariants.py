@@ -146,7 +146,7 @@ def test_nothing_may_stay_open_in_silence() -> None:
     calls = CallOutcome(call=POST, api_id="s1", outcome="unknown")
     assert broken(CHARGED, calls) == []
     (problem,) = broken_rules(effects_of(CHARGED), CHARGED, [calls], listed=0)
-    assert problem == "1 calls are open in the ledger, and recover() listed 0 as unknown"
+    assert problem == "1 call is open in the ledger, and recover() listed 0 as unknown"
 
 
 def test_a_report_counts_and_names() -> None:
@@ -158,7 +158,7 @@ def test_a_report_counts_and_names() -> None:
     report = CrashReport("sale", (done,)) + CrashReport("sale", (lost,))
     assert report.problems == ("cancelled at await 2: s1 was lost",)
     assert str(report) == (
-        "sale: 2 crashes, 1 broken rules; calls: 1 done (recovered), 1 not_sent\n  cancelled at await 2: s1 was lost"
+        "sale: 2 crashes, 1 broken rule; calls: 1 done (recovered), 1 not_sent\n  cancelled at await 2: s1 was lost"
     )
     CrashReport("sale", (done,)).check()
     with pytest.raises(AssertionError, match="s1 was lost"):

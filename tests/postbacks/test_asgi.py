@@ -209,7 +209,7 @@ async def test_it_serves_by_itself_over_real_sockets(caplog: pytest.LogCaptureFi
     assert statuses == [204, 405, 413, 400, 204]
     assert [postback.record_id for postback in received] == ["a", "b"]
     troubles = [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
-    assert [each for each in troubles if not each.startswith("request rejected with 4")] == []
+    assert [each for each in troubles if not each.startswith("postback rejected with 4")] == []
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)

@@ -100,8 +100,8 @@ async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     for body, headers in ((b"type=UPDATE", HEADERS), (form(), {})):
         await post(receiver(), body, headers)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "request rejected with 400: data: must be a record, as a JSON text"),
-        ("INFO", "request rejected with 401: authorization: not the Basic credentials of this receiver"),
+        ("WARNING", "postback rejected with 400: data: must be a record, as a JSON text"),
+        ("INFO", "postback rejected with 401: authorization: not the Basic credentials of this receiver"),
     ]
 
 

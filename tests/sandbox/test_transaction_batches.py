@@ -381,3 +381,17 @@ def test_an_unknown_batch_is_named(sandbox: Sandbox) -> None:
     """The message has the usual form."""
     with pytest.raises(ValueError, match=r"^transactionbatch nowhere: not found\."):
         sandbox.process_batch("nowhere", 5)
+
+
+def test_a_payment_moves_to_a_batch_of_its_own(shop: Shop) -> None:
+    """It can be settled alone; the other payments and the next one stay in their batch. Alone, it stays where it is."""
+    other, moved = paid(shop), paid(shop)
+    path = f"/_sandbox/transactions/{moved['id']}/batch"
+    own = shop.http.post(path, json={}).json()
+    assert (own["is_open"], again(shop, moved)["transaction_batch_id"]) == (1, own["id"])
+    assert shop.http.post(path, json={"settle": True}).json()["id"] == own["id"]
+    assert paid(shop)["transaction_batch_id"] == other["transaction_batch_id"] != own["id"]
+    assert [(each["status_id"]) for each in (again(shop, moved), again(shop, other))] == [134, 101]
+    refused = shop.http.post(path, json={})
+    message = f"transaction {moved['id']}: is in no open batch."
+    assert (refused.status_code, refused.json()["message"]) == (422, message)

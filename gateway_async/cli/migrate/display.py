@@ -21,6 +21,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from gateway_async._problem import pluralize
 from gateway_async.migration.output.summary import RunProgress, duration
 from gateway_async.migration.report import Report
 
@@ -221,7 +222,10 @@ def format_counts(report: Report, *, running: bool = True) -> Text:
     """Return the number of rows of each result; while the migration runs also the number of calls."""
     parts = [Text(f"{getattr(report, name):,} {name}", style=style) for name, style in _COLORS.items()]
     if running:
-        parts.append(Text(f"{report.in_flight} of {report.limit} concurrent calls", style="cyan"))
+        parts.append(
+            Text(f"{report.in_flight} of {report.limit} concurrent {pluralize(report.limit, 'call')}", style="cyan")
+        )
     if running and report.failed_attempts:
-        parts.append(Text(f"{report.failed_attempts:,} attempts failed", style="yellow"))
+        failed = report.failed_attempts
+        parts.append(Text(f"{failed:,} {pluralize(failed, 'attempt')} failed", style="yellow"))
     return Text(" · ").join(parts)

@@ -7,6 +7,7 @@ import anyio
 import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from gateway_async._problem import pluralize
 from gateway_async.cli.migrate.display import progress_bar
 from gateway_async.cli.migrate.settings import Settings
 from gateway_async.migration.plan import Plan, plan_migration
@@ -29,6 +30,6 @@ async def _create_plan(settings: Settings) -> Plan:
                 rate=settings.rate,
                 concurrency=settings.concurrency,
                 on_progress=lambda count: update(
-                    description=f"{count:,} rows read", total=rows.total, completed=rows.position
+                    description=f"{count:,} {pluralize(count, 'row')} read", total=rows.total, completed=rows.position
                 ),
             )

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from gateway_async._problem import pluralize
 from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.clients import client_factory
@@ -101,7 +102,7 @@ def _print_json(result: "Verification") -> None:
 def _print(result: "Verification") -> None:
     console = Console(highlight=False)
     counts = ", ".join(f"{getattr(result, name):,} {name.replace('_', ' ')}" for name in _COUNTS)
-    checked = f"{result.checked:,} accounts checked: {counts}"
+    checked = f"{result.checked:,} {pluralize(result.checked, 'account')} checked: {counts}"
     console.print(Text(checked, style="green" if result.good else "bold red"), soft_wrap=True)
     if result.stopped:
         console.print(Text(f"Stopped before the end: {result.stopped}", style="bold red"), soft_wrap=True)

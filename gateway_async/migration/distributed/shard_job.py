@@ -13,6 +13,7 @@ from typing import Any, Final
 import anyio
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.engine.concurrency_limiter import Rate
@@ -84,7 +85,8 @@ class ShardJob:
             raise InvalidRequestError(f"path: {self.path} cannot be read here: {error.strerror}") from None
         if size != self.size:
             raise InvalidRequestError(
-                f"path: {self.path} has {size} bytes here (expected {self.size}, as on the coordinator)"
+                f"path: {self.path} has {size} {pluralize(size, 'byte')} here "
+                f"(expected {self.size}, as on the coordinator)"
             )
 
     def rows_of(self, shard: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TypeVar
 import anyio
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async.errors import JournalError
 from gateway_async.migration.engine.stop_signal import StopSignal, backoff
 from gateway_async.migration.journal.protocol import UNRESOLVED_STATES, Journal, JournalEntry, RowResult, RowStarted
@@ -72,7 +73,9 @@ class JournalWriter:
         try:
             await self._write_pending()
         except JournalError as error:
-            logger.warning("journal write failed, %d results are kept: %s", len(self._results), error)
+            kept = len(self._results)
+            results = pluralize(kept, "result is", "results are")
+            logger.warning("journal write failed, %d %s kept: %s", kept, results, error)
 
     async def flush(self) -> None:
         """Write all results to disk."""

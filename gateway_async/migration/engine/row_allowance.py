@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import anyio
 
+from gateway_async._problem import pluralize
 from gateway_async.migration.report import Report
 
 __all__ = ["RowAllowance", "describe_cap"]
@@ -108,6 +109,7 @@ class RowAllowance:
 
 def describe_cap(report: Report, rows: int) -> str:
     """Return the reason of a stop at the maximum of `rows`."""
+    maximum = f"maximum of {rows:,} {pluralize(rows, 'row')}"
     if report.stored >= rows:
-        return f"maximum of {rows:,} rows stored"
-    return f"maximum of {rows:,} rows reached: {report.stored:,} stored, {report.unknown:,} unknown"
+        return f"{maximum} stored"
+    return f"{maximum} reached: {report.stored:,} stored, {report.unknown:,} unknown"

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.report import Sample
 
@@ -94,7 +95,7 @@ def _describe(points: Sequence[_Point]) -> str:
     return (
         f"Over {duration(points[-1].ends)}: up to {max(point.rate for point in points):,.0f} rows per second, "
         f"up to {max(point.failures for point in points):,.1f} failed attempts per second, "
-        f"between {min(limits):,.0f} and {max(limits):,.0f} concurrent calls."
+        f"between {min(limits):,.0f} and {max(limits):,.0f} concurrent {pluralize(max(limits), 'call')}."
     )
 
 

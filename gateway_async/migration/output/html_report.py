@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_async._extras import import_extra
+from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.migration.journal.protocol import RowResult
 from gateway_async.migration.output.chart import create_chart
@@ -110,5 +111,5 @@ def _row_name(result: RowResult) -> str:
 
 
 def _summary(report: Report, extent: str) -> str:
-    rate = f"{rate_of(report):,.0f} rows per second on average"
-    return f"{duration(report.seconds)} {extent}, {rate}; {report.failed_attempts:,} attempts failed."
+    rate, failed = f"{rate_of(report):,.0f} rows per second on average", report.failed_attempts
+    return f"{duration(report.seconds)} {extent}, {rate}; {failed:,} {pluralize(failed, 'attempt')} failed."

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.report import Report
 
@@ -152,7 +153,7 @@ def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
 
 def failures(report: Report) -> str:
     """Return how many attempts failed, and the reasons, as text."""
-    text = f"{report.failed_attempts:,} attempts failed"
+    text = f"{report.failed_attempts:,} {pluralize(report.failed_attempts, 'attempt')} failed"
     most = most_frequent(report.failures)
     reasons = [f"{attempts:,} {reason}" for reason, attempts in most[:_MAX_FAILURES]]
     more = ["…"] if len(most) > len(reasons) else []

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import attrs
 
+from gateway_async._problem import pluralize
 from gateway_async._secrets import luhn_valid, mask_text
 from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import fields_of
@@ -184,7 +185,7 @@ def _card_problems(number: str) -> Iterator[str]:
     if not (number.isascii() and number.isdigit()):
         return
     if len(number) not in CARD_LENGTHS:
-        yield f"account_number: has {len(number)} digits (expected 12 to 19 for a card)"
+        yield f"account_number: has {len(number)} {pluralize(len(number), 'digit')} (expected 12 to 19 for a card)"
     elif not luhn_valid(number):
         yield f"account_number: fails the check digit, ends in {number[-4:]}"
 

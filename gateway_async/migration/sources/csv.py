@@ -5,6 +5,7 @@ import re
 from itertools import chain
 from typing import Any, Final
 
+from gateway_async._problem import pluralize
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.formulas import unescape_formulas
 from gateway_async.migration.rows.builder import build_mapped_row
@@ -112,7 +113,9 @@ class CsvRows(TextRows):
         if not any(map(str.strip, cells)):
             return []
         if any(map(str.strip, cells[len(self.columns) :])) or len(cells) < len(self.columns):
-            raise ValueError(f"has {len(cells)} cells (expected {len(self.columns)} as in the header)")
+            raise ValueError(
+                f"has {len(cells)} {pluralize(len(cells), 'cell')} (expected {len(self.columns)} as in the header)"
+            )
         return cells
 
     def _build_row(self, content: list[str], line: int) -> VaultRow | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 
+from gateway_async._problem import pluralize
 from gateway_async.errors import PostbackRefusedError
 
 __all__ = ["check_size", "read_body"]
@@ -14,7 +15,7 @@ def check_size(size: int, max_bytes: int) -> None:
         PostbackRefusedError: 413.
     """
     if size > max_bytes:
-        raise PostbackRefusedError(413, f"the body: more than {max_bytes} bytes")
+        raise PostbackRefusedError(413, f"the body: more than {max_bytes} {pluralize(max_bytes, 'byte')}")
 
 
 async def read_body(headers: Mapping[str, str], chunks: AsyncIterable[bytes], max_bytes: int) -> bytes:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from math import ceil
 
+from gateway_async._problem import pluralize
 from gateway_async.errors import PostbackRefusedError
 
 __all__ = ["RateLimit"]
@@ -36,5 +37,6 @@ class RateLimit:
         self._updated_at = now
         if self._tokens < 1:
             wait = ceil((1 - self._tokens) / self._per_second)
-            raise PostbackRefusedError(429, f"more than {self._per_second:g} postbacks a second", retry_after=wait)
+            most = f"{self._per_second:g} {pluralize(self._per_second, 'postback')}"
+            raise PostbackRefusedError(429, f"more than {most} a second", retry_after=wait)
         self._tokens -= 1

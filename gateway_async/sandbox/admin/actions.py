@@ -45,6 +45,7 @@ __all__ = [
     "add_ticket",
     "clear_faults",
     "faults",
+    "isolate_payment",
     "ledger",
     "operate_terminal",
     "pay",
@@ -177,6 +178,19 @@ def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) ->
     batch = _find(gateway, TRANSACTION_BATCH, batch_id)
     processed = transaction_batches.process(gateway, batch, processing_status_id)
     return _record(gateway, TRANSACTION_BATCH, processed)
+
+
+def isolate_payment(gateway: Gateway, transaction_id: str, settle: bool = False) -> Row:
+    """Return the batch of a payment without other payments, settled if asked.
+
+    Raises:
+        UnknownRecordError: The transaction is unknown.
+        ValueError: The payment is in no open batch.
+    """
+    batch = transaction_batches.isolate(gateway, _find(gateway, TRANSACTION, transaction_id))
+    if settle:
+        batch = transaction_batches.settle_batch(gateway, batch)
+    return _record(gateway, TRANSACTION_BATCH, batch)
 
 
 def return_payment(gateway: Gateway, transaction_id: str, code: str = "R01") -> Row:

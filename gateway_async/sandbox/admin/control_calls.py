@@ -215,6 +215,12 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
             'Changes the status of a batch as its processor does: {"processing_status_id": 5}.', actions.process_batch
         )
     },
+    "/_sandbox/transactions/{id}/batch": {
+        "POST": ControlCall(
+            'Moves a payment out of its open batch, to one of its own: {"settle": true} settles that one too.',
+            actions.isolate_payment,
+        )
+    },
     "/_sandbox/transactions/{id}/return": {
         "POST": ControlCall('Lets the bank return a bank payment: {"code": "R01"}.', actions.return_payment)
     },

@@ -31,6 +31,7 @@ __all__ = [
     "batch_for",
     "get",
     "get_list",
+    "isolate",
     "process",
     "settle",
     "settle_batch",
@@ -98,6 +99,25 @@ def process(gateway: Gateway, batch: Row, status_id: int) -> Row:
     return processed
 
 
+def isolate(gateway: Gateway, payment: Row) -> Row:
+    """Return the open batch of a payment. If it holds other payments, the payment moves to a new batch.
+
+    Raises:
+        ValueError: The payment is in no open batch.
+    """
+    batch = gateway.store.find(TRANSACTION_BATCH, id=payment["transaction_batch_id"])
+    if batch is None or not batch["is_open"]:
+        raise ValueError(f"transaction {payment['id']}: is in no open batch.")
+    if gateway.store.total(TRANSACTION, "count(*)", "transaction_batch_id = ?", (batch["id"],)) == 1:
+        return batch
+    user = {"id": payment["created_user_id"], "location_id": payment["location_id"]}
+    with gateway.store.transaction():
+        batch = _create_batch(gateway, user, payment)
+        changes = {"transaction_batch_id": batch["id"], "batch": str(batch["batch_num"])}
+        gateway.store.update(TRANSACTION, payment["id"], changes)
+    return batch
+
+
 def batch_for(gateway: Gateway, user: Row, payment: Row) -> Row:
     """Return the fields that assign a payment to an open batch.
 
@@ -110,7 +130,7 @@ def batch_for(gateway: Gateway, user: Row, payment: Row) -> Row:
 
 
 def _open_batch(gateway: Gateway, product_id: str) -> Row | None:
-    where = "product_transaction_id = ? AND is_open ORDER BY batch_num DESC LIMIT 1"
+    where = "product_transaction_id = ? AND is_open ORDER BY batch_num LIMIT 1"
     return next(iter(gateway.store.select(TRANSACTION_BATCH, where, (product_id,))), None)
 
 
