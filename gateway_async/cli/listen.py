@@ -72,8 +72,9 @@ class PostbackDisplay:
         self._show(refusal_line(response.status, reason, at), refusal_object(response.status, reason, at))
 
     def print_forwarded(self, forward: Forward) -> None:
-        """Print the result of an attempt to forward a postback."""
-        self._show(forward_line(forward), forward_object(forward, datetime.now(UTC)))
+        """Print an attempt to forward a postback; people get the last one only."""
+        if self.as_json or forward.pause is None:
+            self._show(forward_line(forward), forward_object(forward, datetime.now(UTC)))
 
     def _show(self, text: Text, content: Mapping[str, Any]) -> None:
         if self.as_json:
@@ -130,8 +131,8 @@ def listen(
 
     Each postback is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and
     printed too. Card numbers and bank data are masked in the output. With --forward-to, each is sent on to your
-    program: the status of each attempt is printed, and what gets no 2xx is sent again. Configs of --create-configs
-    that a killed run left are deleted at the start of the next one.
+    program, and again if it gets no 2xx. The last status is printed, with --json that of each attempt. Configs of
+    --create-configs that a killed run left are deleted at the start of the next one.
     """
     from gateway_async import GatewayError
 

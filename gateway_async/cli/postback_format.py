@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
+from gateway_async._problem import pluralize
 from gateway_async.cli.forward import Forward
 from gateway_async.cli.masking import mask_shown
 from gateway_async.models.account_vaults import AccountVault
@@ -65,16 +66,16 @@ def refusal_object(status: int, reason: str, at: datetime) -> dict[str, Any]:
 
 
 def forward_line(forward: Forward) -> Text:
-    """Format an attempt to forward a postback as a line: status, address and duration."""
-    result = forward.result
+    """Format the last attempt to forward a postback as a line: status, address and duration."""
+    result, attempt = forward.result, forward.attempt
     outcome = str(result.status) if result.error is None else result.error
-    again = "" if forward.pause is None else f", again in {forward.pause:g} s"
-    last = "" if result.is_acknowledged or forward.pause is not None else ", given up"
+    duration = f"attempt {attempt}, {forward.seconds * 1000:.0f} ms"
+    given_up = f"given up after {attempt} {pluralize(attempt, 'attempt')}"
     return Text.assemble(
         ("          → ", "dim"),
         (outcome, "green" if result.is_acknowledged else "bold red"),
         f"  {_clean(forward.postback.type)} {_clean(forward.postback.record_id)}  {forward.target.shown}  ",
-        (f"attempt {forward.attempt}, {forward.seconds * 1000:.0f} ms{again}{last}", "dim"),
+        (duration if result.is_acknowledged else given_up, "dim"),
     )
 
 

@@ -149,6 +149,22 @@ def test_a_program_that_is_not_there(listen: Listen) -> None:
     assert stop(process) == (0, "", "")
 
 
+@pytest.mark.parametrize(("attempts", "said"), [("1", "given up after 1 attempt"), ("3", "given up after 3 attempts")])
+def test_a_program_that_is_not_there_gets_one_line_each(start: Start, attempts: str, said: str) -> None:
+    """People see the end of the attempts for each postback, not every one."""
+    process = start("listen", "--port", "0", "--forward-to", "http://127.0.0.1:1/", "--forward-attempts", attempts)
+    assert process.stdout
+    url = process.stdout.readline().split()[-1]
+    process.stdout.readline()
+    for name in ("c1", "c2"):
+        data = {**POSTBACK, "data": json.dumps({"id": name})}
+        assert httpx.post(url, data=data, trust_env=False).status_code == 204
+    shown = [process.stdout.readline() for _ in range(4)]
+    results = sorted(line.strip() for line in shown if "→" in line)
+    assert results == [f"→ cannot connect  UPDATE {name}  http://127.0.0.1:1/  {said}" for name in ("c1", "c2")]
+    assert stop(process) == (0, "", "")
+
+
 def test_what_is_not_forwarded_at_the_end(listen: Listen) -> None:
     """The number is on standard error."""
     process, url = listen("--forward-to", "http://127.0.0.1:1/", "--forward-attempts", "9")
