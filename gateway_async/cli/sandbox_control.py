@@ -39,7 +39,7 @@ class SandboxControl:
         return found
 
     def isolate_payment(self, transaction_id: str, *, settle: bool) -> str:
-        """Move a payment to a batch of its own, and return the id of the batch.
+        """Move a payment to a batch of its own; return its id.
 
         Raises:
             NotASandboxError: the sandbox does not know the call.

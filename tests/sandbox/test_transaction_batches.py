@@ -384,7 +384,7 @@ def test_an_unknown_batch_is_named(sandbox: Sandbox) -> None:
 
 
 def test_a_payment_moves_to_a_batch_of_its_own(shop: Shop) -> None:
-    """It can be settled alone; the other payments and the next one stay in their batch. Alone, it stays where it is."""
+    """There it can be settled alone; the other payments and the next one stay in their batch."""
     other, moved = paid(shop), paid(shop)
     path = f"/_sandbox/transactions/{moved['id']}/batch"
     own = shop.http.post(path, json={}).json()
