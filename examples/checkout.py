@@ -21,12 +21,12 @@ from gateway_async import AsyncGateway, Transaction, TransactionCreate
 
 STATUSES: dict[type[sdk.GatewayError], int] = {
     sdk.InvalidRequestError: 422,  # .problems; nothing was sent
-    sdk.DuplicateError: 409,  # the id was used before: `fetch()` returns that payment
+    sdk.DuplicateError: 409,  # of a refund: the id was used before
     sdk.ValidationError: 422,  # .fields, as the gateway names them
     sdk.NotFoundError: 404,
     sdk.RecordDeletedError: 410,
     sdk.RateLimitError: 429,
-    sdk.MismatchedWriteError: 409,  # a record of an earlier request may have the key: compare it
+    sdk.MismatchedWriteError: 409,  # a payment of another card or amount has the key
     sdk.OutcomeUnknownError: 202,  # the money may have moved: the caller must not pay in another way
     sdk.NotSentError: 503,  # nothing happened: the caller may repeat the request
     sdk.TerminalBusyError: 409,
@@ -74,7 +74,7 @@ async def sell(sale: Sale, key: Key) -> dict[str, Any]:
         transaction_amount=sale.amount,
         transaction_api_id=key,
     )
-    return show(await gateway().transactions.create(new))
+    return show(await gateway().transactions.create_once(new))
 
 
 @app.post("/sales/{payment_id}/refunds", status_code=201)
@@ -103,12 +103,12 @@ async def explain(_: Request, error: Exception) -> JSONResponse:
         case sdk.InvalidRequestError():
             body["problems"] = list(error.problems)
         case sdk.DuplicateError():
-            earlier = await error.fetch()
-            body["payment"] = earlier.to_dict()
+            body["payment"] = show(await gateway().transactions.existing(error))
         case sdk.ValidationError() | sdk.RecordDeletedError():
             body["fields"] = {name: list(texts) for name, texts in error.fields.items()}
         case sdk.MismatchedWriteError():
             body["differences"] = list(error.differences)
+            body["payment"] = error.record and error.record.to_dict()
         case sdk.OutcomeUnknownError():
             body["message"] = (
                 "The outcome is not known yet. Do not pay in another way; ask again with the same key."

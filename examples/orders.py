@@ -34,7 +34,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from gateway_async import (
     AsyncGateway,
@@ -221,7 +221,7 @@ async def charge(gateway: AsyncGateway, attempt: Row) -> None:
     except (
         DuplicateError
     ) as error:  # another worker was faster, or the database was restored from a backup
-        payment = cast("Transaction", await error.fetch())
+        payment = await gateway.transactions.existing(error)
     except (
         InvalidRequestError,
         NotSentError,

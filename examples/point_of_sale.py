@@ -16,17 +16,16 @@ import json
 import logging
 import os
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from aiohttp import web
 
 from gateway_async import (
     AsyncGateway,
-    DuplicateError,
     GatewayError,
+    MismatchedWriteError,
     OutcomeUnknownError,
     RouterTransactionCreate,
     SqliteLedger,
@@ -146,14 +145,12 @@ async def charge(gateway: AsyncGateway, name: str, sale: Sale) -> None:
             transaction_api_id=name,
         )
         result = describe(
-            await gateway.router_transactions.create(new, on_progress=report),
-            sale.amount,
+            await gateway.router_transactions.create_once(new, on_progress=report)
         )
-    except DuplicateError as error:  # an earlier request has made this sale
-        with suppress(GatewayError):
-            result = describe(cast("Transaction", await error.fetch()), sale.amount)
     except OutcomeUnknownError as error:
         logger.error("sale %s: %s", name, error)  # noqa: TRY400  the text has all that helps
+        if isinstance(error, MismatchedWriteError) and error.record is not None:
+            result = {"result": "conflict", "message": "Another sale has this name."}
     except GatewayError as error:
         result = {
             "result": "try again" if error.retryable else "refused",
@@ -163,11 +160,11 @@ async def charge(gateway: AsyncGateway, name: str, sale: Sale) -> None:
         sale.report(result)
 
 
-def describe(payment: Transaction, amount: Decimal) -> Event:
+def describe(payment: Transaction) -> Event:
     """Return the last event of a sale."""
     result = "approved" if payment.approved else "declined"
-    if payment.transaction_amount != amount:
-        result = "conflict"  # the name is that of an earlier sale
+    if payment.voided:
+        result = "voided"  # by the back office, since an earlier request
     elif payment.partially_approved:  # the till asks for the rest, or voids the part
         result = "partially approved"
     return {

@@ -15,7 +15,6 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import cast
 
 import anyio
 from fastapi import FastAPI, Request
@@ -29,7 +28,6 @@ from gateway_async import (
     RedisTerminalLease,
     RouterTransactionCreate,
     SqliteLedger,
-    Transaction,
 )
 
 logger = logging.getLogger("uvicorn.error.terminal_service")  # both servers show it
@@ -101,12 +99,7 @@ async def sell(name: str, sale: Sale, request: Request) -> JSONResponse:
         transaction_amount=sale.amount,
         transaction_api_id=name,
     )
-    try:
-        payment = await gateway.router_transactions.create(new)
-    except sdk.DuplicateError as error:  # an earlier request has made this sale
-        payment = cast("Transaction", await error.fetch())
-    if payment.transaction_amount != sale.amount:
-        return JSONResponse({"sale": name, "status": "conflict"}, 409)
+    payment = await gateway.router_transactions.create_once(new)
     if payment.partially_approved:  # the till asks for the rest, or voids the part
         return JSONResponse(
             {
@@ -115,8 +108,9 @@ async def sell(name: str, sale: Sale, request: Request) -> JSONResponse:
                 "amount": str(payment.auth_amount),
             }
         )
+    status = "approved" if payment.approved else "declined"
     return JSONResponse(
-        {"sale": name, "status": "approved" if payment.approved else "declined"}
+        {"sale": name, "status": "voided" if payment.voided else status}
     )
 
 
@@ -124,6 +118,8 @@ async def sell(name: str, sale: Sale, request: Request) -> JSONResponse:
 async def explain(_: Request, error: Exception) -> JSONResponse:
     """Respond to an error: repeat the request, correct it, or ask again for the outcome."""
     match error:
+        case sdk.MismatchedWriteError() if error.record:  # another sale has the name
+            return JSONResponse({"status": "conflict"}, 409)
         case sdk.InvalidRequestError() | sdk.ValidationError():
             return JSONResponse({"status": "refused", "message": str(error)}, 422)
         case sdk.NotSentError() | sdk.RateLimitError() | sdk.TerminalBusyError():

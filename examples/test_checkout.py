@@ -69,12 +69,13 @@ async def test_a_decline_is_a_result(api: httpx.AsyncClient, card: str) -> None:
 async def test_a_repeated_request_charges_once(
     api: httpx.AsyncClient, sandbox: Sandbox, card: str
 ) -> None:
-    """A second request with the same key gets the first payment."""
+    """A second request with the same key gets the first payment; another amount is a conflict."""
     _, first = await sell(api, card, "12.50")
-    status, second = await sell(api, card, "12.50")
-    assert (status, second["error"], second["payment"]["id"]) == (
+    assert await sell(api, card, "12.50") == (201, first)
+    status, body = await sell(api, card, "13.00")
+    assert (status, body["error"], body["payment"]["id"]) == (
         409,
-        "DuplicateError",
+        "MismatchedWriteError",
         first["id"],
     )
     assert sandbox.ledger()["charged"]["order1"] == 1

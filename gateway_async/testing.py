@@ -10,7 +10,7 @@
 Pytest finds the plugin by itself. The sandbox and the client are loaded when a test first uses them.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from gateway_async._extras import missing_extra
 
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway
-    from gateway_async.crash_testing import CrashReport
+    from gateway_async.crash_testing import CrashReport, CrashTest
     from gateway_async.crash_testing.run import MakeLedger, Scenario
     from gateway_async.sandbox import Sandbox
 
@@ -69,7 +69,7 @@ def gateway_environment(sandbox: "Sandbox", monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
+def crash_test(sandbox: "Sandbox") -> "CrashTest":
     """Crash a scenario at many moments, and check every payment afterwards.
 
         async def pay(gateway):

@@ -30,5 +30,6 @@ the sandbox reports when no request is in progress any more.
 from gateway_async.crash_testing.cancellation import cancel_everywhere
 from gateway_async.crash_testing.process_kill import kill_everywhere
 from gateway_async.crash_testing.report import CallOutcome, Crash, CrashReport
+from gateway_async.crash_testing.run import CrashTest
 
-__all__ = ["CallOutcome", "Crash", "CrashReport", "cancel_everywhere", "kill_everywhere"]
+__all__ = ["CallOutcome", "Crash", "CrashReport", "CrashTest", "cancel_everywhere", "kill_everywhere"]

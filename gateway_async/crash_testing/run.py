@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, Protocol, cast
 
 import anyio.to_thread
 import attrs
@@ -11,11 +11,11 @@ from gateway_async import SqliteLedger
 from gateway_async.client import AsyncGateway, Options
 from gateway_async.crash_testing.invariants import Effect, broken_rules, count_effects, effects_of
 from gateway_async.crash_testing.recording_ledger import RecordingLedger, RecoveryLedger, read_recording
-from gateway_async.crash_testing.report import Crash
+from gateway_async.crash_testing.report import Crash, CrashReport
 from gateway_async.ledger.protocol import Ledger
 from gateway_async.sandbox import Sandbox
 
-__all__ = ["MakeLedger", "Prepare", "Scenario", "ScenarioRun"]
+__all__ = ["CrashTest", "MakeLedger", "Prepare", "Scenario", "ScenarioRun"]
 
 _TERMINAL_SECONDS: Final = 300.0
 """Seconds after which a call that waits at a terminal of the sandbox ends by itself."""
@@ -23,6 +23,22 @@ _TERMINAL_SECONDS: Final = 300.0
 Scenario = Callable[[AsyncGateway], Awaitable[object]]
 Prepare = Callable[[Sandbox], object]
 MakeLedger = Callable[[Path], Ledger]
+
+
+class CrashTest(Protocol):
+    """The type of the pytest fixture `crash_test`, for annotations."""
+
+    async def __call__(
+        self,
+        scenario: Scenario,
+        *,
+        kills: int = 10,
+        seed: int = 0,
+        make_ledger: MakeLedger | None = None,
+        **options: Any,
+    ) -> CrashReport:
+        """Crash the scenario at many moments, and check every payment afterwards."""
+        ...
 
 
 @attrs.define

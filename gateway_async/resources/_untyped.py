@@ -55,7 +55,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects it; `.fields` says why.
-            OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
         new = seal(new)  # an error's traceback shows local variables
         return await self._executor.execute(self._spec.create_from(new, self._scope))
@@ -91,7 +91,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects a value; `.fields` says which.
-            OutcomeUnknownError: it may have been executed; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
         changes = seal(changes)  # as above
         return await self._executor.execute(self._spec.update_from(id, changes, self._scope))

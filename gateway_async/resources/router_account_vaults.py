@@ -56,7 +56,7 @@ class RouterAccountVaults(WritableResource[AccountVault]):
                 there is unknown; `.holder` says which.
             ValidationError: the gateway refuses: unknown terminal or contact, no card; `.fields` says which.
             OutcomeUnknownError: no response came, and the card may have been stored. The lookup found no new vault, or
-                several, which the error lists; `await error.resolve()` looks again.
+                several, which the error lists; `resolve(error)` looks again.
         """
         return await self._executor.execute(_create_call(new, self._scope), on_progress)
 

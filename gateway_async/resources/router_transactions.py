@@ -65,7 +65,7 @@ class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]
             TerminalBusyError: nothing was charged: another client uses the terminal, or the outcome of an earlier call
                 there is unknown; `.holder` says which.
             ValidationError: the gateway refuses, for example an unknown terminal; `.fields` says why.
-            OutcomeUnknownError: the customer may have paid; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: the customer may have paid; `resolve(error)` looks it up again.
         """
         return await self._executor.execute(
             ROUTER_TRANSACTION.create(new, self._scope, kind=Kind.TERMINAL), on_progress

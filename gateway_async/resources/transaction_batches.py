@@ -39,6 +39,6 @@ class TransactionBatches(ListableResource[TransactionBatch], WritableResource[Tr
         Raises:
             ValidationError: the gateway refuses, for example because it is closed; `.fields` says why.
             PermissionDeniedError: the user is not allowed to settle.
-            OutcomeUnknownError: it may have been settled; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been settled; `resolve(error)` looks it up again.
         """
         return await self._executor.execute(TRANSACTION_BATCH.action(id, "settle", self._scope, evidence=IS_SETTLED))

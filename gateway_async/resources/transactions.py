@@ -50,8 +50,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects it; `.fields` says why.
-            OutcomeUnknownError: the money may have moved; `await error.resolve()` looks it up again. Do not charge
-                again.
+            OutcomeUnknownError: the money may have moved; `resolve(error)` looks it up again. Do not charge again.
         """
         return await self._executor.execute(TRANSACTION.create(new, self._scope))
 
@@ -63,7 +62,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway refuses, for example because it is already settled; `.fields` says why.
-            OutcomeUnknownError: it may have been executed; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
         return await self._executor.execute(TRANSACTION.update_with_action(id, changes, self._scope))
 
@@ -118,8 +117,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             NotFoundError: the payment does not exist.
             NotSentError: the payment could not be read, so nothing was refunded.
             ValidationError: the gateway refuses, for example because less than the amount is left; `.fields` says why.
-            OutcomeUnknownError: the money may have moved; `await error.resolve()` looks it up again. Do not refund
-                again.
+            OutcomeUnknownError: the money may have moved; `resolve(error)` looks it up again. Do not refund again.
         """
         new = TransactionCreate(
             action=TransactionAction.REFUND,
@@ -150,7 +148,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
                 `amount`.
             NotSentError: the payment could not be read, so nothing was changed.
             ValidationError: the gateway refuses, for example because it is settled; `.fields` says why.
-            OutcomeUnknownError: it may have been executed; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
         changes = TransactionUpdate(
             action=TransactionAction.TIP_ADJUST, tip_amount=tip, transaction_amount=UNSET if amount is None else amount
