@@ -117,11 +117,13 @@ def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(
 def test_an_invoice_message_has_the_link(invoice: Callable[..., Record], sandbox: Sandbox, shop: Shop) -> None:
     """The message has the remaining balance, and the note to the customer."""
     made = invoice(send_email=1, note="Thank you for your order.")
-    link = f"{shop.info.base_url}/#/quickinvoicepay/{made['id']}"
+    link = f"{shop.info.base_url}/quickinvoice/?id={made['id']}"
     email, sms = sandbox.outbox()
     assert email["text"] == sms["text"] == f"Tea: please pay 21.00.\nThank you for your order.\n{link}"
     assert (email["subject"], sms["subject"]) == ("Tea", None)
     assert (email["quick_invoice_id"], email["paylink_id"]) == (made["id"], None)
+    page = httpx.get(email["text"].splitlines()[-1], headers={"accept": "text/html"})
+    assert (page.status_code, '<h1 id="title">Tea</h1>' in page.text) == (200, True)
 
 
 @pytest.mark.parametrize(

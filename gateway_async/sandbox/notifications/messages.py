@@ -45,7 +45,7 @@ def notify_about_invoice(gateway: Gateway, invoice: Row, event: Event, *, email:
     A text message needs `send_text_to_pay`. Thanks for a payment go by e-mail only.
     """
     sentence = _sentence(event, invoice["title"], invoice["remaining_balance"], invoice["due_date"])
-    text = _lines(sentence, invoice["note"], invoice_url(gateway, invoice))
+    text = _lines(sentence, invoice["note"], f"{gateway.base_url}/quickinvoice/?id={invoice['id']}")
     message = Message("quick_invoice_id", invoice, event, invoice["title"], text, _attachments(gateway, invoice))
     by_sms = sms and invoice["send_text_to_pay"] and event != "paid"
     _send(gateway, message, email=email, sms=by_sms)
@@ -61,12 +61,12 @@ def notify_about_paylink(gateway: Gateway, paylink: Row, event: Event) -> None:
 
 
 def invoice_url(gateway: Gateway, invoice: Row) -> str:
-    """Return the link in a message about an invoice."""
+    """Return the address of the payment page of an invoice. The link in a message has another form."""
     return f"{gateway.base_url}/#/quickinvoicepay/{invoice['id']}"
 
 
 def paylink_url(gateway: Gateway, paylink: Row) -> str:
-    """Return the link in a message about a paylink."""
+    """Return the address of the payment page of a paylink, which is also the link in a message."""
     return f"{gateway.base_url}?paylink_id={paylink['id']}"
 
 
