@@ -82,7 +82,10 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         return await self._once.create(new, files)
 
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
-        """Change an invoice that is not closed. If the response is lost, the client reads the invoice.
+        """Change an invoice that is not closed.
+
+        If the response is lost or the gateway refuses, the client reads the invoice. An invoice that shows the changes
+        already is the result.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
@@ -93,18 +96,18 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         )
 
     async def reopen(self, id: str | ApiId) -> QuickInvoice:  # noqa: A002
-        """Reopen a closed invoice that has not expired and is not paid.
+        """Reopen a closed invoice that has not expired and is not paid. An open one is returned as it is.
 
         Raises:
-            ValidationError: it cannot be reopened; `.fields` says why.
+            ValidationError: it is closed and cannot be reopened; `.fields` says why.
         """
         return await self._executor.execute(QUICK_INVOICE.action(id, "reopen", self._scope, evidence=IS_REOPENED))
 
     async def add_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:  # noqa: A002
         """Count a payment that was taken elsewhere towards an open invoice.
 
-        If the response is lost, the client reads the transaction, which contains the id of its invoice. The result is
-        then the invoice as it is read afterwards, without `.transactions`.
+        If the response is lost or the gateway refuses, the client reads the transaction, which contains the id of its
+        invoice. If it is this one, the result is the invoice as it is read afterwards, without `.transactions`.
 
         Raises:
             ValidationError: the gateway refuses, for example because the invoice is closed; `.fields` says why.
@@ -113,10 +116,10 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         return await self._executor.execute(_move_transaction(id, "addTransaction", transaction_id, self._scope))
 
     async def remove_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:  # noqa: A002
-        """Remove a payment from an invoice. A lost response is handled as in `add_transaction`.
+        """Remove a payment from an invoice. A lost response and a refusal are handled as in `add_transaction`.
 
         Raises:
-            ValidationError: the gateway refuses, for example because it is not on the invoice; `.fields` says why.
+            ValidationError: the gateway refuses; `.fields` says why.
             OutcomeUnknownError: it may have been removed; `await error.resolve()` looks it up again.
         """
         return await self._executor.execute(_move_transaction(id, "removeTransaction", transaction_id, self._scope))

@@ -114,7 +114,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         return await self._executor.execute(_move_charges(id, "deferPayment", "defer_count", count, shift, self._scope))
 
     async def hold(self, id: str) -> Recurring:  # noqa: A002
-        """Place an active recurring on hold: no charge runs until `activate`.
+        """Place an active recurring on hold: no charge runs until `activate`. One on hold is returned as it is.
 
         If the response is lost, the client reads `status`, and sends the request again if it is not `on hold`.
 
@@ -126,7 +126,9 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         return await self._executor.execute(_set_status(id, "placeOnHold", "active", "on hold", self._scope))
 
     async def activate(self, id: str) -> Recurring:  # noqa: A002
-        """Activate a recurring that is on hold. A lost response is handled as in `hold`.
+        """Activate a recurring that is on hold. An active one is returned as it is.
+
+        A lost response is handled as in `hold`.
 
         Raises:
             NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.

@@ -33,11 +33,11 @@ class TransactionBatches(ListableResource[TransactionBatch], WritableResource[Tr
     async def settle(self, id: str) -> TransactionBatch:  # noqa: A002
         """Close a batch and settle its transactions.
 
-        Settlement may fail: check `.processing_status_id` of the result. If the response is lost, the client reads the
-        batch; a batch that is no longer open counts as settled.
+        Settlement may fail: check `.processing_status_id` of the result. If the response is lost or the gateway
+        refuses, the client reads the batch. A batch that is no longer open is returned as it is.
 
         Raises:
-            ValidationError: the gateway refuses, for example because it is closed; `.fields` says why.
+            ValidationError: the gateway refuses, and the batch is open; `.fields` says why.
             PermissionDeniedError: the user is not allowed to settle.
             OutcomeUnknownError: it may have been settled; `resolve(error)` looks it up again.
         """

@@ -57,11 +57,12 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
         """Perform `changes.action` on a transaction.
 
-        If the response is lost, the client reads the transaction. Only a lost `partialreversal` stays unknown.
+        If the response is lost or the gateway refuses, the client reads the transaction. One that shows the change
+        already is the result. Only a lost `partialreversal` stays unknown.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
-            ValidationError: the gateway refuses, for example because it is already settled; `.fields` says why.
+            ValidationError: the gateway refuses, for example because it has settled; `.fields` says why.
             OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
         return await self._executor.execute(TRANSACTION.update_with_action(id, changes, self._scope))
@@ -69,13 +70,15 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
     async def void(self, id: str | ApiId) -> Transaction:  # noqa: A002
         """Void a transaction before it settles. Its amount becomes 0, and `auth_amount` stays.
 
+        A transaction that is voided already is returned as it is.
+
         Raises:
-            ValidationError: it cannot be voided; `.fields` says why.
+            ValidationError: it cannot be voided, for example because it has settled; `.fields` says why.
         """
         return await self.update(id, TransactionUpdate(action=TransactionAction.VOID))
 
     async def increment(self, id: str | ApiId, amount: Decimal | int | str) -> Transaction:  # noqa: A002
-        """Raise an authorization to the new total `amount`.
+        """Raise an authorization to the new total `amount`. One of this amount is returned as it is.
 
         Raises:
             ValidationError: it cannot be raised; `.fields` says why.
@@ -85,6 +88,8 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
 
     async def complete(self, id: str | ApiId, amount: Decimal | int | str | None = None) -> Transaction:  # noqa: A002
         """Capture an authorization, for its full amount or for `amount`.
+
+        A transaction that is captured already, for `amount` if it is given, is returned as it is.
 
         Raises:
             ValidationError: it cannot be captured; `.fields` says why.

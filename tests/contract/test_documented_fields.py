@@ -245,6 +245,17 @@ def test_an_approval_code_at_a_terminal(create: Create, raw_client: RawClient, a
     assert (made["auth_code"] == "ABC123") == (code is not None)
 
 
+def test_a_change_that_the_record_shows_already_returns_it(side: Side, raw_client: RawClient) -> None:
+    """A repeated void and a repeated settlement change nothing."""
+    payment = side.pay()
+    voided = side.change(payment, action="void")
+    assert side.change(payment, action="void") == voided
+    batch_id = raw_client.sale()["transaction_batch_id"]
+    settled = side.settle(batch_id)
+    assert settled["processing_status_id"] == 2
+    assert side.settle(batch_id) == settled
+
+
 def test_an_edit_of_an_untouched_payment(side: Side) -> None:
     """Description and tags need no amount."""
     changed = side.change(side.pay(), action="edit", description="Tea", tags="vip")

@@ -308,6 +308,45 @@ async def test_a_refused_payment_is_a_refusal() -> None:
     assert script.methods == ["PUT", "GET"]
 
 
+SHOWN: dict[str, tuple[Callable[[AsyncGateway], Awaitable[Any]], httpx.Response, httpx.Response]] = {
+    "settle": (
+        lambda g: g.transaction_batches.settle("b"),
+        record("transactionbatch", id="b", is_open=0, processing_status_id=2),
+        record("transactionbatch", id="b", is_open=1, processing_status_id=1),
+    ),
+    "reopen": (lambda g: g.quick_invoices.reopen("i"), invoice(status_id=1), invoice(status_id=0)),
+    "void": (
+        lambda g: g.transactions.void("t"),
+        record("transaction", id="t", status_id=201),
+        record("transaction", id="t", status_id=134),
+    ),
+    "complete": (
+        lambda g: g.transactions.complete("t", "12.50"),
+        record("transaction", id="t", status_id=101, transaction_amount="12.50"),
+        record("transaction", id="t", status_id=102, transaction_amount="12.50"),
+    ),
+    "hold": (
+        lambda g: g.recurrings.hold("r"),
+        record("recurring", id="r", status="on hold"),
+        record("recurring", id="r", status="ended"),
+    ),
+}
+"""A call, a record that shows its change already, and one that does not."""
+
+
+@pytest.mark.parametrize(("call", "shown", "other"), SHOWN.values(), ids=SHOWN)
+async def test_a_refused_change_that_the_record_shows_already_returns_it(
+    call: Callable[[AsyncGateway], Awaitable[Any]], shown: httpx.Response, other: httpx.Response
+) -> None:
+    """A gateway may refuse a repeated change; it is a refusal only if the record is not as it should be."""
+    no = refused(status="not allowed")
+    (expected,) = shown.json().values()
+    script = Script(post=[no], put=[no], get=[shown])
+    assert (await script.run(call)).id == expected["id"]
+    assert script.methods[1:] == ["GET"]
+    await Script(post=[no], put=[no], get=[other]).fail(call, ValidationError)
+
+
 # --- lost answers: what no read shows
 
 

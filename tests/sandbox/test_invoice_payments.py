@@ -387,11 +387,12 @@ STEPS: dict[str, Step] = {
 
 @pytest.mark.parametrize(("state", "trigger"), [*product(BEFORE, MOVES)])
 def test_the_table_says_what_happens(shop: Shop, bill: Make, state: State, trigger: Trigger) -> None:
-    """Each allowed transition leads to the state in the table; others are a 422 and change nothing."""
+    """Each allowed transition leads to the state in the table; others change nothing, and are a 422 unless repeated."""
     invoice_id = bill(allow_partial_pay=1)
     for step in BEFORE[state]:
         STEPS[step](shop, invoice_id)
     answer, after = MOVES[trigger](shop, invoice_id), MACHINE.next_state(state, trigger)
-    assert answer.status_code == (422 if after is None else 200)
+    is_repeated = trigger is Trigger.REOPEN and codes_of(state)["status_id"] == 1
+    assert answer.status_code == (422 if after is None and not is_repeated else 200)
     record = read(shop, invoice_id)
     assert {name: record[name] for name in ("status_id", "payment_status_id")} == codes_of(after or state)

@@ -280,8 +280,6 @@ NOT_ALLOWED = [
     ("ended", "deferPayment", "Defer Payment is not allowed when status is ended."),
     ("ended", "placeOnHold", "Place On Hold is not allowed when status is ended."),
     ("ended", "activate", "Activate is not allowed when status is ended."),
-    ("active", "activate", "Activate is not allowed when status is active."),
-    ("on hold", "placeOnHold", "Place On Hold is not allowed when status is on hold."),
     ("on hold", "skipPayment", "Skip Payment is not allowed when status is on hold."),
     ("on hold", "deferPayment", "Defer Payment is not allowed when status is on hold."),
 ]
@@ -297,6 +295,15 @@ def test_what_a_state_does_not_allow(shop: Shop, errors: Errors, state: str, ver
         act(shop, record, "placeOnHold")
     assert read(shop, record)["status"] == state
     assert errors(act(shop, record, verb, skip_count=1, defer_count=1)) == {"status": [text]}
+
+
+def test_a_status_that_is_shown_already_is_kept(shop: Shop) -> None:
+    """The response has the unchanged recurring."""
+    record = made(shop)
+    active, held = read(shop, record), act(shop, record, "placeOnHold").json()["recurring"]
+    for verb, unchanged in (("placeOnHold", held), ("activate", active), ("activate", active)):
+        answer = act(shop, record, verb)
+        assert (answer.status_code, answer.json()["recurring"]) == (200, unchanged)
 
 
 def test_an_ongoing_one_cannot_be_deferred(shop: Shop, errors: Errors) -> None:

@@ -138,13 +138,26 @@ def test_numbers_count_for_each_location(shop: Shop, neighbor: Shop, errors: Err
     assert list(errors(by_api_id)) == ["api_id"]
 
 
-def test_nothing_is_settled_twice(shop: Shop, errors: Errors) -> None:
-    """A second settlement is refused with the reason, and changes nothing."""
+def test_nothing_is_settled_twice(shop: Shop, sandbox: Sandbox) -> None:
+    """A settled batch is returned, and a second settlement changes nothing."""
     sale = paid(shop)
     first = settled(shop, sale["transaction_batch_id"])
-    expected = {"processing_status_id": ["Settle is not allowed when processing_status_id is 2."]}
-    assert errors(settle(shop, first["id"])) == expected
-    assert shop.get(f"/v2/transactionbatches/{first['id']}").json()["transactionbatch"] == first
+    sandbox.advance(60)
+    again = settle(shop, first["id"])
+    assert (again.status_code, again.json()["transactionbatch"]) == (200, first)
+    read = shop.get(f"/v2/transactionbatches/{first['id']}", expand="changelogs").json()["transactionbatch"]
+    assert len(read["changelogs"]) == 2
+
+
+@pytest.mark.parametrize("status", [5, 6])
+def test_a_batch_that_is_with_its_processor_is_not_settled(
+    shop: Shop, sandbox: Sandbox, errors: Errors, status: int
+) -> None:
+    """The refusal names the status, because the batch is closed and not settled."""
+    batch_id = paid(shop)["transaction_batch_id"]
+    sandbox.process_batch(batch_id, status)
+    expected = {"processing_status_id": [f"Settle is not allowed when processing_status_id is {status}."]}
+    assert errors(settle(shop, batch_id)) == expected
 
 
 def test_what_is_settled_is_refunded_but_not_voided(shop: Shop, errors: Errors) -> None:

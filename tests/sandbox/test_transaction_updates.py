@@ -17,11 +17,15 @@ def test_a_void_takes_the_amount_and_keeps_the_authorization(shop: Shop) -> None
     assert voided["void_date"] is not None
 
 
-def test_nothing_is_voided_twice(shop: Shop, errors: Errors) -> None:
-    """The second void is refused with the reason."""
+def test_nothing_is_voided_twice(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """A repeated void returns the unchanged payment; with further changes it is refused."""
     sale = shop.pay().json()["transaction"]
-    shop.act(sale, "void")
-    assert errors(shop.act(sale, "void")) == {"action": ["Action void is not allowed when status_id is 201."]}
+    voided = shop.act(sale, "void").json()
+    sandbox.advance(60)
+    again = shop.act(sale, "void")
+    assert (again.status_code, again.json()) == (200, voided)
+    more = shop.act(sale, "void", description="Tea")
+    assert errors(more) == {"action": ["Action void is not allowed when status_id is 201."]}
 
 
 @pytest.mark.parametrize(
@@ -158,13 +162,13 @@ ACTIONS: dict[str, Record] = {
 }
 FOLLOWS = {(101, "void"): 201, (101, "partialreversal"): 101, (101, "tipadjust"): 101}
 FOLLOWS |= {(102, "void"): 201, (102, "authcomplete"): 101, (102, "authincrement"): 102, (102, "partialreversal"): 102}
-FOLLOWS |= {(111, "void"): 201, (131, "void"): 201}
+FOLLOWS |= {(111, "void"): 201, (131, "void"): 201, (201, "void"): 201}
 FOLLOWS |= {(status, "edit"): status for status in BEGINNINGS}
 
 
 @pytest.mark.parametrize("status", BEGINNINGS)
 def test_every_action_on_every_status(shop: Shop, sandbox: Sandbox, status: int) -> None:
-    """Nine transitions and an edit are allowed; anything else is refused under `action`."""
+    """Nine transitions, a repeated void and an edit are allowed; anything else is refused under `action`."""
     made = {name: shop.pay(**({"amount": "10.00"} | BEGINNINGS[status])).json()["transaction"] for name in ACTIONS}
     if status == 201:
         for one in made.values():

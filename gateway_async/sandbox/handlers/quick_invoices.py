@@ -81,11 +81,13 @@ async def update(call: Call) -> Response:
 
 
 async def reopen(call: Call) -> Response:
-    """Handle POST /v2/quickinvoices/{id}/reopen."""
+    """Handle POST /v2/quickinvoices/{id}/reopen; an open invoice is returned."""
     row = find_record(call, QUICK_INVOICE)
+    state = state_of(row)
+    if row["status_id"] == InvoiceStatus.OPEN:
+        return json_response({"quickinvoice": show(call, QUICK_INVOICE, row)})
     if is_expired(call.gateway, row):
         raise ValidationError({"expire_date": ["The invoice has expired."]})
-    state = state_of(row)
     reopened = MACHINE.next_state(state, Trigger.REOPEN_OVERPAYABLE if row["allow_overpayment"] else Trigger.REOPEN)
     if reopened is None:
         raise ValidationError({"status_id": [f"The invoice is {state} and cannot be reopened."]})

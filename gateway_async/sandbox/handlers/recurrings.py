@@ -37,6 +37,8 @@ _VAULT_FIELDS = ("account_vault_id", "account_vault_api_id")
 _LARGEST_COUNT = 999
 _LARGEST_TOTAL = 99_999_999_999
 _ONGOING, _INSTALLMENTS = "o", "i"
+_SETS_STATUS = {Trigger.HOLD: State.ON_HOLD, Trigger.ACTIVATE: State.ACTIVE}
+"""The actions that only set a status; a recurring that has it already is returned."""
 
 _RULES: tuple[Rule, ...] = (
     (
@@ -177,6 +179,8 @@ def _make_action(trigger: Trigger, title: str, change: Callable[[Call, Row], Row
 
     async def act(call: Call) -> Response:
         row = find_record(call, RECURRING)
+        if trigger in _SETS_STATUS and row["status"] == _SETS_STATUS[trigger]:
+            return json_response({"recurring": show(call, RECURRING, row)})
         if MACHINE.next_state(State(row["status"]), trigger) is None:
             raise ValidationError({"status": [f"{title} is not allowed when status is {row['status']}."]})
         changed = _save(call, row, change(call, row), trigger)

@@ -55,8 +55,10 @@ get_list = make_list(TRANSACTION_BATCH)
 
 
 async def settle(call: Call) -> Response:
-    """Handle POST /v2/transactionbatches/{id}/settle."""
+    """Handle POST /v2/transactionbatches/{id}/settle; a settled batch is returned."""
     batch = find_record(call, TRANSACTION_BATCH)
+    if batch["processing_status_id"] == State.SETTLED:
+        return json_response({"transactionbatch": show(call, TRANSACTION_BATCH, batch)})
     try:
         settled = settle_batch(call.gateway, batch, call.user)
     except ValueError as problem:

@@ -38,9 +38,14 @@ _MONEY = ("transaction_amount", "tip_amount", "tax", "subtotal_amount", "surchar
 
 
 async def update(call: Call) -> Response:
-    """Handle PUT /v2/transactions/{id}; without an `action` it edits the transaction."""
+    """Handle PUT /v2/transactions/{id}; without an `action` it edits the transaction.
+
+    A void of a voided one returns it.
+    """
     row, values, problems = await read_update(call, TRANSACTION)
     action = values.get("action") or "edit"
+    if not problems and values == {"action": "void"} and row["status_id"] == states.State.VOIDED:
+        return json_response({"transaction": show(call, TRANSACTION, row)})
     _check_values(call, action, row, values, problems)
     changes = _changes(action, row, values, problems)
     _check_refunds(call.gateway, row, changes, problems)

@@ -66,7 +66,7 @@ def invoice_url(gateway: Gateway, invoice: Row) -> str:
 
 
 def paylink_url(gateway: Gateway, paylink: Row) -> str:
-    """Return the address of the payment page of a paylink, which is also the link in a message."""
+    """Return the address of the payment page of a paylink, which messages have too."""
     return f"{gateway.base_url}?paylink_id={paylink['id']}"
 
 
