@@ -66,7 +66,7 @@ def invoice_url(gateway: Gateway, invoice: Row) -> str:
 
 
 def paylink_url(gateway: Gateway, paylink: Row) -> str:
-    """Return the address of the payment page of a paylink, which messages have too."""
+    """Return the address of a paylink's payment page, which messages have too."""
     return f"{gateway.base_url}?paylink_id={paylink['id']}"
 
 
