@@ -92,7 +92,10 @@ def sandbox(
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Answer an unknown field with 422. By default it is ignored and logged.")
+        bool,
+        typer.Option(
+            "--strict", help="Answer an unknown field or parameter with 422. By default it is ignored and logged."
+        ),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else.")

@@ -24,17 +24,22 @@ from gateway_async.sandbox.http.errors import RefusedError, ValidationError
 from gateway_async.sandbox.http.request_guards import with_request_guards
 from gateway_async.sandbox.http.request_log import LoggedRequest, OnRequest, with_request_log
 from gateway_async.sandbox.http.responses import error_response, json_response
+from gateway_async.sandbox.openapi.operations import query_names
 from gateway_async.sandbox.pages.site import with_pages
 from gateway_async.sandbox.request.call import Call, read_query
-from gateway_async.sandbox.request.credentials import authenticate, extend_token
+from gateway_async.sandbox.request.credentials import PARAMETERS, authenticate, extend_token
 from gateway_async.sandbox.request.expands import read_expands
+from gateway_async.sandbox.request.ignored_fields import log_ignored_parameters
 from gateway_async.sandbox.request.records import Handler
 from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.fields import label
 
 __all__ = ["make_app"]
 
 _PATHS = ROUTES | FORMS
+_PARAMETERS = PARAMETERS | {"expand"}
+"""The parameters of every operation."""
 _HANDLED = (RefusedError, ValidationError, HTTPException, ClientDisconnect, Exception)
 
 
@@ -79,6 +84,7 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
         if method == "POST" and path in POSTED_UPDATES:
             method = "PUT"
         caller = authenticate(gateway, f"{method} {path}", request.headers, query)
+        _check_parameters(gateway, method, path, query)
         expands = read_expands(path.removeprefix("/v2").split("/")[1], query.get("expand", ""))
         response = await handlers[method](Call(gateway, caller.user, query, expands, request))
         response.headers["date"] = _http_date(gateway)
@@ -87,6 +93,15 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
         return response
 
     return run
+
+
+def _check_parameters(gateway: Gateway, method: str, path: str, query: Collection[str]) -> None:
+    """Log unknown parameters of a query; a strict gateway refuses them."""
+    known = _PARAMETERS | query_names(method, path) | ({"api_id"} if "{" in path else set())
+    unknown = [name for name in query if name not in known]
+    if gateway.strict and unknown:
+        raise ValidationError({name: [f"{label(name)} is not a known parameter."] for name in unknown})
+    log_ignored_parameters(f"{method} {path}", unknown)
 
 
 def _http_date(gateway: Gateway) -> str:

@@ -108,7 +108,8 @@ class Sandbox:
         terminals: `auto` presents a card automatically; `manual` waits for a call to `present`.
         terminal_delay: Seconds until a card is presented automatically.
         postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
-        strict: Whether an unknown field of a request is a 422. By default it is ignored, as at a gateway, and logged.
+        strict: Whether an unknown field or query parameter is a 422. By default it is ignored, as at a gateway, and
+            logged.
         allowed_hosts: Names by which the pages and control calls may be addressed, besides `host`, localhost and IP
             addresses.
         on_request: Called with a `LoggedRequest` after each request, in the thread of the sandbox.

@@ -152,10 +152,10 @@ def good(draw: Draw, raw_client: RawClient, operation: str) -> Draft:
         return Draft(operation, wrapper=_NEW[collection][0], record=_NEW[collection][1](raw_client))
     if method == "PUT" and collection in _CHANGES:
         wrapper, _ = _NEW[collection]
-        return Draft(operation, (_MADE[collection](raw_client),), wrapper=wrapper, record=_CHANGES[collection])
+        return Draft(operation, (CREATED[collection](raw_client),), wrapper=wrapper, record=_CHANGES[collection])
     if method == "PUT" and record_type:
         return _change(draw, raw_client, operation, record_type)
-    ids = (_MADE[collection](raw_client),) if "{" in path else ()
+    ids = (CREATED[collection](raw_client),) if "{" in path else ()
     return Draft(operation, ids, query=_listing(draw) if method == "GET" and path == collection else ())
 
 
@@ -201,7 +201,7 @@ def _transaction(raw_client: RawClient, operation: str, ids: tuple[str, str]) ->
     return Draft(operation, ids[:1], wrapper="quickinvoice", record={"transaction_id": ids[1]})
 
 
-_MADE: dict[str, Callable[[RawClient], str]] = {
+CREATED: dict[str, Callable[[RawClient], str]] = {
     "/v2/contacts": lambda raw_client: raw_client.contact()["id"],
     "/v2/accountvaults": lambda raw_client: raw_client.vault()["id"],
     "/v2/transactions": lambda raw_client: raw_client.sale(action="authonly")["id"],

@@ -5,7 +5,7 @@ import logging
 import httpx
 import pytest
 
-from .conftest import Errors, Shop
+from .conftest import Errors, Record, Shop
 
 LOGGER = "gateway_async.sandbox.ignored_fields"
 
@@ -44,6 +44,45 @@ def test_each_record_type_ignores_what_clients_send(shop: Shop, make: str, field
 def test_a_strict_gateway_names_them(strict_shop: Shop, errors: Errors, make: str, fields: dict[str, object]) -> None:
     """Each unknown field is a problem of its own."""
     assert set(errors(getattr(strict_shop, make)(**fields))) == set(fields)
+
+
+def requests(shop: Shop) -> list[tuple[str, str, Record | None]]:
+    """Return a request of each kind but a list: method, path and body."""
+    contact = shop.contact().json()["contact"]
+    invoice = shop.invoice(email="ada@example.test").json()["quickinvoice"]
+    paylink = shop.paylink(email="ada@example.test").json()["paylink"]
+    new: Record = {"contact": {"last_name": "Smith", "location_id": shop.info.location_id}}
+    return [
+        ("POST", "/v2/contacts", new),
+        ("GET", f"/v2/contacts/{contact['id']}", None),
+        ("PUT", f"/v2/contacts/{contact['id']}", {"contact": {"city": "Paris"}}),
+        ("POST", f"/v2/quickinvoices/{invoice['id']}/resend?sms=0", None),
+        ("POST", f"/v2/paylinks/{paylink['id']}/resend", None),
+        ("GET", f"/v2/paylinks/{paylink['id']}?expand=contact", None),
+        ("GET", "/v2/users/me", None),
+        ("GET", "/v2/locationinfos?relationship=direct", None),
+        ("DELETE", f"/v2/contacts/{contact['id']}", None),
+    ]
+
+
+def test_an_unknown_parameter_is_ignored_and_logged(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
+    """A misspelled parameter changes nothing, and the log names it, whatever the request."""
+    for method, path, body in requests(shop):
+        caplog.clear()
+        answer = shop.http.request(method, path, json=body, params=httpx.URL(path).params.merge({"colour": "1"}))
+        assert answer.is_success, answer.text
+        (message,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
+        assert message.startswith(f"ignored unknown parameters operation={method} /v2/")
+        assert message.endswith(" parameters=colour")
+
+
+def test_a_strict_gateway_refuses_an_unknown_parameter(strict_shop: Shop, errors: Errors) -> None:
+    """Nothing is done, and the problem has its name; the documented parameters are known."""
+    shop = strict_shop
+    for method, path, body in requests(shop):
+        answer = shop.http.request(method, path, json=body, params=httpx.URL(path).params.merge({"colour": "1"}))
+        assert errors(answer) == {"colour": ["Colour is not a known parameter."]}
+        assert shop.http.request(method, path, json=body).is_success
 
 
 def test_a_known_field_that_cannot_be_set_stays_a_problem(shop: Shop, errors: Errors) -> None:

@@ -28,15 +28,21 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.runtime.visibility import Condition
 from gateway_async.sandbox.schema import LOCATION, LOCATION_INFO, PRODUCT_FILE, PRODUCT_TRANSACTION, TERMINAL, USER
-from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema.fields import NEVER, Field, Row
+from gateway_async.sandbox.schema.kinds import TEXT
 
-__all__ = ["create", "delete", "get", "get_infos", "get_list", "update"]
+__all__ = ["INFOS", "create", "delete", "get", "get_infos", "get_list", "update"]
 
 
 _SCOPES: dict[str, str] = {"direct": "id = :id", "child": "parent_id = :id", "all": "(id = :id OR parent_id = :id)"}
 _OWN_FILTERS = ("relationship", "product_transaction_active")
 _FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
-_INFOS = attrs.evolve(LOCATION, sort="-created_ts")
+INFOS = attrs.evolve(
+    LOCATION,
+    fields=(*LOCATION.fields, Field("zip", TEXT, settable=NEVER, stored=False, column="zip_code")),
+    sort="-created_ts",
+)
+"""The table of a list of location infos."""
 _TERMINAL_FIELDS = ("id", "title", "local_ip_address", "port")
 _DEFAULT_ACCOUNTS = {"default_cc": "cc", "default_ach": "ach"}
 _RECURRING_SETTINGS = {"send_declined_notifications": False, "require_full_payment": False}
@@ -95,7 +101,7 @@ async def get_infos(call: Call) -> Response:
     scope = _read_scope(call, call.query.get("relationship", "direct"))
     own = {name: call.query[name] for name in _OWN_FILTERS if name in call.query}
     columns = {name: text for name, text in call.query.items() if name not in own}
-    listing = read_listing(_INFOS, call.user, columns, gateway.clock.date(), scope=scope)
+    listing = read_listing(INFOS, call.user, columns, gateway.clock.date(), scope=scope)
     listing = attrs.evolve(listing, parameters=own | dict(listing.parameters))
     rows, total = listing.fetch(gateway.store)
     meta = listing.meta(f"{gateway.base_url}/v2/locationinfos", total)

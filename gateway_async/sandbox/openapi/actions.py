@@ -3,6 +3,7 @@
 import attrs
 
 from gateway_async.sandbox.handlers.invoice_files import LARGEST_FILE, MOST_FILES
+from gateway_async.sandbox.handlers.locations import INFOS
 from gateway_async.sandbox.openapi.forms import FILE, make_form
 from gateway_async.sandbox.openapi.names import schema_name
 from gateway_async.sandbox.openapi.parameters import describe_list, describe_record_query, in_query
@@ -13,7 +14,6 @@ from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     ACH_UPDATE,
     INVOICED_TRANSACTION,
-    LOCATION,
     PAYLINK,
     QUICK_INVOICE,
     RECURRING,
@@ -184,7 +184,7 @@ ACTIONS: dict[str, Operation] = {
     "GET /v2/locationinfos": Operation(
         "List location infos",
         {"200": as_json(describe_page("locationinfos", "LocationInfo"), "A page of the list.")},
-        [*describe_list(LOCATION, as_file=False), *_OF_INFOS],
+        [*describe_list(INFOS, as_file=False), *_OF_INFOS],
     ),
     "GET /v2/users/me": Operation("Get the caller", _one("user", "User")),
     "POST /v2/routertransactions": _at_terminal("Create a router transaction", ROUTER_TRANSACTION, "routertransaction"),

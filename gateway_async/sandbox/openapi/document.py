@@ -21,7 +21,7 @@ _INFO = {
     "version": "2",
     "description": (
         "The payment gateway's API as its sandbox implements it. "
-        "Unknown fields of a request are ignored, or a 422 in a strict sandbox."
+        "Unknown fields and parameters of a request are ignored, or a 422 in a strict sandbox."
     ),
 }
 _UNPROCESSABLE = 422

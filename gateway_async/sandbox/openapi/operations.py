@@ -1,5 +1,7 @@
 """The operations of the contract, from the routes."""
 
+from functools import cache
+
 from gateway_async.sandbox.openapi.actions import ACTIONS, Operation, as_body
 from gateway_async.sandbox.openapi.forms import describe_form
 from gateway_async.sandbox.openapi.names import operation_id, plural_name, schema_name, segment_of, with_article
@@ -17,7 +19,7 @@ from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
 from gateway_async.sandbox.schema import QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Table
 
-__all__ = ["describe_paths", "family"]
+__all__ = ["describe_paths", "family", "query_names"]
 
 
 _AS_FILE: Schema = {"schema": {"type": "string"}}
@@ -54,6 +56,12 @@ def _describe(method: str, path: str) -> Schema:
     if operation.body:
         described["requestBody"] = {"required": True, "content": operation.body}
     return described
+
+
+@cache
+def query_names(method: str, path: str) -> frozenset[str]:
+    """Return the names of an operation's query parameters, without credentials."""
+    return frozenset(each["name"] for each in _describe(method, path)["parameters"] if each["in"] == "query")
 
 
 def family(path: str) -> str:

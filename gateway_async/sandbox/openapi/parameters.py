@@ -68,7 +68,7 @@ def describe_list(table: Table, *, as_file: bool = True) -> list[Schema]:
 
 
 def _describe_sort(table: Table) -> Schema:
-    names = [*table.shown, *(f"-{name}" for name in table.shown)]
+    names = [*table.sortable, *(f"-{name}" for name in table.sortable)]
     meaning = f"The order, with a minus for descending; `{table.sort}` by default."
     schema: Schema = {"title": "names of fields, with commas", "type": "array", "minItems": 1, "items": {"enum": names}}
     return in_query("sort", schema, meaning) | {"style": "form", "explode": False}

@@ -7,7 +7,7 @@ Filters depend on the kind of the field:
 - Amount: an inclusive range, with a pipe between the bounds.
 - Timestamp: a number, a named range, or `custom` with `_from` and `_to`, inclusive; these may be 2025-12-31 23:59:59.
 
-Days begin at midnight UTC and weeks on Monday. A name that is neither a column nor a list parameter is a problem.
+Days begin at midnight UTC and weeks on Monday. Unknown parameters have no effect here.
 """
 
 import json
@@ -31,7 +31,6 @@ __all__ = ["LARGEST_PAGE_SIZE", "Listing", "read_listing", "read_time"]
 
 LARGEST_PAGE_SIZE = 5000
 
-_PARAMETERS = {"page", "page_size", "sort", "expand", "_format"} | PARAMETERS
 _LONGEST_NUMBER = 15
 
 
@@ -42,12 +41,14 @@ class Listing:
     Attributes:
         page: 1-based.
         order: Column names mapped to `asc` or `desc`.
+        now: The time for which derived columns are computed.
     """
 
     table: Table
     where: str
     values: tuple[Any, ...]
     order: Mapping[str, str]
+    now: datetime
     page: int
     page_size: int
     parameters: Mapping[str, str]
@@ -58,8 +59,9 @@ class Listing:
         skipped = (self.page - 1) * self.page_size
         if skipped >= total:
             return [], total
-        columns = ", ".join(f"{column} {direction}" for column, direction in self._full_order().items())
-        rest = f"{self.where} ORDER BY {columns} LIMIT ? OFFSET ?"
+        fields = self.table.sortable
+        columns = (f"{_sql(fields[name], self.now)} {direction}" for name, direction in self._full_order().items())
+        rest = f"{self.where} ORDER BY {', '.join(columns)} LIMIT ? OFFSET ?"
         return store.select(self.table, rest, (*self.values, self.page_size, skipped)), total
 
     def meta(self, url: str, total: int) -> Row:
@@ -103,6 +105,7 @@ def read_listing(
         where=" AND ".join(sql for sql, _ in conditions),
         values=tuple(value for _, values in conditions for value in values),
         order=_read_order(table, query.get("sort", table.sort), problems),
+        now=now,
         page=_read_count("page", query.get("page", "1"), problems),
         page_size=min(
             _read_count("page_size", query.get("page_size", str(table.page_size)), problems),
@@ -125,20 +128,23 @@ def _read_order(table: Table, text: str, problems: Problems) -> dict[str, str]:
     order: dict[str, str] = {}
     for part in text.split(","):
         column = part.removeprefix("-")
-        if column not in table.shown:
+        if column not in table.sortable:
             problems.add("sort", f"Sort names an unknown column: {column[:64]!r}.")
             break
         order.setdefault(column, "desc" if part.startswith("-") else "asc")
     return order
 
 
+def _sql(field: Field, now: datetime) -> str:
+    """Return the SQL of a column."""
+    return field.column.format(year=now.year, month=now.month) or field.name
+
+
 def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problems: Problems) -> list[Condition]:
     conditions: list[Condition] = []
     for name, text in query.items():
-        if name in _PARAMETERS or _is_range_bound(table, name, query):
-            continue
         if (field := table.filterable.get(name)) is None:
-            problems.add(name, f"{label(name)} is not a column to filter by.")
+            _check_bound(table, name, query, problems)
             continue
         try:
             conditions.append(_MATCHERS[field.kind.search](field, text, query, now))
@@ -147,21 +153,23 @@ def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problem
     return conditions
 
 
-def _is_range_bound(table: Table, name: str, query: Mapping[str, str]) -> bool:
+def _check_bound(table: Table, name: str, query: Mapping[str, str], problems: Problems) -> None:
+    """Check that a bound of a time range belongs to a custom range."""
     column = name.removesuffix("_from").removesuffix("_to")
     field = table.filterable.get(column)
-    return bool(field and field.kind.search is Search.TIMESTAMP and column != name and query.get(column) == "custom")
+    if field and field.kind.search is Search.TIMESTAMP and query.get(column) != "custom":
+        problems.add(name, f"{label(name)} needs {field.label} custom.")
 
 
-def _match_substring(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
-    return f"instr(lower({field.name}), lower(?)) > 0", (text,)
+def _match_substring(field: Field, text: str, _query: Mapping[str, str], now: datetime) -> Condition:
+    return f"instr(lower({_sql(field, now)}), lower(?)) > 0", (text,)
 
 
-def _match_any_of(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
+def _match_any_of(field: Field, text: str, _query: Mapping[str, str], now: datetime) -> Condition:
     wanted = [field.kind.read(part) for part in text.split(",")]
     if len(wanted) == 1:
-        return f"{field.name} = ?", tuple(wanted)
-    return f"{field.name} IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)  # noqa: S608  # our own column
+        return f"{_sql(field, now)} = ?", tuple(wanted)
+    return f"{_sql(field, now)} IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)  # noqa: S608  # our own column
 
 
 def _match_amount(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:

@@ -36,7 +36,7 @@ class Gateway:
     """The state and services of one running gateway.
 
     Attributes:
-        strict: Whether an unknown field of a request is a problem; else it is ignored and logged.
+        strict: Whether an unknown field or parameter of a request is a problem; else it is ignored and logged.
         faults: The active fault plans.
         ids: Creates the ids of new records.
         listener: The server that accepts the requests.

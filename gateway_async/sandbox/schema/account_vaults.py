@@ -11,6 +11,8 @@ from gateway_async.sandbox.schema.kinds import CODE, FLAG, HIDDEN_CODE, INTEGER,
 __all__ = ["ACCOUNT_VAULT", "ROUTER_ACCOUNT_VAULT"]
 
 
+_MONTHS_LEFT = "max(0, (2000 + substr(exp_date, 3, 2) - {year}) * 12 + substr(exp_date, 1, 2) - {month})"
+
 ACCOUNT_VAULT = Table(
     "accountvault",
     "accountvaults",
@@ -38,7 +40,7 @@ ACCOUNT_VAULT = Table(
         Field("billing_city", TEXT, 1, 36),
         Field("billing_phone", TEXT, 1, 10),
         *(Field(f"accountvault_c{number}", TEXT, 0, 128) for number in (1, 2, 3)),
-        Field("expiring_in_months", INTEGER, settable=NEVER, stored=False),
+        Field("expiring_in_months", INTEGER, settable=NEVER, stored=False, column=_MONTHS_LEFT),
         Field("has_recurring", FLAG, settable=NEVER, default=0),
         Field("ach_sec_code", CODE, 3, 3),
         Field("is_company", FLAG),

@@ -37,7 +37,7 @@ CONTACT = Table(
         Field("header_message_type_id", INTEGER, 1, 2, default=0),
         *(Field(f"contact_c{number}", TEXT, 0, 250) for number in (1, 2, 3)),
         Field("contact_balance", BALANCE),
-        Field("header_message_type", INTEGER, 1, 2, stored=False, default=0),
+        Field("header_message_type", INTEGER, 1, 2, stored=False, default=0, column="header_message_type_id"),
         Field("created_user_id", CODE, settable=NEVER, shown=False),
         Field("update_if_exists", BIT, settable=ONCE, stored=False),
     ),

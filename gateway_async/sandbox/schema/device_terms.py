@@ -20,6 +20,7 @@ DEVICE_TERM = Table(
         Field("terms_conditions", TEXT, 1, 4096, settable=ONCE, required=True, stored=False),
         *read_only(reason_code_id=INTEGER),
         Field("device_terms_api_id", TEXT, 0, 36, settable=ONCE, shown=False),
+        Field("device_term_api_id", TEXT, settable=NEVER, stored=False, column="device_terms_api_id"),
         *read_only(created_ts=TIMESTAMP, created_user_id=CODE),
     ),
     api_id="device_terms_api_id",

@@ -41,6 +41,8 @@ class Field:
         secret: Whether pages mask it, also where responses include it.
         references: The table of the record whose id it holds.
         default: The stored value when a POST omits it.
+        column: The SQL by which lists filter and sort, where it differs from the name of a stored and shown field.
+            `{year}` and `{month}` are those of the clock.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Field:
     secret: bool = attrs.field(default=False, kw_only=True)
     references: str | None = None
     default: Stored = None
+    column: str = attrs.field(default="", kw_only=True)
 
     @property
     def label(self) -> str:
@@ -105,7 +108,7 @@ class Table:
         page_size: The default number of records on a page of a list.
         sort: The default order of a list: a field name, with a minus before it for descending order.
         subject: The path of the record that a record is about, with column names in braces; empty without one.
-        filters: The columns by which a list can be filtered; empty for every column of its responses.
+        filters: The columns by which a list can be filtered; empty for every one by which it can be sorted.
     """
 
     singular: str
@@ -139,9 +142,14 @@ class Table:
         return {field.name: field for field in self.stored if field.shown}
 
     @cached_property
+    def sortable(self) -> dict[str, Field]:
+        """The fields by which a list can be sorted, by name: the columns of its responses, and derived ones."""
+        return {field.name: field for field in self.fields if field.column or (field.stored and field.shown)}
+
+    @cached_property
     def filterable(self) -> dict[str, Field]:
         """The fields by which a list can be filtered, by name."""
-        return {name: self.by_name[name] for name in self.filters} or self.shown
+        return {name: self.by_name[name] for name in self.filters} or self.sortable
 
     @cached_property
     def not_in_postbacks(self) -> tuple[str, ...]:

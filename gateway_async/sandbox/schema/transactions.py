@@ -30,6 +30,11 @@ _CHANGED = frozenset({"PUT"})
 _OVERRIDABLE = ("allow_partial_authorization", "auto_decline_cvv", "auto_decline_street", "auto_decline_zip")
 """The settings of a merchant account that a request can replace once."""
 
+_TITLES_OF_TAGS = (
+    "(SELECT group_concat(title) FROM tags WHERE deleted_ts IS NULL"
+    " AND id IN (SELECT value FROM json_each(transactions.tags)))"
+)
+
 
 def _response_only(**kinds: Kind) -> tuple[Field, ...]:
     """Return fields that only responses contain, not postbacks."""
@@ -124,7 +129,7 @@ TRANSACTION = Table(
         Field("contact_api_id", TEXT, 1, 64, stored=False),
         Field("account_number", CODE, 4, 19, settable=ONCE, stored=False, secret=True),
         Field("exp_date", CODE, 4, 4, shown=False),
-        Field("tags", TEXT_OR_TAGS, shown=False, default="[]"),
+        Field("tags", TEXT_OR_TAGS, shown=False, default="[]", column=_TITLES_OF_TAGS),
         Field("cvv", CODE, 3, 4, settable=ONCE, stored=False, secret=True),
         Field("track_data", CODE, 1, 256, settable=ONCE, stored=False, secret=True),
         Field("e_format", CODE, settable=ONCE, stored=False, choices=("ksn", "ksnpin", "idtech", "magnesafe")),
