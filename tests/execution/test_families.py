@@ -339,7 +339,7 @@ async def test_a_refused_change_that_the_record_shows_already_returns_it(
     call: Callable[[AsyncGateway], Awaitable[Any]], shown: httpx.Response, other: httpx.Response
 ) -> None:
     """A gateway may refuse a repeated change; it is a refusal only if the record is not as it should be."""
-    no = refused(status="not allowed")
+    no = refused(id="not allowed")
     (expected,) = shown.json().values()
     script = Script(post=[no], put=[no], get=[shown])
     assert (await script.run(call)).id == expected["id"]
