@@ -468,6 +468,9 @@ class AsyncGateway(_Resources):
         """Revoke the token of a `PasswordLogin`; close all connections and the ledger.
 
         Later calls raise `ClientClosedError`. A second close is harmless. Closing a view (`with_options`) does nothing.
+
+        Raises:
+            NotSentError: nothing was closed: the client was used in another event loop, and has to be closed there.
         """
         if not self._is_view:
             await self._executor.aclose()

@@ -92,9 +92,16 @@ class Attempts:
         here = anyio.lowlevel.current_token()
         self._event_loop = self._event_loop or here
         if self._event_loop != here:
-            raise NotSentError(
-                "the client belongs to another event loop (expected one client for each loop)", call=str(call)
-            )
+            raise _in_another_event_loop(call)
+
+    def check_closable(self) -> None:
+        """Check that an open client belongs to this event loop, in which it is closed.
+
+        Raises:
+            NotSentError: it belongs to another event loop.
+        """
+        if not self._closed and self._event_loop not in (None, anyio.lowlevel.current_token()):
+            raise _in_another_event_loop("aclose()")
 
     def check_open(self, call: Call[Any] | str) -> None:
         """Raise `ClientClosedError` if the client is closed."""
@@ -263,3 +270,7 @@ class Attempts:
         """Close the connections; later calls are rejected."""
         self._closed = True
         await self._http.aclose()
+
+
+def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:
+    return NotSentError("the client belongs to another event loop (expected one client for each loop)", call=str(call))

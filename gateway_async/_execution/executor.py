@@ -191,7 +191,12 @@ class CallExecutor:
         )
 
     async def aclose(self) -> None:
-        """Close the connections, the leases and the ledger; later calls are rejected."""
+        """Close the connections, the leases and the ledger; later calls are rejected.
+
+        Raises:
+            NotSentError: nothing was closed, because the client belongs to another event loop.
+        """
+        self._attempts.check_closable()
         try:
             await self._attempts.aclose()
         finally:

@@ -18,6 +18,8 @@ COMMAND_SECONDS: Final = 30.0
 _CONNECTING_SECONDS: Final = 10.0
 _CLOSING_SECONDS: Final = 10.0
 _TABLE_NAME: Final = re.compile(r"([a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}", re.ASCII)
+_ENCODING: Final = "UTF8"
+"""The encoding of a database in which every text can be stored."""
 _LOCK_CREATION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('gateway_async @', 0))"
 
 
@@ -54,6 +56,7 @@ class Database:
     _pool: Any = attrs.field(init=False)
     _opening: asyncio.Lock = attrs.field(init=False, factory=asyncio.Lock)
     _is_ready: bool = attrs.field(init=False, default=False)
+    _event_loop: asyncio.AbstractEventLoop | None = attrs.field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
         self.driver = import_extra("asyncpg", extra="postgres", user=self._who)
@@ -117,7 +120,12 @@ class Database:
         """Close the connections, within 10 seconds.
 
         A pool that was given is left open.
+
+        Raises:
+            Exception: the result of `error`: the connections belong to another event loop.
         """
+        if self._event_loop is not None and not self.is_closed:
+            self._check_event_loop(asyncio.get_running_loop())
         self.is_closed = True
         pool = self._pool
         if isinstance(self._given, str) and pool is not None:
@@ -130,15 +138,21 @@ class Database:
     async def _open_pool(self) -> Any:
         """Return the pool; open it and create missing tables on first use."""
         try:
-            asyncio.get_running_loop()
+            here = asyncio.get_running_loop()
         except RuntimeError:
             raise RuntimeError(f"{self._who} needs asyncio") from None
         if self.is_closed:
             raise self._error("it is closed")
+        self._event_loop = self._event_loop or here
+        self._check_event_loop(here)
         if not self._is_ready:
             async with self._opening:
                 await self._open()
         return self._pool
+
+    def _check_event_loop(self, here: asyncio.AbstractEventLoop) -> None:
+        if self._event_loop is not here:
+            raise self._error("it belongs to another event loop (expected one for each loop)")
 
     async def _open(self) -> None:
         if self._pool is None:
@@ -155,6 +169,9 @@ class Database:
             self._is_ready = True
 
     async def _create_tables(self, connection: Any) -> None:
+        encoding = connection.get_settings().server_encoding
+        if encoding != _ENCODING:
+            raise self._error(f"the database has the encoding {encoding} (expected {_ENCODING})")
         if await self._tables_exist(connection):
             return
         if not self._create:

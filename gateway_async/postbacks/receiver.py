@@ -53,7 +53,7 @@ from gateway_async.postbacks.handler_results import HandlerResults
 from gateway_async.postbacks.handlers import Handlers
 from gateway_async.postbacks.http.aiohttp import handle_request
 from gateway_async.postbacks.http.asgi import AsgiApp
-from gateway_async.postbacks.http.body import check_size, read_body
+from gateway_async.postbacks.http.body import as_bytes, check_size, header_items, read_body
 from gateway_async.postbacks.http.networks import AllowedNetworks, Network
 from gateway_async.postbacks.http.rate_limit import RateLimit
 from gateway_async.postbacks.http.response import ReceiverResponse
@@ -221,30 +221,35 @@ class PostbackReceiver:
 
     # --- requests
 
-    def parse(self, headers: Mapping[str, str], body: bytes, peer: str | None = None) -> Postback[Any]:
+    def parse(
+        self, headers: Mapping[str, str], body: str | bytes | bytearray | memoryview, peer: str | None = None
+    ) -> Postback[Any]:
         """Validate a POST request and return its postback.
 
         Nothing is handled or stored.
 
         Args:
             headers: the header fields; their names may be in any case.
-            body: the complete body.
+            body: the complete body, as bytes or as text that is decoded already.
             peer: the IP address of the peer; `allowed_networks` needs it.
 
         Raises:
             PostbackRefusedError: wrong credentials, a network that is not allowed, too many requests, a body that is
-                too large, or not a postback. Respond with its `.status_code`, and with 429 its `.retry_after`.
+                too large, or not a postback; also an argument of another type (400). Respond with its `.status_code`,
+                and with 429 its `.retry_after`.
         """
         try:
-            return self._parse(by_lower_name(headers.items()), body, peer)
+            return self._parse(headers, body, peer)
         except PostbackRefusedError as error:
             del headers, body  # an error's traceback shows local variables
             raise detach(error) from None
 
-    def _parse(self, headers: Mapping[str, str], body: bytes, peer: str | None) -> Postback[Any]:
-        self._check_sender(headers, peer)
-        check_size(len(body), self._max_bytes)
-        return read_postback(headers, body)
+    def _parse(self, headers: object, body: object, peer: str | None) -> Postback[Any]:
+        named = by_lower_name(header_items(headers))
+        self._check_sender(named, peer)
+        content = as_bytes(body)
+        check_size(len(content), self._max_bytes)
+        return read_postback(named, content)
 
     def _check_sender(self, headers: Mapping[str, str], peer: str | None) -> None:
         """Check what is known before the body is read.

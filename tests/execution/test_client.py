@@ -34,6 +34,7 @@ from gateway_async import (
 from gateway_async._execution.http_client import _cached_url
 from gateway_async.client import Options
 from gateway_async.observe import AttemptEnded, AttemptFailed, AttemptStarted, CallEnded, CallStarted, Event
+from gateway_async.sandbox import Sandbox
 
 from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, error_of, record, sell, silent
 
@@ -281,6 +282,30 @@ def test_a_client_stays_in_its_event_loop() -> None:
     asyncio.run(ask())
     with pytest.raises(NotSentError, match="belongs to another event loop"):
         asyncio.run(ask())
+
+
+def test_a_client_is_closed_in_its_event_loop(tmp_path: Path) -> None:
+    """In another one, its connections cannot be closed, so one sentence says where it belongs."""
+    with Sandbox() as sandbox:
+        gateway = sandbox.gateway(ledger=SqliteLedger(tmp_path / "ledger.db"))
+
+        async def ask() -> None:
+            await gateway.contacts.list().count()
+
+        async def ask_and_close() -> None:
+            await ask()
+            await gateway.aclose()
+
+        unused = sandbox.gateway()
+        with asyncio.Runner() as own:
+            own.run(ask())
+            for _ in range(2):
+                with pytest.raises(NotSentError, match="belongs to another event loop") as failed:
+                    asyncio.run(gateway.aclose())
+                assert (failed.value.__cause__, failed.value.__context__) == (None, None)
+            own.run(ask_and_close())
+        asyncio.run(gateway.aclose())
+        asyncio.run(unused.aclose())
 
 
 @pytest.mark.parametrize(

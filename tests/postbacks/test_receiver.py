@@ -431,6 +431,34 @@ async def test_parse_checks_what_receive_checks() -> None:
         assert caught.value.status_code == status
 
 
+@pytest.mark.parametrize(
+    "body", [form().decode(), form(), bytearray(form()), memoryview(form()), memoryview(form() + b"&").cast("b")[:-1]]
+)
+def test_parse_takes_text_and_buffers(body: Any) -> None:
+    """Frameworks give the body as text, as bytes or as a view of a buffer."""
+    assert receiver().parse(HEADERS, body).record_id == sale()["id"]
+
+
+def test_parse_takes_text_in_any_language() -> None:
+    """Text is not decoded again, whatever charset the headers name, and half an emoji is replaced."""
+    latin = HEADERS | {"Content-Type": "application/json; charset=ISO-8859-1"}
+    body = '{"type":"UPDATE","resource":"contact","data":{"id":"c1","first_name":"Zoë","last_name":"\ud83d"}}'
+    record = receiver().parse(latin, body).record
+    assert (record.first_name, set(record.last_name)) == ("Zoë", {"\ufffd"})
+
+
+@pytest.mark.parametrize("wrong", [None, 5, {"type": "UPDATE"}, [form()], object()])
+@pytest.mark.parametrize("name", ["headers", "body"])
+def test_parse_rejects_arguments_of_another_type(name: str, wrong: Any) -> None:
+    """By their name, as a request that is not a postback."""
+    arguments: dict[str, Any] = {"headers": HEADERS, "body": form(), name: wrong}
+    if name == "headers" and isinstance(wrong, dict):
+        arguments["headers"] = {b"type": b"UPDATE"}
+    with pytest.raises(PostbackRefusedError, match=rf"{name}: must be") as caught:
+        receiver().parse(**arguments)
+    assert caught.value.status_code == 400
+
+
 async def test_parse_checks_the_peer_and_the_rate() -> None:
     """The caller passes the peer's address; without it no peer is in a network."""
     shop = receiver(allowed_networks=["203.0.113.0/24"], max_per_second=1)

@@ -1,11 +1,35 @@
-"""Read the body of a request up to a maximum size; a larger body is not read to its end."""
+"""Read the body of a request up to a maximum size, or take it as a caller has it."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
 
 from gateway_async._problem import pluralize
 from gateway_async.errors import PostbackRefusedError
 
-__all__ = ["check_size", "read_body"]
+__all__ = ["as_bytes", "check_size", "header_items", "read_body"]
+
+
+def as_bytes(body: object) -> bytes:
+    """Convert a body that is text, or that is in a buffer.
+
+    Raises:
+        PostbackRefusedError: 400; it is neither.
+    """
+    if isinstance(body, str):
+        return body.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()  # for half an emoji
+    if isinstance(body, bytes | bytearray | memoryview):
+        return bytes(body)
+    raise PostbackRefusedError(400, f"body: must be bytes or text, not {type(body).__name__}")
+
+
+def header_items(headers: object) -> Iterable[tuple[str, str]]:
+    """Return the headers that a caller has as a mapping.
+
+    Raises:
+        PostbackRefusedError: 400; they are no mapping of texts.
+    """
+    if isinstance(headers, Mapping) and all(isinstance(text, str) for item in headers.items() for text in item):
+        return headers.items()
+    raise PostbackRefusedError(400, "headers: must be a mapping of names to values, both text")
 
 
 def check_size(size: int, max_bytes: int) -> None:
