@@ -13,6 +13,7 @@ from gateway_async import (
     GatewayError,
     NotSentError,
     OutcomeUnknownError,
+    Request,
     RouterTransactionCreate,
     TransactionCreate,
 )
@@ -76,7 +77,7 @@ class _Calls:
             transaction_api_id=self.operation.api_id,
             **_CARD,
         )
-        return self._make(_SALES, self.operation.api_id, self.client.transactions.create(new))
+        return self._make(_SALES, self.operation.api_id, self._create(self.client.transactions)(new))
 
     async def sell_and_capture(self) -> None:
         if (reserved := await self.sell("authonly")) is not None:
@@ -97,7 +98,7 @@ class _Calls:
             transaction_amount=self.operation.amount,
             transaction_api_id=self.operation.api_id,
         )
-        return self._make(_TERMINAL, self.operation.api_id, self.client.router_transactions.create(new))
+        return self._make(_TERMINAL, self.operation.api_id, self._create(self.client.router_transactions)(new))
 
     def change(self, record_id: str, change: Awaitable[T]) -> Awaitable[T | None]:
         return self._make(f"PUT /v2/transactions/{record_id}", None, change)
@@ -111,7 +112,13 @@ class _Calls:
         new = CardVaultCreate(
             location_id=self.program.info.location_id, account_vault_api_id=self.operation.api_id, **_CARD
         )
-        return self._make(_VAULTS, self.operation.api_id, self.client.account_vaults.create(new))
+        return self._make(_VAULTS, self.operation.api_id, self._create(self.client.account_vaults)(new))
+
+    def _create(self, resource: Any) -> Callable[[Request], Awaitable[Any]]:
+        """Return the method that creates a record; every second one with an integrator id is created once."""
+        is_once = self.operation.api_id is not None and self.operation.number % 2
+        create: Callable[[Request], Awaitable[Any]] = resource.create_once if is_once else resource.create
+        return create
 
     async def read(self) -> None:
         try:
