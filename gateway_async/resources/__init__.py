@@ -162,19 +162,26 @@ class _Resources:
         self._executor = executor
         self._scope = scope
 
-    if not TYPE_CHECKING:  # otherwise type checkers would treat every misspelled attribute as `Any`
 
-        def __getattr__(self, name: str) -> Any:
-            """Create a resource at its first use, which loads its modules."""
-            if name not in _Resources.__annotations__:
-                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-                raise AttributeError(msg)
-            resource = _resource_class(name)(self._executor, self._scope)
-            setattr(self, name, resource)
+class _ResourceAttribute:
+    """An attribute of the client that creates its resource at the first use, which loads the resource's modules.
+
+    On the class, it is the resource's class, as autospec of `unittest.mock` and inspectors expect.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, client: _Resources | None, owner: type[_Resources]) -> Any:
+        resource = _resource_class(self._name)
+        if client is None:
             return resource
+        created = vars(client)[self._name] = resource(client._executor, client._scope)  # noqa: SLF001  its client
+        return created
 
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_Resources.__annotations__})
+
+for _name in _Resources.__annotations__:
+    setattr(_Resources, _name, _ResourceAttribute(_name))
 
 
 def _resource_class(name: str) -> type[Any]:

@@ -7,6 +7,7 @@ import ssl
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, create_autospec
 
 import httpx
 import pytest
@@ -19,6 +20,7 @@ from gateway_async import (
     AuthenticationError,
     CardVaultCreate,
     ClientClosedError,
+    Contact,
     ContactCreate,
     DeadlineExceededError,
     GatewayError,
@@ -34,6 +36,7 @@ from gateway_async import (
 from gateway_async._execution.http_client import _cached_url
 from gateway_async.client import Options
 from gateway_async.observe import AttemptEnded, AttemptFailed, AttemptStarted, CallEnded, CallStarted, Event
+from gateway_async.resources import _Resources
 from gateway_async.sandbox import Sandbox
 
 from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, error_of, record, sell, silent
@@ -282,6 +285,46 @@ def test_a_client_stays_in_its_event_loop() -> None:
     asyncio.run(ask())
     with pytest.raises(NotSentError, match="belongs to another event loop"):
         asyncio.run(ask())
+
+
+@pytest.mark.parametrize("options", [{}, {"instance": True}], ids=["of the class", "of a client"])
+@pytest.mark.parametrize("name", sorted(_Resources.__annotations__))
+def test_a_mock_of_the_client_has_the_resources(name: str, options: dict[str, Any]) -> None:
+    """`create_autospec` gives each resource its methods, to be awaited if they are coroutines."""
+    mocked = getattr(create_autospec(AsyncGateway, **options), name)
+    methods = dict(inspect.getmembers(getattr(AsyncGateway, name), inspect.isfunction))
+    assert {"create", "get"} & methods.keys()
+    for method, function in methods.items():
+        if not method.startswith("_"):
+            is_coroutine = inspect.iscoroutinefunction(function)
+            assert isinstance(getattr(mocked, method), AsyncMock) is is_coroutine
+    with pytest.raises(AttributeError):
+        mocked.no_such_method  # noqa: B018
+
+
+@ON_BOTH_LOOPS
+@pytest.mark.parametrize("options", [{}, {"instance": True}], ids=["of the class", "of a client"])
+async def test_a_mock_of_the_client_is_called_as_the_client_is(options: dict[str, Any]) -> None:
+    """A result may be set; arguments that the method does not have are an error."""
+    gateway = create_autospec(AsyncGateway, **options)
+    gateway.contacts.get.return_value = Contact(id="c1")
+    assert (await gateway.contacts.get("c1")).id == "c1"
+    gateway.contacts.get.assert_awaited_once_with("c1")
+    with pytest.raises(TypeError):
+        await gateway.contacts.get("c1", no_such_argument=1)
+
+
+def test_the_resources_are_attributes_of_the_class() -> None:
+    """Python's own tools find them: a class has the resource's class, and a client has one object of it."""
+    gateway = AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"))
+    for name in _Resources.__annotations__:
+        resource = inspect.getattr_static(AsyncGateway, name).__get__(None, AsyncGateway)
+        assert getattr(AsyncGateway, name) is resource
+        assert type(getattr(gateway, name)) is resource
+        assert getattr(gateway, name) is getattr(gateway, name)
+    assert {*_Resources.__annotations__} <= {*dir(AsyncGateway)} & {*dir(gateway)}
+    with pytest.raises(AttributeError, match="'AsyncGateway' object has no attribute 'contact'"):
+        gateway.contact  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_a_client_is_closed_in_its_event_loop(tmp_path: Path) -> None:
