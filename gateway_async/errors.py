@@ -190,8 +190,9 @@ class StatusError(GatewayError):
         message: the gateway's message with card numbers masked; empty when it sent none.
         fields: field name → messages, for responses that name fields.
         retry_after: seconds that the gateway asks the client to wait, or None.
-        is_from_gateway: whether the body is JSON in the gateway's error format. It is False for a proxy's page, an
-            empty body or plain text, which do not tell whether a write was executed.
+        is_from_gateway: whether the gateway itself wrote the body: it has an `errors` object, or a `name` with a `code`
+            or `status` equal to the HTTP status. Any other body, such as a page or a message alone, may be a proxy's,
+            and does not tell whether a write was executed.
     """
 
     status_code: int
@@ -231,9 +232,28 @@ class BadRequestError(StatusError):
 
 
 class AuthenticationError(StatusError):
-    """401, or a login that failed: the developer id, user id, key, token or password is wrong or has expired."""
+    """401, or a login that failed: the developer id, user id, key, token or password is wrong or has expired.
+
+    Attributes:
+        is_login: whether the login failed, so that nothing else was sent.
+    """
 
     meaning = "the credentials were not accepted"
+
+    def __init__(self, status_code: int = 401, *, is_login: bool = False, **facts: Any) -> None:
+        super().__init__(status_code, **facts)
+        self.is_login = is_login
+        self._has_new_token = False
+
+    def with_new_token(self) -> Self:
+        """Mark that the call can be signed with another token. The client calls this."""
+        self._has_new_token = True
+        return self
+
+    @property
+    def has_new_token(self) -> bool:
+        """Whether a token was refused that the client can replace by logging in again."""
+        return self._has_new_token
 
 
 class PermissionDeniedError(StatusError):
@@ -363,12 +383,14 @@ class MalformedReplyError(GatewayError):
     Attributes:
         path: the position in the body, such as `$.accountvault.exp_date`.
         reason: what is wrong at that position.
+        lacks_evidence: whether it is a record that contradicts nothing, but does not show all that the call wrote.
     """
 
-    def __init__(self, path: str, reason: str, *, call: str = "") -> None:
+    def __init__(self, path: str, reason: str, *, call: str = "", lacks_evidence: bool = False) -> None:
         self.path = path
         self.reason = reason
         self.call = call
+        self.lacks_evidence = lacks_evidence
         super().__init__(f"{call or 'the call'}: the response cannot be read at {path}: {reason}")
 
 

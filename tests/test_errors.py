@@ -15,6 +15,7 @@ import pytest
 from gateway_async import errors
 from gateway_async._wire.scope import Scope
 from gateway_async.errors import (
+    AuthenticationError,
     ClientClosedError,
     ConnectionLostError,
     DeadlineExceededError,
@@ -84,6 +85,11 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
         NotFoundError(404, call="GET /v2/contacts/1", message="no such contact"),
         {"status_code": 404, "message": "no such contact", "fields": {}, "retry_after": None},
         "GET /v2/contacts/1: not found (404): no such contact",
+    ),
+    (
+        AuthenticationError(401, call="POST /v2/token", is_login=True),
+        {"status_code": 401, "is_login": True, "is_from_gateway": True},
+        "POST /v2/token: the credentials were not accepted (401)",
     ),
     (
         ValidationError(422, call=CALL, fields={"tax": ("bad", "worse"), "tip": ("no",)}),

@@ -21,6 +21,7 @@ from gateway_async._http.progress import Progress, Stage
 from gateway_async._wire.call import Call, Lookup, LookupResult
 from gateway_async._wire.retry_policy import Decision, NextStep, backoff, decide
 from gateway_async.errors import (
+    AuthenticationError,
     ClientClosedError,
     ConnectionLostError,
     DeadlineExceededError,
@@ -246,6 +247,12 @@ class Attempts:
             return backoff(cause, state.attempt, random.random()) if isinstance(cause, GatewayError) else 0.0  # noqa: S311
 
         def must_stop(retry: RetryCallState) -> bool:
+            error = retry.outcome and retry.outcome.exception()
+            cause = error.cause if isinstance(error, NotExecutedError) else error
+            if isinstance(cause, AuthenticationError):  # one attempt more with a new token
+                first, state.has_new_token = not state.has_new_token, True
+                state.max_attempts += first
+                return not first or anyio.current_time() >= state.attempts_until
             if state.attempt >= state.max_attempts:
                 return True
             return anyio.current_time() + retry.upcoming_sleep >= state.attempts_until or not self._withdraw(state)

@@ -39,6 +39,7 @@ class CallState(Generic[T]):
         attempt_timeout: maximum seconds for all attempts, without the time reserved for a lookup.
         attempts_until: the time at which the last attempt must end.
         call_id: identifies the call in its events; generated for the first one.
+        has_new_token: whether an attempt was repeated with a new token.
         identity: identifies the call; the same in copies.
         intent_id: the call's intent in the ledger, if it has one.
         is_observed: whether its routine events are emitted.
@@ -59,6 +60,7 @@ class CallState(Generic[T]):
         "budget",
         "call",
         "call_id",
+        "has_new_token",
         "identity",
         "in_doubt_seconds",
         "intent_id",
@@ -95,6 +97,7 @@ class CallState(Generic[T]):
         self.attempts_until = self.started + self.attempt_timeout
         self.attempt = 0
         self.call_id = ""
+        self.has_new_token = False
         self.is_observed = False
         self.progress: Progress | None = None
         self.reached: Reached | None = None

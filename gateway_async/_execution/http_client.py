@@ -134,21 +134,14 @@ class HttpClient:
         return self._send(call, progress, seconds, signature)
 
     async def _send_with_token(self, call: Call[T], progress: Progress, seconds: float) -> T:
-        """Send `call`; if the gateway rejects the token, send it once more with a new one.
-
-        The gateway checks credentials before it executes anything, so after its own 401 nothing is executed twice. The
-        401 page of a proxy says nothing about a write, so the write is not repeated then.
-        """
+        """Send `call` with a token; drop the token if it is rejected."""
         signature = await self._authenticator.fetch_signature(call)
         try:
             result = await self._send(call, progress, seconds, signature)
         except AuthenticationError as error:
-            is_safe = error.is_from_gateway or call.kind.is_read
-            if not (is_safe and self._authenticator.discard_token(signature)):
-                raise
-            progress.stage = Stage.QUEUED
-            signature = await self._authenticator.fetch_signature(call)
-            result = await self._send(call, progress, seconds, signature)
+            if self._authenticator.discard_token(signature):
+                error.with_new_token()
+            raise
         self._authenticator.extend_token(signature)
         return result
 

@@ -9,6 +9,7 @@ import attrs
 
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.convert.read import decode
+from gateway_async._wire.evidence import UnprovenError
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import StatusError
 
@@ -71,6 +72,8 @@ class LookupStatus(enum.Enum):
     """The record with the integrator id differs from what was sent."""
     NOT_EXECUTED = "not executed"
     """The record, or a whole list without it, shows that the write was not executed so far."""
+    UNPROVEN = "unproven"
+    """The record does not contradict the write, and does not show all that it changed."""
     NO_RECORD = "no record"
     """The gateway says that the record of a write does not exist. A list must confirm it."""
     GONE = "gone"
@@ -83,8 +86,8 @@ class LookupResult(Generic[T]):
 
     Attributes:
         status: what the lookup found out.
-        record: the write's own result, if it was executed; the found record, if that differs.
-        differences: one line for each value that differs.
+        record: the write's own result, if it was executed; the found record, if that differs or proves too little.
+        differences: one line for each value that differs, or why the record proves too little.
     """
 
     status: LookupStatus
@@ -263,7 +266,10 @@ def lookup_by_success(call: Call[T], *, missing_is_success: bool = False, repeat
     """
 
     def read(content: Any) -> LookupResult[Any]:
-        record = call.read(content)
+        try:
+            record = call.read(content)
+        except UnprovenError as error:
+            return LookupResult(LookupStatus.UNPROVEN, error.record, (str(error),))
         return LookupResult(LookupStatus.EXECUTED, True if record is None else record)
 
     return Lookup(

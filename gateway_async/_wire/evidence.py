@@ -1,7 +1,7 @@
 """Rules that decide from a record whether a write was executed.
 
-If a response is lost, the client reads the record and applies these rules. An action that is not in the table leaves no
-evidence, so its outcome stays unknown. For example, two partial reversals look the same as one of the total amount.
+The client applies them to the response of the write, and to the record that it reads if the response is lost or shows
+too little. An action that is not in the table leaves no evidence, so the outcome of a lost one stays unknown.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,36 +9,70 @@ from typing import Any, Final
 
 import attrs
 
+from gateway_async._secrets import Secret
 from gateway_async._wire.convert.read import FieldError
-from gateway_async._wire.response_matching import code_texts, is_less, same_value
-from gateway_async.models.codes import QuickInvoiceStatus, TransactionStatus
+from gateway_async._wire.response_matching import (
+    AMOUNTS,
+    code_texts,
+    compare,
+    differences,
+    is_difference,
+    is_less,
+    same_value,
+)
+from gateway_async.models.codes import QuickInvoiceStatus, ReasonCode, TransactionStatus
 
 __all__ = [
     "EXISTS",
     "FIELDS_MATCH",
     "FIELDS_MATCH_OR_CLOSED",
+    "HAS_LEFT_STATUS",
     "IS_OFF_INVOICE",
     "IS_ON_INVOICE",
     "IS_REOPENED",
+    "IS_REVERSED",
     "IS_SETTLED",
-    "LAST_NAME_MATCHES",
+    "LISTS_NO_TRANSACTION",
+    "LISTS_TRANSACTION",
+    "NAMES_PAYMENT",
     "Evidence",
-    "compare_fields",
+    "UnprovenError",
+    "describe_missing",
     "evidence_of",
-    "identifies_create",
     "is_known",
     "shows",
 ]
 
 Raw = Mapping[str, Any]
 Rule = Callable[[Raw, Raw], bool]
-"""Function from the sent values and the raw record to whether the write was executed."""
+"""Function from the sent values and the raw record to whether the write was executed.
 
-_INSTRUCTIONS: Final = frozenset({"action", "update_if_exists"})
+It is False if the record shows that the write was not executed so far. It raises `FieldError` if the record does not
+show enough, and `UnprovenError` if what it shows agrees.
+"""
+
+
+class UnprovenError(FieldError):
+    """A record does not contradict the write, and does not show all that it changed.
+
+    Attributes:
+        record: the record, if it was read from the response to the write.
+    """
+
+    def __init__(self, path: str, reason: str, record: Any = None) -> None:
+        super().__init__(path, reason)
+        self.record = record
+
+
+_INSTRUCTIONS: Final = frozenset(
+    {"action", "update_if_exists", "move_account_vault", "move_account_vault_transactions"}
+)
 """Fields that are instructions. Records do not contain them."""
 
 _VOIDED: Final = code_texts(TransactionStatus.VOIDED)
-_NOT_COMPLETED: Final = code_texts(TransactionStatus.AUTH_ONLY, TransactionStatus.VOIDED, TransactionStatus.DECLINED)
+_NOT_COMPLETED: Final = code_texts(TransactionStatus.AUTH_ONLY, TransactionStatus.VOIDED)
+_DECLINED: Final = code_texts(TransactionStatus.DECLINED)
+_INCREMENT_DECLINED: Final = code_texts(ReasonCode.AUTH_INCREMENT_DECLINED)
 _CLOSED: Final = code_texts(QuickInvoiceStatus.CLOSED, QuickInvoiceStatus.CLOSED_2)
 
 
@@ -69,9 +103,17 @@ def shows(evidence: str, sent: Raw, record: Raw) -> bool:
 
     Raises:
         KeyError: no evidence has this name.
+        UnprovenError: the record does not contradict the write, and does not show all that it changed.
         FieldError: the record does not contain enough to decide.
     """
     return _EVIDENCE[evidence](sent, record)
+
+
+def describe_missing(evidence: str, sent: Raw, record: Raw) -> str:
+    """Describe what the raw record shows instead of the named evidence. Secrets and personal data are left out."""
+    names = _SHOWN_IN.get(evidence) or [name for name, value in sent.items() if not isinstance(value, Secret)]
+    shown = ", ".join(f"{name} is {record.get(name)!r}" for name in names if name in record)
+    return f"the record shows no effect of the call{shown and f': {shown}'}"
 
 
 def is_known(evidence: str) -> bool:
@@ -79,36 +121,32 @@ def is_known(evidence: str) -> bool:
     return evidence in _EVIDENCE
 
 
-def identifies_create(evidence: str) -> bool:
-    """Return whether a record without this evidence belongs to another request.
-
-    Evidence of a change is different: a record without it may be one that has not changed yet.
-    """
-    return evidence in ("exists", "no_field_differs", "last_name_matches")
-
-
 def _any_record(_: Raw, __: Raw) -> bool:
     return True
 
 
 def _fields_match(sent: Raw, record: Raw) -> bool:
-    return all(same_value(value, record.get(name)) for name, value in sent.items() if name not in _INSTRUCTIONS)
+    compared = {name: compare(name, value, record) for name, value in sent.items() if name not in _INSTRUCTIONS}
+    if False in compared.values():
+        return False
+    hidden = [name for name, is_equal in compared.items() if is_equal is None]
+    if hidden:
+        raise UnprovenError(f".{hidden[0]}", "not shown, so the change is not proven")
+    return True
 
 
-def _no_field_differs(sent: Raw, record: Raw) -> bool:
-    """Return whether no field of the record contradicts the sent values.
+def _fields_agree(sent: Raw, record: Raw) -> bool:
+    """Return whether the record contradicts none of the sent values, and shows one of them, if any was sent.
 
-    A record that had the integrator id before may have other values.
+    Raises:
+        FieldError: it shows none.
     """
-    return all(same_value(value, record[name]) for name, value in sent.items() if record.get(name) is not None)
-
-
-def _last_name_matches(sent: Raw, contact: Raw) -> bool:
-    """Return whether the contact has the last name that was sent.
-
-    Another name means that the contact had the integrator id before.
-    """
-    return same_value(sent.get("last_name"), contact.get("last_name"))
+    compared = [compare(name, value, record) for name, value in sent.items() if name not in _INSTRUCTIONS]
+    if False in compared:
+        return False
+    if compared and True not in compared:
+        raise FieldError("", "it shows none of the values that were sent")
+    return True
 
 
 def _fields_match_or_closed(sent: Raw, invoice: Raw) -> bool:
@@ -122,12 +160,28 @@ def _fields_match_or_closed(sent: Raw, invoice: Raw) -> bool:
     return _fields_match(sent, invoice)
 
 
+def _shown(record: Raw, name: str) -> Any:
+    """Return a value of the record.
+
+    Raises:
+        FieldError: the record does not show it.
+    """
+    if record.get(name) is None:
+        raise FieldError(f".{name}", "missing")
+    return record[name]
+
+
 def _is_reopened(_: Raw, invoice: Raw) -> bool:
-    return same_value(1, invoice.get("status_id"))
+    return same_value(1, _shown(invoice, "status_id"))
 
 
 def _is_settled(_: Raw, batch: Raw) -> bool:
-    return same_value(0, batch.get("is_open"))
+    return same_value(0, _shown(batch, "is_open"))
+
+
+def _has_left_status(sent: Raw, record: Raw) -> bool:
+    """Return whether the record has another status than before. A plan may have ended meanwhile."""
+    return str(_shown(record, "status")) != str(sent["status"])
 
 
 def _is_on_invoice(sent: Raw, transaction: Raw) -> bool:
@@ -145,21 +199,22 @@ def _is_off_invoice(sent: Raw, transaction: Raw) -> bool:
 
 
 def _is_voided(_: Raw, transaction: Raw) -> bool:
-    return str(transaction.get("status_id")) in _VOIDED
+    return str(_shown(transaction, "status_id")) in _VOIDED | _DECLINED
 
 
 def _is_completed(sent: Raw, transaction: Raw) -> bool:
     """Return whether the authorization was captured for the amounts that were sent.
 
     A capture of other amounts proves nothing: it may be another request's, or this one, changed later. The capture is
-    not repeated then.
+    not repeated then. A declined capture was executed.
     """
-    status = transaction.get("status_id")
-    if status is None:
-        raise FieldError(".transaction.status_id", "missing")
-    if str(status) in _NOT_COMPLETED:
-        return False
-    if not _fields_match(sent, transaction):
+    status = str(_shown(transaction, "status_id"))
+    if status in _NOT_COMPLETED or status in _DECLINED:
+        return status in _DECLINED
+    parts = {name: value for name, value in sent.items() if name in AMOUNTS and value is not None}
+    captured = {name: value for name, value in transaction.items() if name != "auth_amount"}  # still the old amount
+    others = {name: value for name, value in sent.items() if name not in AMOUNTS}
+    if differences(parts, captured) or not _fields_agree(others, transaction):
         raise FieldError(".transaction", "it was captured for other amounts")
     return True
 
@@ -167,18 +222,55 @@ def _is_completed(sent: Raw, transaction: Raw) -> bool:
 def _is_raised(sent: Raw, transaction: Raw) -> bool:
     """Return whether the authorization was raised to the amount that was sent.
 
-    A higher amount proves nothing: another request raised it, after this one or instead. A repeat could lower it.
+    A higher amount proves nothing: another request raised it, after this one or instead. A repeat could lower it. A
+    declined increment was executed.
     """
+    if str(transaction.get("status_id")) in _DECLINED or str(transaction.get("reason_code_id")) in _INCREMENT_DECLINED:
+        return True
     if is_less(sent.get("transaction_amount"), transaction.get("transaction_amount")):
         raise FieldError(".transaction.transaction_amount", "it was raised to more than the sent amount")
-    return _fields_match(sent, transaction)
+    return _fields_agree(sent, transaction)
+
+
+def _is_reversed(sent: Raw, transaction: Raw) -> bool:
+    """Return whether a part of the payment was reversed since its amount was read.
+
+    Gateways take either the amount that remains or the amount to return.
+    """
+    amount, before = _shown(transaction, "transaction_amount"), sent["amount_before"]
+    if same_value(before, amount):
+        return False
+    if same_value(sent["transaction_amount"], amount) or is_difference(amount, before, sent["transaction_amount"]):
+        return True
+    raise FieldError(".transaction.transaction_amount", "it has changed by another amount")
+
+
+def _names_payment(_: Raw, transaction: Raw) -> bool:
+    """Return whether a refund shows its payment, which is compared with the one that was sent.
+
+    Without it, an older refund may have the integrator id.
+    """
+    if transaction.get("previous_transaction_id") is None:
+        raise UnprovenError(".transaction.previous_transaction_id", "missing, so it may refund another payment")
+    return True
+
+
+def _lists_transaction(sent: Raw, invoice: Raw) -> bool:
+    transactions = invoice.get("transactions")
+    if not isinstance(transactions, list) or not all(isinstance(each, dict) for each in transactions):
+        raise FieldError(".transactions", "missing, or not a list of transactions")
+    return any(str(each.get("id")) == str(sent["transaction_id"]) for each in transactions)
+
+
+def _lists_no_transaction(sent: Raw, invoice: Raw) -> bool:
+    return not _lists_transaction(sent, invoice)
 
 
 _EVIDENCE: Final[Mapping[str, Rule]] = {
     "exists": _any_record,
     "fields_match": _fields_match,
-    "no_field_differs": _no_field_differs,
-    "last_name_matches": _last_name_matches,
+    "names_payment": _names_payment,
+    "amounts_agree": _fields_agree,
     "fields_match_or_closed": _fields_match_or_closed,
     "is_reopened": _is_reopened,
     "is_settled": _is_settled,
@@ -187,26 +279,41 @@ _EVIDENCE: Final[Mapping[str, Rule]] = {
     "is_voided": _is_voided,
     "is_completed": _is_completed,
     "is_raised": _is_raised,
+    "is_reversed": _is_reversed,
+    "has_left_status": _has_left_status,
+    "lists_transaction": _lists_transaction,
+    "lists_no_transaction": _lists_no_transaction,
 }
 """Rules by name. Ledgers on disk contain the names, so their meaning must never change."""
 
+_SHOWN_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("is_voided", "is_completed", "is_reopened"), ("status_id",)),
+    "is_settled": ("is_open",),
+    **dict.fromkeys(("is_raised", "is_reversed"), ("transaction_amount",)),
+}
+"""The fields of the record by which a rule decides, where they are not the sent ones."""
+
 EXISTS: Final = Evidence("exists")
 FIELDS_MATCH: Final = Evidence("fields_match", compares=None)
-LAST_NAME_MATCHES: Final = Evidence("last_name_matches", ("last_name",))
 FIELDS_MATCH_OR_CLOSED: Final = Evidence("fields_match_or_closed", compares=None)
 IS_REOPENED: Final = Evidence("is_reopened")
 IS_SETTLED: Final = Evidence("is_settled")
 IS_ON_INVOICE: Final = Evidence("is_on_invoice", ("quick_invoice_id",))
 IS_OFF_INVOICE: Final = Evidence("is_off_invoice", ("quick_invoice_id",))
+NAMES_PAYMENT: Final = Evidence("names_payment")
+HAS_LEFT_STATUS: Final = Evidence("has_left_status", ("status",))
+IS_REVERSED: Final = Evidence("is_reversed", ("transaction_amount", "amount_before"))
+LISTS_TRANSACTION: Final = Evidence("lists_transaction", ("transaction_id",))
+LISTS_NO_TRANSACTION: Final = Evidence("lists_no_transaction", ("transaction_id",))
 
-_AMOUNTS: Final = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
+_AMOUNTS: Final = (*AMOUNTS, "tip_amount", "subtotal_amount")
 """Fields to compare after an action that moves money. The request's other fields are applied together with them."""
 
 _ACTIONS: Final[Mapping[str, Evidence]] = {
     "void": Evidence("is_voided"),
     "authcomplete": Evidence("is_completed", _AMOUNTS),
     "authincrement": Evidence("is_raised", _AMOUNTS),
-    "tipadjust": Evidence("fields_match", _AMOUNTS),
+    "tipadjust": Evidence("amounts_agree", _AMOUNTS),
     "edit": FIELDS_MATCH,
 }
 
@@ -214,11 +321,3 @@ _ACTIONS: Final[Mapping[str, Evidence]] = {
 def evidence_of(action: str) -> Evidence | None:
     """Return the evidence of an action on a transaction, or None."""
     return _ACTIONS.get(action)
-
-
-def compare_fields(*names: str) -> Evidence:
-    """Return evidence that the named fields do not differ from the request.
-
-    A field that is missing in the record is ignored.
-    """
-    return Evidence("no_field_differs", names)

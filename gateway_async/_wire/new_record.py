@@ -4,13 +4,17 @@ The list is read before the write, and only the ids of its rows are kept. If the
 again:
 
 - one new row with the sent values is the record of the write;
-- without a new row, the write was not executed so far;
+- without a new row in a complete list, the write was not executed so far;
 - with several such rows, or new rows with other values only, the outcome stays unknown.
+
+A row is new if its id was not in a complete list before. If that list was not complete, the row may have moved up, and
+only its time of creation shows that it is new. An older row leaves the outcome unknown, because the gateway's clock may
+have stepped back.
 
 Gateways match filters against parts of a text, so every row is also compared here.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -23,7 +27,7 @@ from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.evidence import EXISTS
 from gateway_async._wire.outcome_query import OutcomeQuery
-from gateway_async._wire.pagination import read_page
+from gateway_async._wire.pagination import LISTED_ROWS, check_complete, check_link, read_page
 from gateway_async._wire.query import filters
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs, differences
@@ -39,9 +43,6 @@ KIND: Final = "new_record"
 """The kind of such an outcome query. Ledgers on disk contain this value, so its meaning must never change."""
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-
-_MAX_ROWS: Final = 100
-"""Maximum rows to read. Between two reads, more new rows than this are not expected."""
 
 
 def with_new_record_lookup(
@@ -67,7 +68,7 @@ def with_new_record_lookup(
     def add_lookup(outcome_query: OutcomeQuery) -> Call[R]:
         def read(content: Any) -> R:
             record = (response_spec or spec).unwrap(content)
-            check_belongs(expected if in_response is None else in_response, record)
+            check_belongs({**expected, **values} if in_response is None else in_response, record)
             check_new(outcome_query, record)
             return call.read(content)
 
@@ -94,8 +95,9 @@ def read_before(
     """
 
     def read(content: Any) -> T:
-        rows = list(_rows(spec, content, expected))
-        before = {"ids": [str(row["id"]) for row in rows], "created_ts": max(map(_created_ts, rows), default=0)}
+        rows, is_complete = _rows(spec, content, expected)
+        ids, created_ts = [str(row["id"]) for row in rows], max(map(_created_ts, rows), default=0)
+        before = {"ids": ids, "created_ts": created_ts, "is_complete": is_complete}
         sent = before | ({"values": dict(values)} if values else {})
         return then(
             OutcomeQuery(kind=KIND, resource=spec.resource, id="", expected=expected, evidence=EXISTS.name, sent=sent)
@@ -107,15 +109,21 @@ def read_before(
 def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:
     """Build the lookup for an outcome query of `read_before`."""
     known, since = set(outcome_query.sent["ids"]), outcome_query.sent["created_ts"]
+    was_complete = outcome_query.sent.get("is_complete", False)
     values = outcome_query.sent.get("values", _NOTHING)
 
     def read(content: Any) -> LookupResult[R]:
-        rows = [row for row in _rows(spec, content, outcome_query.expected) if str(row["id"]) not in known]
-        rows = [row for row in rows if not (spec.api_id and row.get(spec.api_id))]  # one with an id is another call's
-        new = [row for row in rows if _created_ts(row) >= since]  # an older one has only moved up in the list
-        if not new:
-            return LookupResult(LookupStatus.NOT_EXECUTED)
-        return LookupResult(LookupStatus.EXECUTED, structure(spec.record, _only_match(spec, new, values)))
+        rows, is_complete = _rows(spec, content, outcome_query.expected)
+        unknown = [row for row in rows if str(row["id"]) not in known]
+        unknown = [
+            row for row in unknown if not (spec.api_id and row.get(spec.api_id))
+        ]  # those of other calls have one
+        new = [row for row in unknown if was_complete or _created_ts(row) >= since]
+        if new:
+            return LookupResult(LookupStatus.EXECUTED, structure(spec.record, _only_match(spec, new, values)))
+        if unknown or not is_complete:
+            raise FieldError(f".{spec.plural}", "the list has more rows than were read, so one may be new")
+        return LookupResult(LookupStatus.NOT_EXECUTED)
 
     return Lookup(request=_list_newest(spec, outcome_query.expected), read=read)
 
@@ -146,24 +154,31 @@ def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:
 
 
 def _list_newest(spec: ResourceSpec[Any], expected: Mapping[str, Any]) -> HttpRequest:
-    params = (*filters(expected), ("sort", "-created_ts"), ("page", "1"), ("page_size", str(_MAX_ROWS)))
+    params = (*filters(expected), ("sort", "-created_ts"), ("page", "1"), ("page_size", str(LISTED_ROWS)))
     return HttpRequest(path=spec.path, params=params)
 
 
-def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the raw rows that have the expected values.
+def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], bool]:
+    """Return the raw rows that have the expected values, and whether the list is certainly complete.
 
     Raises:
-        FieldError: `content` is not a list of such records, or may be incomplete.
+        FieldError: `content` is not a list of such records.
+        MismatchedReplyError: it is the list of another request.
     """
+    check_link(content, _list_newest(spec, expected).params)
     page = read_page(content, spec.plural, 1, lambda row: row)
     if not all(isinstance(row, dict) and row.get("id") for row in page.records):
         raise FieldError(f".{spec.plural}", "not a list of records")
     if page.page_count is None and page.total_count is None:
         raise FieldError(".meta.pagination", "missing, so the list may be incomplete")
-    for row in page.records:
-        if all(str(row.get(name)) == str(value) for name, value in expected.items()):
-            yield row
+    try:
+        check_complete(content, page)
+    except FieldError:
+        is_complete = False
+    else:
+        is_complete = True
+    rows = [row for row in page.records if all(str(row.get(name)) == str(value) for name, value in expected.items())]
+    return rows, is_complete
 
 
 def _created_ts(row: Mapping[str, Any]) -> int:

@@ -31,6 +31,7 @@ class OutcomeQuery:
         evidence: the name of the `Evidence` that shows that the write was executed.
         sent: the sent values that the evidence compares.
         made_up_id: whether the SDK generated the integrator id, so that the record with this id is this write's.
+        is_new: whether nothing can have changed the record since this write. A ledger does not store it.
     """
 
     kind: str = RECORD
@@ -41,6 +42,7 @@ class OutcomeQuery:
     evidence: str
     sent: Mapping[str, Any] = attrs.field(default=_NOTHING, hash=False)
     made_up_id: bool = False
+    is_new: bool = False
 
     @property
     def ref(self) -> str | ApiId:

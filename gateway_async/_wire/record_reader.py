@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import attrs
 
@@ -10,7 +10,7 @@ from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, Recovery
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.records import structure
-from gateway_async._wire.evidence import Evidence, identifies_create, shows
+from gateway_async._wire.evidence import Evidence, UnprovenError, describe_missing, shows
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import LISTED_ROWS, RawPage, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import NamesToCheck, Params, expansion, filters, segment, segment_and_params
@@ -144,6 +144,7 @@ class RecordReader(Generic[R]):
         sent: Mapping[str, Any],
         *,
         made_up_id: bool = False,
+        is_new: bool = False,
     ) -> OutcomeQuery:
         """Return the query for the outcome of a write of `sent`."""
         api_id = ref if isinstance(ref, ApiId) else None
@@ -157,6 +158,7 @@ class RecordReader(Generic[R]):
             evidence=evidence.name,
             sent=evidence.facts(sent),
             made_up_id=made_up_id,
+            is_new=is_new,
         )
 
     def recovery(self, outcome_query: OutcomeQuery, **facts: Any) -> Recovery[R]:
@@ -182,29 +184,62 @@ class RecordReader(Generic[R]):
         path, params = self._path_and_params(outcome_query.ref, None)
         return Lookup(
             request=HttpRequest(path=path, params=params),
-            read=lambda content: self._decide_outcome(outcome_query, self.unwrap(content)),
+            read=lambda content: self.judge(outcome_query, self.unwrap(content)),
             not_found_result=LookupResult(LookupStatus.NO_RECORD),
             confirmation=partial(self.listing_lookup, outcome_query),
         )
 
-    def _decide_outcome(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
+    def judge(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
         """Decide from the raw record whether the write was executed.
+
+        The record is that of the write's own response, or of a lookup.
 
         Raises:
             MismatchedReplyError: the record has another id or location.
+            FieldError: the record does not show enough.
         """
         identity = {name: outcome_query.expected[name] for name in outcome_query.expected if name in self._identifiers}
         check_belongs(identity, data)
-        differing = differences(outcome_query.expected, data)
-        if not shows(outcome_query.evidence, outcome_query.sent, data):
-            if not (outcome_query.made_up_id or identifies_create(outcome_query.evidence)):
-                return LookupResult(LookupStatus.NOT_EXECUTED)
-            differing += (f"{', '.join(outcome_query.sent)}: not as sent",)
+        differing = differences(outcome_query.expected, data, is_new=outcome_query.is_new)
+        unproven: tuple[str, ...] = ()
+        try:
+            is_shown = shows(outcome_query.evidence, outcome_query.sent, data)
+        except UnprovenError as error:
+            is_shown, unproven = True, () if outcome_query.made_up_id else (str(error),)
+        if not is_shown:
+            return LookupResult(LookupStatus.NOT_EXECUTED)
         if not differing:
-            return LookupResult(LookupStatus.EXECUTED, self._record(data))
+            status = LookupStatus.UNPROVEN if unproven else LookupStatus.EXECUTED
+            return LookupResult(status, self._record(data), unproven)
         if outcome_query.made_up_id and str(data.get(self.api_id or "")) != outcome_query.id:
             raise MismatchedReplyError(differing)  # a record that does not show its id may be another one
         return LookupResult(LookupStatus.DIFFERENT_RECORD, self._record(data), differing)
+
+    def judged(self, outcome_query: OutcomeQuery, response: "RecordReader[Any] | None" = None) -> Callable[[Any], R]:
+        """Return the reader of a write's own response, which judges it as a lookup does.
+
+        `response` unwraps the response, if its keys differ.
+
+        The reader raises:
+            MismatchedReplyError: the record is another one, or shows that the write was not executed.
+            UnprovenError: the record does not show all that the write changed.
+            FieldError: the record does not show enough, or does not show the integrator id of a create.
+        """
+
+        def read(content: Any) -> R:
+            data = (response or self).unwrap(content)
+            found = self.judge(outcome_query, data)
+            match found.status:
+                case LookupStatus.EXECUTED:
+                    return cast("R", found.record)
+                case LookupStatus.UNPROVEN:
+                    raise UnprovenError(f".{self.response_keys[0]}", found.differences[0], found.record)
+                case LookupStatus.DIFFERENT_RECORD:
+                    raise MismatchedReplyError(found.differences)
+                case _:
+                    raise MismatchedReplyError((describe_missing(outcome_query.evidence, outcome_query.sent, data),))
+
+        return read
 
     @property
     def _identifiers(self) -> frozenset[str]:
@@ -234,7 +269,7 @@ class RecordReader(Generic[R]):
         wanted = {name: outcome_query.id, "location_id": outcome_query.location_id}
 
         def read(row: Mapping[str, Any] | None) -> LookupResult[R]:
-            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self._decide_outcome(outcome_query, row)
+            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self.judge(outcome_query, row)
 
         request, find = self._search(wanted)
         return Lookup(request=request, read=lambda content: read(find(content)))

@@ -17,6 +17,7 @@ from gateway_async._wire.call import Call, Lookup
 from gateway_async._wire.convert.json_text import as_utf8
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import structure
+from gateway_async._wire.evidence import UnprovenError
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.response_matching import check_refusal
 from gateway_async.errors import (
@@ -164,7 +165,12 @@ def _malformed_reply_error(call: Call[Any], reply: Reply, error: ValueError) -> 
     if not isinstance(error, FieldError):
         return MalformedReplyError("$", f"not JSON: {_describe_body(reply)}", call=str(call))
     quotes = _Quotes(call, reply)
-    return MalformedReplyError(quotes.text(f"${error.path}"), quotes.text(error.reason), call=str(call))
+    return MalformedReplyError(
+        quotes.text(f"${error.path}"),
+        quotes.text(error.reason),
+        call=str(call),
+        lacks_evidence=isinstance(error, UnprovenError),
+    )
 
 
 def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:
@@ -180,20 +186,20 @@ def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:
 
 
 def _says_not_found(reply: Reply, content: Mapping[str, Any]) -> bool:
-    """Return whether the gateway itself says that the record does not exist.
+    """Return whether the gateway itself says that the record does not exist."""
+    return reply.status in _ABSENT and _is_from_gateway(reply.status, content)
 
-    The gateway's error bodies have a `name`, a `code` or a `status`. A page, an empty body or a proxy's message about
-    an unknown route proves nothing.
+
+def _is_from_gateway(status: int, content: Mapping[str, Any]) -> bool:
+    """Return whether the gateway itself wrote the body of a refusal.
+
+    It has an `errors` object, or a `name` with a `code` or `status` equal to the HTTP status. A page, an empty body and
+    a message alone may be a proxy's.
     """
-    status = content.get("status", reply.status)
-    has_error_format = (
-        isinstance(content.get("name"), str) or isinstance(content.get("code"), int) or "status" in content
-    )
-    return reply.status in _ABSENT and has_error_format and str(status) == str(reply.status)
-
-
-def _is_from_gateway(content: Mapping[str, Any]) -> bool:
-    return bool(content.get("errors")) or any(isinstance(content.get(name), str) for name in ("message", "name"))
+    if content.get("errors") and isinstance(content["errors"], dict):
+        return True
+    codes = str(content.get("code")), str(content.get("status"))
+    return isinstance(content.get("name"), str) and str(status) in codes
 
 
 def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -> StatusError:
@@ -206,8 +212,10 @@ def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -
         "message": message,
         "fields": fields,
         "retry_after": _retry_after(reply.headers, reply.at),
-        "is_from_gateway": _is_from_gateway(content or {}),
+        "is_from_gateway": _is_from_gateway(reply.status, content or {}),
     }
+    if kind is AuthenticationError:
+        return AuthenticationError(reply.status, is_login=call.error_class is not None, **facts)
     if kind is ValidationError:
         check_refusal(fields, call.fields)
         api_id_field = call.recovery.api_id_field if call.recovery else ""

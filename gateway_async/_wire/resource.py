@@ -4,9 +4,9 @@
 the reads.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -14,13 +14,21 @@ from gateway_async._secrets import AccountNumber, mask_text
 from gateway_async._wire.call import Call, HttpRequest, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus, Recovery
 from gateway_async._wire.convert.read import read_nothing
 from gateway_async._wire.convert.write import encode, fields_of
-from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidence_of
+from gateway_async._wire.evidence import (
+    EXISTS,
+    FIELDS_MATCH,
+    IS_REVERSED,
+    NAMES_PAYMENT,
+    Evidence,
+    UnprovenError,
+    evidence_of,
+)
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.prepared_request import PreparedRequest, prepare
 from gateway_async._wire.query import Params
 from gateway_async._wire.record_reader import RecordReader, Ref, sealed_path
-from gateway_async._wire.response_matching import AMOUNTS, check_changed
+from gateway_async._wire.response_matching import AMOUNTS
 from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
@@ -31,6 +39,11 @@ from gateway_async.models.request import Request
 __all__ = ["Ref", "ResourceSpec", "Scope"]
 
 R = TypeVar("R", bound=Record)
+
+_NOT_KEPT: Final = frozenset(
+    {"auth_code", "effective_date", "entry_mode_id", "extra", "subtotal_amount", "tags", "tip_amount"}
+)
+"""Fields of a create whose values the gateway or the terminal may change."""
 
 
 @attrs.frozen(kw_only=True)
@@ -86,20 +99,17 @@ class ResourceSpec(RecordReader[R]):
     ) -> Call[R]:
         """Build the create of prepared content. `made_up` says whether the client generated its integrator id."""
         content = prepared.content
-        expected = _expected_values(content, self.api_id)
+        if content.get("action") and content.get("previous_transaction_id"):
+            evidence = NAMES_PAYMENT
+        expected = self._expected_values(content)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
         if scope.accepts_existing:
             self._check_once(content, is_named=bool(name) and not made_up)
         stored_as = self.stored_as or self
-        outcome_query, recovery = None, None
+        outcome_query, recovery, read = None, None, self._reader(expected)
         if name:
             outcome_query = stored_as.outcome_query(
-                ApiId(name, location_id),
-                scope,
-                expected | _previous_payment(content),
-                evidence,
-                content,
-                made_up_id=made_up,
+                ApiId(name, location_id), scope, expected, evidence, content, made_up_id=made_up, is_new=True
             )
             recovery = stored_as.recovery(
                 outcome_query,
@@ -108,6 +118,7 @@ class ResourceSpec(RecordReader[R]):
                 made_up_id=made_up,
                 accepts_existing=scope.accepts_existing,
             )
+            read = self._created(stored_as.judged(outcome_query, self))
         request = HttpRequest(
             method="POST",
             path=sealed_path(self.path),
@@ -119,7 +130,7 @@ class ResourceSpec(RecordReader[R]):
             request=request,
             kind=kind if name or kind is Kind.TERMINAL else Kind.UNNAMED,
             fields=self._fields_with(content),
-            read=self._reader(expected),
+            read=read,
             sent=prepared.masked,
             api_id=name,
             recovery=recovery,
@@ -136,6 +147,17 @@ class ResourceSpec(RecordReader[R]):
             problems.append("update_if_exists: must not be set (it changes the record that has the integrator id)")
         if problems:
             raise InvalidRequestError(problems)
+
+    def _created(self, read: Callable[[Any], R]) -> Callable[[Any], R]:
+        """Return the reader of the response to a create: the record must show the integrator id."""
+
+        def read_created(content: Any) -> R:
+            record = read(content)
+            if self.unwrap(content).get(self.api_id or "") in (None, ""):
+                raise UnprovenError(f".{self.response_keys[0]}.{self.api_id}", "missing", record)
+            return record
+
+        return read_created
 
     def update(
         self,
@@ -173,7 +195,7 @@ class ResourceSpec(RecordReader[R]):
             request=HttpRequest(method="PUT", path=path, params=params, body=body, secrets=prepared.secrets),
             kind=Kind.IDEMPOTENT if evidence else Kind.UNNAMED,
             fields=self._fields_with(content),
-            read=self._reader(identity),
+            read=self.judged(outcome_query) if outcome_query else self._reader(identity),
             sent=prepared.masked,
             api_id=ref.value if isinstance(ref, ApiId) else None,
             recovery=self.recovery(outcome_query) if outcome_query else None,
@@ -194,12 +216,29 @@ class ResourceSpec(RecordReader[R]):
 
     def _update_with_action(self, ref: Ref, prepared: PreparedRequest, scope: Scope, action: str) -> Call[R]:
         call = self._update(ref, prepared, scope, evidence_of(action), moves_money=action != "edit")
+        return self._with_amount_before(call, ref, scope, prepared.content) if action == "partialreversal" else call
 
-        def read(content: Any) -> R:
-            check_changed(action, prepared.content, self.unwrap(content))
-            return call.read(content)
+    def _with_amount_before(self, call: Call[R], ref: Ref, scope: Scope, content: Mapping[str, Any]) -> Call[R]:
+        """Add a read of the payment's amount before a partial reversal, to tell later whether it was executed."""
+        before = self.get(ref, scope)
 
-        return attrs.evolve(call, read=read)
+        def add_evidence(reply: Any) -> Call[R]:
+            identity = self._identity(ref, scope)
+            amount = self.unwrap(reply).get("transaction_amount")
+            before.read(reply)
+            sent = {"transaction_amount": content.get("transaction_amount"), "amount_before": amount}
+            if None in sent.values():
+                return attrs.evolve(call, prerequisite=None)
+            outcome_query = self.outcome_query(ref, scope, identity, IS_REVERSED, sent)
+            return attrs.evolve(
+                call,
+                read=self.judged(outcome_query),
+                recovery=self.recovery(outcome_query),
+                ledger_entry=self._entry(identity.get("location_id"), outcome_query),
+                prerequisite=None,
+            )
+
+        return attrs.evolve(call, prerequisite=Call(request=before.request, read=add_evidence, fresh_connection=True))
 
     def action(
         self,
@@ -230,7 +269,7 @@ class ResourceSpec(RecordReader[R]):
         return Call(
             request=HttpRequest(method=method, path=f"{path}/{verb}", params=its_id + params, body=body),
             kind=Kind.IDEMPOTENT if evidence else Kind.UNNAMED,
-            read=self._reader(identity),
+            read=self.judged(outcome_query) if outcome_query else self._reader(identity),
             sent={name: mask_text(str(value)) for name, value in sent.items()},
             api_id=ref.value if isinstance(ref, ApiId) else None,
             recovery=self.recovery(outcome_query) if outcome_query else None,
@@ -302,6 +341,31 @@ class ResourceSpec(RecordReader[R]):
             return None
         return LedgerEntry(resource=self.resource, location_id=location_id, outcome_query=outcome_query)
 
+    def _expected_values(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the sent values that the record of a create must not contradict.
+
+        The action tells the class of the transaction. The parts of the amount are included, because they tell how much
+        lower the record's amount may be.
+        """
+        names = {*self._shown_names(content), "action"}
+        expected = {
+            name: value
+            for name, value in content.items()
+            if value is not None and name not in _NOT_KEPT and name in names
+        }
+        if content.get("transaction_amount") is None:
+            expected = {name: value for name, value in expected.items() if name not in AMOUNTS}
+        number = content.get("account_number")
+        if isinstance(number, AccountNumber):
+            expected.pop("account_number", None)
+            if number.shown_digits:  # a short one may not show its digits
+                expected["last_four"] = number.shown_digits
+        return expected
+
+    def _shown_names(self, content: Mapping[str, Any]) -> Collection[str]:  # noqa: ARG002
+        """Return the names of the sent fields that a record may show."""
+        return _names((self.record,))
+
     def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:
         """Return the fields of all records and requests, and of `content`."""
         known = _names((self.record, *self.creates, *self.updates))
@@ -325,26 +389,3 @@ def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
     if not isinstance(request, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
-
-
-def _expected_values(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
-    """Return the values that the response to a create must have.
-
-    The action tells in which direction the money moves. The parts of the amount are included, because they tell how
-    much lower the record's amount may be.
-    """
-    names = (api_id, "location_id", "action", *(AMOUNTS if content.get("transaction_amount") is not None else ()))
-    expected = {name: content[name] for name in names if name and content.get(name) is not None}
-    number = content.get("account_number")
-    if isinstance(number, AccountNumber) and number.shown_digits:  # a short one may not show its digits
-        expected["last_four"] = number.shown_digits
-    return expected
-
-
-def _previous_payment(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payment that a found transaction must refer to.
-
-    A transaction that refers to another one existed before the call.
-    """
-    previous = content.get("previous_transaction_id")
-    return {"previous_transaction_id": previous} if previous and content.get("action") else {}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 import attrs
@@ -14,6 +15,23 @@ import attrs
 from gateway_async._secrets import Secret, quote_text
 from gateway_async._wire.amounts import add, is_same, subtract, to_cents
 from gateway_async.errors import MismatchedReplyError
+from gateway_async.models import (
+    account_vaults,
+    contacts,
+    files,
+    locations,
+    notes,
+    paylinks,
+    postback_configs,
+    quick_invoices,
+    recurrings,
+    tags,
+    terminals,
+    tokens,
+    transaction_batches,
+    transactions,
+    users,
+)
 from gateway_async.models.codes import OpenInt, TransactionStatus, TransactionType
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
@@ -21,10 +39,11 @@ from gateway_async.models.request import Request
 __all__ = [
     "AMOUNTS",
     "check_belongs",
-    "check_changed",
     "check_refusal",
     "code_texts",
+    "compare",
     "differences",
+    "is_difference",
     "is_less",
     "same_value",
 ]
@@ -38,28 +57,43 @@ def code_texts(*codes: OpenInt) -> frozenset[str]:
 _NOT_CHARGED: Final = code_texts(TransactionStatus.VOIDED, TransactionStatus.DECLINED)
 """Statuses with an amount that may be 0: a void sets the amount to 0, and a decline may do so."""
 
-_STATUSES_BEFORE: Final[Mapping[str, frozenset[str]]] = {
-    "void": code_texts(*(status for status in TransactionStatus if status.is_approved)),
-    "authcomplete": code_texts(TransactionStatus.AUTH_ONLY),
-}
-"""Action → the values of a transaction's `status_id` that are possible before the action only."""
-
-_SETS_AMOUNT: Final = frozenset({"authcomplete", "authincrement"})
-"""Actions after which a transaction's amount is the one that was sent."""
-
 _ADDED: Final = ("tip_amount", "surcharge_amount", "auth_surcharge_fee")
 """Fields of a record with amounts that the terminal or the gateway added to the sent amount."""
 
 _REMOVABLE: Final = ("surcharge_amount", "tax")
 """Parts of the sent amount that the gateway may drop, as it does with surcharges on debit cards."""
 
-_OPPOSITE_TYPES: Final[Mapping[str, frozenset[str]]] = {
-    **dict.fromkeys(("sale", "authonly", "force", "debit"), code_texts(TransactionType.REFUND, TransactionType.CREDIT)),
-    **dict.fromkeys(("refund", "credit"), code_texts(TransactionType.SALE, TransactionType.DEBIT)),
+_CHARGES: Final = ("sale", "authonly", "force", "debit")
+_RETURNS: Final = ("refund", "credit")
+_CHECK: Final = "avsonly"
+
+_OTHER_TYPES: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(_CHARGES, code_texts(TransactionType.REFUND, TransactionType.CREDIT, TransactionType.AVS_ONLY)),
+    **dict.fromkeys(_RETURNS, code_texts(TransactionType.SALE, TransactionType.DEBIT, TransactionType.AVS_ONLY)),
+    _CHECK: code_texts(TransactionType.REFUND, TransactionType.CREDIT, TransactionType.DEBIT),
 }
-"""Action → the `type_id`s of transactions that move money in the opposite direction."""
+"""Action → the `type_id`s of transactions that another class of actions creates."""
+
+_STATUS_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    str(int(TransactionStatus.AUTH_ONLY)): ("authonly",),
+    str(int(TransactionStatus.AVS_ONLY)): (_CHECK,),
+}
+"""Statuses that only some actions lead to."""
+
+_CHANGED_LATER: Final = code_texts(TransactionStatus.VOIDED, TransactionStatus.CHARGED_BACK)
+"""Statuses that no new transaction has."""
+
+_NEW_STATUSES: Final[Mapping[str, frozenset[str]]] = {
+    "authonly": code_texts(TransactionStatus.AUTH_ONLY, TransactionStatus.DECLINED),
+    _CHECK: code_texts(TransactionStatus.AVS_ONLY, TransactionStatus.DECLINED),
+}
+"""Action → the only statuses that a new transaction can have."""
 
 _PATH_SEPARATOR: Final = re.compile(r"[.\[]")
+
+_SPACES: Final = re.compile(r"\s+")
+_NOT_DIGITS: Final = re.compile(r"[^0-9]")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00")
 """Dates that some records show instead of null."""
@@ -82,29 +116,53 @@ def check_belongs(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Non
         raise MismatchedReplyError(found)
 
 
-def differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return one line for each expected value that the raw `record` contradicts."""
-    return tuple(_differences(expected, record))
+def differences(expected: Mapping[str, Any], record: Mapping[str, Any], *, is_new: bool = False) -> tuple[str, ...]:
+    """Return one line for each expected value that the raw `record` contradicts.
 
-
-def check_changed(action: str, sent: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """Check that the raw transaction shows the effect of an action.
-
-    An older response about the same transaction may arrive late.
-
-    Raises:
-        MismatchedReplyError: the transaction is in a state from before the action.
+    With `is_new`, nothing can have changed the record since it was created.
     """
-    status = record.get("status_id")
-    if str(status) in _STATUSES_BEFORE.get(action, ()):
-        raise MismatchedReplyError((f"status_id is still {status} after {action}",))
-    tip = record.get("tip_amount")
-    if action == "tipadjust" and tip is not None and not same_value(sent.get("tip_amount"), tip):
-        raise MismatchedReplyError((quote_text(f"tip_amount is still {tip} after {action}"),))
-    if action in _SETS_AMOUNT and sent.get("transaction_amount") is not None:
-        captured = {name: value for name, value in record.items() if name != "auth_amount"}  # still the old amount
-        names = AMOUNTS if action == "authcomplete" else ("transaction_amount",)
-        check_belongs({name: sent[name] for name in names if sent.get(name) is not None}, captured)
+    return tuple(_differences(expected, record, is_new=is_new))
+
+
+def compare(name: str, sent: Any, record: Mapping[str, Any]) -> bool | None:
+    """Return whether the raw record shows a sent value in any notation; None if it shows no comparable value.
+
+    Ids and codes are compared exactly. Texts may differ in letter case and spaces, and phone numbers in punctuation.
+    A secret may be hidden, so null tells nothing about it.
+    """
+    got, is_secret = record.get(name), isinstance(sent, Secret)
+    sent = sent.reveal() if isinstance(sent, Secret) else sent
+    if name not in record or (is_secret and (got is None or "*" in str(got))):
+        return None
+    if _is_identifier(name) and sent not in _EMPTY and got not in _EMPTY:
+        return str(sent) == str(got)
+    if same_value(sent, got):
+        return True
+    if _is_incomparable(sent, got):
+        return None
+    return _plain_text(name, sent) == _plain_text(name, got)
+
+
+def _is_incomparable(sent: Any, got: Any) -> bool:
+    """Return whether two values may be the same in forms that cannot be compared."""
+    if isinstance(sent, list | dict) or isinstance(got, list | dict):
+        return True  # the gateway shows lists and objects in several forms
+    if got in _EMPTY or sent in _EMPTY:  # a flag that is off, and no flag
+        return str(sent) in _OFF and str(got) in _OFF
+    return isinstance(sent, str) and bool(_DATE.fullmatch(sent)) and not _DATE.fullmatch(str(got))
+
+
+_OFF: Final = ("None", "", "0", "False")
+_EMPTY: Final = (None, "")
+
+
+def _is_identifier(name: str) -> bool:
+    return name == "id" or name.endswith(("_id", "_num", "_number", "_method", "_type", "_code"))
+
+
+def _plain_text(name: str, value: Any) -> str:
+    text = _SPACES.sub(" ", str(value)).strip().casefold()
+    return _NOT_DIGITS.sub("", text) if name.endswith("phone") else text
 
 
 def check_refusal(named: Iterable[str], own: frozenset[str]) -> None:
@@ -124,37 +182,66 @@ def check_refusal(named: Iterable[str], own: frozenset[str]) -> None:
         raise MismatchedReplyError((f"it refuses {', '.join(sorted(fields))}, which the request does not have",))
 
 
+_MODELS: Final = (
+    account_vaults,
+    contacts,
+    files,
+    locations,
+    notes,
+    paylinks,
+    postback_configs,
+    quick_invoices,
+    recurrings,
+    tags,
+    terminals,
+    tokens,
+    transaction_batches,
+    transactions,
+    users,
+)
+"""The modules of all resources. A subclass index would know those only that the process has used."""
+
+
 @cache
 def _every_field() -> frozenset[str]:
     """Return the fields of all resources."""
-    kinds: list[type[Any]] = [Record, Request]
-    for kind in kinds:
-        kinds += kind.__subclasses__()
+    values = chain.from_iterable(vars(module).values() for module in _MODELS)
+    kinds = {value for value in values if isinstance(value, type) and issubclass(value, Record | Request)}
     return frozenset(field.name for kind in kinds for field in attrs.fields(kind))
 
 
-def _differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
+def _differences(expected: Mapping[str, Any], record: Mapping[str, Any], *, is_new: bool) -> Iterator[str]:
     for name, wanted in expected.items():
         if name == "action":
-            yield from _direction_differences(str(wanted), record)
+            yield from _action_differences(str(wanted), record, is_new=is_new)
         elif name == "transaction_amount":
             yield from _amount_differences(expected, record)
-        elif name not in _REMOVABLE:
-            got = record.get(name)
-            if got not in (None, "") and str(got) != str(wanted):
-                is_long = name == "last_four" and len(str(got)) > 4  # noqa: PLR2004  it may be a whole account number
-                shown = f"…{str(got)[-4:]}" if is_long else got
-                yield quote_text(f"{name} is {shown!r}, not {wanted!r}")
+        elif name not in _REMOVABLE and record.get(name) not in _EMPTY and compare(name, wanted, record) is False:
+            if isinstance(wanted, Secret):
+                yield f"{name} is not the one that was sent"
+                continue
+            got = record[name]
+            is_long = name == "last_four" and len(str(got)) > 4  # noqa: PLR2004  it may be a whole account number
+            shown = f"…{str(got)[-4:]}" if is_long else got
+            yield quote_text(f"{name} is {shown!r}, not {wanted!r}")
 
 
-def _direction_differences(action: str, record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a difference if the money moved in the opposite direction.
+def _action_differences(action: str, record: Mapping[str, Any], *, is_new: bool) -> Iterator[str]:
+    """Yield a difference if another class of actions created the record.
 
-    The direction is compared because a record does not contain its action.
+    A record does not contain its action. Its type and status show whether it is a charge, an authorization, a return or
+    a check of an address.
     """
-    kind = str(record.get("type_id"))
-    if kind in _OPPOSITE_TYPES.get(action, ()):
+    kind, status = str(record.get("type_id")), str(record.get("status_id"))
+    if kind in _OTHER_TYPES.get(action, ()):
         yield quote_text(f"type_id is {kind}, which is not the type of a {action}")
+    if action not in (*_CHARGES, *_RETURNS, _CHECK) or record.get("status_id") is None:
+        return
+    is_possible = action in _STATUS_ACTIONS.get(status, (action,))
+    if is_new or action == _CHECK:
+        is_possible = is_possible and status not in _CHANGED_LATER and status in _NEW_STATUSES.get(action, (status,))
+    if not is_possible:
+        yield quote_text(f"status_id is {status}, which is not the status of a new {action}")
 
 
 def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
@@ -162,7 +249,7 @@ def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) 
 
     No amount of the record may exceed the sent amount, and one must equal it.
     """
-    if str(record.get("status_id")) in _NOT_CHARGED:
+    if str(record.get("status_id")) in _NOT_CHARGED and not _number(record.get("transaction_amount")):
         return
     wanted = Decimal(expected["transaction_amount"])
     added = _amounts(record, _ADDED)
@@ -218,6 +305,12 @@ def is_less(sent: Any, got: Any) -> bool:
 def _cents(value: Any) -> Decimal | None:
     number = _number(value)
     return None if number is None else to_cents(number)
+
+
+def is_difference(amount: Any, minuend: Any, subtrahend: Any) -> bool:
+    """Return whether an amount is the difference of two others, each in any of the gateway's notations."""
+    difference, first, second = _cents(amount), _cents(minuend), _cents(subtrahend)
+    return first is not None and second is not None and difference == subtract(first, second)
 
 
 def _number(value: Any) -> Decimal | None:

@@ -3,8 +3,7 @@
 The table maps how far the request got and what came back (`AttemptResult`), and what a repeated call could change
 (`Kind`), to a `Decision`. `format_table()` returns the table for the documentation.
 
-The table says what is safe. `Attempts.repeat` then checks whether attempts, time and retry budget are left. One repeat
-is not in the table: `HttpClient.send` sends a request again with a new token if the gateway rejects the old one.
+The table says what is safe. `Attempts.repeat` then checks whether attempts, time and retry budget are left.
 """
 
 import enum
@@ -54,7 +53,9 @@ class AttemptResult(enum.Enum):
     UNREADABLE = Reached.RESPONDED, "2xx that does not parse"
     MISMATCHED = Reached.RESPONDED, "response to another request"
     THROTTLED = Reached.RESPONDED, "429"
-    OVERLOADED = Reached.RESPONDED, "502, 503, 504"
+    EXPIRED = Reached.RESPONDED, "401 to a token that a login replaces"
+    UNTRUSTED = Reached.RESPONDED, "401 to such a token, not the gateway's JSON"
+    OVERLOADED = Reached.RESPONDED, "502, 503, 504, or 429 that is not the gateway's JSON"
     FAILED = Reached.RESPONDED, "other 5xx, 3xx, 408"
     ABSENT = Reached.RESPONDED, "404"
     BLOCKED = Reached.RESPONDED, "404 or other 4xx, not the gateway's JSON"
@@ -134,6 +135,11 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
     AttemptResult.THROTTLED: _row(
         read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_STOP, terminal=_ELSE_STOP
     ),
+    # The gateway checks credentials first. A proxy may have sent a copy of the request that the gateway executed.
+    AttemptResult.EXPIRED: _row(
+        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_STOP, terminal=_STOP
+    ),
+    AttemptResult.UNTRUSTED: _in_doubt(_AGAIN, _ELSE_UNKNOWN),
     AttemptResult.OVERLOADED: _in_doubt(_AGAIN),
     AttemptResult.FAILED: _in_doubt(_STOP),
     # A create reads no record that could be missing, so its 404 may be the response to another request.
@@ -155,7 +161,13 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
 }
 
 _REFUSALS: Final = frozenset(
-    {AttemptResult.THROTTLED, AttemptResult.INVALID, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER}
+    {
+        AttemptResult.THROTTLED,
+        AttemptResult.EXPIRED,
+        AttemptResult.INVALID,
+        AttemptResult.REFUSED,
+        AttemptResult.REFUSED_LATER,
+    }
 )
 """Refusals: the request that was answered changed nothing.
 
@@ -175,7 +187,6 @@ _RESULT_BY_REACHED: Final[Mapping[Reached, AttemptResult]] = {
     Reached.RESPONSE_CUT: AttemptResult.CUT,
 }
 _ERRORS: Final[Mapping[type[GatewayError], AttemptResult]] = {
-    AuthenticationError: AttemptResult.REFUSED,  # a failed login, whatever its status
     TerminalBusyError: AttemptResult.REFUSED,
     MismatchedReplyError: AttemptResult.MISMATCHED,
     MalformedReplyError: AttemptResult.UNREADABLE,
@@ -187,6 +198,13 @@ _STATUSES: Final[Mapping[int, AttemptResult]] = {
     429: AttemptResult.THROTTLED,
     **dict.fromkeys((502, 503, 504), AttemptResult.OVERLOADED),
 }
+
+_FROM_PROXY: Final[Mapping[AttemptResult, AttemptResult]] = {
+    **dict.fromkeys(_FINAL, AttemptResult.BLOCKED),
+    AttemptResult.THROTTLED: AttemptResult.OVERLOADED,
+    AttemptResult.EXPIRED: AttemptResult.UNTRUSTED,
+}
+"""What a refusal is if the gateway itself did not write its body."""
 
 BACK_OFF: Final = (0.2, 5.0)
 """Seconds: the maximum of the first pause, which doubles with each attempt, and the overall maximum."""
@@ -206,11 +224,20 @@ def classify(error: GatewayError, *, may_have_been_sent_before: bool = False) ->
 def _classify_alone(error: GatewayError) -> AttemptResult:
     if isinstance(error, NotSentError | ConnectionLostError):
         return _RESULT_BY_REACHED.get(error.reached, AttemptResult.LOST)
-    if isinstance(error, StatusError) and not isinstance(error, AuthenticationError):
-        is_refusal = HTTPStatus.BAD_REQUEST <= error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
-        result = _STATUSES.get(error.status_code, AttemptResult.REFUSED if is_refusal else AttemptResult.FAILED)
-        return AttemptResult.BLOCKED if result in _FINAL and not error.is_from_gateway else result
+    if isinstance(error, AuthenticationError) and error.is_login:
+        return AttemptResult.REFUSED  # whatever its status: the call itself was not sent
+    if isinstance(error, StatusError):
+        result = _classify_status(error)
+        return result if error.is_from_gateway else _FROM_PROXY.get(result, result)
     return next((result for kind, result in _ERRORS.items() if isinstance(error, kind)), AttemptResult.LOST)
+
+
+def _classify_status(error: StatusError) -> AttemptResult:
+    """Classify a refusal as if the gateway itself wrote it."""
+    if isinstance(error, AuthenticationError) and error.has_new_token:
+        return AttemptResult.EXPIRED
+    is_refusal = HTTPStatus.BAD_REQUEST <= error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+    return _STATUSES.get(error.status_code, AttemptResult.REFUSED if is_refusal else AttemptResult.FAILED)
 
 
 def is_refusal(error: GatewayError) -> bool:
@@ -241,6 +268,8 @@ def backoff(error: GatewayError, attempt: int, random_share: float) -> float:
         attempt: the number of the last attempt, from 1.
         random_share: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
     """
+    if classify(error) in (AttemptResult.EXPIRED, AttemptResult.UNTRUSTED):
+        return 0.0  # the login takes its time
     first, longest = BACK_OFF
     wait = exponential_backoff(attempt, first=first, longest=longest) * random_share
     retry_after = (

@@ -85,7 +85,7 @@ def with_schedule_lookup(
 
         def read(content: Any) -> Recurring:
             record = call.read(content)
-            _check_moved(schedule, _schedule(record))
+            _check_moved(schedule, _schedule(record), expected_shift)
             return record
 
         entry = call.ledger_entry and attrs.evolve(call.ledger_entry, outcome_query=outcome_query)
@@ -110,16 +110,20 @@ def schedule_change(spec: Spec, outcome_query: OutcomeQuery) -> Lookup[Recurring
     return Lookup(request=_request(spec, outcome_query.id), read=read)
 
 
-def _check_moved(before: _Schedule, after: _Schedule) -> None:
-    """Reject a response that shows the schedule from before the write.
-
-    A late response to the read does so.
+def _check_moved(before: _Schedule, after: _Schedule, expected_shift: Mapping[str, int]) -> None:
+    """Check that the response to the write shows the moved schedule. It does not show the charges that ran meanwhile.
 
     Raises:
-        MismatchedReplyError: the next charge has not moved.
+        MismatchedReplyError: the next charge has not moved, so the schedule is that from before the write.
+        FieldError: it has moved otherwise, or the response does not show it.
     """
     if before.next_run_date is not None and before.next_run_date == after.next_run_date:
         raise MismatchedReplyError((f"next_run_date is still {after.next_run_date}",))
+    if before.next_run_date is None or not before.interval:
+        return
+    runs_unknown = attrs.evolve(before, transaction_ids=[]), attrs.evolve(after, transaction_ids=[])
+    if not _was_executed(*runs_unknown, expected_shift):
+        raise FieldError(".recurring.next_run_date", "it has not moved as the call moves it")
 
 
 def _request(spec: Spec, id: str) -> HttpRequest:  # noqa: A002

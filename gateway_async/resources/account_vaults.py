@@ -4,7 +4,6 @@ from typing import Final
 
 import attrs
 
-from gateway_async._wire.evidence import compare_fields
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.account_vaults import (
     AccountVault,
@@ -60,9 +59,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
             ValidationError: the gateway rejects the account; `.fields` says why.
             OutcomeUnknownError: it may have been stored; `await error.resolve()` looks it up again.
         """
-        return await self._executor.execute(
-            ACCOUNT_VAULT.create(new, self._scope, evidence=compare_fields("contact_id"))
-        )
+        return await self._executor.execute(ACCOUNT_VAULT.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:  # noqa: A002
         """Change a vault. If the response is lost, the client reads the vault.

@@ -5,7 +5,7 @@ from typing import Final
 import attrs
 
 from gateway_async._wire.call import Kind
-from gateway_async._wire.evidence import FIELDS_MATCH, LAST_NAME_MATCHES
+from gateway_async._wire.evidence import FIELDS_MATCH
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.identifiers import ApiId
@@ -43,7 +43,7 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
             return await self._executor.execute(
                 CONTACT.create(new, self._scope, kind=Kind.IDEMPOTENT, evidence=FIELDS_MATCH)
             )
-        return await self._executor.execute(CONTACT.create(new, self._scope, evidence=LAST_NAME_MATCHES))
+        return await self._executor.execute(CONTACT.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:  # noqa: A002
         """Change a contact. If the response is lost, the client reads the contact.

@@ -4,7 +4,6 @@ from typing import Final
 
 import attrs
 
-from gateway_async._wire.evidence import compare_fields
 from gateway_async._wire.query import segment
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
@@ -43,7 +42,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
             ValidationError: the gateway rejects it; `.fields` says why.
             OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
         """
-        return await self._executor.execute(PAYLINK.create(new, self._scope, evidence=compare_fields("amount_due")))
+        return await self._executor.execute(PAYLINK.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: PaylinkUpdate) -> Paylink:  # noqa: A002
         """Change a paylink that is not closed. If the response is lost, the client reads the paylink.

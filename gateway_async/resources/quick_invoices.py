@@ -16,7 +16,8 @@ from gateway_async._wire.evidence import (
     IS_OFF_INVOICE,
     IS_ON_INVOICE,
     IS_REOPENED,
-    compare_fields,
+    LISTS_NO_TRANSACTION,
+    LISTS_TRANSACTION,
 )
 from gateway_async._wire.query import segment, segment_and_params
 from gateway_async._wire.resource import ResourceSpec
@@ -38,8 +39,11 @@ QUICK_INVOICE: Final = ResourceSpec(
     updates=(QuickInvoiceUpdate,),
     api_id="quick_invoice_api_id",
 )
-_MOVE_EVIDENCE: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": IS_OFF_INVOICE}
-"""Action → the evidence in the transaction's record that it was added to or removed from the invoice."""
+_MOVE_EVIDENCE: Final = {
+    "addTransaction": (LISTS_TRANSACTION, IS_ON_INVOICE),
+    "removeTransaction": (LISTS_NO_TRANSACTION, IS_OFF_INVOICE),
+}
+"""Action → the evidence in the invoice and in the transaction that the transaction was added or removed."""
 
 
 @attrs.frozen
@@ -65,7 +69,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
                 why.
             OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
         """
-        call = QUICK_INVOICE.create(new, self._scope, evidence=compare_fields("title", "item_list"), files=files)
+        call = QUICK_INVOICE.create(new, self._scope, files=files)
         return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
 
     async def create_once(self, new: QuickInvoiceCreate, files: Sequence[Attachment] = ()) -> QuickInvoice:
@@ -179,20 +183,21 @@ def _move_transaction(ref: str | ApiId, verb: str, transaction_id: str, scope: S
     lookup first reads the invoice.
     """
     segment(transaction_id, "transaction_id")
+    in_invoice, in_transaction = _MOVE_EVIDENCE[verb]
     call = QUICK_INVOICE.action(
-        ref, verb, scope, method="PUT", content={"transaction_id": transaction_id}, evidence=EXISTS
+        ref, verb, scope, method="PUT", content={"transaction_id": transaction_id}, evidence=in_invoice
     )
-    invoice: Any = call.recovery
 
     def transaction_lookup(invoice_id: str) -> Lookup[Any]:
-        evidence, sent = _MOVE_EVIDENCE[verb], {"quick_invoice_id": invoice_id}
+        sent = {"quick_invoice_id": invoice_id}
         lookup = TRANSACTION.lookup(
-            TRANSACTION.outcome_query(transaction_id, scope, {"id": transaction_id}, evidence, sent)
+            TRANSACTION.outcome_query(transaction_id, scope, {"id": transaction_id}, in_transaction, sent)
         )
         return attrs.evolve(lookup, follow_up=lambda _: lookup_by_success(QUICK_INVOICE.get(ref, scope)))
 
     def invoice_lookup() -> Lookup[Any]:
-        return attrs.evolve(invoice.lookup(), follow_up=lambda found: transaction_lookup(found.id))
+        lookup = QUICK_INVOICE.lookup(QUICK_INVOICE.outcome_query(ref, scope, {}, EXISTS, {}))
+        return attrs.evolve(lookup, follow_up=lambda found: transaction_lookup(found.id))
 
     lookup = invoice_lookup if isinstance(ref, ApiId) else partial(transaction_lookup, ref)
     return attrs.evolve(call, recovery=Recovery(lookup=lookup))

@@ -55,6 +55,8 @@ class Script(httpx.AsyncBaseTransport):
             raise answer
         if isinstance(answer.stream, BrokenOff):
             return httpx.Response(answer.status_code, stream=answer.stream)
+        if request.method == "POST" and answer.is_success:
+            answer = with_api_id(request, answer)
         return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
 
     @property
@@ -128,6 +130,26 @@ def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Respon
     return answer
 
 
+def with_api_id(request: httpx.Request, answer: httpx.Response) -> httpx.Response:
+    """The response to a create, with the integrator id that was sent, unless the script names another or none."""
+    try:
+        ((_, sent),) = json.loads(request.content).items()
+        ((wrapper, shown),) = answer.json().items()
+        named = {name: value for name, value in sent.items() if name in API_IDS and name not in shown}
+    except (ValueError, AttributeError, TypeError):
+        return answer
+    return httpx.Response(answer.status_code, json={wrapper: {**shown, **named}})
+
+
+API_IDS = (
+    "account_vault_api_id",
+    "contact_api_id",
+    "paylink_api_id",
+    "quick_invoice_api_id",
+    "transaction_api_id",
+)
+
+
 async def silent(_: httpx.Request) -> httpx.Response:
     """Read the request and never respond, like an idle terminal."""
     await anyio.sleep_forever()
@@ -157,10 +179,15 @@ CUT = httpx.Response(200, stream=BrokenOff())
 NEVER_LEFT = httpx.ConnectError("connection refused")
 
 
+def refusal(status: int, message: str = "no", **headers: str) -> httpx.Response:
+    """A refusal whose body the gateway itself wrote."""
+    body = {"name": "Refused", "message": message, "code": 0, "status": status}
+    return httpx.Response(status, json=body, headers=headers)
+
+
 def forbidden() -> httpx.Response:
     """Return a 403 in the gateway's own words."""
-    body = {"name": "Forbidden", "message": "You are not allowed to do this", "code": 0, "status": 403}
-    return httpx.Response(403, json=body)
+    return refusal(403, "You are not allowed to do this")
 
 
 def refused(**fields: str) -> httpx.Response:

@@ -29,7 +29,7 @@ from gateway_async import (
 )
 from tests.support.outcomes import resolved
 
-from .scripted_transport import LOST, NOT_THERE, Answer, Script, absent, echo, error_of, record, refused
+from .scripted_transport import LOST, NOT_THERE, Answer, Script, absent, echo, error_of, record, refusal, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +87,7 @@ SENT: list[tuple[Verb, str, str, dict[str, str], Any]] = [
 @pytest.mark.parametrize(("verb", "method", "path", "params", "body"), SENT)
 async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dict[str, str], body: Any) -> None:
     """One request: method, path, parameters and body as the contract has them."""
-    script = Script(**{method.lower(): [httpx.Response(400, json={"message": "no"})]})  # type: ignore[arg-type]
+    script = Script(**{method.lower(): [refusal(400)]})  # type: ignore[arg-type]
     await script.fail(verb, Exception, match="400")
     (asked,) = script.asked
     assert (asked.method, asked.url.raw_path.decode().partition("?")[0]) == (method, path)
@@ -154,7 +154,7 @@ async def test_another_invoice_under_the_same_id_is_not_the_one() -> None:
     error = await script.fail(
         lambda g: g.quick_invoices.create(attrs.evolve(INVOICE, quick_invoice_api_id="mine")),
         MismatchedWriteError,
-        match="title, item_list: not as sent",
+        match="title is 'Dinner', not 'Lunch'",
     )
     assert isinstance(error.record, QuickInvoice)
     assert error.record.title == "Dinner"
@@ -271,7 +271,8 @@ async def test_where_only_the_integrators_id_is_known_the_invoice_is_read_first(
 @pytest.mark.parametrize(("verb", "done", "not_done"), MOVED)
 async def test_a_payment_that_was_not_moved_is_moved_again(verb: str, done: str | None, not_done: str | None) -> None:
     """Send the request again if the transaction is on no such invoice."""
-    script = Script(put=[LOST, invoice(payment_status_id=3)], get=[payment(not_done)])
+    listed = [{"id": "t"}] if verb == "add_transaction" else []
+    script = Script(put=[LOST, invoice(payment_status_id=3, transactions=listed)], get=[payment(not_done)])
     assert (await script.run(lambda gateway: getattr(gateway.quick_invoices, verb)("i", "t"))).payment_status_id == 3
     assert script.methods.count("PUT") == 2
     assert done != not_done

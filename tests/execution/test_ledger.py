@@ -50,6 +50,7 @@ from .scripted_transport import (
     forbidden,
     listed,
     record,
+    refusal,
     refused,
     sell_at_terminal,
     sell_named,
@@ -177,6 +178,8 @@ async def test_what_an_intent_says() -> None:
             "expected": {
                 "transaction_api_id": "mine",
                 "location_id": "loc",
+                "account_vault_id": "vault",
+                "payment_method": "cc",
                 "transaction_amount": "12.50",
                 "action": "sale",
             },
@@ -205,7 +208,7 @@ SWIPE = RouterAccountVaultCreate(terminal_id="till", contact_id="c1")
 DONE: dict[str, Verb] = {
     "account_vaults": lambda g: g.account_vaults.create(STORE),
     "transactions": lambda g: g.transactions.update("t1", VOID),
-    "transactions, without a evidence": lambda g: g.transactions.update("t1", REVERSAL),
+    "transactions, by the amount before": lambda g: g.transactions.update("t1", REVERSAL),
     "transaction_batches": lambda g: g.transaction_batches.settle("b1"),
     "router_account_vaults": lambda g: g.router_account_vaults.create(SWIPE),
     "recurrings": lambda g: g.recurrings.hold("r1"),
@@ -221,11 +224,18 @@ NOT_KEPT: dict[str, Verb] = {
 }
 
 
+def before(request: httpx.Request) -> httpx.Response:
+    """What a call reads before it is sent: the vaults of a contact, or a payment."""
+    if request.url.path == "/v2/accountvaults":
+        return listed("accountvaults")
+    return record("transaction", id="t1", transaction_amount="20.00")
+
+
 @pytest.mark.parametrize("name", DONE)
 async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
     """Record the intent also of a refused call."""
     no = forbidden()
-    script = LedgerScript(get=[listed("accountvaults")], post=[no], put=[no])
+    script = LedgerScript(get=[before], post=[no], put=[no])
     await script.fail(DONE[name], PermissionDeniedError)
     assert [intent.resource for intent in script.ledger.intents] == [name.partition(",")[0]]
     assert script.ledger.notes[1:] == [("record_outcome", "refused", None), ("aclose",)]
@@ -550,7 +560,7 @@ async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
 
 async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> None:
     """Say in the error what to correct."""
-    script = LedgerScript(get=[httpx.Response(401, json={"message": "who?"})])
+    script = LedgerScript(get=[refusal(401, "who?")])
     script.ledger.left_open = [intent()]
     (found,) = await script.run(lambda g: g.recover())
     assert (found.outcome, type(found.error).__name__) == ("unknown", "AuthenticationError")
@@ -722,14 +732,17 @@ async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
         (VOID, {"status_id": 201}, "found"),
         (VOID, {"status_id": 101}, "not_made"),
         (TransactionUpdate(action="authincrement", transaction_amount="20.00"), {"transaction_amount": 20}, "found"),
-        (REVERSAL, {"status_id": 101}, "unknown"),
+        (REVERSAL, {"transaction_amount": "1.00"}, "found"),
+        (REVERSAL, {"transaction_amount": "19.00"}, "found"),
+        (REVERSAL, {"transaction_amount": "20.00"}, "not_made"),
+        (REVERSAL, {"transaction_amount": "11.00"}, "unknown"),
     ],
 )
 async def test_what_was_done_to_a_payment_is_recovered_by_its_mark(
     changes: TransactionUpdate, shown: dict[str, Any], outcome: str
 ) -> None:
-    """The intent that was kept is enough; a partial reversal leaves no evidence."""
-    script = LedgerScript(put=[silent], get=[NOT_THERE])
+    """The intent that was kept is enough."""
+    script = LedgerScript(put=[silent], get=[record("transaction", transaction_amount="20.00"), NOT_THERE])
     await script.cancel(lambda g: g.transactions.update(ApiId("mine"), changes), 1)
     after = LedgerScript(get=[record("transaction", **shown)])
     kept = script.ledger.intents[0]

@@ -189,12 +189,31 @@ async def test_an_answer_from_before_the_action_is_not_believed(
 async def test_an_answer_that_shows_the_action_is_believed(
     action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """Read nothing for an action without evidence."""
-    for answer in (after, {"status_id": 301}, {}):
+    """A declined action was executed too."""
+    for answer in (after, {"status_id": 301}):
         script = Script(put=[record("transaction", **answer)])
         await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
         assert script.methods == ["PUT"]
     assert before != after
+
+
+@pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
+async def test_an_answer_that_does_not_show_the_action_is_looked_up(
+    action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Without status and amount, the answer says only that it is about the transaction."""
+    script = Script(put=[record("transaction")], get=[record("transaction", **after)])
+    await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
+    assert script.methods == ["PUT", "GET"]
+    assert before != after
+
+
+async def test_a_declined_increment_is_a_result() -> None:
+    """Its amount stays, and its reason code says why."""
+    declined = record("transaction", status_id=102, transaction_amount="10.00", reason_code_id=1661)
+    script = Script(put=[declined])
+    result = await script.run(lambda g: g.transactions.increment("found", "15.00"))
+    assert (result.reason_code_id, script.methods) == (1661, ["PUT"])
 
 
 async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
@@ -203,7 +222,7 @@ async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
     script = Script(put=[same], get=[same])
     error = await script.fail(lambda g: g.transactions.void("found"), OutcomeUnknownError)
     assert isinstance(error, MismatchedReplyError)
-    assert error.differences == ("status_id is still 101 after void",)
+    assert error.differences == ("the record shows no effect of the call: status_id is 101",)
     assert script.methods.count("PUT") == 1
 
 

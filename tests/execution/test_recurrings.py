@@ -36,6 +36,7 @@ from .scripted_transport import (
     error_of,
     listed,
     record,
+    refusal,
     refused,
     silent,
 )
@@ -181,9 +182,16 @@ async def test_a_request_that_never_left_is_sent_again() -> None:
 
 async def test_a_throttled_create_is_not_repeated() -> None:
     """A 429 is a refusal, and nothing tells whether a repetition is safe."""
-    script = Script(get=[listed("recurrings")], post=[httpx.Response(429, json={"message": "slow down"})])
+    script = Script(get=[listed("recurrings")], post=[refusal(429)])
     await script.fail(create, RateLimitError)
     assert script.methods == ["GET", "POST"]
+
+
+async def test_a_create_that_a_proxy_throttled_is_looked_up() -> None:
+    """A proxy may have passed the request on."""
+    script = Script(get=[listed("recurrings"), listed("recurrings", row("new"))], post=[httpx.Response(429)])
+    assert (await script.run(create)).id == "new"
+    assert script.methods == ["GET", "POST", "GET"]
 
 
 async def test_a_response_of_an_older_recurring_is_not_the_result() -> None:
@@ -265,7 +273,8 @@ MOVED = {
 async def test_the_number_of_charges_is_a_parameter(verb: str, parameter: str) -> None:
     """The request has no body."""
     path = {"skip": "/v2/recurrings/r/skipPayment", "defer": "/v2/recurrings/r/deferPayment"}[verb]
-    script = Script(get=[plan()], post=[plan(next_run_date="2019-05-23")])
+    end = {"skip": {}, "defer": {"end_date": "2021-01-22"}}[verb]
+    script = Script(get=[plan()], post=[plan(next_run_date="2019-05-23", **end)])
     moved = await script.run(lambda g: getattr(g.recurrings, verb)("r", 3))
     assert moved.next_run_date == date(2019, 5, 23)
     before, asked = script.asked
@@ -402,7 +411,7 @@ async def test_a_response_with_the_old_status_is_not_the_result(verb: str, path:
     script = Script(post=[plan(status=not_done)], get=[plan(status=done)])
     assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
     script = Script(post=[plan(status=not_done)], get=[plan(status=not_done)])
-    match = f"status is still {not_done} after {path}"
+    match = f"shows no effect of the call: status is '{not_done}'"
     await script.fail(lambda g: getattr(g.recurrings, verb)("r"), MismatchedWriteError, match=match)
 
 
@@ -413,11 +422,11 @@ async def test_a_plan_that_ends_when_it_is_activated_is_a_result() -> None:
     assert script.methods == ["POST"]
 
 
-@pytest.mark.parametrize(("verb", "done"), [("hold", "on hold"), ("activate", "active")])
-async def test_a_refused_repetition_is_looked_up(verb: str, done: str) -> None:
+@pytest.mark.parametrize(("verb", "done", "before"), [("hold", "on hold", "active"), ("activate", "active", "on hold")])
+async def test_a_refused_repetition_is_looked_up(verb: str, done: str, before: str) -> None:
     """A second "not allowed" may be the effect of the first attempt."""
     script = Script(post=[httpx.Response(500), refused(status="not allowed")])
-    script.answers["get"] = [lambda _: plan(status=done if script.methods.count("POST") == 2 else "ended")]
+    script.answers["get"] = [lambda _: plan(status=done if script.methods.count("POST") == 2 else before)]
     assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
 
 
@@ -437,13 +446,15 @@ async def test_a_lost_update_is_read() -> None:
     "changes",
     [RecurringUpdate(account_vault_api_id="mine"), RecurringUpdate(recurring_api_id="mine", description="Rent")],
 )
-async def test_a_lost_update_of_an_own_id_is_unknown(changes: RecurringUpdate) -> None:
-    """Records may not show that id, so a read proves nothing either way."""
-    script = Script(put=[LOST], get=[plan()])
+async def test_a_lost_update_of_an_own_id_is_sent_again(changes: RecurringUpdate) -> None:
+    """Records may not show that id, so a read proves nothing. A second change has no further effect."""
+    script = Script(put=[LOST], get=[plan(description="Rent")])
     async with script.gateway() as gateway:
         error = await error_of(gateway.recurrings.update("r", changes), OutcomeUnknownError)
         await error_of(error.resolve(wait=1000.0), OutcomeUnknownError)
-    assert script.methods == ["PUT"]
+        assert script.methods.count("PUT") == 3
+        script.answers["put"] = [plan(description="Rent")]
+        assert (await gateway.recurrings.update("r", changes)).id == "r"  # accepted, and contradicted by nothing
 
 
 async def test_recurrings_have_no_integrators_id() -> None:

@@ -11,16 +11,17 @@ from gateway_async import (
     ConnectionLostError,
     GatewayError,
     OutcomeUnknownError,
+    PasswordLogin,
     Reached,
     RouterTransactionCreate,
     TransactionCreate,
-    TransactionUpdate,
+    UserApiKey,
 )
 from gateway_async._wire.call import Kind
 from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision, NextStep
 from gateway_async.observe import AttemptFailed, Event
 
-from .scripted_transport import APPROVED, CUT, LOST, NEVER_LEFT, NOT_THERE, Answer, Script, record
+from .scripted_transport import APPROVED, CUT, LOST, NEVER_LEFT, NOT_THERE, Answer, Script, record, refusal
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +33,7 @@ CALLS: dict[Kind, tuple[str, Callable[[AsyncGateway], Awaitable[Any]]]] = {
     Kind.IDEMPOTENT: ("PUT", lambda g: g.transactions.void("found")),
     Kind.UNNAMED: (
         "PUT",
-        lambda g: g.transactions.update("found", TransactionUpdate(action="partialreversal", transaction_amount=5)),
+        lambda g: g.resource("transactions", name="transaction").update("found", {"action": "override"}),
     ),
     Kind.TERMINAL: (
         "POST",
@@ -42,15 +43,23 @@ CALLS: dict[Kind, tuple[str, Callable[[AsyncGateway], Awaitable[Any]]]] = {
 """A call of each kind, and its method; a lookup is that of a sale whose answer was lost."""
 
 OTHERS = record("transaction", id="other", transaction_api_id="other")
-DONE = record("transaction", transaction_api_id="mine", status_id=201)
 NOT_DONE = APPROVED
 """The record of a transaction that is not voided."""
 
 
-def refusal(status: int) -> httpx.Response:
-    """A refusal in the gateway's own words."""
-    body = {"name": "Refused", "message": "no", "code": 0, "status": status}
-    return httpx.Response(status, json=body)
+def done(kind: Kind) -> httpx.Response:
+    """The record after the call: a voided transaction, or a new one."""
+    return record("transaction", transaction_api_id="mine", status_id=201 if kind is Kind.IDEMPOTENT else 101)
+
+
+class LoggingIn(Script):
+    """A gateway that answers logins apart from its script."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """A token, or the next answer for the request's method."""
+        if request.url.path.startswith("/v2/token"):
+            return httpx.Response(201, json={"token": {"id": "t", "token": "planted", "expire": 15}})
+        return await super().handle_async_request(request)
 
 
 ANSWERS: dict[AttemptResult, list[Answer]] = {
@@ -68,11 +77,18 @@ ANSWERS: dict[AttemptResult, list[Answer]] = {
         httpx.Response(200, json={"other": {}}),
     ],
     AttemptResult.MISMATCHED: [OTHERS],
-    AttemptResult.THROTTLED: [httpx.Response(429)],
-    AttemptResult.OVERLOADED: [httpx.Response(status) for status in (502, 503, 504)],
+    AttemptResult.THROTTLED: [refusal(429)],
+    AttemptResult.EXPIRED: [refusal(401)],
+    AttemptResult.UNTRUSTED: [httpx.Response(401), httpx.Response(401, json={"message": "Unauthorized"})],
+    AttemptResult.OVERLOADED: [httpx.Response(status) for status in (502, 503, 504, 429)],
     AttemptResult.FAILED: [httpx.Response(status) for status in (500, 501, 302, 307, 408)],
-    AttemptResult.ABSENT: [NOT_THERE, httpx.Response(404, json={"message": "no Route matched with those values"})],
+    AttemptResult.ABSENT: [NOT_THERE],
     AttemptResult.BLOCKED: [
+        httpx.Response(404, json={"message": "no Route matched with those values"}),
+        httpx.Response(403, json={"message": "Forbidden"}),
+        httpx.Response(401, json={"message": "Unauthorized"}),
+        httpx.Response(422, json={"name": "Refused", "code": 0, "status": 400}),
+        httpx.Response(400, json={"errors": ["no"]}),
         httpx.Response(404, html="<h1>Not here</h1>"),
         httpx.Response(403, html="<h1>Forbidden</h1>"),
         httpx.Response(422, text="no"),
@@ -113,17 +129,19 @@ LOOKED_UP = [cell for cell in CELLS if is_looked_up(*cell.values)]
 class Run:
     """One call, its attempts answered as told, and what its lookups see."""
 
-    def __init__(self, kind: Kind, attempts: list[Answer], lookup: Answer) -> None:
+    def __init__(self, result: AttemptResult, kind: Kind, attempts: list[Answer], lookup: Answer) -> None:
         self.method, self.call = CALLS[kind]
+        with_token = result in (AttemptResult.EXPIRED, AttemptResult.UNTRUSTED)
+        self.credentials = PasswordLogin("user", "password", "domain") if with_token else UserApiKey("user", "key")
         answers: dict[str, list[Answer]] = {"post": [LOST], "get": [lookup], self.method.lower(): attempts}
-        self.script = Script(**answers)
+        self.script = LoggingIn(**answers)
         self.verdicts: list[str] = []
         self.result: Any = None
         self.error: GatewayError | None = None
 
     async def __call__(self) -> "Run":
         """Make the call."""
-        async with self.script.gateway(observers=[self.watch]) as gateway:
+        async with self.script.gateway(observers=[self.watch], credentials=self.credentials) as gateway:
             try:
                 self.result = await self.call(gateway)
             except GatewayError as error:
@@ -170,14 +188,14 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
     nothing = NOT_DONE if kind is Kind.IDEMPOTENT else NOT_THERE
     decision = TABLE[result][kind]
     if result is AttemptResult.REFUSED_LATER:
-        run = await Run(kind, [LOST, answer, DONE], nothing)()
+        run = await Run(result, kind, [LOST, answer, done(kind)], nothing)()
         if TABLE[AttemptResult.LOST][kind].if_not_found is NextStep.UNKNOWN:
             assert (run.ended, run.times) == ("unknown", 1)  # the cell cannot come about: there is no second try
             return
         ended, times = after_nothing_found(kind, decision)
         assert (run.ended, run.times, run.verdicts[1]) == (ended, times + 1, decision.step.value)
     else:
-        run = await Run(kind, [answer, DONE], nothing)()
+        run = await Run(result, kind, [answer, done(kind)], nothing)()
         assert (run.ended, run.times) == after_nothing_found(kind, decision)
         assert run.verdicts == [decision.step.value]
     if isinstance(run.error, OutcomeUnknownError) and kind is not Kind.LOOKUP:
@@ -190,13 +208,13 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
 async def test_a_cell_is_obeyed_when_the_lookup_finds_it(result: AttemptResult, kind: Kind, answer: Answer) -> None:
     """Return the record that the lookup finds, without another attempt."""
     if result is AttemptResult.REFUSED_LATER:
-        run = Run(kind, [LOST, answer], DONE)
+        run = Run(result, kind, [LOST, answer], done(kind))
         nothing = NOT_DONE if kind is Kind.IDEMPOTENT else NOT_THERE
-        run.script.answers["get"] = [lambda _: nothing if run.times == 1 else DONE]
+        run.script.answers["get"] = [lambda _: nothing if run.times == 1 else done(kind)]
         await run()
         assert (run.ended, run.times) == ("done", 2)
         return
-    run = await Run(kind, [answer], DONE)()
+    run = await Run(result, kind, [answer], done(kind))()
     assert (run.ended, run.times) == ("done", 1)
     assert run.script.methods == [run.method, "GET"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from gateway_async import RouterAccountVaultCreate, RouterTransactionCreate, TerminalBusyError, ValidationError
 
-from .scripted_transport import APPROVED, Script, listed, record, refused
+from .scripted_transport import APPROVED, Script, listed, record, refusal, refused
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
@@ -167,8 +167,8 @@ async def test_a_stored_card_is_an_account_vault() -> None:
 BUSY = [
     refused(terminal_id="Terminal is busy."),
     refused(terminal_id="is currently in use"),
-    httpx.Response(409, json={"message": "The terminal is in use by another request"}),
-    httpx.Response(403, json={"name": "Forbidden", "message": "Terminal 11 busy"}),
+    refusal(409, "The terminal is in use by another request"),
+    refusal(403, "Terminal 11 busy"),
 ]
 NOT_BUSY = [
     refused(terminal_id="Terminal not found"),

@@ -287,7 +287,7 @@ async def test_a_lost_change_is_read_and_sent_again() -> None:
 async def test_a_lost_change_with_an_action_is_not_sent_again() -> None:
     """Two of them may do twice as much."""
     script = Script(put=[LOST], get=[record("plan")])
-    changes = {"action": "partialreversal", "transaction_amount": 5}
+    changes = {"action": "override"}
     await script.fail(lambda gateway: plans(gateway).update("found", changes), OutcomeUnknownError)
     await script.fail(
         lambda gateway: gateway.resource("transactions", name="transaction").update("found", changes),

@@ -30,6 +30,7 @@ from gateway_async import (
     QuickInvoiceCreate,
     RateLimitError,
     RouterTransactionCreate,
+    StatusError,
     TicketVaultCreate,
     Transaction,
     TransactionCreate,
@@ -41,6 +42,7 @@ from tests.support.outcomes import resolved
 
 from .scripted_transport import (
     APPROVED,
+    CUT,
     LOST,
     NAMED_SALE,
     NEVER_LEFT,
@@ -49,11 +51,13 @@ from .scripted_transport import (
     SALE_AT_TERMINAL,
     Answer,
     Script,
+    Verb,
     absent,
     echo,
     error_of,
     listed,
     record,
+    refusal,
     refused,
     sell,
     sell_at_terminal,
@@ -175,7 +179,7 @@ async def test_an_attempt_that_may_have_arrived_is_unknown(answers: list[Answer]
 
 async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
     """Every try was a definite no, so nothing is in doubt; the wait that is asked for is kept."""
-    script = Script(post=[httpx.Response(429, headers={"retry-after": "3600"})], get=[NOT_THERE])
+    script = Script(post=[refusal(429, **{"retry-after": "3600"})], get=[NOT_THERE])
     error = await script.fail(sell, RateLimitError)
     assert (error.retry_after, trio.current_time()) == (3600, 0)
 
@@ -319,7 +323,7 @@ async def test_another_payment_under_the_callers_id_is_not_the_result(answer: ht
 
 async def test_a_terminal_sale_that_was_executed_is_the_result_of_a_429() -> None:
     """Looked up once, and not sent again; where there is no record it stays a `RateLimitError`."""
-    script = Script(post=[httpx.Response(429)], get=[record("transaction"), NOT_THERE])
+    script = Script(post=[refusal(429)], get=[record("transaction"), NOT_THERE])
     assert (await script.run(sell_at_terminal)).id == "found"
     await script.fail(sell_at_terminal, RateLimitError)
     assert script.methods == ["POST", "GET"] * 2
@@ -337,12 +341,12 @@ async def test_a_page_to_a_sale_that_is_not_found_is_unknown() -> None:
 
 async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
     """Neither the throttled try nor the refused one made the record that has the id."""
-    script = Script(post=[httpx.Response(429), TAKEN], get=[NOT_THERE])
+    script = Script(post=[refusal(429), TAKEN], get=[NOT_THERE])
     await script.fail(sell_named, ValidationError)
     assert script.methods[-1] == "POST"
 
 
-@pytest.mark.parametrize("before", [[], [httpx.Response(429)]], ids=["first try", "after a 429"])
+@pytest.mark.parametrize("before", [[], [refusal(429)]], ids=["first try", "after a 429"])
 async def test_a_taken_id_that_was_made_up_is_looked_up(before: list[httpx.Response]) -> None:
     """Only this sale has the id, so a proxy has sent it twice, or the throttled try was executed."""
     gets: list[Answer] = [*[NOT_THERE] * len(before), APPROVED]
@@ -362,7 +366,7 @@ async def test_a_taken_id_that_was_made_up_is_never_a_refusal(lookup: httpx.Resp
 async def test_another_contact_under_the_same_id_is_not_the_one() -> None:
     """After a lost answer the name tells the contact that was sent from the one that had the id before."""
     script = Script(post=[LOST], get=[record("contact", contact_api_id="c", last_name="Old")])
-    with pytest.raises(MismatchedWriteError, match="last_name: not as sent"):
+    with pytest.raises(MismatchedWriteError, match="last_name is 'Old', not 'New'"):
         await script.run(lambda g: g.contacts.create(ContactCreate(last_name="New", contact_api_id="c")))
     assert script.methods == ["POST", "GET"]
 
@@ -476,12 +480,27 @@ async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
     assert script.methods.count("PUT") == 1
 
 
-async def test_a_partial_reversal_leaves_no_mark_so_its_loss_is_unknown() -> None:
-    """Nothing in the record tells one reversal from two: it is neither looked up nor repeated."""
-    script = Script(put=[LOST], get=[record("transaction")])
-    changes = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
-    await script.fail(lambda g: g.transactions.update("found", changes), OutcomeUnknownError)
-    assert script.methods == ["PUT"]
+REVERSAL = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
+
+
+@pytest.mark.parametrize("after", ["5.00", "7.50"], ids=["the amount that remains", "the amount less 5.00"])
+@pytest.mark.parametrize("put", [LOST, CUT, httpx.Response(500)])
+async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: Answer) -> None:
+    """The amount was read before. Gateways take the amount that remains, or the amount to return."""
+    amounts: list[Answer] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
+    script = Script(put=[put], get=amounts)
+    changed = await script.run(lambda g: g.transactions.update("found", REVERSAL))
+    assert (changed.transaction_amount, script.methods) == (Decimal(after), ["GET", "PUT", "GET"])
+
+
+@pytest.mark.parametrize("put", [LOST, record("transaction", transaction_amount="12.50")])
+@pytest.mark.parametrize("after", ["12.50", "11.00"])
+async def test_a_partial_reversal_that_is_not_found_is_unknown(put: Answer, after: str) -> None:
+    """It is not repeated, and a response with the amount from before is not its result."""
+    amounts: list[Answer] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
+    script = Script(put=[put], get=amounts)
+    await script.fail(lambda g: g.transactions.update("found", REVERSAL), OutcomeUnknownError)
+    assert script.methods.count("PUT") == 1
 
 
 async def test_an_update_is_settled_when_the_record_says_what_was_sent() -> None:
@@ -634,9 +653,42 @@ async def test_a_429_is_unknown_if_the_lookup_fails() -> None:
 @pytest.mark.parametrize("status", [400, 401, 403, 405, 409, 413, 422])
 async def test_a_clear_no_is_final(status: int) -> None:
     """A refusal of the first try is neither looked up nor repeated."""
-    script = Script(post=[httpx.Response(status, json={"message": "no"})])
+    script = Script(post=[refusal(status)])
     await script.fail(sell, GatewayError)
     assert script.methods == ["POST"]
+
+
+MESSAGE_ONLY: dict[str, Any] = {"json": {"message": "Forbidden"}}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 422, 429])
+async def test_a_message_alone_may_be_a_proxys(status: int) -> None:
+    """A proxy that writes JSON does not know whether the gateway executed the sale."""
+    script = Script(post=[httpx.Response(status, **MESSAGE_ONLY)], get=[record("transaction", status_id=101)])
+    assert (await script.run(sell_named)).id == "found"
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_an_executed_void_is_not_refused_by_a_proxy() -> None:
+    """The client looks it up, and returns the voided transaction."""
+    script = Script(put=[httpx.Response(403, **MESSAGE_ONLY)], get=[record("transaction", status_id=201)])
+    assert (await script.run(lambda g: g.transactions.void("found"))).voided
+
+
+@pytest.mark.parametrize("answer", [refusal(422), refused(description="no"), refusal(409)])
+@pytest.mark.parametrize("lookup", [LOST, httpx.Response(502), httpx.Response(200, json={"transaction": {}})])
+async def test_a_refusal_of_the_only_request_stands_if_its_lookup_fails(answer: httpx.Response, lookup: Answer) -> None:
+    """Only a lookup that shows the contrary says more than the gateway itself."""
+    changes: list[Verb[Any]] = [
+        lambda g: g.transactions.void("found"),
+        lambda g: g.transactions.edit("found", description="new"),
+        lambda g: g.contacts.delete("c"),
+        sell_named,
+    ]
+    for change in changes:
+        script = Script(post=[answer], put=[answer], delete=[answer], get=[lookup])
+        error = await script.fail(change, StatusError)
+        assert error.status_code == answer.status_code
 
 
 # --- amounts
@@ -693,7 +745,7 @@ async def test_an_account_vault_of_another_contact_under_the_callers_id_is_not_t
     script = Script(post=[LOST], get=[record("accountvault", account_vault_api_id="mine", contact_id="other")])
     new = TicketVaultCreate(ticket="t", contact_id="c", account_vault_api_id="mine")
     error = await script.fail(lambda g: g.account_vaults.create(new), MismatchedWriteError)
-    assert error.differences == ("contact_id: not as sent",)
+    assert error.differences == ("contact_id is 'other', not 'c'",)
     assert (error.record is not None, script.methods) == (True, ["POST", "GET"])
 
 
@@ -788,7 +840,7 @@ async def test_a_reused_integrator_id_is_a_duplicate(
     [
         refused(transaction_api_id="should contain at most 36 characters"),
         refused(description="already exists"),
-        httpx.Response(422, json={"message": "already exists"}),
+        refusal(422, "already exists"),
     ],
 )
 async def test_another_refusal_is_no_duplicate(answer: httpx.Response) -> None:
@@ -799,7 +851,7 @@ async def test_another_refusal_is_no_duplicate(answer: httpx.Response) -> None:
 
 async def test_a_message_may_say_that_the_id_is_taken() -> None:
     """Some gateways name no field."""
-    said = httpx.Response(422, json={"message": "transaction_api_id already exists in this location"})
+    said = refusal(422, "transaction_api_id already exists in this location")
     await Script(post=[said]).fail(sell_named, DuplicateError)
 
 

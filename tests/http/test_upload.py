@@ -32,7 +32,9 @@ from .scripted_server import Script, Wire, serving, until
 
 pytestmark = pytest.mark.anyio
 
-INVOICE = QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Crème": "2.50"}, tags=["a"])
+INVOICE = QuickInvoiceCreate(
+    title="Lunch", due_date=date(2026, 12, 1), item_list={"Crème": "2.50"}, tags=["a"], quick_invoice_api_id="mine"
+)
 LARGEST = 5_242_880
 
 
@@ -107,7 +109,7 @@ def answer(status: int, body: str = "") -> bytes:
     )
 
 
-MADE = answer(201, '{"quickinvoice": {"id": "i"}}')
+MADE = answer(201, '{"quickinvoice": {"id": "i", "quick_invoice_api_id": "mine"}}')
 
 
 # --- what arrives
@@ -173,7 +175,7 @@ async def test_a_form_is_sent_again_whole(tmp_path: Path) -> None:
         bodies.append(await request.aread())
         if len(bodies) < 3:
             raise httpx.ConnectError("refused")  # of which a foreign transport is believed that nothing left
-        return httpx.Response(201, json={"quickinvoice": {"id": "i"}})
+        return httpx.Response(201, json={"quickinvoice": {"id": "i", "quick_invoice_api_id": "mine"}})
 
     file = io.BytesIO(b"read before; from a file")
     file.seek(len(b"read before; "))
@@ -302,7 +304,7 @@ FAILURES = {
 @pytest.mark.parametrize(("error", "says"), FAILURES.values(), ids=FAILURES)
 async def test_a_file_that_fails_in_mid_send_is_never_sent(error: Exception | None, says: str) -> None:
     """The server gets no whole request; the invoice is looked up, and the outcome is said to be unknown."""
-    async with receiving(answer(403, '{"message": "no"}')) as (inbox, gateway):
+    async with receiving(answer(403, '{"name": "Forbidden", "message": "no", "status": 403}')) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError, match=says):
             await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(error))])
     assert [head.split(b" ")[0] for head in inbox.heads] == [b"GET"]

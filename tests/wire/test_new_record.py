@@ -45,7 +45,7 @@ def test_the_contacts_newest_vaults_are_read() -> None:
 
 def test_only_ids_and_a_time_are_kept() -> None:
     """Nothing of a card is remembered, so that a ledger may hold it."""
-    assert asked(row("a", 7), row("b", "9")).sent == {"ids": ["a", "b"], "created_ts": 9}
+    assert asked(row("a", 7), row("b", "9")).sent == {"ids": ["a", "b"], "created_ts": 9, "is_complete": True}
 
 
 def test_the_only_newcomer_is_the_one() -> None:
@@ -87,8 +87,23 @@ def test_a_row_with_an_integrator_id_is_not_from_a_terminal() -> None:
 
 
 def test_an_older_one_that_moved_up_is_not_new() -> None:
-    """A deletion lets a vault beyond the page into it."""
-    assert found(asked(row("b", 101), row("a", 100)), row("b", 101), row("old", 99)).status is LookupStatus.NOT_EXECUTED
+    """A deletion lets a vault beyond the page into it. The gateway's clock may have stepped back, so it may be new."""
+    before = [row(f"v{number}", 100 + number) for number in range(100)]
+    with pytest.raises(FieldError, match="one may be new"):
+        found(asked(*before), *before[1:], row("old", 99))
+    assert found(asked(*before), row("new", 200), *before[1:]).record.id == "new"
+
+
+def test_an_id_that_a_complete_list_did_not_have_is_new_whatever_its_time() -> None:
+    """The gateway's clock may step back."""
+    assert found(asked(row("b", 101)), row("b", 101), row("new", 96)).record.id == "new"
+
+
+def test_a_list_that_goes_on_does_not_prove_that_nothing_is_new() -> None:
+    """The new one may be beyond its first page."""
+    rows = [row(f"v{number}", 100) for number in range(100)]
+    with pytest.raises(FieldError, match="one may be new"):
+        found(asked(*rows), *rows)
 
 
 def test_one_of_the_same_second_is_new() -> None:

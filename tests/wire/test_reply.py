@@ -145,8 +145,8 @@ def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
     """Where a call says what absence means, the gateway's own 404, 409 and 410 are that result."""
     for body in (
         {"name": "Gone", "message": "gone", "code": 0, "status": status},
-        {"code": 0},
-        {"status": str(status)},
+        {"name": "Gone", "code": str(status)},
+        {"errors": {"id": ["gone"]}},
     ):
         assert read_reply(content_lookup(absent), reply(status, json.dumps(body))) == absent
 
@@ -155,7 +155,21 @@ def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
 @pytest.mark.parametrize(
     ("statuses", "bodies"),
     [
-        ([404, 409, 410], ["", "gone", "[]", '{"message": "no Route matched"}', '{"status": 500}', '{"errors": {}}']),
+        (
+            [404, 409, 410],
+            [
+                "",
+                "gone",
+                "[]",
+                '{"message": "no Route matched"}',
+                '{"status": 500}',
+                '{"errors": {}}',
+                '{"errors": ["no"]}',
+                '{"status": 404}',
+                '{"code": 409}',
+                '{"name": "Gone", "code": 0, "status": 500}',
+            ],
+        ),
         ([404], ["<!DOCTYPE html><h1>Not here</h1>", "  <html></html>"]),
         ([400, 401, 403, 422, 500], [""]),
     ],

@@ -12,7 +12,7 @@ import pytest
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.call import Call, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.convert.read import FieldError
-from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, LAST_NAME_MATCHES
+from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, UnprovenError
 from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.scope import Scope
@@ -219,7 +219,10 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
     lookup = lookup_of_lost(call)
     assert lookup.request.path == "/v2/transactions/made-up"
     for wrapper in ("routertransaction", "transaction"):
-        assert call.read({wrapper: {"id": "t1"}}) == Transaction(id="t1")
+        made = {"id": "t1", "transaction_api_id": "made-up"}
+        assert call.read({wrapper: made}) == Transaction(**made)
+        with pytest.raises(UnprovenError, match="transaction_api_id: missing"):
+            call.read({wrapper: {"id": "t1"}})
     assert lookup.read({"transaction": {"id": "t1"}}).record == Transaction(id="t1")
 
 
@@ -289,15 +292,15 @@ def test_a_request_belongs_to_its_verb() -> None:
         VAULT.create(ContactCreate(last_name="Smith"), SCOPE)
 
 
-def test_a_create_may_want_more_than_existence() -> None:
-    """Where the api id may belong to an older record, a evidence tells whether it is the one that was sent."""
+def test_a_create_is_compared_with_what_was_sent() -> None:
+    """The api id may belong to an older record, which has other values."""
     named = attrs.evolve(NAMELESS, api_id="contact_api_id")
     new = ContactCreate(last_name="Smith", contact_api_id="mine")
-    lookup = lookup_of_lost(named.create(new, SCOPE, evidence=LAST_NAME_MATCHES))
+    lookup = lookup_of_lost(named.create(new, SCOPE))
     assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}).record == Contact(id="c1", last_name="Smith")
     jones = Contact(id="c1", last_name="Jones")
     assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) == LookupResult(
-        LookupStatus.DIFFERENT_RECORD, jones, ("last_name: not as sent",)
+        LookupStatus.DIFFERENT_RECORD, jones, ("last_name is 'Jones', not 'Smith'",)
     )
 
 
@@ -668,6 +671,9 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
     expected = {
         "transaction_api_id": "made-up",
         "location_id": "loc",
+        "terminal_id": "term",
+        "payment_method": "cc",
+        "description": "x",
         "transaction_amount": "5.00",
         "action": "sale",
     }
@@ -679,6 +685,7 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
         evidence="exists",
         sent={},
         made_up_id=True,
+        is_new=True,
     )
     assert entry == LedgerEntry(resource="router_transactions", location_id="loc", outcome_query=outcome_query)
     reversal = TransactionUpdate(action="partialreversal", transaction_amount="1.00")
@@ -712,9 +719,9 @@ def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
         lookup.request.params,
     )
     wrapper = "transactionbatch" if "batches" in call.request.path else "transaction"
-    done = {"id": "t1", "status_id": 101, "tip_amount": "2.00", "transaction_amount": "12.50"}
-    for record in (done, {"id": "t1", "status_id": 102}):
-        assert isinstance(again.read({wrapper: record}), type(lookup.read({wrapper: record})))
+    done = {"id": "t1", "status_id": 101, "tip_amount": "2.00", "transaction_amount": "12.50", "is_open": 0}
+    for record in (done, {**done, "is_open": 1, "tip_amount": "0.00", "status_id": 301}):
+        assert again.read({wrapper: record}) == lookup.read({wrapper: record})
 
 
 ELSEWHERE = TransactionCreate(
@@ -730,7 +737,8 @@ def test_a_location_by_its_integrator_id_replaces_the_clients() -> None:
     lookup = lookup_of_lost(call)
     assert lookup.request.path == "/v2/transactions"
     assert "location_id" not in dict(lookup.request.params)
-    assert call.read({"transaction": {"id": "t1", "location_id": "other"}}).location_id == "other"
+    made = {"id": "t1", "location_id": "other", "transaction_api_id": "made-up"}
+    assert call.read({"transaction": made}).location_id == "other"
 
 
 def test_a_capture_may_lose_its_surcharge() -> None:
@@ -739,6 +747,7 @@ def test_a_capture_may_lose_its_surcharge() -> None:
     call = SALE.update_with_action("t1", capture, SCOPE)
     captured = {"id": "t1", "status_id": 101, "transaction_amount": "65.00"}
     assert call.read({"transaction": captured}).transaction_amount == 65
-    assert mismatch(call, {"transaction": captured | {"transaction_amount": "60.00"}})
+    with pytest.raises(FieldError, match="captured for other amounts"):
+        call.read({"transaction": captured | {"transaction_amount": "60.00"}})
     raised = TransactionUpdate(action="authincrement", transaction_amount="66.80", surcharge_amount="1.80")
     assert mismatch(SALE.update_with_action("t1", raised, SCOPE), {"transaction": captured})

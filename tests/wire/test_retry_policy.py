@@ -44,7 +44,9 @@ EXPECTED = """
 | responded | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
 | responded | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | `Retry-After` plus backoff |
-| responded | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
+| responded | 401 to a token that a login replaces | again | again | look up, else again | look up, else again | stop | stop | backoff |
+| responded | 401 to such a token, not the gateway's JSON | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
+| responded | 502, 503, 504, or 429 that is not the gateway's JSON | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | backoff |
 | responded | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
@@ -55,7 +57,9 @@ EXPECTED = """
 
 REFUSALS: list[GatewayError] = [
     *[StatusError(status) for status in (400, 401, 402, 403, 405, 409, 410, 418, 499)],
-    AuthenticationError(500),
+    AuthenticationError(401),
+    AuthenticationError(500, is_login=True),
+    AuthenticationError(403, is_login=True, is_from_gateway=False),
     TerminalBusyError("t"),
 ]
 ERRORS: dict[AttemptResult, list[GatewayError]] = {
@@ -66,14 +70,22 @@ ERRORS: dict[AttemptResult, list[GatewayError]] = {
     AttemptResult.UNREADABLE: [MalformedReplyError("$", "not JSON")],
     AttemptResult.MISMATCHED: [MismatchedReplyError(["id"]), MismatchedWriteError(["id"])],
     AttemptResult.THROTTLED: [RateLimitError(429)],
-    AttemptResult.OVERLOADED: [ServerError(status) for status in (502, 503, 504)],
+    AttemptResult.EXPIRED: [AuthenticationError(401).with_new_token()],
+    AttemptResult.UNTRUSTED: [AuthenticationError(401, is_from_gateway=False).with_new_token()],
+    AttemptResult.OVERLOADED: [
+        *[ServerError(status) for status in (502, 503, 504)],
+        RateLimitError(429, is_from_gateway=False),
+    ],
     AttemptResult.FAILED: [
         *[ServerError(status) for status in (500, 501, 505, 599)],
         StatusError(302),
         StatusError(408),
     ],
     AttemptResult.ABSENT: [StatusError(404)],
-    AttemptResult.BLOCKED: [StatusError(status, is_from_gateway=False) for status in (400, 403, 404, 413, 422)],
+    AttemptResult.BLOCKED: [
+        *[StatusError(status, is_from_gateway=False) for status in (400, 403, 404, 413, 422)],
+        AuthenticationError(401, is_from_gateway=False),
+    ],
     AttemptResult.INVALID: [ValidationError(422), DuplicateError(422)],
     AttemptResult.REFUSED: REFUSALS,
     AttemptResult.REFUSED_LATER: [StatusError(404), ValidationError(422), *REFUSALS],
@@ -145,7 +157,13 @@ def test_what_is_certain(kind: Kind, more: set[AttemptResult]) -> None:
         for error in ERRORS[result]
         if is_definite(kind, error, may_have_been_sent_before=is_later(result))
     }
-    refused = {AttemptResult.THROTTLED, AttemptResult.INVALID, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER}
+    refused = {
+        AttemptResult.THROTTLED,
+        AttemptResult.EXPIRED,
+        AttemptResult.INVALID,
+        AttemptResult.REFUSED,
+        AttemptResult.REFUSED_LATER,
+    }
     assert definite == {*NEVER_LEFT, *refused, *more}
 
 

@@ -17,7 +17,7 @@ from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, acce
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._wire.call import Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, decide
-from gateway_async.errors import GatewayError, InvalidRequestError
+from gateway_async.errors import GatewayError, InvalidRequestError, MalformedReplyError
 from gateway_async.ledger.protocol import Intent, Recovered
 from gateway_async.observe import OutcomeLookedUp
 
@@ -127,6 +127,8 @@ class CrashRecovery:
                 found = await self._lookup.find_once(lookup, conclusive=conclusive)
                 if found.shows_effect:
                     return _Resolution("found", record=self._accept(intent, found))
+                if found.status is LookupStatus.UNPROVEN:
+                    return _Resolution("unknown", error=MalformedReplyError("$", "; ".join(found.differences)))
                 if found.status is LookupStatus.GONE:
                     return _Resolution("unknown", error=contradiction(str(lookup)), is_final=False)
                 if conclusive:

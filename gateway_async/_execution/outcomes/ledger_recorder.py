@@ -11,13 +11,14 @@ from secrets import token_hex
 from typing import Any, Final, cast
 
 import anyio
+import attrs
 
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import CallState
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, LedgerEntry
 from gateway_async._wire.outcome_query import OutcomeQuery
-from gateway_async.errors import GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
+from gateway_async.errors import DuplicateError, GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
 from gateway_async.ledger.protocol import DONE, Intent, Ledger, ReadableLedger
 from gateway_async.observe import logger
 
@@ -71,6 +72,9 @@ _STORED_FIELDS: Final = frozenset(
 
 `Call.sent` masks everything that could be a card number.
 """
+
+_COMPARED_FIELDS: Final = _STORED_FIELDS | {"id", "last_four", "order_num", "po_number", "surcharge_amount"}
+"""All fields of an outcome query's expected values that a ledger stores, to compare them with the record later."""
 
 
 def _utc_now() -> datetime:
@@ -236,13 +240,24 @@ def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], Out
     therefore not be looked up after a crash.
     """
     secrets = tuple(secret for secret in call.request.secrets if len(secret.reveal()) > _MIN_SECRET)
+    outcome_query = None if entry.outcome_query is None else _storable(entry.outcome_query)
     shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
-    texts = () if entry.outcome_query is None else tuple(_texts(entry.outcome_query))
+    texts = () if outcome_query is None else tuple(_texts(outcome_query))
     together = "\n".join((*shown, *texts))
     if mask_text(together, secrets) == together:
-        return shown, entry.outcome_query
+        return shown, outcome_query
     has_no_card = all(_GATEWAY_ID.fullmatch(text) or mask_text(text, secrets) == text for text in texts)
-    return [mask_text(text, secrets) for text in shown], entry.outcome_query if has_no_card else None
+    return [mask_text(text, secrets) for text in shown], outcome_query if has_no_card else None
+
+
+def _storable(outcome_query: OutcomeQuery) -> OutcomeQuery:
+    """Return the query without expected values that are personal data, or codes that could be a card number."""
+    expected = {
+        name: value
+        for name, value in outcome_query.expected.items()
+        if name in _COMPARED_FIELDS and (name.endswith("id") or mask_text(str(value)) == str(value))
+    }
+    return attrs.evolve(outcome_query, expected=expected)
 
 
 def _texts(outcome_query: OutcomeQuery) -> Iterator[str]:
@@ -269,6 +284,8 @@ def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
     match error:
         case OutcomeUnknownError() if state.may_have_been_sent:
             return None
+        case DuplicateError():
+            return None  # a proxy may have sent the request twice, so a duplicate may be this call's own record
         case NotSentError():
             return "not_sent"
         case GatewayError():

@@ -52,6 +52,8 @@ class OutcomeLookup:
                     return found
                 case LookupStatus.GONE if is_last:
                     raise contradiction(str(lookup))
+                case LookupStatus.UNPROVEN if is_last:
+                    return found
                 case _ if is_last:
                     return LookupResult(LookupStatus.NOT_EXECUTED)
             await anyio.sleep(min(next(pauses), left))

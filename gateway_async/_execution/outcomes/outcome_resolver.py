@@ -18,8 +18,8 @@ from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
 from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Kind, LookupResult, LookupStatus
-from gateway_async._wire.retry_policy import AttemptResult, NextStep, classify
+from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
+from gateway_async._wire.retry_policy import NextStep, classify
 from gateway_async.errors import (
     DuplicateError,
     GatewayError,
@@ -27,6 +27,7 @@ from gateway_async.errors import (
     MismatchedReplyError,
     MismatchedWriteError,
     OutcomeUnknownError,
+    StatusError,
 )
 from gateway_async.observe import LookupStarted, OutcomeLookedUp
 
@@ -158,6 +159,8 @@ class OutcomeResolver:
             if call.recovery is None:
                 raise self.unknown_error(state, error) from error
             found = await self._lookup.find(call.recovery.lookup(), grace, conclusive=conclusive)
+            if found.status is LookupStatus.UNPROVEN:
+                found = _judge_unproven(call, error, found, conclusive=conclusive)
             if found.status is LookupStatus.NOT_EXECUTED:
                 outcome = "not there"
                 return found
@@ -176,8 +179,8 @@ class OutcomeResolver:
             raise
         except GatewayError as failed:
             reason = failed
-            if isinstance(failed, MalformedReplyError) and _is_rejected_change(state, error):
-                raise error from failed  # the record does not show a copy of the change, and the gateway rejected it
+            if _is_only_refusal(state, error):
+                raise error from failed  # nothing shows that a copy of the request was executed
             if not state.may_have_been_sent:  # such as a 429, which only the lookup could confirm
                 state.record_failure(error, unclear=True)
             raise self.unknown_error(state, error, failed) from failed
@@ -217,10 +220,25 @@ def _cancellation_note(state: CallState[Any], outcome: str) -> str:
     return mask_text(f"{call}{named} was cancelled after it may have been sent: {outcome}")
 
 
-def _is_rejected_change(state: CallState[Any], error: GatewayError) -> bool:
-    """Return whether the gateway rejected the only request of a change."""
-    is_only_request = state.call.kind is Kind.IDEMPOTENT and not state.may_have_been_sent
-    return is_only_request and classify(error) is AttemptResult.INVALID
+def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], *, conclusive: bool) -> LookupResult[T]:
+    """Decide what a record means that does not show all that the call wrote.
+
+    If the gateway accepted the call, it was executed: the gateway never shows those fields. If the response is lost, a
+    call that can be repeated without a further effect is repeated.
+
+    Raises:
+        MalformedReplyError: the record decides nothing.
+    """
+    if isinstance(error, MalformedReplyError) and error.lacks_evidence:
+        return LookupResult(LookupStatus.EXECUTED, found.record)
+    if call.kind is Kind.IDEMPOTENT and not conclusive:
+        return LookupResult(LookupStatus.NOT_EXECUTED)
+    raise MalformedReplyError("$", "; ".join(found.differences), call=str(call))
+
+
+def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
+    """Return whether the gateway itself refused the only request of a call."""
+    return isinstance(error, StatusError) and error.is_from_gateway and not state.may_have_been_sent
 
 
 def _resolve_seconds(state: CallState[Any], error: GatewayError, if_not_found: NextStep) -> float:

@@ -1,6 +1,6 @@
 """`UntypedSpec`: the description of a resource without models, whose requests are mappings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import attrs
@@ -145,6 +145,10 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         if content.get("location_id") is None and scope.location_id:
             filled["location_id"] = scope.location_id
         return filled
+
+    def _shown_names(self, content: Mapping[str, Any]) -> Collection[str]:
+        """Return all names, because those of the resource are not known."""
+        return content.keys()
 
     def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
         """Return no fields, because those of the resource are not known."""
