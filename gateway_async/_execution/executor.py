@@ -409,10 +409,14 @@ class CallExecutor:
             self._outcome_resolver.unknown_outcomes += 1
         await self._ledger_recorder.record_failure(state, error)
         if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
-            error.read_with(partial(self._fetch, call.recovery.existing), call.record_type)
+            fetch = partial(self._fetch, call.recovery.existing, state.without_body())
+            error.read_with(fetch, call.record_type)
 
-    def _fetch(self, existing: Callable[[], Call[T]]) -> Coroutine[Any, Any, T]:
-        return self.execute(existing())
+    async def _fetch(self, existing: Callable[[], Call[T]], state: CallState[T]) -> T:
+        """Read the record of a duplicate, and record in the ledger whether the call itself had created it."""
+        record = await self.execute(existing())
+        await self._outcome_resolver.record_duplicate(state)
+        return record
 
 
 def _prerequisite_error(call: Call[Any], error: GatewayError) -> NotSentError:

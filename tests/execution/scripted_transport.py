@@ -138,7 +138,7 @@ def with_api_id(request: httpx.Request, answer: httpx.Response) -> httpx.Respons
         named = {name: value for name, value in sent.items() if name in API_IDS and name not in shown}
     except (ValueError, AttributeError, TypeError):
         return answer
-    return httpx.Response(answer.status_code, json={wrapper: {**shown, **named}})
+    return httpx.Response(answer.status_code, content=json.dumps({wrapper: {**shown, **named}})) if named else answer
 
 
 API_IDS = (

@@ -21,6 +21,7 @@ from gateway_async import (
     ClientClosedError,
     ContactCreate,
     DeadlineExceededError,
+    DuplicateError,
     HashKey,
     Intent,
     InvalidRequestError,
@@ -781,3 +782,30 @@ async def test_a_wait_that_is_none(wait: Any) -> None:
     script = LedgerScript(get=[NOT_THERE])
     with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):
         await script.run(lambda g: g.recover(wait=wait))
+
+
+# --- duplicates
+
+TAKEN = refused(transaction_api_id="already exists")
+
+
+@pytest.mark.parametrize(
+    ("shown", "outcome"), [({"transaction_amount": "12.50"}, "done"), ({"transaction_amount": "99.00"}, "refused")]
+)
+async def test_a_duplicate_stays_open_until_its_record_is_read(shown: dict[str, Any], outcome: str) -> None:
+    """A proxy may have sent the request twice, so the record may be this call's own."""
+    script = LedgerScript(post=[TAKEN], get=[record("transaction", transaction_api_id="mine", **shown)])
+    async with script.gateway() as gateway:
+        error = await error_of(sell_named(gateway), DuplicateError)
+        assert script.ledger.notes == [("record_intent", 0)]
+        await error.fetch()
+        assert script.ledger.notes[1:] == [("record_outcome", outcome, "found")]
+
+
+async def test_a_duplicate_whose_record_cannot_be_read_stays_open() -> None:
+    """It can be recovered later."""
+    script = LedgerScript(post=[TAKEN], get=[httpx.Response(500)])
+    async with script.gateway() as gateway:
+        error = await error_of(sell_named(gateway), DuplicateError)
+        await error_of(error.fetch(), ServerError)
+    assert script.ledger.notes == [("record_intent", 0), ("aclose",)]

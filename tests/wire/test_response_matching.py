@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gateway_async._secrets import Secret
 from gateway_async._wire.response_matching import check_refusal, compare, differences, same_value
 from gateway_async.errors import MismatchedReplyError
+from tests.support.processes import run_python
 
 
 @pytest.mark.parametrize("name", ["id", "transaction_api_id", "location_id", "last_four", "transaction_amount"])
@@ -279,3 +280,20 @@ def test_a_refusal_of_other_resources_fields_is_anothers(named: list[str], belie
 def test_of_a_call_without_known_fields_any_refusal_is_believed() -> None:
     """A verb such as `settle` says nothing of what a refusal can name."""
     check_refusal(["item_list"], frozenset())
+
+
+PROGRAM = """
+from gateway_async import AsyncGateway, MismatchedReplyError, UserApiKey
+from gateway_async._wire.response_matching import check_refusal
+
+AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k")).contacts
+try:
+    check_refusal(["item_list"], frozenset({"last_name"}))
+except MismatchedReplyError:
+    print("another request's")
+"""
+
+
+def test_the_fields_of_all_resources_are_known_to_a_process_that_uses_one() -> None:
+    """What a refusal means does not depend on what the process has imported."""
+    assert run_python("-c", PROGRAM).stdout == "another request's\n"

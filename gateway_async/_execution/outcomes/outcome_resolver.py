@@ -105,6 +105,19 @@ class OutcomeResolver:
         cancellation.add_note(_cancellation_note(state, outcome))
         return was_executed
 
+    async def record_duplicate(self, state: CallState[Any]) -> None:
+        """Record the outcome of a call whose integrator id existed already.
+
+        An equal record is the call's own result. The intent stays open if the record cannot be compared.
+        """
+        if state.intent_id is None or state.call.recovery is None:
+            return
+        with suppress(GatewayError):
+            found = await self._lookup.find_once(state.call.recovery.lookup(), conclusive=False)
+            if found.shows_effect:
+                outcome = "done" if found.status is LookupStatus.EXECUTED else "refused"
+                await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
+
     def final_error(self, state: CallState[Any], error: GatewayError) -> GatewayError:
         """Return the error to raise after the last attempt.
 
@@ -237,8 +250,12 @@ def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], 
 
 
 def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
-    """Return whether the gateway itself refused the only request of a call."""
-    return isinstance(error, StatusError) and error.is_from_gateway and not state.may_have_been_sent
+    """Return whether the gateway itself refused the only request of a call.
+
+    A duplicate is no refusal: a proxy may have sent a copy of this very call.
+    """
+    is_refusal = isinstance(error, StatusError) and error.is_from_gateway and not isinstance(error, DuplicateError)
+    return is_refusal and not state.may_have_been_sent
 
 
 def _resolve_seconds(state: CallState[Any], error: GatewayError, if_not_found: NextStep) -> float:

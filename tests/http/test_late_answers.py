@@ -1,0 +1,169 @@
+"""A peer that repeats an answer on a kept-alive connection: what it said of another request proves nothing."""
+
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    GatewayError,
+    OutcomeUnknownError,
+    RecurringCreate,
+    SqliteLedger,
+    TransactionCreate,
+    UserApiKey,
+)
+
+from .scripted_server import Wire, serving
+
+pytestmark = pytest.mark.anyio
+
+NOT_THERE = {"name": "Not Found", "message": "not found", "code": 0, "status": 404}
+SALE: dict[str, Any] = {"action": "sale", "account_vault_id": "vault", "transaction_amount": "12.50"}
+DETAILS = {"transactions": "transaction", "contacts": "contact", "recurrings": "recurring"}
+
+
+class Gateway:
+    """Executes each create and loses its response. A connection repeats its first answer to a read for ever."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, list[dict[str, Any]]] = {name: [] for name in DETAILS}
+        self.creates = 0
+        self.loses = True
+
+    async def serve(self, wire: Wire) -> None:
+        """Answer the requests of one connection."""
+        repeated: bytes | None = None
+        while True:
+            head, body = await wire.request()
+            method, target, _ = head.decode().split(" ", 2)
+            path = urlsplit(target)
+            plural, *rest = path.path.removeprefix("/v2/").split("/")
+            if method == "DELETE":
+                return
+            if method == "POST":
+                self.creates += 1
+                made = {"id": f"made-{self.creates}", "created_ts": 100, **json.loads(body)[DETAILS[plural]]}
+                self.records[plural].insert(0, made)
+                if self.loses:
+                    return
+                answer = respond(201, {DETAILS[plural]: made})
+            else:
+                answer = self.read(plural, rest, parse_qs(path.query))
+            repeated = repeated or answer
+            await wire.send(repeated)
+
+    def read(self, plural: str, rest: list[str], query: dict[str, list[str]]) -> bytes:
+        """Respond to a read of a record or a list."""
+        rows = self.records[plural]
+        if rest:
+            found = [row for row in rows if rest[0] in row.values()]
+            return respond(200, {DETAILS[plural]: found[0]}) if found else respond(404, NOT_THERE)
+        filters = {name: values[0] for name, values in query.items() if name not in ("page", "page_size", "sort")}
+        found = [row for row in rows if all(str(row.get(name)) == value for name, value in filters.items())]
+        pagination = {"totalCount": len(found), "pageCount": 1, "perPage": 100}
+        return respond(200, {plural: found, "meta": {"pagination": pagination}})
+
+
+def respond(status: int, content: Any) -> bytes:
+    """Write a response."""
+    body = json.dumps(content).encode()
+    return b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
+        status,
+        len(body),
+        body,
+    )
+
+
+def client(url: str, **options: Any) -> AsyncGateway:
+    """A client with two connections, so that one is idle when the other is lost."""
+    given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key"), "max_connections": 2}
+    return AsyncGateway(url, developer_id="dev", **given | options)
+
+
+async def look_for_nothing(gateway: AsyncGateway) -> None:
+    """Leave each kept-alive connection with a "not found" behind it."""
+    for _ in range(2):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2):
+                tasks.start_soon(fail, lambda: gateway.transactions.get("missing"))
+
+
+async def fail(call: Callable[[], Awaitable[object]]) -> None:
+    """Make a call whose error does not matter."""
+    with contextlib.suppress(GatewayError):
+        await call()
+
+
+async def test_a_lost_sale_is_found_and_not_sent_again() -> None:
+    """The late 404 of another read is not the answer to its lookup."""
+    peer_gateway = Gateway()
+    async with serving(peer_gateway.serve) as peer, client(peer.url) as gateway:
+        await look_for_nothing(gateway)
+        for number in (1, 2):
+            assert (await gateway.transactions.create(TransactionCreate(**SALE))).id == f"made-{number}"
+            await look_for_nothing(gateway)
+    assert peer_gateway.creates == 2
+
+
+async def test_recover_never_says_not_made_of_an_executed_sale(tmp_path: Path) -> None:
+    """Each lookup and each list that confirms it has a connection of its own."""
+    peer_gateway = Gateway()
+    path = tmp_path / "ledger.db"
+    options: dict[str, Any] = {"in_doubt_seconds": 0.1, "max_attempts": 1, "max_connections": 4, "timeout": 5}
+    async with serving(peer_gateway.serve) as peer:
+        async with client(peer.url, ledger=SqliteLedger(path), **options) as gateway:
+            with anyio.move_on_after(0.2):
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(20):
+                        tasks.start_soon(fail, lambda: gateway.transactions.create(TransactionCreate(**SALE)))
+        async with client(peer.url, ledger=SqliteLedger(path), **options) as gateway:
+            await look_for_nothing(gateway)
+            recovered = await gateway.recover()
+    assert {each.outcome for each in recovered} <= {"found"}
+
+
+async def test_what_is_compared_with_a_list_before_is_read_on_connections_of_its_own() -> None:
+    """An old list would show a new recurring as one that existed."""
+    new = RecurringCreate(
+        account_vault_id="vault", interval=1, interval_type="m", start_date=date(2030, 1, 1), transaction_amount="5.00"
+    )
+    peer_gateway = Gateway()
+    async with serving(peer_gateway.serve) as peer, client(peer.url) as gateway:
+        await look_for_nothing(gateway)
+        assert (await gateway.recurrings.create(new)).id == "made-1"
+        await look_for_nothing(gateway)
+        assert (await gateway.recurrings.create(new)).id == "made-2"
+
+
+async def test_a_refund_reads_its_payment_on_a_connection_of_its_own() -> None:
+    """A late copy of another payment would be refunded in its place."""
+    peer_gateway = Gateway()
+    peer_gateway.loses = False
+    async with serving(peer_gateway.serve) as peer, client(peer.url) as gateway:
+        await gateway.transactions.list().first()
+        peer_gateway.records["transactions"] = [
+            {"id": "a", "transaction_amount": "1.00", "payment_method": "cc", "location_id": "loc"},
+            {"id": "b", "transaction_amount": "99.00", "payment_method": "cc", "location_id": "loc"},
+        ]
+        with pytest.raises(GatewayError):
+            await gateway.transactions.get("b")  # the list, which was the first answer
+        refund = await gateway.transactions.refund("a")
+    assert str(refund.transaction_amount) == "1.00"
+
+
+async def test_a_late_404_does_not_prove_a_deletion() -> None:
+    """The deletion never arrives, and its lookups read the record on connections of their own."""
+    peer_gateway = Gateway()
+    peer_gateway.records["contacts"] = [{"id": "c", "last_name": "Smith"}]
+    async with serving(peer_gateway.serve) as peer, client(peer.url, timeout=6) as gateway:
+        await look_for_nothing(gateway)
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.contacts.delete("c")
