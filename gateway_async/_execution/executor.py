@@ -409,8 +409,9 @@ class CallExecutor:
             self._outcome_resolver.unknown_outcomes += 1
         await self._ledger_recorder.record_failure(state, error)
         if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
-            fetch = partial(self._fetch, call.recovery.existing, state.without_body())
-            error.read_with(fetch, call.record_type)
+            kept = state.without_body()
+            await self._outcome_resolver.record_duplicate(kept)
+            error.read_with(partial(self._fetch, call.recovery.existing, kept), call.record_type)
 
     async def _fetch(self, existing: Callable[[], Call[T]], state: CallState[T]) -> T:
         """Read the record of a duplicate, and record in the ledger whether the call itself had created it."""

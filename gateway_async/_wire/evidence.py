@@ -20,7 +20,7 @@ from gateway_async._wire.response_matching import (
     is_less,
     same_value,
 )
-from gateway_async.models.codes import QuickInvoiceStatus, ReasonCode, TransactionStatus
+from gateway_async.models.codes import BatchStatus, QuickInvoiceStatus, ReasonCode, TransactionStatus
 
 __all__ = [
     "EXISTS",
@@ -73,6 +73,7 @@ _VOIDED: Final = code_texts(TransactionStatus.VOIDED)
 _NOT_COMPLETED: Final = code_texts(TransactionStatus.AUTH_ONLY, TransactionStatus.VOIDED)
 _DECLINED: Final = code_texts(TransactionStatus.DECLINED)
 _INCREMENT_DECLINED: Final = code_texts(ReasonCode.AUTH_INCREMENT_DECLINED)
+_TO_SETTLE: Final = code_texts(BatchStatus.TO_SETTLE)
 _CLOSED: Final = code_texts(QuickInvoiceStatus.CLOSED, QuickInvoiceStatus.CLOSED_2)
 
 
@@ -129,6 +130,8 @@ def _fields_match(sent: Raw, record: Raw) -> bool:
     compared = {name: compare(name, value, record) for name, value in sent.items() if name not in _INSTRUCTIONS}
     if False in compared.values():
         return False
+    if sent and not compared:
+        raise FieldError("", "nothing that was sent is part of a record")
     hidden = [name for name, is_equal in compared.items() if is_equal is None]
     if hidden:
         raise UnprovenError(f".{hidden[0]}", "not shown, so the change is not proven")
@@ -176,7 +179,9 @@ def _is_reopened(_: Raw, invoice: Raw) -> bool:
 
 
 def _is_settled(_: Raw, batch: Raw) -> bool:
-    return same_value(0, _shown(batch, "is_open"))
+    """Return whether the batch was settled; one whose settlement failed stays open, with another status."""
+    status = batch.get("processing_status_id")
+    return same_value(0, _shown(batch, "is_open")) or (status is not None and str(status) not in _TO_SETTLE)
 
 
 def _has_left_status(sent: Raw, record: Raw) -> bool:

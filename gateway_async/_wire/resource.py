@@ -109,7 +109,13 @@ class ResourceSpec(RecordReader[R]):
         outcome_query, recovery, read = None, None, self._reader(expected)
         if name:
             outcome_query = stored_as.outcome_query(
-                ApiId(name, location_id), scope, expected, evidence, content, made_up_id=made_up, is_new=not scope.accepts_existing
+                ApiId(name, location_id),
+                scope,
+                expected,
+                evidence,
+                content,
+                made_up_id=made_up,
+                is_new=not scope.accepts_existing,
             )
             recovery = stored_as.recovery(
                 outcome_query,

@@ -57,8 +57,9 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
         """Perform `changes.action` on a transaction.
 
-        If the response is lost or the gateway refuses, the client reads the transaction. One that shows the change
-        already is the result. Only a lost `partialreversal` stays unknown.
+        If the response is lost or does not show the change, or the gateway refuses, the client reads the transaction.
+        One that shows the change already is the result. Before a `partialreversal` the client reads the amount, to tell
+        afterwards whether it was executed; it never sends one again.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.

@@ -19,8 +19,10 @@ from gateway_async import AsyncGateway, CardVaultCreate, CircuitBreaker, RouterT
 from gateway_async._wire.call import Call, HttpRequest
 
 CONTACT = b'{"contact":{"id":"c1","first_name":"Ada","last_name":"Lovelace","created_ts":1600000000,"active":1}}'
-VAULT = b'{"accountvault":{"id":"v1","account_holder_name":"Ada","last_four":"1111","exp_date":"1230"}}'
-NEW = CardVaultCreate(account_number="4111111111111111", exp_date="1230", account_holder_name="Ada")
+VAULT = b'{"accountvault":{"id":"v1","account_holder_name":"Ada","last_four":"1111","exp_date":"1230","account_vault_api_id":"mine"}}'
+NEW = CardVaultCreate(
+    account_number="4111111111111111", exp_date="1230", account_holder_name="Ada", account_vault_api_id="mine"
+)
 
 REPEATS = 20
 """Calls of which the cheapest is counted: the first ones fill caches, and a socket may delay one."""

@@ -58,17 +58,20 @@ def test_an_import_loads_nothing_unused(statement: str) -> None:
 
 
 def test_a_client_loads_nothing_before_its_use() -> None:
-    """A new client has loaded neither its resources and models, nor what it needs before it sends its first call."""
-    assert loaded_by(CLIENT) & (EXTRAS | RARE | RESOURCES | MODELS) == set()
+    """A new client has loaded neither its resources nor what it needs before it sends its first call.
+
+    It has loaded the models: what a refusal means must not depend on what was used before.
+    """
+    assert loaded_by(CLIENT) & (EXTRAS | RARE | RESOURCES) == set()
 
 
 def test_a_resource_loads_no_other() -> None:
     """The use of one resource loads the modules of no other."""
-    own = {"gateway_async.resources.contacts", "gateway_async.models.contacts"}
-    assert loaded_by(f"{CLIENT}gateway.contacts") & (RESOURCES | MODELS) - own == set()
+    own = {"gateway_async.resources.contacts"}
+    assert loaded_by(f"{CLIENT}gateway.contacts") & RESOURCES - own == set()
 
 
-@pytest.mark.parametrize(("program", "most"), [("from gateway_async import AsyncGateway", 16), (CLIENT, 87)])
+@pytest.mark.parametrize(("program", "most"), [("from gateway_async import AsyncGateway", 16), (CLIENT, 101)])
 def test_the_number_of_modules(program: str, most: int) -> None:
     """The import of the class loads few modules of the package, and the first client not the most of it."""
     assert sum(name.startswith("gateway_async") for name in loaded_by(program)) <= most

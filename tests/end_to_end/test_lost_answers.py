@@ -23,9 +23,9 @@ from gateway_async import (
     RouterAccountVaultCreate,
     RouterTransactionCreate,
     ServerError,
+    TagCreate,
     Transaction,
     TransactionCreate,
-    TransactionUpdate,
 )
 from gateway_async._secrets import mask_text
 from gateway_async.observe import Event, OutcomeLookedUp
@@ -204,13 +204,11 @@ async def test_reads_go_on_through_passing_misfortunes(sandbox: Sandbox) -> None
     ],
 )
 async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: str, reached: Reached) -> None:
-    """Over a real connection, as the transport saw it; a partial reversal can never be looked up."""
-    half = TransactionUpdate(action="partialreversal", transaction_amount="5.00")
+    """Over a real connection, as the transport saw it; a new tag can never be looked up."""
     async with sandbox.gateway(timeout=1.5) as gateway:
-        made = await paid(gateway)
-        sandbox.fault("PUT /v2/transactions/{id}", fault)  # type: ignore[arg-type]
+        sandbox.fault("POST /v2/tags", fault)  # type: ignore[arg-type]
         with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.update(made.id, half)
+            await gateway.tags.create(TagCreate(title="t"))
     assert (caught.value.reached, f"({reached})" in str(caught.value)) == (reached, True)
 
 

@@ -84,7 +84,9 @@ def test_a_record_says_what_was_sent() -> None:
     """Compare every sent value, in any notation, except the action."""
     assert done(FIELDS_MATCH, {"action": "edit", "flag": 1, "tax": "1.00"}, {"flag": "1", "tax": 1})
     assert not done(FIELDS_MATCH, {"flag": 1, "tax": "1.00"}, {"flag": True, "tax": None})
-    assert done(FIELDS_MATCH, {"update_if_exists": 1}, {})
+    assert done(FIELDS_MATCH, {}, {})
+    with pytest.raises(FieldError, match="nothing that was sent"):
+        done(FIELDS_MATCH, {"action": "edit", "move_account_vault": 1}, {})
 
 
 def test_a_record_that_is_there_was_made() -> None:
@@ -172,6 +174,8 @@ def test_the_marks_of_reopening_and_settling() -> None:
     opened = [done(IS_REOPENED, {}, {"status_id": status}) for status in (1, "1", 0, 2)]
     settled = [done(IS_SETTLED, {}, {"is_open": flag}) for flag in (0, "0", False, 1)]
     assert (opened, settled) == ([True, True, False, False], [True, True, True, False])
+    failed = [done(IS_SETTLED, {}, {"is_open": 1, "processing_status_id": status}) for status in (1, "1", 3, 5, None)]
+    assert failed == [False, False, True, True, False]
     void = evidence_of("void")
     assert void is not None
     for evidence in (IS_REOPENED, IS_SETTLED, void):

@@ -106,17 +106,19 @@ class OutcomeResolver:
         return was_executed
 
     async def record_duplicate(self, state: CallState[Any]) -> None:
-        """Record the outcome of a call whose integrator id existed already.
+        """Look up a recorded call whose integrator id existed already, and record its outcome.
 
-        An equal record is the call's own result. The intent stays open if the record cannot be compared.
+        A proxy may have sent the request twice, so an equal record may be the call's own. The intent stays open if the
+        record cannot be read and compared within a few seconds.
         """
         if state.intent_id is None or state.call.recovery is None:
             return
-        with suppress(GatewayError):
+        with anyio.move_on_after(LOOKUP_SECONDS), suppress(GatewayError):
             found = await self._lookup.find_once(state.call.recovery.lookup(), conclusive=False)
             if found.shows_effect:
                 outcome = "done" if found.status is LookupStatus.EXECUTED else "refused"
                 await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
+                state.intent_id = None
 
     def final_error(self, state: CallState[Any], error: GatewayError) -> GatewayError:
         """Return the error to raise after the last attempt.
