@@ -414,7 +414,7 @@ class CallExecutor:
             error.read_with(partial(self._fetch, call.recovery.existing, kept), call.record_type)
 
     async def _fetch(self, existing: Callable[[], Call[T]], state: CallState[T]) -> T:
-        """Read the record of a duplicate, and record in the ledger whether the call itself had created it."""
+        """Read the record of a duplicate, and record the outcome."""
         record = await self.execute(existing())
         await self._outcome_resolver.record_duplicate(state)
         return record

@@ -139,10 +139,10 @@ def _fields_match(sent: Raw, record: Raw) -> bool:
 
 
 def _fields_agree(sent: Raw, record: Raw) -> bool:
-    """Return whether the record contradicts none of the sent values, and shows one of them, if any was sent.
+    """Return whether the record contradicts none of the sent values.
 
     Raises:
-        FieldError: it shows none.
+        FieldError: it shows none of them.
     """
     compared = [compare(name, value, record) for name, value in sent.items() if name not in _INSTRUCTIONS]
     if False in compared:
@@ -238,7 +238,7 @@ def _is_raised(sent: Raw, transaction: Raw) -> bool:
 
 
 def _is_reversed(sent: Raw, transaction: Raw) -> bool:
-    """Return whether a part of the payment was reversed since its amount was read.
+    """Return whether a part of the payment was reversed since.
 
     Gateways take either the amount that remains or the amount to return.
     """
@@ -251,7 +251,7 @@ def _is_reversed(sent: Raw, transaction: Raw) -> bool:
 
 
 def _names_payment(_: Raw, transaction: Raw) -> bool:
-    """Return whether a refund shows its payment, which is compared with the one that was sent.
+    """Return whether a refund shows its payment. The create compares it.
 
     Without it, an older refund may have the integrator id.
     """

@@ -159,7 +159,7 @@ def _list_newest(spec: ResourceSpec[Any], expected: Mapping[str, Any]) -> HttpRe
 
 
 def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], bool]:
-    """Return the raw rows that have the expected values, and whether the list is certainly complete.
+    """Return the rows with the expected values, and whether all are there.
 
     Raises:
         FieldError: `content` is not a list of such records.

@@ -178,7 +178,7 @@ def _records(rows: list[Any], plural: str, read_record: Callable[[Any], T]) -> t
 
 
 def check_link(content: Any, params: Iterable[tuple[str, str]]) -> None:
-    """Check that a list is the response to a request with these parameters, as far as its `links.self` shows them.
+    """Check the filters that a list's `links.self` shows.
 
     A link without filters proves nothing, and a gateway may show further parameters of its own.
 
@@ -201,10 +201,10 @@ def _filters(params: Iterable[tuple[str, str]]) -> dict[str, str]:
 def find_row(
     content: Any, plural: str, wanted: Mapping[str, str], params: Iterable[tuple[str, str]] = ()
 ) -> Mapping[str, Any] | None:
-    """Find the raw row that has the wanted values, in the list that was requested with `params`.
+    """Find the row with the wanted values in a requested list.
 
-    Filters match parts of a text, so every row is compared. A row without a location may be the wanted one. None means
-    that the first page is the complete list and does not contain the row.
+    `params` are those of the request. Filters match parts of a text, so every row is compared. A row without a location
+    may be the wanted one. None means that the first page is the complete list and does not contain the row.
 
     Raises:
         FieldError: the response is not a list, several rows have the wanted values, or the absence is not proven.
@@ -246,7 +246,7 @@ def check_complete(content: Any, page: Page[Any]) -> None:
 
 
 def _check_other(row: Mapping[str, Any], plural: str, wanted: Mapping[str, str]) -> None:
-    """Check that a row without the wanted values is certainly another record, and that its list was filtered.
+    """Check that a row is certainly another record, from a filtered list.
 
     Raises:
         FieldError: a row without its id, or one whose id nearly equals the wanted one, proves nothing. A row that does

@@ -216,7 +216,7 @@ class RecordReader(Generic[R]):
         return LookupResult(LookupStatus.DIFFERENT_RECORD, self._record(data), differing)
 
     def judged(self, outcome_query: OutcomeQuery, response: "RecordReader[Any] | None" = None) -> Callable[[Any], R]:
-        """Return the reader of a write's own response, which judges it as a lookup does.
+        """Return the reader that judges a write's own response.
 
         `response` unwraps the response, if its keys differ.
 

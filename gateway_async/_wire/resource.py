@@ -225,7 +225,7 @@ class ResourceSpec(RecordReader[R]):
         return self._with_amount_before(call, ref, scope, prepared.content) if action == "partialreversal" else call
 
     def _with_amount_before(self, call: Call[R], ref: Ref, scope: Scope, content: Mapping[str, Any]) -> Call[R]:
-        """Add a read of the payment's amount before a partial reversal, to tell later whether it was executed."""
+        """Read the amount before a partial reversal, which shows its effect."""
         before = self.get(ref, scope)
 
         def add_evidence(reply: Any) -> Call[R]:
@@ -348,7 +348,7 @@ class ResourceSpec(RecordReader[R]):
         return LedgerEntry(resource=self.resource, location_id=location_id, outcome_query=outcome_query)
 
     def _expected_values(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the sent values that the record of a create must not contradict.
+        """Return the sent values that a created record must not contradict.
 
         The action tells the class of the transaction. The parts of the amount are included, because they tell how much
         lower the record's amount may be.

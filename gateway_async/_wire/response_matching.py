@@ -144,7 +144,7 @@ def compare(name: str, sent: Any, record: Mapping[str, Any]) -> bool | None:
 
 
 def _is_incomparable(sent: Any, got: Any) -> bool:
-    """Return whether two values may be the same in forms that cannot be compared."""
+    """Return whether two values have forms that cannot be compared."""
     if isinstance(sent, list | dict) or isinstance(got, list | dict):
         return True  # the gateway shows lists and objects in several forms
     if got in _EMPTY or sent in _EMPTY:  # a flag that is off, and no flag
@@ -308,7 +308,7 @@ def _cents(value: Any) -> Decimal | None:
 
 
 def is_difference(amount: Any, minuend: Any, subtrahend: Any) -> bool:
-    """Return whether an amount is the difference of two others, each in any of the gateway's notations."""
+    """Return whether an amount is the difference of two others."""
     difference, first, second = _cents(amount), _cents(minuend), _cents(subtrahend)
     return first is not None and second is not None and difference == subtract(first, second)
 

@@ -204,7 +204,7 @@ _FROM_PROXY: Final[Mapping[AttemptResult, AttemptResult]] = {
     AttemptResult.THROTTLED: AttemptResult.OVERLOADED,
     AttemptResult.EXPIRED: AttemptResult.UNTRUSTED,
 }
-"""What a refusal is if the gateway itself did not write its body."""
+"""The results of refusals whose bodies the gateway itself did not write."""
 
 BACK_OFF: Final = (0.2, 5.0)
 """Seconds: the maximum of the first pause, which doubles with each attempt, and the overall maximum."""

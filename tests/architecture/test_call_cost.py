@@ -19,7 +19,10 @@ from gateway_async import AsyncGateway, CardVaultCreate, CircuitBreaker, RouterT
 from gateway_async._wire.call import Call, HttpRequest
 
 CONTACT = b'{"contact":{"id":"c1","first_name":"Ada","last_name":"Lovelace","created_ts":1600000000,"active":1}}'
-VAULT = b'{"accountvault":{"id":"v1","account_holder_name":"Ada","last_four":"1111","exp_date":"1230","account_vault_api_id":"mine"}}'
+VAULT = (
+    b'{"accountvault":{"id":"v1","account_vault_api_id":"mine","account_holder_name":"Ada",'
+    b'"last_four":"1111","exp_date":"1230"}}'
+)
 NEW = CardVaultCreate(
     account_number="4111111111111111", exp_date="1230", account_holder_name="Ada", account_vault_api_id="mine"
 )
@@ -121,7 +124,7 @@ async def function_calls(gateway: AsyncGateway, verb: Verb) -> int:
     return min(counts)
 
 
-@pytest.mark.parametrize(("method", "most"), [("GET", 235), ("POST", 300)])
+@pytest.mark.parametrize(("method", "most"), [("GET", 235), ("POST", 340)])
 def test_function_calls_in_memory(method: str, most: int) -> None:
     """A call over a transport in memory needs few calls of Python functions."""
 
@@ -133,7 +136,7 @@ def test_function_calls_in_memory(method: str, most: int) -> None:
     assert counted <= most, f"a {method} in memory needs {counted} function calls"
 
 
-@pytest.mark.parametrize(("method", "most"), [("GET", 280), ("POST", 350)])
+@pytest.mark.parametrize(("method", "most"), [("GET", 280), ("POST", 390)])
 def test_function_calls_over_a_socket(server: Server, method: str, most: int) -> None:
     """A call over a kept connection needs few calls of Python functions, those of the event loop included."""
 

@@ -241,7 +241,7 @@ async def test_a_401_does_not_repeat_what_may_be_executed_twice(call: Verb[Any])
     "answer", [httpx.Response(401, html="<h1>Unauthorized</h1>"), httpx.Response(401, json={"message": "no"})]
 )
 async def test_a_401_of_a_proxy_is_looked_up(answer: httpx.Response) -> None:
-    """It does not say that the gateway has executed nothing: no write is repeated, and what was executed is found."""
+    """The gateway may have executed a copy: no write is repeated, and what was executed is found."""
     for create in (sell, sell_at_terminal):
         office = Office(get=[answer, record("contact"), absent], post=[answer])
         async with office.gateway() as gateway:

@@ -226,7 +226,7 @@ NOT_KEPT: dict[str, Verb] = {
 
 
 def before(request: httpx.Request) -> httpx.Response:
-    """What a call reads before it is sent: the vaults of a contact, or a payment."""
+    """Answer the read before a call: the vaults of a contact, or a payment."""
     if request.url.path == "/v2/accountvaults":
         return listed("accountvaults")
     return record("transaction", id="t1", transaction_amount="20.00")

@@ -496,7 +496,7 @@ async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: A
 @pytest.mark.parametrize("put", [LOST, record("transaction", transaction_amount="12.50")])
 @pytest.mark.parametrize("after", ["12.50", "11.00"])
 async def test_a_partial_reversal_that_is_not_found_is_unknown(put: Answer, after: str) -> None:
-    """It is not repeated, and a response with the amount from before is not its result."""
+    """No repetition follows, and a response with the amount from before is not the result."""
     amounts: list[Answer] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
     script = Script(put=[put], get=amounts)
     await script.fail(lambda g: g.transactions.update("found", REVERSAL), OutcomeUnknownError)
@@ -677,7 +677,9 @@ async def test_an_executed_void_is_not_refused_by_a_proxy() -> None:
 
 @pytest.mark.parametrize("answer", [refusal(422), refused(description="no"), refusal(409)])
 @pytest.mark.parametrize("lookup", [LOST, httpx.Response(502), httpx.Response(200, json={"transaction": {}})])
-async def test_a_refusal_of_the_only_request_stands_if_its_lookup_fails(answer: httpx.Response, lookup: Answer) -> None:
+async def test_a_refusal_of_the_only_request_is_final_if_its_lookup_fails(
+    answer: httpx.Response, lookup: Answer
+) -> None:
     """Only a lookup that shows the contrary says more than the gateway itself."""
     changes: list[Verb[Any]] = [
         lambda g: g.transactions.void("found"),

@@ -239,7 +239,7 @@ def test_what_cannot_be_compared(sent: Any, record: dict[str, Any]) -> None:
     ],
 )
 def test_the_class_of_the_action_is_compared(action: str, shown: dict[str, Any], later: bool, new: bool) -> None:
-    """An authorization is no sale, and a new payment is not voided. Later, another call may have changed it."""
+    """An authorization differs from a sale. A new payment is not voided, but an older one may be."""
     found = [not differences({"action": action}, shown, is_new=is_new) for is_new in (False, True)]
     assert found == [later, new]
 
@@ -295,5 +295,5 @@ except MismatchedReplyError:
 
 
 def test_the_fields_of_all_resources_are_known_to_a_process_that_uses_one() -> None:
-    """What a refusal means does not depend on what the process has imported."""
+    """The meaning of a refusal does not depend on what the process has imported."""
     assert run_python("-c", PROGRAM).stdout == "another request's\n"

@@ -251,7 +251,7 @@ def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], Out
 
 
 def _storable(outcome_query: OutcomeQuery) -> OutcomeQuery:
-    """Return the query without expected values that are personal data, or codes that could be a card number."""
+    """Return the query without personal data and possible card numbers."""
     expected = {
         name: value
         for name, value in outcome_query.expected.items()

@@ -106,7 +106,7 @@ class OutcomeResolver:
         return was_executed
 
     async def record_duplicate(self, state: CallState[Any]) -> None:
-        """Look up a recorded call whose integrator id existed already, and record its outcome.
+        """Look up a duplicate that the ledger records, and record its outcome.
 
         A proxy may have sent the request twice, so an equal record may be the call's own. The intent stays open if the
         record cannot be read and compared within a few seconds.
@@ -236,7 +236,7 @@ def _cancellation_note(state: CallState[Any], outcome: str) -> str:
 
 
 def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], *, conclusive: bool) -> LookupResult[T]:
-    """Decide what a record means that does not show all that the call wrote.
+    """Judge a record that does not show all that the call wrote.
 
     If the gateway accepted the call, it was executed: the gateway never shows those fields. If the response is lost, a
     call that can be repeated without a further effect is repeated.
@@ -254,7 +254,7 @@ def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], 
 def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
     """Return whether the gateway itself refused the only request of a call.
 
-    A duplicate is no refusal: a proxy may have sent a copy of this very call.
+    A duplicate does not count: a proxy may have sent a copy of this very call.
     """
     is_refusal = isinstance(error, StatusError) and error.is_from_gateway and not isinstance(error, DuplicateError)
     return is_refusal and not state.may_have_been_sent
