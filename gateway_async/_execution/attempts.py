@@ -96,7 +96,7 @@ class Attempts:
             raise _in_another_event_loop(call)
 
     def check_closable(self) -> None:
-        """Check that an open client belongs to this event loop, in which it is closed.
+        """Check that an open client is closed in its own event loop.
 
         Raises:
             NotSentError: it belongs to another event loop.

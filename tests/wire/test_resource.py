@@ -220,7 +220,7 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
     assert lookup.request.path == "/v2/transactions/made-up"
     for wrapper in ("routertransaction", "transaction"):
         made = {"id": "t1", "transaction_api_id": "made-up"}
-        assert call.read({wrapper: made}) == Transaction(**made)
+        assert call.read({wrapper: made}) == Transaction(id="t1", transaction_api_id="made-up")
         with pytest.raises(UnprovenError, match="transaction_api_id: missing"):
             call.read({wrapper: {"id": "t1"}})
     assert lookup.read({"transaction": {"id": "t1"}}).record == Transaction(id="t1")

@@ -154,7 +154,7 @@ def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problem
 
 
 def _check_bound(table: Table, name: str, query: Mapping[str, str], problems: Problems) -> None:
-    """Check that a bound of a time range belongs to a custom range."""
+    """Check that a bound belongs to a custom time range."""
     column = name.removesuffix("_from").removesuffix("_to")
     field = table.filterable.get(column)
     if field and field.kind.search is Search.TIMESTAMP and query.get(column) != "custom":
