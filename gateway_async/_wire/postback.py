@@ -1,6 +1,6 @@
 """Parser of requests to a receiver: returns a `Postback` or raises `PostbackRefusedError` (contract, *Events*).
 
-Gateways send forms, while the contract describes JSON. Both have the same four fields, and `data` is the record as a
+The contract describes JSON, and some gateways send forms. Both have the same four fields, and `data` is the record as a
 JSON text or an object. The form of the body decides, not its content type.
 
 A rejected postback may be lost. The parser therefore rejects only what leaves unclear what happened to which record: a

@@ -54,6 +54,13 @@ class TerminalMode(StrEnum):
     MANUAL = "manual"
 
 
+class PostbackFormat(StrEnum):
+    """How the body of a postback is written."""
+
+    JSON = "json"
+    FORM = "form"
+
+
 def sandbox(
     *,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
@@ -75,6 +82,9 @@ def sandbox(
     terminal_delay: Annotated[
         float, typer.Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal gets its card.")
     ] = 2.0,
+    postback_format: Annotated[
+        PostbackFormat, typer.Option(help="json: postbacks are JSON. form: they are forms, as some gateways send them.")
+    ] = PostbackFormat.JSON,
     postback_hosts: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,6 +131,7 @@ def sandbox(
             data=data,
             terminals=terminals.value,
             terminal_delay=terminal_delay,
+            postback_format=postback_format.value,
             postback_hosts=postback_hosts or (),
             strict=strict,
             on_ready=ready,

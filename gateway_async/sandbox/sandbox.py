@@ -30,7 +30,7 @@ from gateway_async.sandbox.notifications import outbox
 from gateway_async.sandbox.postbacks import changes, delivery_log
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.info import SandboxInfo
-from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery
+from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery, PostbackFormat, check_format
 from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import PAYLINK, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row
@@ -112,10 +112,12 @@ class Sandbox:
             logged.
         allowed_hosts: Names by which the pages and control calls may be addressed, besides `host`, localhost and IP
             addresses.
+        postback_format: `json` writes the bodies of postbacks as JSON, `form` as a form, as some gateways do.
         on_request: Called with a `LoggedRequest` after each request, in the thread of the sandbox.
 
     Raises:
-        ValueError: The terminal mode is unknown, the delay is negative or not finite, or a host is invalid.
+        ValueError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host is
+            invalid.
 
     Attributes:
         base_url: `http://127.0.0.1:PORT`, without a trailing slash.
@@ -147,11 +149,13 @@ class Sandbox:
         strict: bool = False,
         on_request: OnRequest | None = None,
         allowed_hosts: Collection[str] = (),
+        postback_format: PostbackFormat = "json",
     ) -> None:
         self._address = (host, port)
         self._data = None if data is None else str(data)
         self._terminal_options = TerminalOptions(terminals, terminal_delay)
         self._postback_hosts = read_hosts(postback_hosts)
+        self._postback_format = check_format(postback_format)
         self._strict = strict
         self._on_request = on_request
         self._allowed_hosts = (host, *allowed_hosts)
@@ -499,6 +503,14 @@ class Sandbox:
         """
         return self._call(delivery_log.read, config_id, record_id)
 
+    def set_postback_format(self, postback_format: PostbackFormat) -> None:
+        """Write the bodies of later postbacks as `json` or as a `form`; the receiver takes both.
+
+        Raises:
+            ValueError: The format is unknown.
+        """
+        self._call(actions.set_postback_format, postback_format)
+
     def replay_postback(self, postback_id: str) -> Row:
         """Send a postback again, in whatever state it is.
 
@@ -674,7 +686,7 @@ class Sandbox:
         store = Store(self._data)
         stack.callback(portal.call, store.close)
         clock = Clock()
-        postback_delivery = PostbackDelivery(store, clock, WebhookClient(self._postback_hosts))
+        postback_delivery = PostbackDelivery(store, clock, WebhookClient(self._postback_hosts), self._postback_format)
         terminals = Terminals(clock, self._terminal_options)
         gateway = Gateway(store, clock, terminals, postback_delivery, self._strict)
         gateway.listener = Listener(make_app(gateway, self._on_request, self._allowed_hosts), *self._address)

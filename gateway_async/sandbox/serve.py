@@ -10,6 +10,7 @@ from types import FrameType
 
 from gateway_async.sandbox.http.request_log import OnRequest
 from gateway_async.sandbox.runtime.info import SandboxInfo
+from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from gateway_async.sandbox.sandbox import Sandbox
 from gateway_async.sandbox.simulators.terminals import Mode
 
@@ -32,6 +33,7 @@ def serve(
     strict: bool = False,
     on_request: OnRequest | None = None,
     allowed_hosts: Collection[str] = (),
+    postback_format: PostbackFormat = "json",
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM.
 
@@ -39,7 +41,8 @@ def serve(
     `on_ready` is called with the address, the credentials and the ids when the sandbox accepts requests.
 
     Raises:
-        ValueError: The terminal mode is unknown, the delay is negative or not finite, or a host is invalid.
+        ValueError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host is
+            invalid.
         OSError: The port is taken.
         sqlite3.DatabaseError: The data file is not a database, or another sandbox uses it.
     """
@@ -52,7 +55,16 @@ def serve(
     former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with Sandbox(
-            port, host, data, terminals, terminal_delay, postback_hosts, strict, on_request, allowed_hosts
+            port,
+            host,
+            data,
+            terminals,
+            terminal_delay,
+            postback_hosts,
+            strict,
+            on_request,
+            allowed_hosts,
+            postback_format,
         ) as sandbox:
             if on_ready:
                 on_ready(sandbox.info)

@@ -146,6 +146,15 @@ def test_postback_hosts(serve: Serve) -> None:
     assert stop(process) == (0, "", "")
 
 
+@pytest.mark.parametrize(("options", "name"), [((), "json"), (("--postback-format", "form"), "form")])
+def test_format_of_postbacks(serve: Serve, options: tuple[str, ...], name: str) -> None:
+    """Postbacks are JSON, or forms with an option."""
+    process, facts = serve(*options)
+    shown = httpx.get(f"{facts['base_url']}/_sandbox/postbacks/format", trust_env=False)
+    assert shown.json() == {"format": name}
+    assert stop(process) == (0, "", "")
+
+
 def test_request_log(start: Start) -> None:
     """Each request is a line with its status and what was wrong; keys, tokens and card numbers are not shown."""
     process = start("sandbox", "--port", "0")

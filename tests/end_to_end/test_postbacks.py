@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
@@ -32,6 +32,7 @@ from gateway_async import (
 from gateway_async.models.postback_configs import Resource
 from gateway_async.postbacks import Postback, PostbackReceiver, Reconciled, SqliteInbox
 from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
@@ -132,10 +133,16 @@ async def settle(gateway: AsyncGateway) -> TransactionBatch:
     return await gateway.transaction_batches.settle(batch.id)
 
 
+@pytest.mark.parametrize("postback_format", get_args(PostbackFormat))
 async def test_a_sale_and_its_settlement_are_heard_of(
-    serve: Serve, receiver: PostbackReceiver, sandbox: Sandbox, gateway: AsyncGateway
+    serve: Serve,
+    receiver: PostbackReceiver,
+    sandbox: Sandbox,
+    gateway: AsyncGateway,
+    postback_format: PostbackFormat,
 ) -> None:
-    """Every step reaches its handler, typed, in the order in which it happened to the record."""
+    """Every step reaches its handler, typed, in the order in which it happened to the record, as JSON or as a form."""
+    sandbox.set_postback_format(postback_format)
     payments: list[Postback[Transaction]] = []
     batches: list[Postback[TransactionBatch]] = []
     everything: list[Postback[Any]] = []

@@ -13,8 +13,8 @@ from gateway_async.sandbox.runtime import postback_delivery
 from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import CONTACT
 
-from .conftest import Configure, Eventually, Record, Shop
-from .receiver import ALL, DAY, Receiver, ends, reconfigure
+from .conftest import Configure, Eventually, OpenShop, Record, Shop
+from .receiver import ALL, DAY, Receiver, configured, ends, reconfigure
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 CARD = "4111111111111111"
@@ -275,29 +275,53 @@ def test_an_account_vault_is_sent_as_in_responses(
     assert "account_number" not in vault
 
 
-@pytest.mark.parametrize(
-    ("format_", "content_type", "number"),
-    [("api-default", "application/x-www-form-urlencoded", "1"), ("json", "application/json", 1)],
-)
-def test_the_four_fields(
-    shop: Shop,
-    sandbox: Sandbox,
-    receiver: Receiver,
-    configure: Configure,
-    format_: str,
-    content_type: str,
-    number: object,
-) -> None:
-    """The body is a form, or JSON if configured; `data` is a JSON text in both."""
-    configure(format=format_)
+FORMATS = {"json": ("application/json", 1), "form": ("application/x-www-form-urlencoded", "1")}
+
+
+def check_fields(shop: Shop, sandbox: Sandbox, receiver: Receiver, postback_format: str) -> None:
+    """Check the postback of a new contact."""
     contact = shop.contact(last_name="Žižek & Söhne = 100 %").json()["contact"]
     sandbox.wait_until_idle()
-    (sent,) = receiver.requests
+    sent, (content_type, number) = receiver.requests[-1], FORMATS[postback_format]
     assert (sent.method, sent.path, sent.headers["content-type"]) == ("POST", "/hook", content_type)
     assert list(sent.fields) == ["type", "resource", "number_of_attempts", "data"]
     assert [sent.fields[name] for name in ("type", "resource", "number_of_attempts")] == ["CREATE", "contact", number]
     del contact["_links"], contact["header_message_type"]
     assert json.loads(sent.fields["data"]) == contact
+
+
+def test_the_four_fields(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+    """The body is JSON, or a form after a control call; `data` is a JSON text in both."""
+    assert configure()["format"] == "api-default"
+    check_fields(shop, sandbox, receiver, "json")
+    sandbox.set_postback_format("form")
+    check_fields(shop, sandbox, receiver, "form")
+    sandbox.set_postback_format("json")
+    check_fields(shop, sandbox, receiver, "json")
+
+
+def test_the_format_of_postbacks_is_an_option(receiver: Receiver, open_shop: OpenShop) -> None:
+    """The sandbox keeps it, also after a reset; other names are refused."""
+    with Sandbox(postback_format="form") as sandbox:
+        sandbox.reset()
+        shop = open_shop(sandbox.info)
+        configured(shop, receiver.url)
+        check_fields(shop, sandbox, receiver, "form")
+    with pytest.raises(ValueError, match=r"^postback_format: must be json or form"):
+        Sandbox(postback_format="xml")  # type: ignore[arg-type]
+
+
+def test_the_format_of_postbacks_is_shown_and_set_by_calls(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
+    """GET shows it, and POST sets it at once."""
+    configure()
+    path = "/_sandbox/postbacks/format"
+    assert shop.get(path).json() == {"format": "json"}
+    assert shop.http.post(path, json={"format": "form"}).json() == {"format": "form"}
+    assert shop.get(path).json() == {"format": "form"}
+    check_fields(shop, sandbox, receiver, "form")
+    assert shop.http.post(path, json={"format": "xml"}).status_code == 400
 
 
 def test_a_deletion_carries_the_record(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
@@ -455,7 +479,7 @@ def test_a_replay_sends_it_once_more(shop: Shop, sandbox: Sandbox, receiver: Rec
     assert (answer.status_code, answer.json()["id"]) == (200, two)
     assert ends(sandbox) == [("delivered", [1, 2])] * 2
     received = [(request.data["last_name"], request.fields["number_of_attempts"]) for request in receiver.requests]
-    assert received == [("One", "1"), ("Two", "1"), ("One", "2"), ("Two", "2")]
+    assert received == [("One", 1), ("Two", 1), ("One", 2), ("Two", 2)]
     unknown = shop.http.post("/_sandbox/postbacks/nothing/replay")
     assert (unknown.status_code, unknown.json()["message"]) == (404, "postback nothing: not found.")
 

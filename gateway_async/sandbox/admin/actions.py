@@ -29,6 +29,7 @@ from gateway_async.sandbox.http.responses import decode
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import OPERATIONS, is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat, check_format
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.fields import Row, Table
@@ -52,6 +53,7 @@ __all__ = [
     "process_batch",
     "reset",
     "return_payment",
+    "set_postback_format",
     "settle_batch",
     "terminal",
     "terminals",
@@ -340,6 +342,16 @@ async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool
     except TimeoutError:
         subject = "a request or a postback" if with_postbacks else "a request"
         raise TimeoutError(f"{subject} is still in progress after {seconds:g} seconds.") from None
+
+
+def set_postback_format(gateway: Gateway, format: PostbackFormat) -> PostbackFormat:  # noqa: A002  # so in the call
+    """Set how the bodies of later postbacks are written, and return it.
+
+    Raises:
+        ValueError: The format is unknown.
+    """
+    gateway.postback_delivery.postback_format = check_format(format)
+    return format
 
 
 async def reset(gateway: Gateway) -> None:

@@ -28,6 +28,7 @@ from gateway_async.sandbox.notifications import outbox
 from gateway_async.sandbox.postbacks import delivery_log
 from gateway_async.sandbox.request.call import read_body
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from gateway_async.sandbox.schema import PAYLINK, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
@@ -77,6 +78,10 @@ def _convert(content: Row, fields_type: Any) -> Row:
         return msgspec.structs.asdict(msgspec.convert(content, fields_type))
     except msgspec.ValidationError as problem:
         raise RefusedError(400, str(problem)) from None
+
+
+def _show_format(gateway: Gateway) -> PostbackFormat:
+    return gateway.postback_delivery.postback_format
 
 
 def _show_clock(gateway: Gateway) -> float:
@@ -244,6 +249,14 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
             delivery_log.read,
             key="postbacks",
         )
+    },
+    "/_sandbox/postbacks/format": {
+        "GET": ControlCall("Shows how the bodies of postbacks are written.", _show_format, key="format"),
+        "POST": ControlCall(
+            'Writes the bodies of later postbacks as JSON or as a form: {"format": "form"}.',
+            actions.set_postback_format,
+            key="format",
+        ),
     },
     "/_sandbox/postbacks/{id}/replay": {"POST": ControlCall("Sends a postback again.", delivery_log.replay)},
     "/_sandbox/ledger": {

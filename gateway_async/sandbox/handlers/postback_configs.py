@@ -22,7 +22,6 @@ _PLURALS = {
     "accountvault": "accountvaults",
 }
 _HAS_MERCHANT_ACCOUNT = frozenset({"transaction", "transactionbatch"})
-_FORMATS = ("api-default", "json")
 
 
 def _check(row: Row, values: Row, problems: Problems) -> None:
@@ -62,11 +61,6 @@ _RULES: tuple[Rule, ...] = (
         lambda config: config.get("resource") in _HAS_MERCHANT_ACCOUNT and config.get("product_transaction_id") is None,
     ),
     (("url",), "Url must be an http or https address.", lambda config: not _is_http(config["url"])),
-    (
-        ("format",),
-        f"Format must be one of {', '.join(_FORMATS)}.",
-        lambda config: config.get("format", _FORMATS[0]) not in _FORMATS,
-    ),
     (("expands",), "Expands names an unknown relation.", _has_unknown_relation),
     (
         ("basic_auth_username",),

@@ -7,6 +7,7 @@ go before repeated attempts. A slow receiver delays only its own config.
 
 import asyncio
 from base64 import b64encode
+from typing import Literal, get_args
 from urllib.parse import urlencode
 
 import msgspec
@@ -19,8 +20,20 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.clock import Clock, Timer
 from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
-__all__ = ["MOST_ENDED", "PostbackDelivery", "body_fields", "last_attempt_number", "mask_url", "read_attempts"]
+__all__ = [
+    "MOST_ENDED",
+    "PostbackDelivery",
+    "PostbackFormat",
+    "body_fields",
+    "check_format",
+    "last_attempt_number",
+    "mask_url",
+    "read_attempts",
+]
 
+
+PostbackFormat = Literal["json", "form"]
+"""How the body of a postback is written: as JSON, as the contract says, or as a form, as some gateways do."""
 
 MOST_ENDED = 10_000
 """How many ended postbacks are kept; all waiting postbacks are kept."""
@@ -30,10 +43,17 @@ _WAITING_OF_CONFIG = f"config_id = ? AND {WAITING}"
 
 
 class PostbackDelivery:
-    """Delivers the waiting postbacks of one gateway."""
+    """Delivers the waiting postbacks of one gateway.
 
-    def __init__(self, store: Store, clock: Clock, webhook_client: WebhookClient) -> None:
+    Attributes:
+        postback_format: How the body of each later attempt is written.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock, webhook_client: WebhookClient, postback_format: PostbackFormat = "json"
+    ) -> None:
         self._store, self._clock, self._webhook_client = store, clock, webhook_client
+        self.postback_format = postback_format
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._timer: Timer | None = None
         self._is_running = self._check_scheduled = False
@@ -119,10 +139,18 @@ class PostbackDelivery:
         while (postback := self._next(config_id)) and postback["due_ts"] <= self._clock.now():
             config = self._store.select(POSTBACK_CONFIG, "id = ?", (config_id,))[0]
             number, when = last_attempt_number(postback) + 1, self._clock.now()
-            result = await self._webhook_client.send(_make_request(config, postback, number))
+            result = await self._webhook_client.send(self._make_request(config, postback, number))
             attempt = {"number": number, "when": round(when, 3), "url": mask_url(config["url"])}
             self._record_attempt(postback["id"], attempt | {"status": result.status, "error": result.error}, result)
             await asyncio.sleep(0)  # yields to other tasks: a host that is not allowed fails without waiting
+
+    def _make_request(self, config: Row, postback: Row, number: int) -> PostbackRequest:
+        fields = body_fields(postback, number)
+        if self.postback_format == "json":
+            content_type, body = "application/json", encode(fields)
+        else:
+            content_type, body = "application/x-www-form-urlencoded", urlencode(fields).encode()
+        return PostbackRequest(config["url"], {"content-type": content_type} | _authorization(config), body)
 
     def _next(self, config_id: str) -> Row | None:
         condition = f"{_WAITING_OF_CONFIG} ORDER BY due_ts, id LIMIT 1"
@@ -164,6 +192,17 @@ class PostbackDelivery:
                 self._store.update(POSTBACK, row["id"], {"due_ts": latest})
 
 
+def check_format(postback_format: PostbackFormat) -> PostbackFormat:
+    """Return the format of postbacks.
+
+    Raises:
+        ValueError: The format is unknown.
+    """
+    if postback_format not in get_args(PostbackFormat):
+        raise ValueError(f"postback_format: must be {' or '.join(get_args(PostbackFormat))}, not {postback_format!r}.")
+    return postback_format
+
+
 def read_attempts(postback: Row) -> list[Row]:
     """Return the recorded attempts, newest last."""
     attempts: list[Row] = msgspec.json.decode(postback["attempts"])
@@ -197,15 +236,6 @@ def _trigger_of(number: int, config: Row, result: DeliveryResult) -> Trigger:
     if result.is_acknowledged:
         return Trigger.ACKNOWLEDGE
     return Trigger.FAIL if number < config["number_of_attempts"] else Trigger.FAIL_AT_LAST
-
-
-def _make_request(config: Row, postback: Row, number: int) -> PostbackRequest:
-    fields = body_fields(postback, number)
-    if config["format"] == "json":
-        content_type, body = "application/json", encode(fields)
-    else:
-        content_type, body = "application/x-www-form-urlencoded", urlencode(fields).encode()
-    return PostbackRequest(config["url"], {"content-type": content_type} | _authorization(config), body)
 
 
 def _authorization(config: Row) -> dict[str, str]:

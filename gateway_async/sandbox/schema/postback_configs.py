@@ -22,7 +22,7 @@ POSTBACK_CONFIG = Table(
         Field("on_delete", RAW_FLAG, default="0"),
         Field("url", TEXT, 1, 2048, required=True),
         Field("is_active", RAW_FLAG, default="1"),
-        Field("format", CODE, 1, default="api-default"),
+        Field("format", CODE, choices=("api-default",), default="api-default"),
         Field("number_of_attempts", INTEGER, 1, default=1),
         Field("attempt_interval", INTEGER, 1, default=300),
         Field("expands", TEXT, 0, 250),
