@@ -1,5 +1,6 @@
 """Signed URLs of hosted forms: vectors computed by other programs, checks, and the sandbox's pages."""
 
+import json
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -131,10 +132,18 @@ def test_the_documented_actions(action: str) -> None:
     assert check_form_url(payform(SALE | {"action": action}), user_hash_key=KEY, now=NOW).fields["action"] == action
 
 
+NEW_ONLY = "action: must be one of sale, debit, authonly, avsonly, refund"
+
+
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"action": "void"}, "action: must be one of sale, debit, authonly, avsonly, refund"),
+        *(
+            ({"action": action}, f"{NEW_ONLY}, not {action} (use gateway.transactions.{method})")
+            for action, method in (("void", "void"), ("authincrement", "increment"), ("authcomplete", "complete"))
+        ),
+        ({"action": "steal"}, NEW_ONLY),
+        ({"action": ["void"]}, NEW_ONLY),
         ({"action": "refund", "previous_transaction_id": "t"}, "previous_transaction_id: a form refunds without"),
         ({"action": "refund", "previous_transaction_api_id": "t"}, "previous_transaction_api_id: a form refunds"),
     ],
@@ -154,7 +163,7 @@ FORMS: dict[str, Any] = {
     "accountform": lambda fields: accountform_url(BASE, {**VAULT, **fields}, **SIGNER, now=NOW),
 }
 SETTINGS = [
-    *((form, name, good, 2) for form in FORMS for name in FLAGS for good in (True, 0, "1")),
+    *((form, name, good, 2) for form in FORMS for name in FLAGS for good in (True, 0, "1", "true", "false")),
     *(("payform", name, True, "yes") for name in FLAGS_OF_PAYMENTS),
     ("accountform", "show_title", 1, []),
     *((form, name, 10, 1.5) for form in FORMS for name in ("parent_close_delay", "redirect_url_delay")),
@@ -438,6 +447,19 @@ def test_the_sandbox_names_missing_fields(sandbox: Sandbox) -> None:
     answer = httpx.get(with_parameter(url, "data", data))
     required = {"action", "product_transaction_id", "transaction_api_id", "transaction_amount", "ach_sec_code"}
     assert (answer.status_code, answer.json()["errors"].keys()) == (422, required)
+
+
+@pytest.mark.parametrize("action", ["void", "authincrement", "authcomplete", "edit"])
+def test_the_sandbox_shows_no_form_that_changes_a_payment(sandbox: Sandbox, action: str) -> None:
+    """A form makes new payments only, and refunds without a reference."""
+    url, fields = payform_url(sandbox.base_url, SALE, **signer(sandbox)), {**SALE, "transaction_amount": "12.50"}
+    refused = {
+        "action": fields | {"action": action},
+        "previous_transaction_id": fields | {"action": "refund", "previous_transaction_id": "t"},
+    }
+    for name, asked in refused.items():
+        answer = httpx.get(with_parameter(url, "data", json.dumps({"transaction": asked}).encode().hex()))
+        assert (answer.status_code, [*answer.json()["errors"]]) == (422, [name])
 
 
 def test_a_key_alone_opens_no_form(sandbox: Sandbox) -> None:

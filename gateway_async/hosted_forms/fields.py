@@ -17,6 +17,8 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 _ACTIONS: Final = ("sale", "debit", "authonly", "avsonly", "refund")
+_CHANGES: Final = {"void": "void", "authincrement": "increment", "authcomplete": "complete"}
+"""Actions on an existing payment, and the methods of `gateway.transactions` for them."""
 _REFERENCES: Final = ("previous_transaction_id", "previous_transaction_api_id")
 _NEVER_IN_A_URL: Final = frozenset({"account_number", "cvv", "track_data"})
 _AMOUNT: Final = re.compile(r"\w+_amount|tax|room_rate")
@@ -39,7 +41,9 @@ def field_problems(form: str, fields: Mapping[str, Any]) -> Iterator[str]:
 def _action_problems(fields: Mapping[str, Any]) -> Iterator[str]:
     action = fields.get("action")
     if action not in (None, "", *_ACTIONS):
-        yield f"action: must be one of {', '.join(_ACTIONS)}"
+        instead = _CHANGES.get(action) if isinstance(action, str) else None
+        hint = f", not {action} (use gateway.transactions.{instead})" if instead else ""
+        yield f"action: must be one of {', '.join(_ACTIONS)}{hint}"
     elif action == "refund":
         given = (name for name in _REFERENCES if fields.get(name) not in (None, ""))
         yield from (f"{name}: a form refunds without a reference (use gateway.transactions.refund)" for name in given)

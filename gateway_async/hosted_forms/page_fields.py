@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from gateway_async._wire.convert.write import is_utf8
 from gateway_async.hosted_forms.fields import value_problems, write_field
+from gateway_async.hosted_forms.settings import flag_problem
 
 __all__ = ["configuration_problems", "write_setting"]
 
@@ -41,8 +42,8 @@ def _field_problems(field: Any) -> Iterator[str]:
     if label is not None and not (isinstance(label, str) and is_utf8(label)):
         yield ".label: must be text"
     for key in ("readonly", "visible"):
-        if field.get(key) not in (None, False, True):
-            yield f".{key}: must be True or False"
+        if field.get(key) is not None and (problem := flag_problem(field[key])):
+            yield f".{key}: {problem}"
 
 
 def _value_problems(name: str, value: Any) -> Iterator[str]:
@@ -62,5 +63,5 @@ def write_setting(name: str, value: Any) -> Any:
 
 
 def _write(field: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a field as JSON has it: an amount with two decimals, and flags as true or false."""
+    """Return a field as JSON has it: an amount with two decimals."""
     return {key: write_field(field["id"], value) if key == "value" else value for key, value in field.items()}

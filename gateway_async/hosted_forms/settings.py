@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-__all__ = ["setting_problem"]
+__all__ = ["flag_problem", "setting_problem"]
 
 _LONGEST_URL: Final = 256
 _LONGEST_PAGE_DELAY: Final = 15
@@ -13,8 +13,9 @@ _Check = Callable[[Any], str | None]
 """Returns what is wrong with a value, or None."""
 
 
-def _flag_problem(value: Any) -> str | None:
-    return None if value in (0, 1, "0", "1") else "must be True, False, 1 or 0"
+def flag_problem(value: Any) -> str | None:
+    """Return what is wrong with a flag, or None. The gateway's own samples write "true"."""
+    return None if value in (0, 1, "0", "1", "true", "false") else 'must be True, False, 1, 0, "true" or "false"'
 
 
 def _seconds_problem(value: Any) -> str | None:
@@ -48,24 +49,24 @@ def _no_problem(_value: Any) -> None:
 
 
 _OF_PAYMENTS: Final[Mapping[str, _Check]] = {
-    "require_street": _flag_problem,
-    "require_zip": _flag_problem,
-    "show_cvv": _flag_problem,
-    "show_second_account_number": _flag_problem,
-    "show_service_address_fields": _flag_problem,
+    "require_street": flag_problem,
+    "require_zip": flag_problem,
+    "show_cvv": flag_problem,
+    "show_second_account_number": flag_problem,
+    "show_service_address_fields": flag_problem,
 }
-_OF_ACCOUNTS: Final[Mapping[str, _Check]] = {"show_title": _flag_problem}
+_OF_ACCOUNTS: Final[Mapping[str, _Check]] = {"show_title": flag_problem}
 _OF_FORMS: Final[Mapping[str, _Check]] = {
-    "parent_close": _flag_problem,
+    "parent_close": flag_problem,
     "parent_close_delay": _seconds_problem,
-    "display_close_button": _flag_problem,
+    "display_close_button": flag_problem,
     "entry_method": _entry_method_problem,
-    "show_account_holder_name": _flag_problem,
-    "show_street": _flag_problem,
-    "show_zip": _flag_problem,
+    "show_account_holder_name": flag_problem,
+    "show_street": flag_problem,
+    "show_zip": flag_problem,
     "stylesheet_url": _url_problem,
-    "parent_send_message": _flag_problem,
-    "send_parent_message": _flag_problem,  # so in samples
+    "parent_send_message": flag_problem,
+    "send_parent_message": flag_problem,  # so in samples
     "redirect_url_on_approval": _url_problem,
     "redirect_url_on_decline": _url_problem,
     "redirect_url_delay": _seconds_problem,
@@ -75,7 +76,7 @@ _OF_PAGES: Final[Mapping[str, _Check]] = {
     "min_payment_amount": _no_problem,
     "max_payment_amount": _no_problem,
     "field_configuration": _object_problem,
-    "parent_send_message": _flag_problem,
+    "parent_send_message": flag_problem,
     "redirect_url_on_approve": _url_problem,
     "redirect_url_on_decline": _url_problem,
     "redirect_url_delay": _page_delay_problem,

@@ -131,8 +131,11 @@ def test_a_hidden_action_replaces_that_of_the_page(sandbox: Sandbox, raw_client:
     """The page's own action applies without it."""
     page_id = page(raw_client, action="authonly")["id"]
     assert "<dd>authonly</dd>" in opened(sandbox, page_id, {}).text
-    hidden = {"id": "action", "value": "avsonly", "visible": False}
-    assert "<dd>avsonly</dd>" in opened(sandbox, page_id, with_fields(hidden)).text
+    for invisible in (False, "false", "0"):
+        hidden = {"id": "action", "value": "avsonly", "visible": invisible}
+        assert "<dd>avsonly</dd>" in opened(sandbox, page_id, with_fields(hidden)).text
+    shown = {"id": "action", "value": "avsonly", "visible": "true"}
+    assert fields_refused(opened(sandbox, page_id, with_fields(shown))) == ["action"]
 
 
 REFUSED: list[tuple[str, Callable[[], dict[str, Any]]]] = [

@@ -18,6 +18,8 @@ __all__ = ["make_page", "show_account_form", "show_payment_form"]
 
 _SHOWN = ("action", "payment_method", "transaction_amount", "transaction_api_id", "account_vault_api_id")
 _PAYMENT = ("payment_method", "action", "product_transaction_id", "transaction_api_id")
+_ACTIONS = ("sale", "debit", "authonly", "avsonly", "refund")
+_REFERENCES = ("previous_transaction_id", "previous_transaction_api_id")
 _ACCOUNT = ("payment_method", "location_id", "account_vault_api_id")
 
 
@@ -26,12 +28,23 @@ async def show_payment_form(call: Call) -> Response:
     fields = _read_data(call, "transaction")
     amount = () if fields.get("action") == "avsonly" else ("transaction_amount",)
     code = ("ach_sec_code",) if fields.get("payment_method") == "ach" else ()
-    return make_page("Payment form", fields, (*_PAYMENT, *amount, *code))
+    problems = Problems()
+    _check_action(fields, problems)
+    return make_page("Payment form", fields, (*_PAYMENT, *amount, *code), problems)
 
 
 async def show_account_form(call: Call) -> Response:
     """Handle GET /v2/accountform."""
     return make_page("Account form", _read_data(call, "accountvault"), _ACCOUNT)
+
+
+def _check_action(fields: Row, problems: Problems) -> None:
+    """Check that a form makes a new payment, or a free refund."""
+    if fields.get("action") not in (None, "", *_ACTIONS):
+        problems.add("action", f"Action must be one of {', '.join(_ACTIONS)}.")
+    for name in _REFERENCES if fields.get("action") == "refund" else ():
+        if fields.get(name):
+            problems.add(name, f"{label(name)} cannot be set for a refund.")
 
 
 def _read_data(call: Call, wrapper: str) -> Row:
@@ -47,13 +60,13 @@ def _read_data(call: Call, wrapper: str) -> Row:
     return fields
 
 
-def make_page(title: str, fields: Row, required: tuple[str, ...] = ()) -> Response:
+def make_page(title: str, fields: Row, required: tuple[str, ...] = (), problems: Problems | None = None) -> Response:
     """Return a page that shows what a URL asks for.
 
     Raises:
-        ValidationError: A required field is missing.
+        ValidationError: A required field is missing, or there are other problems.
     """
-    problems = Problems()
+    problems = problems or Problems()
     for name in required:
         if fields.get(name) in (None, ""):
             problems.add(name, f"{label(name)} cannot be blank.")

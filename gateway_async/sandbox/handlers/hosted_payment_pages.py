@@ -29,6 +29,8 @@ _KEY_BYTES = 16
 _LONGEST_DELAY = 15
 _ENTERED = ("account_holder_name", "account_number", "exp_date", "cvv")
 """The fields that only the customer fills in."""
+_HIDDEN = ("false", "0")
+"""The spellings of `visible` in a field that is not shown."""
 _DEFAULT_FIELDS = ("transaction_amount", *_ENTERED, "billing_street", "billing_zip")
 """The fields of a page without a `field_configuration`."""
 
@@ -89,7 +91,7 @@ def _values(page: Row, asked: Any, problems: Problems) -> Row:
     for field in given:
         if field["id"] in _ENTERED and field.get("value") is not None:
             problems.add(field["id"], f"The value of {field['id']} cannot be set.")
-        elif field["id"] not in on_page and field.get("visible") is not False:
+        elif field["id"] not in on_page and str(field.get("visible")).lower() not in _HIDDEN:
             problems.add(field["id"], f"{field['id']} is not on the page, so it must not be visible.")
     values = {"action": page["action"]} | {field["id"]: field.get("value") for field in (*own, *given)}
     return {name: value for name, value in values.items() if value is not None}
