@@ -233,7 +233,10 @@ class QuickInvoiceCreate(Request):
 
 @attrs.frozen(kw_only=True, repr=False)
 class QuickInvoiceUpdate(Request):
-    """Changes to a quick invoice that is not closed. Omitted fields keep their values; None is sent as null."""
+    """Changes to a quick invoice that is not closed. Omitted fields keep their values; None is sent as null.
+
+    Other fields are fixed when the invoice is created.
+    """
 
     title: Title | Unset | None = UNSET
     """The title, 1 to 64 characters."""
@@ -241,8 +244,6 @@ class QuickInvoiceUpdate(Request):
     """The day on which the payment is due. Notifications count from it."""
     item_list: ItemList | Unset | None = attrs.field(default=UNSET, hash=False)
     """The items: name → amount. 5 to 4000 characters as JSON. A discount is below 0, the sum is not."""
-    quick_invoice_api_id: OwnApiId | Unset | None = UNSET
-    """Your id of the invoice, at most 64 characters without spaces, unique in the location."""
     contact_id: Id | Unset | None = UNSET
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | Unset | None = UNSET
@@ -259,14 +260,8 @@ class QuickInvoiceUpdate(Request):
     """`QuickInvoiceStatus.CLOSED` (0) closes the invoice."""
     allow_partial_pay: bool | Unset | None = UNSET
     """Whether the customer may pay a part of the amount."""
-    allow_overpayment: bool | Unset | None = UNSET
-    """Whether payments are accepted after the amount is paid."""
     email: Email | Unset | None = UNSET
     """The address of the notifications, 5 to 128 characters."""
-    cell_phone: Phone | Unset | None = UNSET
-    """The phone number for text messages, at most 10 characters."""
-    send_text_to_pay: bool | Unset | None = UNSET
-    """Whether to notify the customer by text message."""
     notification_days_before_due_date: Days | Unset | None = UNSET
     """Notify the customer this number of days before `due_date`, 0 to 99."""
     notification_on_due_date: bool | Unset | None = UNSET
@@ -281,19 +276,5 @@ class QuickInvoiceUpdate(Request):
     """The merchant account for cards, at most 36 characters. Fixed after a payment."""
     ach_product_transaction_id: Id | Unset | None = UNSET
     """The merchant account for bank accounts, at most 36 characters. Fixed after a payment."""
-    customer_id: CustomerId | Unset | None = UNSET
-    """Your id of the customer, at most 64 characters. It replaces a driver's license for bank accounts."""
-    dl_number: LicenseNumber | Unset | None = attrs.field(default=UNSET, repr=False)
-    """The customer's driver's license, at most 50 characters. Only together with `dl_state`."""
-    dl_state: LicenseState | Unset | None = UNSET
-    """The state of the license, 2 letters. Only together with `dl_number`."""
-    ssn4: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
-    """The last four digits of the customer's social security number. Not together with `dob_year`."""
-    dob_year: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
-    """The customer's year of birth, 4 digits. Not together with `ssn4`."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
-        NotBoth(("contact_id", "contact_api_id")),
-        NotBoth(("ssn4", "dob_year")),
-        Together(("dl_number", "dl_state")),
-    )
+    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("contact_id", "contact_api_id")),)

@@ -76,8 +76,6 @@ class RecordType:
         recipes: for the fields that need one, or several.
         arguments: fields that the SDK takes beside the request.
         expanded: relations that the SDK's record has fields for, though they come only when they are asked for.
-        left_open: fields of which the contract does not say whether a POST needs them or a PUT may change them: this
-            sandbox is strict, and the SDK leaves it to the gateway.
         computed: fields that are computed for each response; a PUT may contain any value of them.
     """
 
@@ -91,7 +89,6 @@ class RecordType:
     recipes: Mapping[str, Recipes] = attrs.field(factory=dict)
     arguments: frozenset[str] = frozenset()
     expanded: frozenset[str] = frozenset()
-    left_open: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
 
     def __str__(self) -> str:

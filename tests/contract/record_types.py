@@ -71,19 +71,6 @@ QUICK_INVOICES = RecordType(
     },
     arguments=frozenset({"files"}),
     expanded=frozenset({"payment_url"}),
-    left_open=frozenset(
-        {
-            "quick_invoice_api_id",
-            "allow_overpayment",
-            "cell_phone",
-            "send_text_to_pay",
-            "customer_id",
-            "dl_number",
-            "dl_state",
-            "ssn4",
-            "dob_year",
-        }
-    ),
     computed=frozenset({"active", "files", "transactions"}),
 )
 

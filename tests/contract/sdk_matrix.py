@@ -62,8 +62,8 @@ def request_problems(record_type: RecordType, row: Row) -> Iterator[str]:
     if row.name not in record_type.arguments:
         yield from _offered(row, "POST", row.post != "no", any(_knows(kind, row.name) for kind in creates))
     if record_type.update:
-        wanted = row.put != "no" or row.name in record_type.left_open
-        yield from _offered(row, "PUT", wanted, _knows(getattr(gateway_async, record_type.update), row.name))
+        update = getattr(gateway_async, record_type.update)
+        yield from _offered(row, "PUT", row.put != "no", _knows(update, row.name))
 
 
 def limit_problems(record_type: RecordType, row: Row) -> Iterator[str]:
@@ -85,8 +85,6 @@ def required_problems(record_type: RecordType, way: Way) -> Iterator[str]:
     kind = _class(way)
     body = {name: said for name, said in way.body(FakeClient()).items() if name not in kind.implied}
     for name in body:
-        if name in record_type.left_open:
-            continue
         default = attrs.fields_dict(kind)[name].default
         request = make_request(kind, body)
         object.__setattr__(request, name, None)

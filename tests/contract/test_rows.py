@@ -1,6 +1,8 @@
 """The rows are complete, each is tried, and a field that one side lacks is noticed."""
 
+import importlib
 import inspect
+import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,8 +11,11 @@ import attrs
 import pytest
 
 import gateway_async
-from gateway_async import ContactCreate
+from gateway_async import ContactCreate, resources
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async.models.request import Request
 from gateway_async.sandbox import schema as tables
+from gateway_async.sandbox.openapi.records import TABLES as TABLES_BY_PATH
 
 from . import sdk_matrix
 from .field_table import Row, Table
@@ -59,6 +64,28 @@ def test_the_sandbox_has_no_field_of_its_own() -> None:
         if field.settable and field.name not in table.by_name
     }
     assert own <= {"quickinvoice.transaction_id"}  # the body of addTransaction and removeTransaction
+
+
+def specs() -> Iterator[ResourceSpec[Any]]:
+    """Yield the description of each resource of the client."""
+    for module in pkgutil.iter_modules(resources.__path__):
+        values = vars(importlib.import_module(f"{resources.__name__}.{module.name}")).values()
+        yield from (value for value in values if isinstance(value, ResourceSpec))
+
+
+WRITES: dict[str, tuple[str, str, tuple[type[Request], ...]]] = {
+    f"{method} {spec.path}": (method, spec.plural, kinds)
+    for spec in specs()
+    for method, kinds in (("POST", spec.creates), ("PUT", spec.updates))
+    if kinds
+}
+
+
+@pytest.mark.parametrize(("method", "plural", "kinds"), WRITES.values(), ids=WRITES)
+def test_the_sdk_offers_what_the_sandbox_takes(method: str, plural: str, kinds: tuple[type[Request], ...]) -> None:
+    """The requests of a resource have the fields that its POST or PUT takes, and no others."""
+    offered = {name for kind in kinds for name in (*attrs.fields_dict(kind), *kind.implied)} - {"extra"}
+    assert offered == {field.name for field in TABLES_BY_PATH[plural].fields if method in field.settable}
 
 
 @contextmanager

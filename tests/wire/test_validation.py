@@ -575,7 +575,6 @@ RULES: list[tuple[type[Request], dict[str, Any], str]] = [
     (QuickInvoiceCreate, {"send_text_to_pay": True}, "cell_phone: is required when send_text_to_pay is True"),
     (QuickInvoiceCreate, {"ssn4": "8264", "dob_year": "1971"}, TWO_PROOFS),
     (QuickInvoiceCreate, {"dl_number": "D1"}, "dl_state: must be given together with dl_number"),
-    (QuickInvoiceUpdate, {"ssn4": "8264", "dob_year": "1971"}, TWO_PROOFS),
     *[
         (PaylinkCreate, {"delivery_method": method}, f"cell_phone: is required when delivery_method is {method}")
         for method in (2, 3)
