@@ -104,25 +104,26 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         return await self._executor.execute(_move_charges(id, "deferPayment", "defer_count", count, shift, self._scope))
 
     async def hold(self, id: str) -> Recurring:  # noqa: A002
-        """Place an active recurring on hold: no charge runs until `activate`. One on hold is returned as it is.
+        """Place an active recurring on hold: no charge runs until `activate`.
 
-        If the response is lost, the client reads `status`, and sends the request again if it is still `active`.
+        If the response is lost or the gateway refuses, the client reads `status`. It sends a lost request again if the
+        recurring is still `active`. One that is not, such as an ended one, is returned as it is: check `.status`.
 
         Raises:
             NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
-            ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
+            ValidationError: the gateway refuses, and it is active; `.fields` says why.
             OutcomeUnknownError: it may be on hold; `await error.resolve()` looks again.
         """
         return await self._executor.execute(_change_status(id, "placeOnHold", "active", self._scope))
 
     async def activate(self, id: str) -> Recurring:  # noqa: A002
-        """Activate a recurring that is on hold. An active one is returned as it is.
+        """Activate a recurring that is on hold.
 
-        A lost response is handled as in `hold`.
+        A lost response and a refusal are handled as in `hold`: one that is not on hold is returned as it is.
 
         Raises:
             NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
-            ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
+            ValidationError: the gateway refuses, and it is on hold; `.fields` says why.
             OutcomeUnknownError: it may be active; `await error.resolve()` looks again.
         """
         return await self._executor.execute(_change_status(id, "activate", "on hold", self._scope))

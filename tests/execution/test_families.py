@@ -329,7 +329,7 @@ SHOWN: dict[str, tuple[Callable[[AsyncGateway], Awaitable[Any]], httpx.Response,
     "hold": (
         lambda g: g.recurrings.hold("r"),
         record("recurring", id="r", status="on hold"),
-        record("recurring", id="r", status="ended"),
+        record("recurring", id="r", status="active"),
     ),
 }
 """A call, a record that shows its change already, and one that does not."""
