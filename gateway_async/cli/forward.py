@@ -5,7 +5,7 @@ import base64
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import attrs
 
@@ -44,8 +44,8 @@ class Target:
         Raises:
             ValueError: it is not an http or https address.
         """
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = _split(url)
+        if parts is None:
             raise ValueError("must be an http or https address (expected http://localhost:8000/postbacks/)")
         netloc = parts.netloc.rpartition("@")[2]
         pair = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -61,6 +61,16 @@ class Target:
     def shown(self) -> str:
         """The address without its query, which may hold a secret."""
         return self.url.partition("?")[0]
+
+
+def _split(url: str) -> SplitResult | None:
+    """Return the parts of an http or https address; None if it is none. No message of Python's shows the password."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets, or a port that is no number up to 65535
+        return None
+    return parts if is_address else None
 
 
 @attrs.frozen

@@ -142,7 +142,8 @@ def listen(
         raise typer.BadParameter("--username and --password: use both or neither")
     if create_configs and username is None:
         username, password = "listen", secrets.token_urlsafe(24)
-    target = _target(forward_to)
+    target = _target("--forward-to", forward_to)
+    _target("--url", url)
     configs = None
     if create_configs:
         resources = resource or list(PostbackResource)
@@ -168,11 +169,11 @@ def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
         raise typer.BadParameter(str(error)) from None
 
 
-def _target(forward_to: str | None) -> Target | None:
+def _target(option: str, url: str | None) -> Target | None:
     try:
-        return None if forward_to is None else Target.parse(forward_to)
+        return None if url is None else Target.parse(url)
     except ValueError as error:
-        raise typer.BadParameter(f"--forward-to: {error}") from None
+        raise typer.BadParameter(f"{option}: {error}") from None
 
 
 async def _listen(

@@ -196,12 +196,18 @@ def test_credentials_of_the_target() -> None:
     assert "s@cret" not in repr(target)
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://app.test/", "http://"])
-def test_target_that_is_no_address(url: str) -> None:
-    """Another text is wrong usage."""
-    ended = run("listen", "--port", "0", "--forward-to", url)
+NO_ADDRESSES = ["localhost:8000", "ftp://app.test/", "http://", "http://h:abc/", "http://h:99999/", "http://h:0/"]
+OPTIONS = {"--forward-to": (), "--url": ("--create-configs", "--resource", "contact")}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("url", [*NO_ADDRESSES, "http://shop:planted@[::1/"])
+def test_target_that_is_no_address(option: str, url: str) -> None:
+    """Another text, or a port that does not exist, is wrong usage: one line, before anything is received."""
+    ended = run("listen", "--port", "0", *OPTIONS[option], option, url)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert "gateway-async: --forward-to: must be an http or https address" in ended.stderr
+    said = f"gateway-async: {option}: must be an http or https address (expected http://localhost:8000/postbacks/)"
+    assert ended.stderr.splitlines() == [said, "Help: gateway-async listen --help"]
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -147,6 +147,9 @@ def test_json_for_programs(environment: dict[str, str], tmp_path: Path) -> None:
     assert (end["event"], end["stored"], end["complete"], end["exit_status"]) == ("end", 20, True, ended.returncode)
 
 
+ON_DASK = ("--dask", "tcp://127.0.0.1:1", "--journal", "postgresql://127.0.0.1/cards", "--name", "n", "--rate", "5")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -184,6 +187,8 @@ def test_json_for_programs(environment: dict[str, str], tmp_path: Path) -> None:
         (("cards.csv", *MAPPED, "--wait-for-window"), "only allowed with --window"),
         (("cards.csv", *MAPPED, "--redis", "redis://127.0.0.1"), "redis: only allowed with --dask"),
         (("cards.csv", *MAPPED, "--dask", "127.0.0.1:1"), "expected --journal postgresql://"),
+        (("cards.csv", *MAPPED, *ON_DASK, "--redis", "redis://:planted@h:abc"), "redis: must be redis://, rediss://"),
+        (("cards.csv", *MAPPED, *ON_DASK, "--redis", "http://127.0.0.1"), "redis: must be redis://, rediss://"),
         (("cards.csv", *MAPPED), "GATEWAY_BASE_URL: is not set in the environment"),
     ],
 )

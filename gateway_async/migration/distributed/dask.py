@@ -18,12 +18,14 @@ import attrs
 
 from gateway_async._arguments import number_problems
 from gateway_async._extras import import_extra
+from gateway_async._problem import Problem
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.distributed.coordinator import RESPONSE_SECONDS, Coordinator
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, open_journal
 from gateway_async.migration.distributed.worker import find_problem
 from gateway_async.migration.engine.concurrency_limiter import Rate
+from gateway_async.migration.engine.redis_rate_limiter import RedisRate
 from gateway_async.migration.engine.result_recorder import RowCallback
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.report import Report
@@ -163,6 +165,11 @@ def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: Any
         problems.append("rate: redis required, through which workers share the rate")
     if problems:
         raise InvalidRequestError(problems)
+    if redis is not None:
+        try:
+            RedisRate(redis, rate_number)  # a check only: it connects when it is first used
+        except InvalidRequestError as error:
+            raise InvalidRequestError([Problem(Problem.of(line).message, "redis") for line in error.problems]) from None
 
 
 def _locate_file(path: str | PathLike[str]) -> tuple[Path, int]:
