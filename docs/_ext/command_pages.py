@@ -33,7 +33,10 @@ def write_pages(app: Sphinx) -> None:
 def help_in_markdown() -> str:
     """Return the help texts of all commands as Markdown."""
     arguments = ["gateway_async.cli.app", "utils", "docs", "--name", "gateway-async"]
-    return CliRunner().invoke(typer_command, arguments, catch_exceptions=False).output
+    written = (
+        CliRunner().invoke(typer_command, arguments, catch_exceptions=False).output
+    )
+    return written.replace(" <str>`", "`")  # an argument's type
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final
 
 import attrs
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 from typer.main import get_command
 
-from gateway_async.cli.help_text import help_of
+from gateway_async.cli.help_text import Command, Group, help_of
 
 __all__ = ["app"]
 
@@ -44,10 +44,11 @@ COMMANDS: Final[Mapping[str, _Command]] = {
 }
 """All commands, in the order of the help."""
 
-CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
+CONTEXT: Final = {"help_option_names": ["-h", "--help"], "token_normalize_func": lambda name: name.replace("_", "-")}
+"""Settings of all commands. The names of options may be written with underscores, as the fields of the client are."""
 
 
-class _LazyGroup(TyperGroup):
+class _LazyGroup(Group):
     """A group that imports the module of a command when the command is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  Typer's signature
@@ -90,7 +91,7 @@ def _load(name: str) -> Any:
     found: typer.Typer | Callable[..., Any] = getattr(module, name)
     if not isinstance(found, typer.Typer):
         single = typer.Typer(add_completion=False)
-        single.command(name, help=help_of(found))(found)
+        single.command(name, cls=Command, help=help_of(found))(found)
         found = single
     command = get_command(found)
     command.name = name

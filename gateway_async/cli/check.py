@@ -44,11 +44,15 @@ def check(
         str | None,
         typer.Option(metavar="FILE", help="Also check a ledger, a file or postgresql://…: calls with unknown outcome."),
     ] = None,
-    ledger_table: Annotated[str, typer.Option(help="Table of the ledger in PostgreSQL.")] = "payment_ledger",
+    ledger_table: Annotated[
+        str, typer.Option(metavar="TABLE", help="Table of the ledger in PostgreSQL.")
+    ] = "payment_ledger",
     inbox: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also check an inbox, a file or postgresql://…: dead postbacks.")
     ] = None,
-    inbox_table: Annotated[str, typer.Option(help="Table of the inbox in PostgreSQL.")] = "postback_inbox",
+    inbox_table: Annotated[
+        str, typer.Option(metavar="TABLE", help="Table of the inbox in PostgreSQL.")
+    ] = "postback_inbox",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each check.")] = False,
 ) -> None:
     """Check whether calls to the gateway of the environment can work.
@@ -200,10 +204,12 @@ def _print(finding: _Finding, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(attrs.asdict(finding)))
         return
-    from gateway_async.cli.table_output import is_terminal
+    from rich.console import Console
+    from rich.text import Text
 
-    if not is_terminal():
+    console = Console()
+    if not console.is_terminal:
         typer.echo(f"{finding.check}\t{finding.state}\t{finding.details}")
         return
-    state = typer.style(f"{finding.state:9}", fg=_COLORS[finding.state])
-    typer.echo(f"{finding.check:11}  {state}  {finding.details}")
+    state = Text(f"{finding.state:9}", style=_COLORS[finding.state])
+    console.print(Text.assemble(f"{finding.check:11}  ", state, f"  {finding.details}"), soft_wrap=True)

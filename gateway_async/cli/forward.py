@@ -64,11 +64,14 @@ class Target:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the parts of an http or https address; None if it is none. No message of Python's shows the password."""
+    """Return the parts of an http or https address; None for another text.
+
+    Python's own messages about addresses may contain the password.
+    """
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets, or a port that is no number up to 65535
+    except ValueError:  # wrong brackets, or a port above 65535 or without digits
         return None
     return parts if is_address else None
 

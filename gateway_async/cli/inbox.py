@@ -40,7 +40,9 @@ def inbox(
         int | None,
         typer.Option("--discard", metavar="NUMBER", help="Give up one dead postback, so that it is no longer listed."),
     ] = None,
-    table: Annotated[str, typer.Option("--table", help="Table of the inbox in PostgreSQL.")] = "postback_inbox",
+    table: Annotated[
+        str, typer.Option("--table", metavar="TABLE", help="Table of the inbox in PostgreSQL.")
+    ] = "postback_inbox",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each postback.")] = False,
 ) -> None:
     """List the waiting and dead postbacks of an inbox, or replay them.

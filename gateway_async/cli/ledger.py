@@ -78,7 +78,8 @@ def ledger(
         ),
     ] = None,
     resolve_as: Annotated[
-        Resolution | None, typer.Option("--as", help="Outcome of the call given by --resolve.")
+        Resolution | None,
+        typer.Option("--as", metavar="|".join(Resolution), help="Outcome of the call given by --resolve."),
     ] = None,
     since: Annotated[
         str | None,
@@ -94,9 +95,11 @@ def ledger(
     ] = None,
     keep_days: Annotated[
         float,
-        typer.Option("--keep-days", min=0, help="Days for which your program keeps resolved calls."),
+        typer.Option("--keep-days", min=0, metavar="DAYS", help="Days for which your program keeps resolved calls."),
     ] = 30.0,
-    table: Annotated[str, typer.Option("--table", help="Table of the ledger in PostgreSQL.")] = "payment_ledger",
+    table: Annotated[
+        str, typer.Option("--table", metavar="TABLE", help="Table of the ledger in PostgreSQL.")
+    ] = "payment_ledger",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each call.")] = False,
 ) -> None:
     """List the calls of a ledger whose outcome is unknown.

@@ -85,12 +85,14 @@ class PostbackDisplay:
 
 def listen(
     *,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8788,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 picks a free one.")
+    ] = 8788,
     username: Annotated[
-        str | None, typer.Option(help="User name of the Basic credentials that requests must have.")
+        str | None, typer.Option(metavar="NAME", help="User name of the Basic credentials that requests must have.")
     ] = None,
-    password: Annotated[str | None, typer.Option(help="Password of these credentials.")] = None,
+    password: Annotated[str | None, typer.Option(metavar="PASSWORD", help="Password of these credentials.")] = None,
     create_configs: Annotated[
         bool,
         typer.Option(
@@ -102,8 +104,9 @@ def listen(
     resource: Annotated[
         list[PostbackResource] | None,
         typer.Option(
-            help="With --create-configs: resource to send postbacks for. Repeatable. Default: all, "
-            "which needs --product-transaction-id."
+            metavar="RESOURCE",
+            help=f"With --create-configs: resource to send postbacks for, {', '.join(PostbackResource)}. Repeatable. "
+            "Default: all, which needs --product-transaction-id.",
         ),
     ] = None,
     product_transaction_id: Annotated[
@@ -112,7 +115,7 @@ def listen(
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="With --create-configs: address by which the gateway reaches this command."),
+        typer.Option(metavar="URL", help="With --create-configs: address by which the gateway reaches this command."),
     ] = None,
     forward_to: Annotated[
         str | None,
@@ -123,7 +126,7 @@ def listen(
         ),
     ] = None,
     forward_attempts: Annotated[
-        int, typer.Option("--forward-attempts", min=1, help="Attempts for a postback that gets no 2xx.")
+        int, typer.Option("--forward-attempts", min=1, metavar="N", help="Attempts for a postback that gets no 2xx.")
     ] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each event.")] = False,
 ) -> None:

@@ -63,8 +63,10 @@ class PostbackFormat(StrEnum):
 
 def sandbox(
     *,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8080,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 picks a free one.")
+    ] = 8080,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -76,7 +78,8 @@ def sandbox(
     terminals: Annotated[
         TerminalMode,
         typer.Option(
-            help="auto: a test card is presented automatically. manual: you present it through /_sandbox/terminals."
+            metavar="|".join(TerminalMode),
+            help="auto: a test card is presented automatically. manual: you present it through /_sandbox/terminals.",
         ),
     ] = TerminalMode.AUTO,
     terminal_delay: Annotated[

@@ -6,12 +6,12 @@ from typing import Final
 import typer
 from typer.exceptions import TyperException
 
-from gateway_async.cli.errors import warn
+from gateway_async.cli.errors import print_error, warn
 
 __all__ = ["print_usage_error"]
 
 _FORMS: Final = (
-    (r"Invalid value for (?P<name>.+?): (?P<problem>.+)", "{name}: {problem}"),
+    (r"Invalid value for (?P<name>.+?): (?:Value error, )?(?P<problem>.+)", "{name}: {problem}"),
     (r"Invalid value: (?P<problem>.+)", "{problem}"),
     (r"Missing \w+ (?P<name>\S+?)\.(?P<problem>.*)", "{name}: required{problem}"),
     (r"No such option: (?P<name>\S+?)(?P<problem>( .*)?)", "{name}: no such option{problem}"),
@@ -32,7 +32,7 @@ def print_usage_error(error: TyperException) -> None:
     warn(_plain(error.format_message()))
     context = getattr(error, "ctx", None)
     if context is not None:
-        typer.secho(f"Help: {context.command_path} --help", dim=True, err=True)
+        print_error(f"Help: {context.command_path} --help", "dim")
 
 
 def _plain(message: str) -> str:

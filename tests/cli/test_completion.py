@@ -23,7 +23,8 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 WORDS = {
     "gateway-async li": {"list", "listen"},
     "gateway-async create transaction": {"transactions"},
-    "gateway-async list contacts --last": {"--last_name"},
+    "gateway-async list contacts --last": {"--last-name"},
+    "gateway-async create contacts --last": {"--last-name"},
     "gateway-async listen --forward": {"--forward-to", "--forward-attempts"},
     "gateway-async trigger contact.": {"contact.create", "contact.update", "contact.delete"},
     "gateway-async create transactions --field transaction_am": {"transaction_amount="},

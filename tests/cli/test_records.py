@@ -1,6 +1,7 @@
 """`gateway-async get`, `list`, `create`, `update` and `delete`: calls from a shell."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from gateway_async.cli.records.resources import list_resources
 from gateway_async.resources import _Resources
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
-from tests.support.processes import COMMAND, Ended
+from tests.support.processes import COMMAND, Ended, run_on_terminal
 
 CARD = "4111111111111111"
 
@@ -53,6 +54,49 @@ def test_create_and_get(contact: dict[str, Any], environment: dict[str, str]) ->
     by_api_id = parsed(run("get", "contacts", "ada", "--api-id", "--expand", "location", **environment))
     assert (by_id["id"], by_api_id["id"]) == (contact["id"], contact["id"])
     assert by_api_id["location"]["id"] == environment["GATEWAY_LOCATION_ID"]
+
+
+def test_fields_are_options(environment: dict[str, str]) -> None:
+    """Hyphens and underscores are the same, `--field` is another way, and options come before a body."""
+    created = parsed(
+        run("create", "contacts", "--last-name", "Ada", "--contact_api_id", "a", "-f", "city=Rome", **environment)
+    )
+    assert (created["last_name"], created["contact_api_id"], created["city"]) == ("Ada", "a", "Rome")
+    changed = parsed(run("update", "contacts", created["id"], "--first_name", "Eva", "--city=Oslo", **environment))
+    assert (changed["first_name"], changed["city"]) == ("Eva", "Oslo")
+    counted = [
+        run("list", "contacts", option, "Ada", "--count", **environment).stdout
+        for option in ("--last-name", "--last_name")
+    ]
+    assert counted == ["1\n", "1\n"]
+    body = json.dumps({"last_name": "Ada", "city": "Rome"})
+    assert (
+        parsed(run_with_input(body, environment, "create", "contacts", "--data", "-", "--city", "Bonn"))["city"]
+        == "Bonn"
+    )
+
+
+def test_card_number_in_an_option(sandbox: Sandbox, environment: dict[str, str]) -> None:
+    """An option reads a secret from standard input too, and warns of one in the arguments."""
+    fields = ("--exp-date", "1230", "--contact-id", sandbox.contact_id)
+    created = run_with_input(f"{CARD}\n", environment, "create", "account_vaults", "--account-number", "@-", *fields)
+    assert parsed(created)["last_four"] == "1111"
+    warned = run("create", "account_vaults", "--account-number", CARD, *fields, **environment)
+    assert (warned.returncode, json.loads(warned.stdout)["last_four"]) == (0, "1111")
+    assert (
+        "account_number: other users see it in the list of processes (expected @- and standard input)" in warned.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [("get", "users", "me"), ("create", "contacts", "--last-name", "Ada"), ("list", "contacts")]
+)
+def test_json_is_one_line(environment: dict[str, str], arguments: tuple[str, ...]) -> None:
+    """With `--json` a terminal gets a line for each record; without it, a person gets one that is easier to read."""
+    shown = run_on_terminal(*arguments, "--json", **environment).stdout
+    assert json.loads(shown)["id"]
+    assert len(shown.splitlines()) == 1
+    assert len(run_on_terminal(*arguments, **environment).stdout.splitlines()) > (0 if arguments[0] == "list" else 1)
 
 
 def test_update_and_delete(contact: dict[str, Any], environment: dict[str, str]) -> None:
@@ -107,11 +151,11 @@ def test_json_body(environment: dict[str, str], tmp_path: Path, wrapped: bool) -
     body = json.dumps({"transaction": sale} if wrapped else sale)
     (tmp_path / "sale.json").write_text(body)
     ledger = str(tmp_path / "payments.db")
-    declined = run("create", "transactions", "--json", str(tmp_path / "sale.json"), "--ledger", ledger, **environment)
+    declined = run("create", "transactions", "--data", str(tmp_path / "sale.json"), "--ledger", ledger, **environment)
     record = json.loads(declined.stdout)
     assert (declined.returncode, declined.stderr, record["reason_code_id"]) == (3, "", 1616)
     assert len(run("ledger", ledger, "--all").stdout.splitlines()) == 1
-    approved = ("--json", "-", "-f", "transaction_amount=1.00")
+    approved = ("--data", "-", "-f", "transaction_amount=1.00")
     assert (
         parsed(run_with_input(body, environment, "create", "transactions", *approved))["transaction_amount"] == "1.00"
     )
@@ -121,9 +165,9 @@ def test_json_body(environment: dict[str, str], tmp_path: Path, wrapped: bool) -
 def test_a_name_that_a_json_body_has_twice(environment: dict[str, str], form: str) -> None:
     """One of two card numbers would be stored, so the body is refused, without a number."""
     body = form % f'"account_number": "{CARD}", "exp_date": "1230", "account_number": "5454545454545454"'
-    ended = run_with_input(body, environment, "create", "account_vaults", "--json", "-")
+    ended = run_with_input(body, environment, "create", "account_vaults", "--data", "-")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert "--json: has account" in ended.stderr
+    assert "--data: has account" in ended.stderr
     assert "more than once" in ended.stderr
     assert CARD not in ended.stderr
 
@@ -150,10 +194,11 @@ WRONG = {
     ("create", "contacts", "-f", "last_name=@none"): "last_name: cannot read the file: No such file or directory",
     ("create", "contacts", "-f", "last_name=A", "-f", "last_name=B"): "--field: a name is given more than once",
     ("list", "contacts", "--filter", "x=1", "--filter", "x=2"): "--filter: a name is given more than once",
-    ("create", "contacts", "--json", "none.json"): "--json: cannot read none.json: No such file or directory",
+    ("create", "contacts", "--data", "none.json"): "--data: cannot read none.json: No such file or directory",
     ("list", "contacts", "--created_ts", "1..2"): "created_ts: not a range of times (expected TODAY",
     ("list", "contacts", "--filter", "x"): "--filter: must have the form NAME=VALUE",
     ("list", "contacts", "--color", "red"): "--color: no such option",
+    ("create", "contacts", "--last-nam", "Ada"): "--last-nam: no such option (expected --",
     ("get", "contacts", ""): "id: must not be empty",
     ("update", "postback_configs"): "ID: required",
 }
@@ -174,8 +219,13 @@ def test_own_user(sandbox: Sandbox, environment: dict[str, str]) -> None:
 
 def test_help_lists_the_fields() -> None:
     """The help of a create has the fields of all classes that it may send."""
-    shown = run("create", "account_vaults", "-h", COLUMNS="400").stdout
-    assert [name for name in ("account_number", "routing", "ticket", "exp_date") if name not in shown] == []
+    shown = run("create", "account_vaults", "-h").stdout
+    assert [
+        name for name in ("account-number", "routing", "ticket", "exp-date") if f"  --{name} VALUE" not in shown
+    ] == []
+    assert re.search(
+        r"--contact-id VALUE +Required\.|--last-name VALUE +Required\.", run("create", "contacts", "-h").stdout
+    )
 
 
 @pytest.mark.parametrize("verb", ["get", "list", "create", "update", "delete"])

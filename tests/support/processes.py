@@ -53,6 +53,13 @@ def run(*arguments: str, **environment: str) -> Ended:
 
 def run_on_terminal(*arguments: str, **environment: str) -> Ended:
     """Run `gateway-async` to its end on a terminal; standard error goes there too. Colors are removed."""
+    ended = run_on_color_terminal(*arguments, **environment)
+    ended.stdout = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", ended.stdout)
+    return ended
+
+
+def run_on_color_terminal(*arguments: str, **environment: str) -> Ended:
+    """Run `gateway-async` to its end on a terminal, and keep the codes for colors and the cursor."""
     leader, follower = pty.openpty()
     options = {"TERM": "xterm", **environment}
     with subprocess.Popen(  # noqa: S603  what runs is this project
@@ -66,8 +73,7 @@ def run_on_terminal(*arguments: str, **environment: str) -> Ended:
         os.close(follower)
         shown = b"".join(iter(lambda: _read(leader), b""))
         os.close(leader)
-    text = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")
-    return subprocess.CompletedProcess(process.args, process.wait(20), text, "")
+    return subprocess.CompletedProcess(process.args, process.wait(20), shown.decode().replace("\r\n", "\n"), "")
 
 
 def _read(descriptor: int) -> bytes:

@@ -25,6 +25,7 @@ def run(  # noqa: PLR0913  the options of a command
     journal: Annotated[
         str | None,
         typer.Option(
+            metavar="FILE",
             rich_help_panel=_OUTPUTS,
             help="The journal, from which the next run continues: a file or postgresql://…; "
             "by default the input's name with .journal.",
@@ -79,7 +80,8 @@ def run(  # noqa: PLR0913  the options of a command
     name: Annotated[
         str | None,
         typer.Option(
-            help="Name of the migration, from which rows without an id get one; by default the journal's name."
+            metavar="NAME",
+            help="Name of the migration, from which rows without an id get one; by default the journal's name.",
         ),
     ] = None,
     retry_rejected: Annotated[
@@ -89,7 +91,10 @@ def run(  # noqa: PLR0913  the options of a command
     concurrency: Annotated[
         int,
         typer.Option(
-            min=1, rich_help_panel=_SPEED, help="Maximum number of concurrent calls; fewer while the gateway is slow."
+            min=1,
+            metavar="N",
+            rich_help_panel=_SPEED,
+            help="Maximum number of concurrent calls; fewer while the gateway is slow.",
         ),
     ] = 64,
     rate: Annotated[

@@ -3,9 +3,8 @@
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
-from gateway_async.cli.help_text import help_of
+from gateway_async.cli.help_text import Command, Group, help_of
 from gateway_async.cli.migrate.command import run
 from gateway_async.cli.migrate.fields import fields
 from gateway_async.cli.migrate.journal import journal
@@ -22,11 +21,11 @@ class _NamelessContext(typer.Context):
         return super().command_path.rstrip()
 
 
-class _DefaultCommand(TyperCommand):
+class _DefaultCommand(Command):
     context_class = _NamelessContext
 
 
-class _DefaultCommandGroup(TyperGroup):
+class _DefaultCommandGroup(Group):
     """A group that passes its arguments to `run` unless the first is a command's name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -52,4 +51,4 @@ migrate = typer.Typer(
 )
 migrate.command(cls=_DefaultCommand, help=help_of(run))(run)
 for _command in (verify, journal, fields):
-    migrate.command(help=help_of(_command))(_command)
+    migrate.command(cls=Command, help=help_of(_command))(_command)

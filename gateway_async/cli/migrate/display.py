@@ -122,7 +122,7 @@ def create_display(meter: ProgressMeter, *, as_json: bool) -> MigrationDisplay:
     if as_json:
         return JsonDisplay(meter)
     console = Console(stderr=True)
-    return BarDisplay(meter, console) if console.is_terminal else LineDisplay(meter, console)
+    return BarDisplay(meter, console) if console.is_interactive else LineDisplay(meter, console)
 
 
 class BarDisplay(MigrationDisplay):
@@ -209,7 +209,7 @@ class JsonDisplay(MigrationDisplay):
 def progress_bar(*columns: ProgressColumn, description: str = "") -> Iterator[Callable[..., None]]:
     """Show a bar on a terminal, and yield its update function."""
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_interactive) as progress:
         yield partial(progress.update, progress.add_task(description, total=None))
 
 

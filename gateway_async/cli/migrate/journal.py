@@ -32,11 +32,12 @@ def journal(
     state: Annotated[
         RowState | None,
         typer.Option(
-            help="List the rows of one state. A row in state sending may have been sent; the next run looks it up."
+            metavar="|".join(RowState),
+            help="List the rows of one state. A row in state sending may have been sent; the next run looks it up.",
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the migration; required with a journal in PostgreSQL.")
+        str | None, typer.Option(metavar="NAME", help="Name of the migration; required with a journal in PostgreSQL.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each row.")] = False,
 ) -> None:

@@ -95,16 +95,25 @@ def create_input(
     kind: Annotated[
         Literal["csv", "jsonl", "parquet"] | None,
         typer.Option(
-            "--format", rich_help_panel=_PANEL, help="Format of the input, if the file name does not show it."
+            "--format",
+            metavar="csv|jsonl|parquet",
+            rich_help_panel=_PANEL,
+            help="Format of the input, if the file name does not show it.",
         ),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option("--encoding", rich_help_panel=_PANEL, help="Encoding of the input; by default UTF-8.")
+        str | None,
+        typer.Option(
+            "--encoding", metavar="NAME", rich_help_panel=_PANEL, help="Encoding of the input; by default UTF-8."
+        ),
     ] = None,
     delimiter: Annotated[
         str | None,
         typer.Option(
-            "--delimiter", rich_help_panel=_PANEL, help="Delimiter of CSV; by default detected in the header."
+            "--delimiter",
+            metavar="CHARACTER",
+            rich_help_panel=_PANEL,
+            help="Delimiter of CSV; by default detected in the header.",
         ),
     ] = None,
 ) -> Input:

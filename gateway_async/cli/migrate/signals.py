@@ -6,7 +6,7 @@ The journal stays consistent in both cases.
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 __all__ = ["Interruption"]
@@ -59,7 +59,8 @@ class Interruption:
         """
         received = signal.Signals(number)
         if self.reason:
-            prefix = _SHOW_CURSOR if os.isatty(_STANDARD_ERROR) else b""
-            os.write(_STANDARD_ERROR, prefix + _EXIT_MESSAGE)
+            prefix = _SHOW_CURSOR if os.isatty(_STANDARD_ERROR) and os.environ.get("TERM") != "dumb" else b""
+            with suppress(OSError):
+                os.write(_STANDARD_ERROR, prefix + _EXIT_MESSAGE)
             os._exit(_STATUS[received])
         self.reason, self.status = _REASONS[received], _STATUS[received]

@@ -32,19 +32,20 @@ _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
 @add_input_options
 def verify(
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="The migration's input; - is standard input.")
+        str | None, typer.Argument(metavar="FILE", help="The migration's input; - is standard input.")
     ] = None,
     *,
     journal: Annotated[
-        str | None, typer.Option(help="The journal of the migration; by default the input's name with .journal.")
+        str | None,
+        typer.Option(metavar="FILE", help="The journal of the migration; by default the input's name with .journal."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the migration; required with a journal in PostgreSQL.")
+        str | None, typer.Option(metavar="NAME", help="Name of the migration; required with a journal in PostgreSQL.")
     ] = None,
     sample: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Read back N random accounts instead of all.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent reads.")] = 64,
+    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of concurrent reads.")] = 64,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
     create_input: CreateInput,
 ) -> None:

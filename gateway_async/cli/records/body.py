@@ -1,4 +1,4 @@
-"""The request of a create or an update, from `--field NAME=VALUE` and `--json FILE`."""
+"""The request of a create or an update, from the options of its fields and `--data FILE`."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from gateway_async.cli.records.values import is_secret, read_source, value_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import ExactlyOne, Request
 
-__all__ = ["field_names", "request_of"]
+__all__ = ["field_names", "request_of", "required_names"]
 
 
 def field_names(kinds: Iterable[type[Request]]) -> list[str]:
@@ -26,22 +26,29 @@ def field_names(kinds: Iterable[type[Request]]) -> list[str]:
 
 
 def request_of(
-    kinds: Sequence[type[Request]], wrapper: str, *, fields: Sequence[str], extra: Sequence[str], json: str | None
+    kinds: Sequence[type[Request]],
+    wrapper: str,
+    fields: Mapping[str, str],
+    *,
+    others: Sequence[str],
+    extra: Sequence[str],
+    data: str | None,
 ) -> Request:
     """Return the request.
 
     Args:
         kinds: the classes to choose from, by the fields that are given.
         wrapper: the name in which a JSON body may be wrapped.
-        fields: `name=value` of fields.
+        fields: the texts by field. `@-` is a line of standard input, and `@FILE` the content of a file.
+        others: `name=value` of more fields.
         extra: `name=value` of fields that this version does not know.
-        json: the path of a file with an object of fields; `-` for standard input.
+        data: the path of a file with an object of fields; `-` for standard input.
 
     Raises:
         InvalidRequestError: a field is unknown or missing, or the body is not an object.
     """
-    texts = _pairs("--field", fields)
-    body = _json_object(json, wrapper) if json else {}
+    texts = {**_pairs("--field", others), **fields}
+    body = _json_object(data, wrapper) if data else {}
     kind = _choose(kinds, {*body, *texts})
     annotations = fields_of(kind)
     _warn_of_secrets(texts, annotations)
@@ -73,15 +80,15 @@ def _json_object(location: str, wrapper: str) -> dict[str, Any]:
         text = as_utf8(content).decode()
         repeated = repeated_name(text) or repeated_name(text, wrapper)
     except OSError as error:
-        raise InvalidRequestError(f"--json: cannot read {location}: {error.strerror}") from None
+        raise InvalidRequestError(f"--data: cannot read {location}: {error.strerror}") from None
     except ValueError:
-        raise InvalidRequestError("--json: not JSON (expected an object of fields)") from None
+        raise InvalidRequestError("--data: not JSON (expected an object of fields)") from None
     if repeated is not None:
-        raise InvalidRequestError(f"--json: has {mask_text(repeated)} more than once")
+        raise InvalidRequestError(f"--data: has {mask_text(repeated)} more than once")
     if isinstance(found, dict) and [*found] == [wrapper]:
         found = found[wrapper]
     if not isinstance(found, dict):
-        raise InvalidRequestError("--json: must be an object of fields")
+        raise InvalidRequestError("--data: must be an object of fields")
     return {str(name): value for name, value in found.items()}
 
 
@@ -91,13 +98,14 @@ def _choose(kinds: Sequence[type[Request]], names: set[str]) -> type[Request]:
     def misfit(kind: type[Request]) -> tuple[int, int]:
         unknown = names - fields_of(kind).keys() - kind.implied.keys()
         choices = [rule for rule in kind.rules if isinstance(rule, ExactlyOne)]
-        return len(unknown), len(_missing(kind, names)) + sum(not names & {*rule.fields} for rule in choices)
+        return len(unknown), len({*required_names(kind)} - names) + sum(not names & {*rule.fields} for rule in choices)
 
     return min(kinds, key=misfit)
 
 
-def _missing(kind: type[Request], names: Iterable[str]) -> list[str]:
-    return [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING and field.name not in names]
+def required_names(kind: type[Request]) -> list[str]:
+    """Return the fields that a request of this class cannot lack."""
+    return [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING]
 
 
 def _check_names(kind: type[Request], given: Mapping[str, Any]) -> None:
@@ -108,7 +116,7 @@ def _check_names(kind: type[Request], given: Mapping[str, Any]) -> None:
     """
     known = [*fields_of(kind)]
     problems = [_unknown(name, known) for name in given if name not in known]
-    problems += [f"{name}: is required" for name in _missing(kind, given)]
+    problems += [f"{name}: is required" for name in required_names(kind) if name not in given]
     if problems:
         raise InvalidRequestError(problems)
 
@@ -122,4 +130,4 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 def _warn_of_secrets(texts: Mapping[str, str], annotations: Mapping[str, Any]) -> None:
     for name, text in texts.items():
         if name in annotations and is_secret(annotations[name]) and not text.startswith("@"):
-            warn(f"{name}: other users see it in the list of processes (expected {name}=@- and standard input)")
+            warn(f"{name}: other users see it in the list of processes (expected @- and standard input)")

@@ -23,12 +23,17 @@ def reference(record_id: str, *, api_id: bool, location_id: str | None) -> str |
     return ApiId(record_id, location_id) if api_id else record_id
 
 
-def execute(operation: Callable[[AsyncGateway], Awaitable[Record | None]], *, ledger: Path | None = None) -> None:
-    """Run a call, and print the record that it returns. A declined payment ends with its own exit status."""
-    record = _run(operation, ledger)
+def execute(
+    resource: str, method: str, *values: Any, as_json: bool = False, ledger: Path | None = None, **options: Any
+) -> None:
+    """Run a method of a resource, and print its record.
+
+    A declined payment ends with its own exit status.
+    """
+    record = _run(lambda gateway: getattr(getattr(gateway, resource), method)(*values, **options), ledger)
     if record is None:
         return
-    print_record(record)
+    print_record(record, compact=as_json)
     if getattr(record, "declined", False):
         raise typer.Exit(ExitStatus.ATTENTION)
 

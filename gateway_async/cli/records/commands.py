@@ -6,13 +6,11 @@ from typing import Any, Final
 
 import attrs
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from gateway_async.cli.errors import fail_with
-from gateway_async.cli.help_text import help_of
+from gateway_async.cli.help_text import Command, Group, help_of
 from gateway_async.cli.records import options as parameters
-from gateway_async.cli.records.body import field_names
 from gateway_async.cli.records.resources import Verb, class_of, list_resources, method_of, spec_of
 from gateway_async.errors import GatewayError
 
@@ -28,22 +26,16 @@ def _get(resource: str, options: Options) -> None:
     from gateway_async.cli.records.calls import execute
 
     if options["id"] == _OWN and hasattr(class_of(resource), _OWN):
-        execute(lambda gateway: getattr(gateway, resource).me())
+        execute(resource, _OWN, as_json=options["as_json"])
         return
-    ref, expand = _reference(options), _words(options["expand"])
-    execute(lambda gateway: getattr(gateway, resource).get(ref, expand=expand))
+    execute(resource, "get", _reference(options), expand=_words(options["expand"]), as_json=options["as_json"])
 
 
 def _list(resource: str, options: Options) -> None:
     from gateway_async.cli.records import calls
     from gateway_async.cli.records.filters import filters_of
 
-    given = {
-        name.removeprefix(parameters.FILTER): text
-        for name, text in options.items()
-        if name.startswith(parameters.FILTER) and text is not None
-    }
-    filters = filters_of(spec_of(resource).record, given, options["others"] or ())
+    filters = filters_of(spec_of(resource).record, _fields(options), options["others"] or ())
     if options["count"]:
         calls.count(resource, filters)
         return
@@ -56,21 +48,20 @@ def _create(resource: str, options: Options) -> None:
     from gateway_async.cli.records.calls import execute
 
     new = _request(spec_of(resource).creates, resource, options)
-    execute(lambda gateway: getattr(gateway, resource).create(new), ledger=options["ledger"])
+    execute(resource, "create", new, as_json=options["as_json"], ledger=options["ledger"])
 
 
 def _update(resource: str, options: Options) -> None:
     from gateway_async.cli.records.calls import execute
 
-    ref, changes = _reference(options), _request(spec_of(resource).updates, resource, options)
-    execute(lambda gateway: getattr(gateway, resource).update(ref, changes), ledger=options["ledger"])
+    changes = _request(spec_of(resource).updates, resource, options)
+    execute(resource, "update", _reference(options), changes, as_json=options["as_json"], ledger=options["ledger"])
 
 
 def _delete(resource: str, options: Options) -> None:
     from gateway_async.cli.records.calls import execute
 
-    ref = _reference(options)
-    execute(lambda gateway: getattr(gateway, resource).delete(ref))
+    execute(resource, "delete", _reference(options))
 
 
 @attrs.frozen
@@ -88,9 +79,16 @@ class _Verb:
     parameters: Callable[[str], list[Parameter]]
 
 
-_BODY_HELP: Final = "Fields come from --field and --json. Card numbers are read from standard input by --field NAME=@-."
+_BODY_HELP: Final = (
+    "The value @- of a field is read from standard input, and is not shown while you type it; use it for card numbers. "
+    "@FILE is read from a file."
+)
 _VERBS: Final[Mapping[Verb, _Verb]] = {
-    "get": _Verb("Print a record as JSON.", _get, lambda _: [*parameters.record_options(), parameters.expand_option()]),
+    "get": _Verb(
+        "Print a record as JSON.",
+        _get,
+        lambda _: [*parameters.record_options(), parameters.expand_option(), parameters.json_option()],
+    ),
     "list": _Verb("Print the records that match the filters, one line of JSON each.", _list, parameters.list_options),
     "create": _Verb(
         f"Create a record, and print it as JSON. {_BODY_HELP}",
@@ -110,11 +108,13 @@ _VERBS: Final[Mapping[Verb, _Verb]] = {
 }
 
 
-class _VerbGroup(TyperGroup):
+class _VerbGroup(Group):
     """The group of a verb, whose commands are the resources that have it. Each is made when it is called."""
 
     def __init__(self, verb: Verb) -> None:
-        super().__init__(name=verb, help=_VERBS[verb].help, no_args_is_help=True, subcommand_metavar="RESOURCE …")
+        super().__init__(
+            name=verb, help=_VERBS[verb].help, no_args_is_help=True, subcommand_metavar="RESOURCE [ARGS]..."
+        )
         self.verb: Verb = verb
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  Typer's signature
@@ -149,15 +149,15 @@ def _command(verb: Verb, resource: str) -> Any:
     run.__signature__ = Signature(made)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in made}
     single = typer.Typer(add_completion=False)
-    single.command(resource, help=_summary(verb, resource), short_help=_first_paragraph(class_of(resource)))(run)
+    single.command(
+        resource, cls=Command, help=_summary(verb, resource), short_help=_first_paragraph(class_of(resource))
+    )(run)
     return get_command(single)
 
 
 def _summary(verb: Verb, resource: str) -> str:
     """Return the help of a command: its method's, and its verb's."""
-    kinds = {"create": spec_of(resource).creates, "update": spec_of(resource).updates}.get(verb, ())
-    fields = f"\n\nFields: {', '.join(field_names(kinds))}." if kinds else ""
-    return f"{_first_paragraph(method_of(resource, verb))}\n\n{_VERBS[verb].help}{fields}"
+    return f"{_first_paragraph(method_of(resource, verb))}\n\n{_VERBS[verb].help}"
 
 
 def _first_paragraph(documented: Any) -> str:
@@ -173,8 +173,16 @@ def _reference(options: Options) -> Any:
 def _request(kinds: Any, resource: str, options: Options) -> Any:
     from gateway_async.cli.records.body import request_of
 
-    fields, extra = options["fields"] or (), options["extra"] or ()
-    return request_of(kinds, spec_of(resource).name, fields=fields, extra=extra, json=options["json"])
+    others, extra = options["others"] or (), options["extra"] or ()
+    return request_of(kinds, spec_of(resource).name, _fields(options), others=others, extra=extra, data=options["data"])
+
+
+def _fields(options: Options) -> dict[str, str]:
+    """Return the values of the fields that were given."""
+    named = {
+        name.removeprefix(parameters.FIELD): text for name, text in options.items() if name.startswith(parameters.FIELD)
+    }
+    return {name: text for name, text in named.items() if text is not None}
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -7,14 +7,22 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gateway_async.cli.records.body import field_names
+from gateway_async.cli.records.body import field_names, required_names
 from gateway_async.cli.records.filters import filter_names
 from gateway_async.cli.records.resources import spec_of
 
-__all__ = ["FILTER", "body_options", "expand_option", "ledger_option", "list_options", "record_options"]
+__all__ = [
+    "FIELD",
+    "body_options",
+    "expand_option",
+    "json_option",
+    "ledger_option",
+    "list_options",
+    "record_options",
+]
 
-FILTER: Final = "filter_"
-"""The prefix of the parameters for filters."""
+FIELD: Final = "field_"
+"""The prefix of the parameters for the fields of a resource: those of a request, or the filters of a list."""
 
 
 def record_options() -> list[Parameter]:
@@ -40,6 +48,12 @@ def expand_option() -> Parameter:
     return _parameter("expand", str | None, option)
 
 
+def json_option() -> Parameter:
+    """Return the option for programs. Without a terminal, its output is the default."""
+    option = typer.Option("--json", help="Print one line of JSON for each record, also on a terminal.")
+    return _parameter("as_json", bool, option, default=False)
+
+
 def ledger_option() -> Parameter:
     """Return the option for a ledger file."""
     option = typer.Option("--ledger", metavar="FILE", help="Record the call in this ledger before it is sent.")
@@ -49,13 +63,20 @@ def ledger_option() -> Parameter:
 def list_options(resource: str) -> list[Parameter]:
     """Return the options of a list: one for each field of the record, and those of the list itself."""
     return [
-        _parameter("sort", str | None, typer.Option(help="Field to sort by; a minus before it reverses the order.")),
+        _parameter(
+            "sort",
+            str | None,
+            typer.Option(metavar="FIELD", help="Field to sort by; a minus before it reverses the order."),
+        ),
         _parameter("limit", int | None, typer.Option(min=1, metavar="N", help="Print at most N records.")),
         _parameter(
-            "page_size", int | None, typer.Option("--page-size", min=1, max=5000, help="Records in one response.")
+            "page_size",
+            int | None,
+            typer.Option("--page-size", min=1, max=5000, metavar="N", help="Records in one response."),
         ),
         _parameter("count", bool, typer.Option("--count", help="Print the number of records only."), default=False),
         expand_option(),
+        json_option(),
         _parameter(
             "others",
             list[str] | None,
@@ -63,29 +84,29 @@ def list_options(resource: str) -> list[Parameter]:
                 "--filter", metavar="NAME=VALUE", help="Filter by a field that is not listed below. Repeatable."
             ),
         ),
-        *(_filter_option(name) for name in filter_names(spec_of(resource).record)),
+        *(_field_option(name, "Filters", _filter_help(name)) for name in filter_names(spec_of(resource).record)),
     ]
 
 
 def body_options(resource: str, kinds: Sequence[type[Any]]) -> list[Parameter]:
-    """Return the options for the fields of a request."""
+    """Return the options of a request: one for each of its fields, and those that read fields from elsewhere."""
     return [
         _parameter(
-            "fields",
+            "others",
             list[str] | None,
             typer.Option(
                 "--field",
                 "-f",
                 metavar="NAME=VALUE",
                 autocompletion=_completion(f"{name}=" for name in field_names(kinds)),
-                help="A field. VALUE @- is read from standard input and not shown, @FILE from a file. Repeatable.",
+                help="The same as --NAME VALUE. Repeatable.",
             ),
         ),
         _parameter(
-            "json",
+            "data",
             str | None,
             typer.Option(
-                "--json", metavar="FILE", help=f"Read the fields of {resource} from a JSON object; - is standard input."
+                "--data", metavar="FILE", help=f"Read the fields of {resource} from a JSON object; - is standard input."
             ),
         ),
         _parameter(
@@ -93,12 +114,18 @@ def body_options(resource: str, kinds: Sequence[type[Any]]) -> list[Parameter]:
             list[str] | None,
             typer.Option("--extra", metavar="NAME=VALUE", help="A field that this version does not know. Repeatable."),
         ),
+        json_option(),
+        *(_field_option(name, "Fields", _field_help(name, kinds)) for name in field_names(kinds)),
     ]
 
 
-def _filter_option(name: str) -> Parameter:
-    option = typer.Option(f"--{name}", metavar="VALUE", rich_help_panel="Filters", help=_filter_help(name))
-    return _parameter(f"{FILTER}{name}", str | None, option)
+def _field_option(name: str, panel: str, text: str) -> Parameter:
+    option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", rich_help_panel=panel, help=text)
+    return _parameter(f"{FIELD}{name}", str | None, option)
+
+
+def _field_help(name: str, kinds: Sequence[type[Any]]) -> str:
+    return "Required." if all(name in required_names(kind) for kind in kinds) else ""
 
 
 def _filter_help(name: str) -> str:
