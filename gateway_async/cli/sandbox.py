@@ -86,7 +86,11 @@ def sandbox(
         float, typer.Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal gets its card.")
     ] = 2.0,
     postback_format: Annotated[
-        PostbackFormat, typer.Option(help="json: postbacks are JSON. form: they are forms, as some gateways send them.")
+        PostbackFormat,
+        typer.Option(
+            metavar="|".join(PostbackFormat),
+            help="json: postbacks are JSON. form: they are forms, as some gateways send them.",
+        ),
     ] = PostbackFormat.JSON,
     postback_hosts: Annotated[
         list[str] | None,
