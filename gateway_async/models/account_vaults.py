@@ -215,7 +215,7 @@ class VaultCreate(Request):
     accountvault_c3: Custom | None = None
     """Your third custom field, at most 128 characters."""
     customer_id: CustomerId | None = None
-    """Your id of the customer, at most 50 characters."""
+    """Your id of the customer, at most 50 characters. It replaces a driver's license where bank accounts need one."""
     dl_number: LicenseNumber | None = attrs.field(default=None, repr=False)
     """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
     dl_state: LicenseState | None = None
@@ -229,7 +229,10 @@ class VaultCreate(Request):
     terms_agree_ip: IpAddress | None = None
     """The IP address from which the customer agreed, at most 15 characters."""
     run_avs: bool | None = None
-    """Whether to check the address before storing. If the check fails, the vault is not stored. Fees may apply."""
+    """Whether to check the address by an `avsonly` before storing; by default, the merchant account decides.
+
+    If the check fails, the vault is not stored. Fees may apply.
+    """
 
     rules: ClassVar[tuple[Rule, ...]] = (
         NotBoth(("contact_id", "contact_api_id")),
@@ -270,11 +273,11 @@ class AchVaultCreate(VaultCreate):
     account_type: BankAccountType
     """`checking` or `savings`. Required."""
     is_company: bool
-    """Whether the account belongs to a company, which decides about the SEC code. Required."""
+    """Whether the account belongs to a company. Without `ach_sec_code`, this decides about the SEC code. Required."""
     routing: RoutingNumber = attrs.field(converter=AccountNumber)
     """The bank's routing number, 9 digits. Required."""
     ach_sec_code: SecCode | None = None
-    """How the account holder agrees to payments: WEB, PPD, CCD, TEL, POP or C21."""
+    """How the account holder agrees to payments: WEB, PPD, CCD, TEL, POP or C21. Without it, CCD or PPD."""
 
     implied: ClassVar[Mapping[str, Any]] = {"payment_method": "ach"}
 

@@ -560,7 +560,10 @@ class TransactionCreate(Request):
     clerk_number: Text | None = None
     """The clerk. It is documented with at most 16 characters."""
     customer_id: Text | None = None
-    """Your id of the customer. It is documented with at most 64 characters."""
+    """Your id of the customer. It is documented with at most 64 characters.
+
+    It replaces a driver's license where bank payments need one.
+    """
     customer_ip: Annotated[str, Len(0, 45)] | None = None
     """The customer's IP address, at most 45 characters."""
     description: Description | None = None

@@ -401,6 +401,8 @@ class Sandbox:
         auto_decline_zip: bool | None = None,
         surcharge: bool | None = None,
         level3_allow: bool | None = None,
+        run_avs_on_accountvault_create: bool | None = None,
+        license_verification: bool | None = None,
         ach_terminal: str | None = None,
         industry_type: str | None = None,
     ) -> Row:
@@ -414,6 +416,9 @@ class Sandbox:
             auto_decline_zip: Whether a payment is declined if its zip does not match; off at first.
             surcharge: Whether a payment must name the parts of its amount; off at first.
             level3_allow: Whether a payment takes level 3 data; off at first.
+            run_avs_on_accountvault_create: Whether the address of a card is checked before it is stored; off at first.
+            license_verification: Whether a bank account needs a `customer_id`, or else `dl_number` and `dl_state`; off
+                at first.
             ach_terminal: The number of a test terminal for bank payments, such as "1010"; "" removes it.
             industry_type: `retail`, `restaurant`, `lodging`, `mailorder` or `ecommerce`, which it is at first.
 
@@ -432,6 +437,8 @@ class Sandbox:
             auto_decline_zip=auto_decline_zip,
             surcharge=surcharge,
             level3_allow=level3_allow,
+            run_avs_on_accountvault_create=run_avs_on_accountvault_create,
+            license_verification=license_verification,
             ach_terminal=ach_terminal,
             industry_type=industry_type,
         )

@@ -237,6 +237,57 @@ def test_an_unknown_test_terminal_is_refused(sandbox: Sandbox, number: str) -> N
         sandbox.change_product(sandbox.ach_product_transaction_id, ach_terminal=number)
 
 
+@pytest.fixture
+def license_verification(sandbox: Sandbox) -> Iterator[None]:
+    """Let the merchant account for bank payments verify driver's licenses until the test ends."""
+    product = sandbox.ach_product_transaction_id
+    sandbox.change_product(product, license_verification=True)
+    yield
+    sandbox.change_product(product, license_verification=False)
+
+
+PROOFS: list[tuple[dict[str, Any], list[str]]] = [
+    ({}, ["customer_id"]),
+    ({"customer_id": ""}, ["customer_id"]),
+    ({"customer_id": "c1"}, []),
+    (LICENSE, []),
+    (LICENSE | {"customer_id": "c1"}, []),
+]
+"""The fields of a customer, and those that are missing where licenses are verified."""
+
+
+@pytest.mark.usefixtures("license_verification")
+@pytest.mark.parametrize(("fields", "missing"), PROOFS)
+def test_a_bank_payment_needs_a_license_or_a_customer(side: Side, fields: dict[str, Any], missing: list[str]) -> None:
+    """The id of the customer replaces the license."""
+    if missing:
+        assert list(refusal(lambda: side.pay(action="debit", **ACH, **fields))) == missing
+    else:
+        assert side.pay(action="debit", **ACH, **fields)["status_id"] == 131
+
+
+@pytest.mark.usefixtures("license_verification")
+@pytest.mark.parametrize(("fields", "missing"), [proof for proof in PROOFS if proof[0].get("customer_id") != ""])
+def test_a_stored_bank_account_needs_a_license_or_a_customer(
+    side: Side, raw_client: RawClient, fields: dict[str, Any], missing: list[str]
+) -> None:
+    """A payment from the vault needs no more, and one by card nothing."""
+    account = BANK_ACCOUNT | {"payment_method": "ach", "is_company": 0, "location_id": raw_client.info.location_id}
+    answer = raw_client.post("/v2/accountvaults", "accountvault", account | fields)
+    if missing:
+        assert list(answer.json()["errors"]) == missing
+    else:
+        vault_id = answer.json()["accountvault"]["id"]
+        assert side.pay(action="debit", account_vault_id=vault_id, **STORED)["status_id"] == 131
+    assert side.pay()["status_id"] == 101
+
+
+def test_a_bank_payment_needs_neither_at_first(side: Side, raw_client: RawClient) -> None:
+    """The merchant account verifies no licenses unless it is set to."""
+    assert side.pay(action="debit", **ACH)["status_id"] == 131
+    assert raw_client.vault(**BANK_ACCOUNT, payment_method="ach", is_company=0, exp_date=...)["id"]
+
+
 def _plain_debit() -> dict[str, Any]:
     return {name: value for name, value in ACH.items() if value is not ...} | {
         "action": "debit",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async import RouterTransactionCreate, ValidationError
+from gateway_async import AchVaultCreate, CardVaultCreate, RouterTransactionCreate, ValidationError
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import BANK_ACCOUNT, RawClient
@@ -235,6 +235,29 @@ def test_the_sdk_reads_the_bin_info_of_a_transaction(sides: dict[str, Any], raw_
     for number, source in {DEBIT_CARDS["visa"]: "D", "4111111111111111": "C"}.items():
         sale = raw_client.sale(account_number=number)
         assert sdk.portal.call(sdk.gateway.transactions.bin_info, sale["id"]).account_fund_source == source
+
+
+@pytest.mark.parametrize(("company", "code"), [(True, "CCD"), (False, "PPD")])
+def test_a_stored_bank_account_gets_an_sec_code(sides: dict[str, Any], company: bool, code: str) -> None:
+    """The code is that of a company or of a person, unless it is given."""
+    sdk = sides["SDK"]
+    for given, shown in ((None, code), ("WEB", "WEB")):
+        new = AchVaultCreate(**BANK_ACCOUNT, is_company=company, ach_sec_code=given)  # type: ignore[arg-type]
+        assert sdk.portal.call(sdk.gateway.account_vaults.create, new).ach_sec_code == shown
+
+
+def test_a_card_that_is_not_verified_is_not_stored(sides: dict[str, Any], raw_client: RawClient) -> None:
+    """The text of the refusal is the gateway's, and the declined check stays in the list of transactions."""
+    sdk, name = sides["SDK"], raw_client.own_id(20)
+    card = {"account_number": "4111111111111111", "exp_date": "1230", "billing_zip": "32615", "run_avs": True}
+    new = CardVaultCreate(**card, account_vault_api_id=name)  # type: ignore[arg-type]
+    with pytest.raises(ValidationError) as caught:
+        sdk.portal.call(sdk.gateway.account_vaults.create, new)
+    assert caught.value.fields == {"run_avs": ("Account Verification failed",)}
+    found: dict[str, Any] = {"api_id": 1, "location_id": raw_client.info.location_id}
+    assert raw_client.http.get(f"/v2/accountvaults/{name}", params=found).status_code == 404
+    newest = raw_client.http.get("/v2/transactions").json()["transactions"][0]
+    assert (newest["type_id"], newest["status_id"], newest["reason_code_id"]) == (21, 301, 1655)
 
 
 TEXTS = [

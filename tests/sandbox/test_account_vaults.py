@@ -136,10 +136,105 @@ def test_a_vault_has_one_source(shop: Shop, errors: Errors) -> None:
     assert list(errors(shop.vault(ticket="T"))) == ["account_number", "ticket"]
 
 
-def test_a_refused_address_check_stores_nothing(shop: Shop, errors: Errors) -> None:
-    """With run_avs, the test address that declines prevents the vault."""
-    assert list(errors(shop.vault(run_avs=1, billing_zip="32615"))) == ["run_avs"]
-    assert shop.get("/v2/accountvaults").json()["accountvaults"] == []
+FAILED = {"run_avs": ["Account Verification failed"]}
+GOOD, DENIED = {"billing_address": "5800 NW 39th AVE", "billing_zip": "32606"}, {"billing_zip": "32615"}
+
+
+def checks(shop: Shop) -> list[tuple[Any, ...]]:
+    """Return status, type, reason and last digits of each transaction, oldest first."""
+    found = shop.get("/v2/transactions", sort="id").json()["transactions"]
+    assert {each["transaction_amount"] for each in found} <= {"0.00"}
+    return [tuple(each[name] for name in ("status_id", "type_id", "reason_code_id", "last_four")) for each in found]
+
+
+def test_a_card_is_verified_before_it_is_stored(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """With run_avs an avsonly is made; if it fails, it is the only trace of the card."""
+    stored = shop.vault(run_avs=1, contact_id=shop.info.contact_id, **GOOD)
+    assert (stored.status_code, checks(shop)) == (201, [(121, 21, 1000, "1111")])
+    assert shop.get("/v2/transactions").json()["transactions"][0]["contact_id"] == shop.info.contact_id
+    assert errors(shop.vault(run_avs=1, account_vault_api_id="v1", **DENIED)) == FAILED
+    assert checks(shop)[1:] == [(301, 21, 1655, "1111")]
+    assert [vault["id"] for vault in shop.get("/v2/accountvaults").json()["accountvaults"]] == [
+        stored.json()["accountvault"]["id"]
+    ]
+    assert shop.vault(account_vault_api_id="v1").status_code == 201
+    assert len(checks(shop)) == 2
+    assert sandbox.ledger()["charged"] == {}
+
+
+def test_the_merchant_account_asks_for_the_verification(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """The setting applies to each card, and run_avs replaces it once."""
+    sandbox.change_product(run_avs_on_accountvault_create=True)
+    assert errors(shop.vault(**DENIED)) == FAILED
+    assert shop.vault(run_avs=0, **DENIED).status_code == 201
+    assert shop.vault(**GOOD).status_code == 201
+    assert [status for status, *_ in checks(shop)] == [301, 121]
+    sandbox.change_product(auto_decline_zip=True)
+    assert errors(shop.vault(billing_address=GOOD["billing_address"], billing_zip="10001")) == FAILED
+    copy = {"account_number": ..., "exp_date": ..., "previous_transaction_id": None}
+    for transaction in shop.get("/v2/transactions", sort="id").json()["transactions"][:2]:
+        copied = shop.vault(**copy | {"previous_transaction_id": transaction["id"]})
+        assert copied.status_code == (422 if transaction["status_id"] == 301 else 201)
+
+
+def test_a_bank_account_has_no_address_to_verify(shop: Shop, sandbox: Sandbox) -> None:
+    """Neither the setting nor run_avs concerns it."""
+    sandbox.change_product(run_avs_on_accountvault_create=True)
+    sandbox.change_product(sandbox.ach_product_transaction_id, run_avs_on_accountvault_create=True)
+    assert bank_account(shop, run_avs=1, **DENIED).status_code == 201
+    assert checks(shop) == []
+
+
+def test_a_ticket_of_an_unverified_card_stays_valid(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """A refused request uses up nothing."""
+    source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket()}
+    assert errors(shop.vault(run_avs=1, **source, **DENIED)) == FAILED
+    assert shop.vault(run_avs=1, **source, **GOOD).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"is_company": 1}, "CCD"),
+        ({"is_company": 0}, "PPD"),
+        ({"is_company": 1, "ach_sec_code": "WEB"}, "WEB"),
+        ({"is_company": 0, "ach_sec_code": None}, "PPD"),
+    ],
+)
+def test_a_company_decides_the_sec_code(shop: Shop, fields: Record, code: str) -> None:
+    """A given code is kept, and a payment from the vault has the vault's."""
+    vault = bank_account(shop, **fields).json()["accountvault"]
+    assert vault["ach_sec_code"] == code
+    debit = shop.pay(action="debit", account_number=..., exp_date=..., account_vault_id=vault["id"])
+    assert debit.json()["transaction"]["ach_sec_code"] == code
+
+
+def test_the_sec_code_follows_the_company(shop: Shop) -> None:
+    """A later change of is_company changes a code that was not given; a payment without any code has it."""
+    vault = bank_account(shop).json()["accountvault"]
+    path = f"/v2/accountvaults/{vault['id']}"
+
+    def change(**fields: Any) -> Any:
+        return shop.put("accountvault", path, fields).json()["accountvault"]["ach_sec_code"]
+
+    assert [change(is_company=1), change(title="x"), change(is_company=0)] == ["CCD", "CCD", "PPD"]
+    assert [change(ach_sec_code="WEB"), change(is_company=1), change(ach_sec_code=None)] == ["WEB", "WEB", None]
+    debit = shop.pay(action="debit", account_number=..., exp_date=..., account_vault_id=vault["id"])
+    assert debit.json()["transaction"]["ach_sec_code"] == "CCD"
+    card = shop.vault().json()["accountvault"]
+    assert (
+        shop.put("accountvault", f"/v2/accountvaults/{card['id']}", {"is_company": 1}).json()["accountvault"][
+            "ach_sec_code"
+        ]
+        is None
+    )
+
+
+def test_a_saved_bank_account_has_the_sec_code_of_its_payment(shop: Shop) -> None:
+    """`save_account` keeps how the payment was authorized."""
+    paid = shop.pay_from_bank(save_account=1).json()["transaction"]
+    saved = shop.get(f"/v2/accountvaults/{paid['account_vault_id']}").json()["accountvault"]
+    assert saved["ach_sec_code"] == "WEB"
 
 
 def test_the_months_to_expiry_follow_the_clock(shop: Shop, sandbox: Sandbox) -> None:

@@ -197,6 +197,21 @@ def test_a_terminal_for_bank_payments_asks_for_more(sandbox: Sandbox, shop: Shop
     assert "Thank you" in pay(path_of(invoice), **BANK, **address, ssn4="1234").text
 
 
+def test_a_bank_payment_may_need_a_license(sandbox: Sandbox, shop: Shop, open_page: Open, pay: Pay) -> None:
+    """The customer enters a license unless the invoice has one, or the id of the customer; a card needs neither."""
+    license_of, before = {"dl_number": "D1", "dl_state": "FL"}, [invoice_of(shop), paylink_of(shop)]
+    sandbox.change_product(sandbox.ach_product_transaction_id, license_verification=True)
+    for bill in before:
+        assert 'name="dl_number"' in open_page(path_of(bill), method="ach").text
+        refused = pay(path_of(bill), **BANK)
+        assert (refused.status_code, "Driver&#39;s license cannot be blank." in refused.text) == (422, True)
+        assert "Thank you" in pay(path_of(bill), **BANK, **license_of).text
+    for bill in (invoice_of(shop, customer_id="c1"), invoice_of(shop, **license_of)):
+        assert 'name="dl_number"' not in open_page(path_of(bill), method="ach").text
+        assert "Thank you" in pay(path_of(bill), **BANK).text
+    assert "Thank you" in pay(path_of(paylink_of(shop))).text
+
+
 @pytest.mark.parametrize(("product", "missing"), [("cc", "Bank account"), ("ach", "Card number")])
 def test_only_the_methods_of_the_record(shop: Shop, open_page: Open, pay: Pay, product: str, missing: str) -> None:
     """A record without a merchant account for a method offers no such form, and accepts none."""

@@ -130,6 +130,18 @@ def test_the_largest_sum_is_taken(shop: Shop) -> None:
     assert shop.invoice(item_list=items).json()["quickinvoice"]["amount_due"] == "99999999.99"
 
 
+def test_an_invoice_for_bank_accounts_may_need_a_license(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """The id of the customer or a license is enough, and an invoice for cards needs neither."""
+    ach = {"ach_product_transaction_id": shop.info.ach_product_transaction_id}
+    sandbox.change_product(shop.info.ach_product_transaction_id, license_verification=True)
+    problem = {"customer_id": ["Customer Id cannot be blank unless Dl Number and Dl State are given."]}
+    assert errors(shop.invoice(**ach)) == problem
+    for proof in ({"customer_id": "c1"}, {"dl_number": "D1", "dl_state": "FL"}):
+        assert shop.invoice(**ach, **proof).status_code == 201
+    invoice = shop.invoice().json()["quickinvoice"]
+    assert errors(change(shop, invoice, **ach)) == problem
+
+
 def test_what_is_required_is_named(shop: Shop, errors: Errors) -> None:
     """Title, due date, items and location are required."""
     body: dict[str, Record] = {"quickinvoice": {}}

@@ -21,6 +21,8 @@ def change_product(
     auto_decline_zip: bool | None = None,
     surcharge: bool | None = None,
     level3_allow: bool | None = None,
+    run_avs_on_accountvault_create: bool | None = None,
+    license_verification: bool | None = None,
     ach_terminal: str | None = None,
     industry_type: str | None = None,
 ) -> Row:
@@ -42,6 +44,8 @@ def change_product(
         "auto_decline_zip": auto_decline_zip,
         "surcharge": surcharge,
         "level3_allow": level3_allow,
+        "run_avs_on_accountvault_create": run_avs_on_accountvault_create,
+        "license_verification": license_verification,
     }
     changes: Row = {name: int(value) for name, value in settings.items() if value is not None}
     if ach_terminal:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from gateway_async.sandbox.handlers.account_sources import PAYMENT_SOURCES, check_exp_date, find_account
-from gateway_async.sandbox.handlers.bank_requirements import check_bank_payment
+from gateway_async.sandbox.handlers.bank_requirements import LICENSE, check_bank_payment, require
 from gateway_async.sandbox.handlers.merchant_accounts import product_of
 from gateway_async.sandbox.handlers.payment_pages import payer_of
 from gateway_async.sandbox.http.errors import Problems
@@ -40,6 +40,7 @@ def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str,
     if method == "ach":
         values |= {name: bill[name] for name in _IDENTITY_FIELDS if bill.get(name)}
         values["ach_sec_code"] = _find_sec_code(gateway, bill)
+        require(sorted(find_required_fields(gateway, bill)), values, problems)
     check_exp_date(values, problems)
     account = find_account(gateway, payer_of(bill), PAYMENT_SOURCES, values, problems)
     check_bank_payment(gateway, payer_of(bill), values, account, problems)
@@ -51,14 +52,14 @@ def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str,
 def find_required_fields(gateway: Gateway, bill: Row) -> set[str]:
     """Return the fields that a bank payment needs besides the account.
 
-    The test terminal of the merchant account requires them. Fields that the bill has are left out.
+    The merchant account or its test terminal requires them. Fields that the bill has are left out.
     """
-    terminal = _find_terminal(gateway, bill)
-    if terminal is None:
-        return set()
-    names = {*terminal.required} - {*_BANK_FIELDS}
-    if terminal.needs_identity and not bill.get("dob_year"):
-        names.add("ssn4")
+    product = _find_product(gateway, bill)
+    names = {*LICENSE} if product.get("license_verification") and not bill.get("customer_id") else set()
+    if terminal := _find_terminal(product):
+        names |= {*terminal.required} - {*_BANK_FIELDS}
+        if terminal.needs_identity and not bill.get("dob_year"):
+            names.add("ssn4")
     return {name for name in names if not bill.get(name)}
 
 
@@ -74,11 +75,15 @@ def _read_fields(entered: Mapping[str, str | None], problems: Problems) -> Row:
 
 
 def _find_sec_code(gateway: Gateway, bill: Row) -> str:
-    terminal = _find_terminal(gateway, bill)
+    terminal = _find_terminal(_find_product(gateway, bill))
     return terminal.sec_code if terminal else _WEB
 
 
-def _find_terminal(gateway: Gateway, bill: Row) -> AchTerminal | None:
+def _find_product(gateway: Gateway, bill: Row) -> Row:
     named = {"payment_method": "ach", "product_transaction_id": bill["ach_product_transaction_id"]}
-    number = (product_of(gateway, payer_of(bill), named) or {}).get("ach_terminal")
+    return product_of(gateway, payer_of(bill), named) or {}
+
+
+def _find_terminal(product: Row) -> AchTerminal | None:
+    number = product.get("ach_terminal")
     return read_terminal(number) if number else None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
+from gateway_async.sandbox.handlers.stored_accounts import find_sec_code
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TICKET, TRANSACTION
@@ -162,7 +163,10 @@ def _make_account(row: Row) -> Account:
 
 
 def _make_vault_account(row: Row) -> Account:
-    return attrs.evolve(_make_account(row), billing_street=row["billing_address"], vault_id=row["id"])
+    code = row["ach_sec_code"] or find_sec_code(row)
+    return attrs.evolve(
+        _make_account(row), billing_street=row["billing_address"], vault_id=row["id"], ach_sec_code=code
+    )
 
 
 def _make_transaction_account(row: Row) -> Account:

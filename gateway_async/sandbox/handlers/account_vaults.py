@@ -13,6 +13,10 @@ from gateway_async.sandbox.handlers.account_sources import (
     find_account,
     use_up_ticket,
 )
+from gateway_async.sandbox.handlers.bank_requirements import check_license
+from gateway_async.sandbox.handlers.merchant_accounts import product_of
+from gateway_async.sandbox.handlers.payments import verify_account
+from gateway_async.sandbox.handlers.stored_accounts import find_sec_code, store_account
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
@@ -24,22 +28,23 @@ from gateway_async.sandbox.request.records import (
     read_new,
     show,
 )
-from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.bin_info import read_bin_info
 from gateway_async.sandbox.simulators.cards import Account
-from gateway_async.sandbox.simulators.verification import is_denied_address
 
-__all__ = ["bin_info", "create", "delete", "get", "get_list", "show_bin_info", "store_account", "update"]
+__all__ = ["bin_info", "create", "delete", "get", "get_list", "show_bin_info", "update"]
 
 
 async def create(call: Call) -> Response:
     """Handle POST /v2/accountvaults; the source in the body selects the mode."""
     values, problems = await read_new(call, ACCOUNT_VAULT)
     found = find_account(call.gateway, call.user, VAULT_SOURCES, values, problems)
-    _check_create(values, found, problems)
-    row = store_account(call.gateway, call.user, problems.require(found), values)
+    _check_create(call, values, found, problems)
+    account = problems.require(found)
+    if _needs_verification(call, values, account) and not verify_account(call.gateway, call.user, account, values):
+        raise ValidationError({"run_avs": ["Account Verification failed"]})
+    row = store_account(call.gateway, call.user, account, values)
     use_up_ticket(call.gateway, values)
     return json_response({"accountvault": show(call, ACCOUNT_VAULT, row)}, 201)
 
@@ -51,15 +56,6 @@ async def delete(call: Call) -> Response:
         raise ValidationError({"id": ["Account Vault is used by a recurring and cannot be deleted."]})
     call.gateway.store.update(ACCOUNT_VAULT, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
     return empty_response()
-
-
-def store_account(gateway: Gateway, user: Row, account: Account, values: Row) -> Row:
-    """Store an account as a new vault; values of the request take precedence."""
-    names = ("payment_method", "account_holder_name", "exp_date", "ach_sec_code", "billing_zip")
-    known = {name: getattr(account, name) for name in names} | {"billing_address": account.billing_street}
-    given = {name: value for name, value in values.items() if value is not None}
-    fixed = {name: getattr(account, name) for name in ("account_type", "first_six", "last_four", "routing")}
-    return gateway.create(ACCOUNT_VAULT, user, known | given | fixed)
 
 
 async def bin_info(call: Call) -> Response:
@@ -78,18 +74,31 @@ def show_bin_info(row: Row) -> Response:
     return json_response({"bininfo": read_bin_info(row["account_type"], row["first_six"])})
 
 
-def _check_create(values: Row, account: Account | None, problems: Problems) -> None:
+def _check_create(call: Call, values: Row, account: Account | None, problems: Problems) -> None:
     check_kind(values, account, problems)
     _check_values(values, problems)
-    if values.get("payment_method") == "ach" and values.get("account_number") and values.get("is_company") is None:
-        problems.add("is_company", "Is Company cannot be blank.")
-    address = (values.get("billing_address"), values.get("billing_zip"))
-    if values.get("run_avs") and is_denied_address(*address):
-        problems.add("run_avs", "The address check failed; the account is not stored.")
+    if values.get("payment_method") == "ach" and values.get("account_number"):
+        if values.get("is_company") is None:
+            problems.add("is_company", "Is Company cannot be blank.")
+        check_license(_product(call, "ach"), values, problems)
+
+
+def _needs_verification(call: Call, values: Row, account: Account) -> bool:
+    """Return whether the address of a card is checked first; `run_avs` replaces the merchant account's setting."""
+    if account.payment_method != "cc":
+        return False
+    asked = values.get("run_avs")
+    return bool(_product(call, "cc").get("run_avs_on_accountvault_create") if asked is None else asked)
+
+
+def _product(call: Call, method: str) -> Row:
+    return product_of(call.gateway, call.user, {"payment_method": method}) or {}
 
 
 def _check_change(row: Row, values: Row, problems: Problems) -> None:
     _check_values(values, problems)
+    if "ach_sec_code" not in values and row["ach_sec_code"] == find_sec_code(row):
+        values["ach_sec_code"] = find_sec_code(row | values)
     possible = BANK_ACCOUNT_TYPES if row["payment_method"] == "ach" else (row["account_type"],)
     if values.get("account_type", row["account_type"]) not in possible:
         problems.add("account_type", f"Account Type must be {' or '.join(possible)}.")

@@ -1,4 +1,6 @@
-"""The fields that a bank payment needs: by its SEC code, and by the test terminal of its merchant account."""
+"""The fields that a bank payment needs: by its SEC code, and by its merchant account and the test terminal there."""
+
+from collections.abc import Iterable
 
 from gateway_async.sandbox.handlers.merchant_accounts import product_of
 from gateway_async.sandbox.http.errors import Problems
@@ -7,7 +9,7 @@ from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.simulators.ach_terminals import AchTerminal, read_terminal
 from gateway_async.sandbox.simulators.cards import Account
 
-__all__ = ["check_bank_payment"]
+__all__ = ["LICENSE", "check_bank_payment", "check_license", "require"]
 
 
 _BY_SEC_CODE = {"TEL": ("check_number",), "C21": ("check_number", "image_front", "image_back", "track_data")}
@@ -17,6 +19,8 @@ _CHECKS = frozenset({"POP", "C21"})
 """The SEC codes of checks, whose account can be verified without a payment."""
 
 _IDENTITY = ("ssn4", "dob_year")
+LICENSE = ("dl_number", "dl_state")
+"""The fields of a driver's license."""
 
 
 def check_bank_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, problems: Problems) -> None:
@@ -30,10 +34,18 @@ def check_bank_payment(gateway: Gateway, user: Row, values: Row, account: Accoun
         problems.add("action", f"Action avsonly is only allowed for {' and '.join(sorted(_CHECKS))}.")
     if account.transaction_id:
         return
-    _require(_BY_SEC_CODE.get(sec_code or "", ()), values, problems)
+    require(_BY_SEC_CODE.get(sec_code or "", ()), values, problems)
     product = product_of(gateway, user, values) or {}
+    check_license(product, values, problems)
     if number := product.get("ach_terminal"):
         _check_terminal(read_terminal(number), sec_code, values, problems)
+
+
+def check_license(product: Row, values: Row, problems: Problems) -> None:
+    """Check that a customer has an id or a license, where needed."""
+    has_license = all(values.get(name) or name in problems for name in LICENSE)
+    if product.get("license_verification") and not values.get("customer_id") and not has_license:
+        problems.add("customer_id", "Customer Id cannot be blank unless Dl Number and Dl State are given.")
 
 
 def _check_terminal(terminal: AchTerminal, sec_code: str | None, values: Row, problems: Problems) -> None:
@@ -41,12 +53,13 @@ def _check_terminal(terminal: AchTerminal, sec_code: str | None, values: Row, pr
         problems.add("ach_sec_code", f"Ach Sec Code of this terminal is {terminal.sec_code}.")
     if values.get("action") == "credit" and not terminal.allows_credit:
         problems.add("action", "Action credit is not allowed at this terminal.")
-    _require(terminal.required, values, problems)
+    require(terminal.required, values, problems)
     if terminal.needs_identity and sum(values.get(name) is not None for name in _IDENTITY) != 1:
         problems.add("ssn4", "Exactly one of Ssn4 and Dob Year must be given.")
 
 
-def _require(names: tuple[str, ...], values: Row, problems: Problems) -> None:
+def require(names: Iterable[str], values: Row, problems: Problems) -> None:
+    """Report the fields that a payment lacks."""
     for name in names:
         if not values.get(name) and name not in problems:
             problems.add(name, f"{label(name)} cannot be blank.")

@@ -2,9 +2,9 @@
 
 import secrets
 
-from gateway_async.sandbox.handlers.account_vaults import store_account
-from gateway_async.sandbox.handlers.card_decisions import verification_values
+from gateway_async.sandbox.handlers.card_decisions import decide_card_payment, verification_values
 from gateway_async.sandbox.handlers.merchant_accounts import default_product
+from gateway_async.sandbox.handlers.stored_accounts import store_account
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.request.refunds import refunded_amount
@@ -26,6 +26,7 @@ __all__ = [
     "check_not_zero",
     "check_refund",
     "record_payment",
+    "verify_account",
 ]
 
 
@@ -33,6 +34,8 @@ _NEVER_ZERO = ("sale", "authonly", "authcomplete", "authincrement", "debit", "cr
 """The actions that need an amount above 0.00."""
 BANK_AUTH_CODE = "AUTH NUM 272-172"
 """The approval code of every accepted bank payment."""
+_KEPT = ("contact_id", "billing_zip", "billing_city", "billing_state", "ach_sec_code")
+"""The fields of a payment that a vault made by `save_account` has too."""
 _WITHOUT_AUTH_CODE = frozenset({"refund", "avsonly"})
 
 
@@ -59,12 +62,24 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
     row = gateway.new_row(TRANSACTION, user, known | given | fixed)
     with gateway.store.transaction():
         if account and outcome.approved and values.get("save_account") and account.vault_id is None:
-            kept = {name: values.get(name) for name in ("contact_id", "billing_zip", "billing_city", "billing_state")}
-            kept["title"] = values.get("save_account_title") or None
+            kept = {name: values.get(name) for name in _KEPT} | {"title": values.get("save_account_title") or None}
             row["account_vault_id"] = store_account(gateway, user, account, kept)["id"]
         row |= batch_for(gateway, user, row) | find_tags(gateway, user, values)
         gateway.store.insert(TRANSACTION, row)
     return row
+
+
+def verify_account(gateway: Gateway, user: Row, account: Account, vault: Row) -> bool:
+    """Run an avsonly for a card before it is stored; return whether it was approved.
+
+    `vault` are the values of the request to store it.
+    """
+    values: Row = {"payment_method": "cc", "action": "avsonly", "transaction_amount": 0}
+    values |= {name: vault.get(name) for name in ("contact_id", "account_holder_name", "billing_zip")}
+    values["billing_street"] = vault.get("billing_address")
+    outcome = decide_card_payment(gateway, user, values, account)
+    record_payment(gateway, user, values, account, outcome)
+    return outcome.approved
 
 
 def check_action(values: Row, method: str | None, problems: Problems) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from gateway_async.sandbox.handlers.bank_requirements import check_license
 from gateway_async.sandbox.handlers.invoice_files import check_files, store_file
 from gateway_async.sandbox.handlers.invoice_payments import compute_balance
 from gateway_async.sandbox.handlers.merchant_accounts import PRODUCTS, check_products, default_product
@@ -23,7 +24,7 @@ from gateway_async.sandbox.request.records import (
     update_record,
 )
 from gateway_async.sandbox.request.validation import Rule, check_rules
-from gateway_async.sandbox.schema import CONTACT, QUICK_INVOICE
+from gateway_async.sandbox.schema import CONTACT, PRODUCT_TRANSACTION, QUICK_INVOICE
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import BIT, total
@@ -115,6 +116,9 @@ def _read_values(call: Call, body: Row, problems: Problems, *, current: Row | No
         values["cc_product_transaction_id"] = default_product(call.gateway, call.user, "cc")
     check_products(call.gateway, (current or {}) | values, problems)
     check_rules(_RULES, (current or {}) | values, problems)
+    if (product_id := values.get("ach_product_transaction_id")) is not None:
+        product = call.gateway.store.find(PRODUCT_TRANSACTION, id=product_id) or {}
+        check_license(product, (current or {}) | values, problems)
     if current:
         _check_same_products(current, values, problems)
     return values

@@ -6,11 +6,11 @@ does not stop the terminal. The caller can find the transaction later by its int
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.account_vaults import store_account
 from gateway_async.sandbox.handlers.card_decisions import decide_card_payment
 from gateway_async.sandbox.handlers.lodging import check_lodging
 from gateway_async.sandbox.handlers.merchant_accounts import check_product
 from gateway_async.sandbox.handlers.payments import check_action, check_amount, record_payment
+from gateway_async.sandbox.handlers.stored_accounts import store_account
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call

@@ -45,6 +45,10 @@ PRODUCT_TRANSACTION = Table(
         *read_only(hosted_payment_page_max_allowed=INTEGER, level3_default=OBJECT, velocity_settings=OBJECT),
         *read_only(tax_surcharge_config=OBJECT, processor_data=OBJECT),
         Field("ach_terminal", CODE, settable=NEVER, shown=False),
+        *(
+            Field(name, FLAG, settable=NEVER, shown=False, default=0)
+            for name in ("license_verification", "run_avs_on_accountvault_create")
+        ),
         *read_only(created_ts=TIMESTAMP),
     ),
 )
