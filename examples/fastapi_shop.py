@@ -5,7 +5,8 @@
     uvicorn --app-dir examples fastapi_shop:app --port 8000
 
 The gateway calls http://127.0.0.1:8000/postbacks/ if it has a postback config with that URL (docs/guides/postbacks.md).
-The table in orders.py shows the effect of each outcome of a payment.
+The table in orders.py shows the effect of each outcome of a payment. `test_fastapi_shop.py` is the test suite of this
+program.
 """
 
 from collections.abc import AsyncGenerator

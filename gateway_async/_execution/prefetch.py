@@ -1,17 +1,14 @@
 """`Prefetch`: run a read while its caller does something else.
 
-A task group cannot span the steps of an iterator. The read is therefore a task of the event loop itself; the iterator
-cancels it when it is dropped.
+The iterator cancels it when it is dropped.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-import anyio
-
+from gateway_async._execution.background_task import BackgroundTask
 from gateway_async.errors import ConnectionLostError
 
 __all__ = ["Prefetch"]
@@ -22,30 +19,25 @@ T = TypeVar("T")
 class Prefetch(Generic[T]):
     """Starts `read` immediately; `result()` waits for it."""
 
-    __slots__ = ("__weakref__", "_done", "_error", "_is_complete", "_scope", "_task", "_value")
+    __slots__ = ("__weakref__", "_error", "_is_complete", "_task", "_value")
 
     def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
-        self._done = anyio.Event()
-        self._scope = anyio.CancelScope()
         self._error: BaseException | None = None
         self._is_complete = False
         self._value: T
-        self._task = _start(partial(self._run, read), self._done.set)  # what `read` refers to is freed with its task
+        self._task = BackgroundTask(partial(self._run, read))
 
     async def _run(self, read: Callable[[], Awaitable[T]]) -> None:
         try:
-            with self._scope:
-                self._value = await read()
-                self._is_complete = True
+            self._value = await read()
+            self._is_complete = True
         except Exception as error:  # noqa: BLE001  raised by `result()`
             self._error = error
-        finally:
-            self._done.set()
 
     async def result(self) -> T:
         """Wait for the read; return its result or raise its error."""
         try:
-            await self._done.wait()
+            await self._task.wait()
         except BaseException:
             self.cancel()
             raise
@@ -58,18 +50,4 @@ class Prefetch(Generic[T]):
     def cancel(self) -> None:
         """Cancel the read; harmless after the read or its event loop has ended."""
         with suppress(RuntimeError):
-            self._scope.cancel()
-
-
-def _start(run: Callable[[], Coroutine[Any, Any, None]], ended: Callable[[], object]) -> Any:
-    """Run a coroutine function as a task of the event loop.
-
-    The caller keeps the task, because event loops hold only weak references.
-    """
-    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
-        task = asyncio.get_running_loop().create_task(run())
-        task.add_done_callback(lambda _: ended())  # also when it is cancelled before its first step
-        return task
-    import trio  # not a dependency: a program that runs on trio has it installed
-
-    return trio.lowlevel.spawn_system_task(run)
+            self._task.cancel()

@@ -29,8 +29,8 @@ import logging
 import traceback
 from collections import Counter
 from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
-from contextlib import AsyncExitStack
 from datetime import datetime
+from functools import partial
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 import anyio
 
 from gateway_async._exceptions import describe_error
+from gateway_async._execution.background_task import BackgroundTask
 from gateway_async._problem import pluralize
 from gateway_async._secrets import detach, mask_text
 from gateway_async._wire.postback import BasicCredentials, Passwords, by_lower_name, read_postback, seal_passwords
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 __all__ = ["PostbackReceiver"]
 
 _DEFAULT_MAX_BYTES: Final = 1_048_576
+_RESTART_SECONDS: Final = 10.0
 _UNAUTHENTICATED: Final = (401, 403, 405)
 """Rejections that any stranger can cause. Others may be lost payment events, so they are logged as warnings."""
 
@@ -155,7 +157,8 @@ class PostbackReceiver:
             if inbox is not None
             else None
         )
-        self._running: AsyncExitStack | None = None
+        self._is_running = False
+        self._background: BackgroundTask | None = None
         self._warned_idle = False
         self.asgi: AsgiApp = AsgiApp(self.receive, self)
         """The receiver as an ASGI application. Mount it in FastAPI or Starlette, or serve it by itself."""
@@ -417,31 +420,44 @@ class PostbackReceiver:
     async def __aenter__(self) -> Self:
         """Handle postbacks in the background until the block ends.
 
-        The end of the block closes the inbox. The receiver can be entered again afterwards, for example by tests that
+        The block may end in another task than the one that entered it, as it does in fixtures of pytest. The end of the
+        block closes the inbox. The receiver can be entered again afterwards, for example by tests that
         start an application more than once. While no handler is registered, postbacks are stored and not handled.
 
         Raises:
             RuntimeError: the receiver is already entered.
         """
-        if self._running:
+        if self._is_running:
             raise RuntimeError("the receiver is already running")
-        async with AsyncExitStack() as stack:
-            if self._inbox is not None and self._worker is not None:
-                if not self._handlers:
-                    logger.warning("postbacks are stored but not handled: the receiver has no handlers")
-                self._inbox.reopen()
-                stack.push_async_callback(self._inbox.aclose)
-                tasks = await stack.enter_async_context(anyio.create_task_group())
-                stack.callback(tasks.cancel_scope.cancel)
-                tasks.start_soon(self._worker.work, False)
-            self._running = stack.pop_all()
+        if self._inbox is not None and self._worker is not None:
+            if not self._handlers:
+                logger.warning("postbacks are stored but not handled: the receiver has no handlers")
+            self._inbox.reopen()
+            self._background = BackgroundTask(partial(_keep_working, self._worker))
+        self._is_running = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        running, self._running = self._running, None
-        return await running.__aexit__(kind, error, trace) if running else None
+    ) -> None:
+        background, self._background, self._is_running = self._background, None, False
+        if background is None or self._inbox is None:
+            return
+        try:
+            await background.stop()
+        finally:
+            await self._inbox.aclose()
+
+
+async def _keep_working(worker: Worker) -> None:
+    """Handle postbacks until cancelled. A worker that fails starts again, because its postbacks would wait forever."""
+    while True:
+        try:
+            await worker.work()
+        except Exception as error:  # noqa: BLE001  whatever an inbox raises
+            shown = mask_text("".join(traceback.format_exception(error)))
+            logger.error("the worker failed, it starts again in %g s\n%s", _RESTART_SECONDS, shown)
+        await anyio.sleep(_RESTART_SECONDS)
 
 
 async def _read_health(inbox: Inbox) -> tuple[InboxHealth | None, str | None]:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import anyio
+import anyio.lowlevel
 import attrs
 from anyio.abc import TaskGroup
 
@@ -128,6 +129,7 @@ class Worker:
 
     async def _start_due(self, tasks: TaskGroup) -> None:
         """Claim due postbacks up to the free concurrency, and start handling them."""
+        await anyio.lowlevel.checkpoint_if_cancelled()  # a worker that is to end starts nothing
         room = self._concurrency - len(self._claims)
         if room and self._is_ready():
             with anyio.CancelScope(shield=True):  # a claim lost by cancellation blocks its postback until it expires
