@@ -36,6 +36,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
     """A resource of the gateway without models. Requests are mappings, and records are `UntypedRecord` values.
 
     The values of sensitive fields (`account_number`, `cvv`, `track_data`, …) are masked in errors and logs.
+    `create_once` needs a resource of which the gateway takes each `api_id` once.
     """
 
     _spec: UntypedSpec
