@@ -57,7 +57,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects the account; `.fields` says why.
-            OutcomeUnknownError: it may have been stored; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been stored; `resolve(error)` looks it up again.
         """
         return await self._executor.execute(ACCOUNT_VAULT.create(new, self._scope))
 

@@ -37,7 +37,7 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects it, for example if the `contact_api_id` exists; `.fields` says why.
-            OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
         if getattr(new, "update_if_exists", False):  # a repeat has no further effect
             return await self._executor.execute(

@@ -40,7 +40,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects it; `.fields` says why.
-            OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
         return await self._executor.execute(PAYLINK.create(new, self._scope))
 

@@ -67,7 +67,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             InvalidRequestError: nothing was sent; `.problems` lists what to correct, also in the files.
             ValidationError: the gateway rejects it, for example without file storage for the location; `.fields` says
                 why.
-            OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
         call = QUICK_INVOICE.create(new, self._scope, files=files)
         return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
@@ -115,7 +115,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
 
         Raises:
             ValidationError: the gateway refuses, for example because the invoice is closed; `.fields` says why.
-            OutcomeUnknownError: it may have been added; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been added; `resolve(error)` looks it up again.
         """
         return await self._executor.execute(_move_transaction(id, "addTransaction", transaction_id, self._scope))
 
@@ -124,7 +124,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
 
         Raises:
             ValidationError: the gateway refuses; `.fields` says why.
-            OutcomeUnknownError: it may have been removed; `await error.resolve()` looks it up again.
+            OutcomeUnknownError: it may have been removed; `resolve(error)` looks it up again.
         """
         return await self._executor.execute(_move_transaction(id, "removeTransaction", transaction_id, self._scope))
 

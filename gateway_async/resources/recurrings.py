@@ -54,8 +54,8 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             NotSentError: nothing was sent: no connection, the list cannot be read, or the ledger is not available.
             NotFoundError: nothing was sent, because no account vault has the `account_vault_api_id`.
             ValidationError: the gateway rejects it; `.fields` says why.
-            OutcomeUnknownError: it may have been created, and would charge the customer; `await error.resolve()` looks
-                it up again. Do not create it again.
+            OutcomeUnknownError: it may have been created, and would charge the customer; `resolve(error)` looks it up
+                again. Do not create it again.
         """
         return await self._executor.execute(_create_call(new, self._scope))
 
@@ -65,7 +65,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects a value; `.fields` says which.
-            OutcomeUnknownError: it may have been changed; `await error.resolve()` looks again.
+            OutcomeUnknownError: it may have been changed; `resolve(error)` looks again.
         """
         return await self._executor.execute(RECURRING.update(id, changes, self._scope))
 
@@ -82,7 +82,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             NotSentError: nothing was sent: no connection, or the ledger is not available.
             NotFoundError: nothing was sent: it does not exist; if it was deleted, `RecordDeletedError`.
             ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
-            OutcomeUnknownError: the charges may have been dropped; `await error.resolve()` looks again.
+            OutcomeUnknownError: the charges may have been dropped; `resolve(error)` looks again.
         """
         shift = {"next_run_date": count, "end_date": 0}
         return await self._executor.execute(_move_charges(id, "skipPayment", "skip_count", count, shift, self._scope))
@@ -98,7 +98,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             NotSentError: nothing was sent: no connection, or the ledger is not available.
             NotFoundError: nothing was sent: it does not exist; if it was deleted, `RecordDeletedError`.
             ValidationError: the gateway refuses, for example because it is ongoing; `.fields` says why.
-            OutcomeUnknownError: the charges may have been moved; `await error.resolve()` looks again.
+            OutcomeUnknownError: the charges may have been moved; `resolve(error)` looks again.
         """
         shift = {"next_run_date": count, "end_date": count}
         return await self._executor.execute(_move_charges(id, "deferPayment", "defer_count", count, shift, self._scope))
@@ -112,7 +112,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         Raises:
             NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
             ValidationError: the gateway refuses, and it is active; `.fields` says why.
-            OutcomeUnknownError: it may be on hold; `await error.resolve()` looks again.
+            OutcomeUnknownError: it may be on hold; `resolve(error)` looks again.
         """
         return await self._executor.execute(_change_status(id, "placeOnHold", "active", self._scope))
 
@@ -124,7 +124,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         Raises:
             NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
             ValidationError: the gateway refuses, and it is on hold; `.fields` says why.
-            OutcomeUnknownError: it may be active; `await error.resolve()` looks again.
+            OutcomeUnknownError: it may be active; `resolve(error)` looks again.
         """
         return await self._executor.execute(_change_status(id, "activate", "on hold", self._scope))
 

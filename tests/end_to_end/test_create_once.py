@@ -102,6 +102,25 @@ async def test_a_record_is_created_once(resource: str, sandbox: Sandbox) -> None
         assert await calls.list().count() == before + 1
 
 
+OTHER_SALES: dict[str, dict[str, Any]] = {
+    "order number": {"order_num": "78"},
+    "card": {"account_number": "5555555555554444"},
+    "capture": {"action": "sale"},
+}
+
+
+@pytest.mark.parametrize("change", OTHER_SALES.values(), ids=OTHER_SALES)
+async def test_what_was_sent_is_compared(change: dict[str, Any], sandbox: Sandbox) -> None:
+    """A payment of another order or card, or one that only reserves the amount, is not the result."""
+    new = attrs.evolve(SALE, action="authonly", order_num="77")
+    async with sandbox.gateway() as gateway:
+        first = await gateway.transactions.create_once(new)
+        with pytest.raises(MismatchedWriteError) as caught:
+            await gateway.transactions.create_once(attrs.evolve(new, **change))
+        assert getattr(caught.value.record, "id", None) == first.id
+    assert sandbox.ledger()["charged"] == {"order-1": 1}
+
+
 async def test_many_at_the_same_time_charge_once(sandbox: Sandbox) -> None:
     """Twenty requests for one order return one payment."""
     ids: list[str] = []
