@@ -218,12 +218,11 @@ class RecordReader(Generic[R]):
     def judged(self, outcome_query: OutcomeQuery, response: "RecordReader[Any] | None" = None) -> Callable[[Any], R]:
         """Return the reader that judges a write's own response.
 
-        `response` unwraps the response, if its keys differ.
+        `response` unwraps the response, if its keys differ. The reader raises
 
-        The reader raises:
-            MismatchedReplyError: the record is another one, or shows that the write was not executed.
-            UnprovenError: the record does not show all that the write changed.
-            FieldError: the record does not show enough, or does not show the integrator id of a create.
+        - `MismatchedReplyError` if the record is another one, or shows that the write was not executed,
+        - `UnprovenError` if it does not show all that the write changed,
+        - `FieldError` if it does not show enough, such as the integrator id of a create.
         """
 
         def read(content: Any) -> R:

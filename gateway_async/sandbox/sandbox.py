@@ -155,7 +155,7 @@ class Sandbox:
         self._data = None if data is None else str(data)
         self._terminal_options = TerminalOptions(terminals, terminal_delay)
         self._postback_hosts = read_hosts(postback_hosts)
-        self._postback_format = check_format(postback_format)
+        self._postback_format: PostbackFormat = check_format(postback_format)
         self._strict = strict
         self._on_request = on_request
         self._allowed_hosts = (host, *allowed_hosts)

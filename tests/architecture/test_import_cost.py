@@ -58,10 +58,7 @@ def test_an_import_loads_nothing_unused(statement: str) -> None:
 
 
 def test_a_client_loads_nothing_before_its_use() -> None:
-    """A new client has loaded neither its resources nor what it needs before it sends its first call.
-
-    It has loaded the models: what a refusal means must not depend on what was used before.
-    """
+    """A new client has loaded the models, on which the meaning of a refusal depends, and no resource."""
     assert loaded_by(CLIENT) & (EXTRAS | RARE | RESOURCES) == set()
 
 

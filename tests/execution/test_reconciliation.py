@@ -215,6 +215,6 @@ async def test_a_ledger_of_many_entries() -> None:
     records = [attrs.evolve(PAYMENT, id=f"t{number}", transaction_api_id=f"order-{number}") for number in range(count)]
     found = await reconcile(records[1:], *entries)
     assert [each.api_id for each in found.discrepancies] == ["order-0"]
-    assert "1 discrepancies, 0 open, 0 declined" in found.summary
+    assert "1 discrepancy, 0 open, 0 declined" in found.summary
     assert "order-0" not in found.summary
     assert (found.ledger.count, found.gateway.count) == (count, count - 1)

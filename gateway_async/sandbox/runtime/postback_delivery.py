@@ -53,7 +53,7 @@ class PostbackDelivery:
         self, store: Store, clock: Clock, webhook_client: WebhookClient, postback_format: PostbackFormat = "json"
     ) -> None:
         self._store, self._clock, self._webhook_client = store, clock, webhook_client
-        self.postback_format = postback_format
+        self.postback_format: PostbackFormat = postback_format
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._timer: Timer | None = None
         self._is_running = self._check_scheduled = False
