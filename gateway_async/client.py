@@ -86,8 +86,9 @@ class AsyncGateway(_Resources):
         block_unresolved_terminals: reject calls for a terminal (`TerminalBusyError`) while an earlier call with an
             unknown outcome may still wait there for a card, and while the ledger has an open intent for it.
         in_doubt_seconds: seconds after its last attempt in which the gateway may still execute a write. For a
-            terminal call, `terminal_timeout` is added. A write that is not found before then stays unknown. The value
-            is an assumption: the longest wait that the gateway's documents show is 99 seconds.
+            terminal call, 300 seconds from its sending are added, the time that the contract gives a device, whatever
+            `terminal_timeout` is. A write that is not found before then stays unknown. The value is an assumption: the
+            longest wait that the gateway's documents show is 99 seconds.
         max_attempts: maximum number of attempts for a call, where a retry is safe.
         circuit_breaker: rejects new writes at once (`NotSentError`) while the gateway is unreachable. Without it, each
             write tries to connect.
@@ -410,10 +411,10 @@ class AsyncGateway(_Resources):
 
         Args:
             wait: maximum seconds to wait for a call that is not found and may still be executed; None waits until no
-                call may. A call is in doubt for `in_doubt_seconds` from when this client first saw its intent, by a
-                monotonic clock; wall clocks do not count. If the process that sent it may still run, the time of its
-                attempts is added, and for a terminal `terminal_timeout`. A shorter `wait` finds what was executed. To
-                find out that nothing was, await it again with the same client.
+                call may. A call is in doubt for `in_doubt_seconds`, at a terminal for 300 seconds more, from when this
+                client sent it or first saw its intent, by a monotonic clock; wall clocks do not count. If another
+                process sent it that may still run, the time of its attempts is added. A shorter `wait` finds what was
+                executed. To find out that nothing was, await it again with the same client.
 
         Returns:
             One `Recovered` for each open intent, the oldest first.

@@ -162,14 +162,18 @@ class NotSentError(GatewayError):
 
     Attributes:
         reached: how far it got: `Reached.NOT_CONNECTED` or `Reached.NOTHING_WRITTEN`.
+        ends_call: whether the client made no further attempt although some were left.
     """
 
     _retryable = True
 
-    def __init__(self, reason: str, *, call: str = "", reached: Reached = Reached.NOT_CONNECTED) -> None:
+    def __init__(
+        self, reason: str, *, call: str = "", reached: Reached = Reached.NOT_CONNECTED, ends_call: bool = False
+    ) -> None:
         self.reason = reason
         self.call = call
         self.reached = reached
+        self.ends_call = ends_call
         super().__init__(f"{call or 'the request'} was not sent: {reason}")
 
 
@@ -179,7 +183,7 @@ class ClientClosedError(NotSentError):
     _retryable = False
 
     def __init__(self, *, call: str = "") -> None:
-        super().__init__("the client is closed", call=call)
+        super().__init__("the client is closed", call=call, ends_call=True)
 
 
 class StatusError(GatewayError):
@@ -458,9 +462,10 @@ class OutcomeUnknownError(GatewayError):
         """Look up the outcome again, waiting at most `wait` seconds.
 
         The wait ends early when the write can no longer arrive. A write may arrive until the client's
-        `in_doubt_seconds` (120 by default) have passed since its last attempt. At a terminal, `terminal_timeout` is
-        added to that time. This limit is an assumption, because the contract does not bound the delay. The last read
-        may take up to the client's `timeout` longer.
+        `in_doubt_seconds` (120 by default) have passed since its last attempt. At a terminal, 300 seconds from its
+        sending are added, because the device waits so long whatever the client's `terminal_timeout` is (contract,
+        *Limits*). `in_doubt_seconds` is an assumption, because the contract does not bound the delay. The last read may
+        take up to the client's `timeout` longer.
 
         Args:
             wait: seconds to wait for a record that does not exist yet; 0 looks once.

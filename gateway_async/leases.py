@@ -21,8 +21,8 @@ class TerminalLease(Protocol):
     """A store of terminal leases; implement it to use something other than Redis.
 
     A client acquires the lease before it sends a call to a terminal. The client does the waiting and the renewal. It
-    asks again while another till has the terminal, and renews its lease after each third of `seconds`. Any exception
-    from a method means that the store could not be reached.
+    asks again while another till has the terminal, and renews its lease after each third of `seconds` and right before
+    sending. Any exception from a method means that the store could not be reached.
 
     Attributes:
         owner: the name that other tills see while this one has the terminal.
@@ -67,11 +67,12 @@ class RedisTerminalLease:
     second. That is fast enough for a wait that ends when a person finishes, and no waiting call needs its own
     connection.
 
-    If the holder crashes, its lease ends after `seconds` at most. While Redis is unreachable, no call is sent to a
-    terminal (`NotSentError`). A call that is already waiting at a terminal continues, and observers get a
-    `LeaseRenewalFailed`. After a call with an unknown outcome, the lease lasts until `error.resolve()` or
-    `gateway.recover()` of the same client finds the outcome, or until the call can no longer be executed (unless
-    `block_unresolved_terminals` is False).
+    If the holder crashes, its lease ends after `seconds` at most. While Redis is unreachable, no call gets a lease, so
+    none is sent to a terminal (`NotSentError`). Right before sending, the lease is renewed, or was renewed within its
+    `seconds`; otherwise it is lost, and the call is not sent. A call that is already waiting at a terminal continues,
+    and observers get a `LeaseRenewalFailed`. After a call with an unknown outcome, the lease lasts until
+    `error.resolve()` or `gateway.recover()` of the same client finds the outcome, or until the call can no longer be
+    executed (unless `block_unresolved_terminals` is False).
 
     The lease uses one Redis server, not a quorum. If the server loses a lease, for example in a failover, two tills may
     use one device at the same time.

@@ -5,9 +5,12 @@ import json
 import os
 import pickle
 import socket
+import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
@@ -22,6 +25,7 @@ from gateway_async import (
     SqliteLedger,
     TerminalBusyError,
     TerminalLease,
+    UserApiKey,
 )
 from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, TerminalState
 from gateway_async.sandbox import Sandbox
@@ -335,6 +339,113 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
     assert box.ledger()["charged"] == {"mine": 1}
     assert await other.acquire(box.terminal_id, "stolen") is None  # not given back by who had lost it
     await other.release(box.terminal_id, "stolen")
+
+
+class Relay:
+    """The only way of a till to Redis; `cut` closes it."""
+
+    def __init__(self) -> None:
+        self._address = urlsplit(REDIS)
+        self._pipes: list[asyncio.StreamWriter] = []
+        self._is_open = True
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        self.url = self._address._replace(netloc=f"127.0.0.1:{port}").geturl()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """End all connections, and take no other."""
+        self._is_open = False
+        for pipe in self._pipes:
+            pipe.close()
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._pipes.append(writer)
+        if not self._is_open:
+            writer.close()
+            return
+        from_redis, to_redis = await asyncio.open_connection(self._address.hostname, self._address.port)
+        self._pipes.append(to_redis)
+        await asyncio.gather(_pump(reader, to_redis), _pump(from_redis, writer))
+
+
+async def _pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await source.read(65536):
+            target.write(data)
+            await target.drain()
+    target.close()
+
+
+class Key:
+    """A key that a till fetches between its lease and its request, for as long as a test wants."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._box = box
+        self.is_wanted, self.is_there = asyncio.Event(), asyncio.Event()
+
+    @property
+    def credentials(self) -> UserApiKey:
+        """The credentials with it."""
+        return UserApiKey(self._box.user_id, self._fetch)
+
+    async def _fetch(self) -> str:
+        self.is_wanted.set()
+        await self.is_there.wait()
+        return self._box.user_api_key
+
+
+async def cut_off(relay: Relay, _lease_key: str, _redis: Any) -> None:
+    """One till loses Redis, and its lease runs out there."""
+    relay.cut()
+
+
+async def forget(_relay: Relay, lease_key: str, redis: Any) -> None:
+    """Redis loses the lease, as in a failover."""
+    await redis.delete(lease_key)
+
+
+async def stop_the_loop(_relay: Relay, lease_key: str, redis: Any) -> None:
+    """A callback blocks the till's event loop for longer than the lease."""
+    await redis.pexpire(lease_key, 1)
+    time.sleep(1.1)  # noqa: ASYNC251  the event loop must stand still
+
+
+@pytest.mark.parametrize("failure", [cut_off, forget, stop_the_loop])
+async def test_a_till_that_lost_its_lease_sends_nothing(box: Sandbox, lease: Leases, failure: Any) -> None:
+    """Another till has the terminal when the sale is about to be sent: its customer is not disturbed."""
+    key, events = Key(box), list[Event]()
+    async with (
+        Relay() as relay,
+        box.gateway(
+            terminal_lease=RedisTerminalLease(relay.url, owner="a", seconds=1),
+            credentials=key.credentials,
+            observers=[events.append],
+        ) as a,
+        box.gateway(terminal_lease=(others := lease("b"))) as b,
+        anyio.create_task_group() as tasks,
+    ):
+        late = asyncio.create_task(a.router_transactions.create(sale(box, "late")))
+        await key.is_wanted.wait()
+        keys = f"gateway_async:{{{box.terminal_id}}}"
+        tasks.start_soon(b.router_transactions.create, sale(box, "b"))
+        while not await others._redis.exists(f"{keys}:queue"):
+            await anyio.sleep(0.01)
+        await failure(relay, f"{keys}:lease", others._redis)
+        await box.await_call()
+        await until(lambda: any(isinstance(event, LeaseRenewalFailed) for event in events))
+        key.is_there.set()
+        with pytest.raises(NotSentError, match="the terminal's lease was lost"):
+            await late
+        assert [each["api_id"] for each in box.terminals()[0]["waiting"]] == ["b"]
+        box.present()
+    assert box.ledger()["charged"] == {"b": 1}
 
 
 async def test_a_closed_lease_is_not_opened_again(lease: Leases) -> None:

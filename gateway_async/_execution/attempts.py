@@ -119,6 +119,7 @@ class Attempts:
         call, progress = state.call, Progress()
         self.check_open(call)
         progress.stage = Stage.QUEUED
+        progress.before_sending = state.before_sending
         state.begin_attempt(progress)
         started = self._emit_started(state) if state.is_observed else None
         try:

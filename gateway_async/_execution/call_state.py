@@ -3,6 +3,7 @@
 `Attempts` and `OutcomeResolver` record failures, and `LedgerRecorder` the intent. `CallExecutor` records the outcome.
 """
 
+from collections.abc import Awaitable, Callable
 from copy import copy
 from typing import Any, Final, Generic, TypeVar
 
@@ -15,12 +16,24 @@ from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.retry_policy import classify, is_definite
 from gateway_async.errors import GatewayError, OutcomeUnknownError, Reached
 
-__all__ = ["LOOKUP_SECONDS", "CallState"]
+__all__ = ["LOOKUP_SECONDS", "CallState", "seconds_in_doubt"]
 
 T = TypeVar("T")
 
 LOOKUP_SECONDS: Final = 10.0
 """Maximum seconds for the lookup of a terminal call or of a cancelled call."""
+
+
+_TERMINAL_SECONDS: Final = 300.0
+"""Seconds that a terminal may wait for its customer after a request was sent (contract, *Limits*).
+
+The client's `terminal_timeout` does not change it: the device does not notice that the client has stopped waiting.
+"""
+
+
+def seconds_in_doubt(in_doubt_seconds: float, *, at_terminal: bool) -> float:
+    """Return how long after its sending a write may still be executed."""
+    return in_doubt_seconds + _TERMINAL_SECONDS if at_terminal else in_doubt_seconds
 
 
 class CallState(Generic[T]):
@@ -38,6 +51,7 @@ class CallState(Generic[T]):
         attempt: the number of the last attempt, from 1.
         attempt_timeout: maximum seconds for all attempts, without the time reserved for a lookup.
         attempts_until: the time at which the last attempt must end.
+        before_sending: raises an error if the call must not be sent any more; None for calls without a check.
         call_id: identifies the call in its events; generated for the first one.
         has_new_token: whether an attempt was repeated with a new token.
         identity: identifies the call; the same in copies.
@@ -57,6 +71,7 @@ class CallState(Generic[T]):
         "attempt",
         "attempt_timeout",
         "attempts_until",
+        "before_sending",
         "budget",
         "call",
         "call_id",
@@ -95,6 +110,7 @@ class CallState(Generic[T]):
         self.until = self.started + seconds
         self.attempt_timeout = seconds - _lookup_reserve(call.kind, seconds)
         self.attempts_until = self.started + self.attempt_timeout
+        self.before_sending: Callable[[], Awaitable[None]] | None = None
         self.attempt = 0
         self.call_id = ""
         self.has_new_token = False
@@ -136,8 +152,14 @@ class CallState(Generic[T]):
         if unclear or not is_definite(self.call.kind, error, may_have_been_sent_before=self.may_have_been_sent):
             self.reached = max(self.reached or Reached.SENT, classify(error).reached, key=list(Reached).index)
             self.may_have_been_sent = True
-            held = self.attempts_until if self.call.kind is Kind.TERMINAL else 0.0
-            self.may_arrive_until = max(anyio.current_time(), held) + self.in_doubt_seconds
+            now = anyio.current_time()
+            sent_at = now if self.progress is None or self.progress.sent_at is None else self.progress.sent_at
+            self.may_arrive_until = max(now + self.in_doubt_seconds, sent_at + self.seconds_in_doubt)
+
+    @property
+    def seconds_in_doubt(self) -> float:
+        """How long the gateway may still execute the write after it was sent."""
+        return seconds_in_doubt(self.in_doubt_seconds, at_terminal=self.call.kind is Kind.TERMINAL)
 
     def try_withdraw(self) -> bool:
         """Withdraw a retry from the budget, if the call has one."""

@@ -210,13 +210,14 @@ class CallExecutor:
         wait = TerminalWait(call, self._events.emit) if self._events.wants_routine else None
         state: CallState[T] | None = None
         try:
-            async with progress.ticking(), self._terminals.acquire(call, progress):
+            async with progress.ticking(), self._terminals.acquire(call, progress) as before_sending:
                 if wait is not None:
                     wait.end()
                 self._attempts.check_open(call)
                 call = await self._prepare(call)
                 state = self._new_state(call, self._terminal_timeout + LOOKUP_SECONDS)
                 state.call_id = "" if wait is None else wait.call_id
+                state.before_sending = before_sending
                 progress.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
                 try:
                     return await self._execute(state, progress.report_lookup)

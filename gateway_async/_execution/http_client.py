@@ -157,6 +157,8 @@ class HttpClient:
         response: httpx.Response | None
         reply: Reply | None
         try:
+            if progress.before_sending is not None:
+                await progress.check()  # the package's own transport repeats it once there is a connection
             response = await self._open(call, progress, seconds, signature)
             progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
             progress.status = response.status_code

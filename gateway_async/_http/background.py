@@ -1,11 +1,46 @@
-"""Run an async function while a block runs, also during its cleanup after cancellation."""
+"""Run an async function while a block runs, or to its end, also if the task is cancelled meanwhile."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
 
-__all__ = ["run_in_background"]
+__all__ = ["finish", "run_in_background"]
+
+
+async def finish(work: Callable[[], Awaitable[object]], seconds: float) -> bool:
+    """Run `work` to its end although the task is cancelled meanwhile.
+
+    A shield of anyio holds off cancel scopes only. On asyncio, the work therefore has a task of its own, and a
+    `Task.cancel()` takes effect at the first `await` after the work.
+
+    Args:
+        work: what to do.
+        seconds: maximum seconds, after which it is cancelled.
+
+    Returns:
+        Whether it ended in time.
+    """
+
+    async def run() -> bool:
+        with anyio.move_on_after(seconds, shield=True) as scope:
+            await work()
+        return not scope.cancelled_caught
+
+    if anyio.get_cancelled_exc_class() is not asyncio.CancelledError:
+        return await run()
+    running, was_cancelled = asyncio.create_task(run()), False
+    with anyio.CancelScope(shield=True):
+        while not running.done():
+            try:
+                await asyncio.wait([running])
+            except asyncio.CancelledError:
+                was_cancelled = True
+    if was_cancelled and (task := asyncio.current_task()) is not None:
+        task.uncancel()
+        task.cancel()
+    return running.result()
 
 
 @asynccontextmanager

@@ -79,6 +79,10 @@ class Exchange(httpx.AsyncByteStream):
         progress.stage = Stage.CONNECTING
         idle = None if self.fresh else await self.pool.acquire(self.origin)
         connection = self.connection = idle or await self._connect()
+        if progress.before_sending is not None:
+            await progress.check()
+            if not connection.is_silent:
+                raise httpx.ConnectError("the server closed the connection before the request")
         self.pool.check_open()  # it may have been closed while the connection was opened
         progress.discard = connection.aclose
         progress.stage = Stage.SENDING

@@ -8,6 +8,8 @@ import enum
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+import anyio
+
 from gateway_async.errors import Reached
 
 __all__ = ["PROGRESS", "Progress", "Stage"]
@@ -48,13 +50,19 @@ async def _discard_nothing() -> None:
 class Progress:
     """How far one attempt got, and a way to discard its connection."""
 
-    __slots__ = ("discard", "stage", "status")
+    __slots__ = ("before_sending", "discard", "sent_at", "stage", "status")
 
     stage: Stage
     """Stays `Stage.UNREPORTED` under a transport that does not report."""
 
     status: int | None
     """The HTTP status of the response, once its head was read."""
+
+    before_sending: Callable[[], Awaitable[None]] | None
+    """Raises an error if the request must not be sent any more; None for requests without a check."""
+
+    sent_at: float | None
+    """The time of the last check: when the first byte was about to be sent, by the event loop's clock."""
 
     discard: Callable[[], Awaitable[None]]
     """Await it to close the connection for good.
@@ -67,7 +75,15 @@ class Progress:
     def __init__(self) -> None:
         self.stage = Stage.UNREPORTED
         self.status = None
+        self.before_sending = None
+        self.sent_at = None
         self.discard = _discard_nothing
+
+    async def check(self) -> None:
+        """Check that the request may still be sent; await it as shortly before the first byte as possible."""
+        if self.before_sending is not None:
+            await self.before_sending()
+            self.sent_at = anyio.current_time()
 
     @property
     def may_have_been_sent(self) -> bool:

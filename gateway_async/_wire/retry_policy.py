@@ -17,7 +17,6 @@ from gateway_async._backoff import exponential_backoff
 from gateway_async._wire.call import Kind
 from gateway_async.errors import (
     AuthenticationError,
-    ClientClosedError,
     ConnectionLostError,
     GatewayError,
     MalformedReplyError,
@@ -253,8 +252,8 @@ def is_definite(kind: Kind, error: GatewayError, *, may_have_been_sent_before: b
 
 def decide(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False) -> Decision:
     """Return the decision after `error`. The arguments are as in `classify`."""
-    if isinstance(error, ClientClosedError):
-        return _STOP  # a closed client cannot be reopened
+    if isinstance(error, NotSentError) and error.ends_call:
+        return _STOP  # the client is closed, or the lease of the terminal is lost
     return TABLE[classify(error, may_have_been_sent_before=may_have_been_sent_before)][kind]
 
 

@@ -65,7 +65,7 @@ def ledger(
             min=0,
             metavar="SECONDS",
             help="Maximum seconds that --recover waits for calls that are not found. A call may still be executed for "
-            "120 seconds, at a terminal for the terminal timeout more.",
+            "120 seconds, at a terminal for 420; both longer if the process that sent it may still run.",
             show_default="until no call may still be executed",
         ),
     ] = None,

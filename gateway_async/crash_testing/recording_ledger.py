@@ -60,7 +60,7 @@ class RecoveryLedger(RecordingLedger):
     """Ledger for a sandbox without requests in progress, where every lookup is conclusive at once."""
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the open intents, with conclusive lookups.
+        """Return the open intents, with conclusive lookups, also of calls at terminals.
 
         A database can still have the connection of a killed process, whose calls `open_intents` then leaves out.
         """
@@ -70,7 +70,7 @@ class RecoveryLedger(RecordingLedger):
             intents: Sequence[Intent] = [stored.intent for stored in entries if stored.outcome is None]
         else:
             intents = await super().open_intents(terminal_id)
-        return [attrs.evolve(intent, conclusive_at=now, orphaned=False) for intent in intents]
+        return [attrs.evolve(intent, conclusive_at=now, orphaned=False, terminal_id=None) for intent in intents]
 
 
 def read_recording(path: Path, was_open: Sequence[str], is_open: Sequence[str]) -> tuple[CallOutcome, ...]:

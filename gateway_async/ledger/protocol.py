@@ -45,8 +45,9 @@ class Intent:
         location_id: the location in which that id is unique, if it is known.
         terminal_id: the terminal at which the call waits, or None.
         sent_at: when the call was about to be sent, in UTC.
-        conclusive_at: `sent_at` plus the time for which the call is in doubt: the time of its attempts and the client's
-            `in_doubt_seconds`. Only the difference of the two is used, because clocks are not trusted after a crash.
+        conclusive_at: `sent_at` plus the time for which the call is in doubt: the time of its attempts, the client's
+            `in_doubt_seconds`, and 300 seconds at a terminal. Only the difference of the two is used, because clocks
+            are not trusted after a crash.
         sent: the ids and amounts that are sent, as text.
         outcome_query: how to find out later whether the call was executed, as JSON; None if that is not possible.
         gateway: the address of the gateway to which it is sent. Only that gateway can look it up. "" if unknown.

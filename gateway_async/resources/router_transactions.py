@@ -50,8 +50,8 @@ class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]
         While the outcome of a call is unknown, its customer may still pay. The client then sends no other call to the
         terminal, unless `block_unresolved_terminals` is False. The next call first looks up the earlier one, for at
         most 10 seconds, and proceeds once it is found; pressing cancel on the device is enough. Otherwise it raises
-        `TerminalBusyError`. The block ends at the latest when the client's `in_doubt_seconds` have passed after the
-        earlier call's `terminal_timeout`.
+        `TerminalBusyError`. The block ends at the latest when 300 seconds, the time that the contract gives a device,
+        and the client's `in_doubt_seconds` have passed since the earlier call was sent.
 
         Args:
             new: the payment and the terminal.

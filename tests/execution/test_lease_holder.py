@@ -1,6 +1,8 @@
 """Leases: waited for, prolonged, given back; without one nothing is sent, and what was sent goes on without one."""
 
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import attrs
@@ -8,21 +10,24 @@ import httpx
 import pytest
 import trio
 
-from gateway_async import NotSentError, OutcomeUnknownError, TerminalBusyError, ValidationError
+from gateway_async import NotSentError, OutcomeUnknownError, TerminalBusyError, UserApiKey, ValidationError
 from gateway_async.observe import LeaseRenewalFailed
 
 from .scripted_transport import (
     APPROVED,
     LOST,
+    NEVER_LEFT,
     NOT_THERE,
     SALE_AT_TERMINAL,
     Script,
+    echo,
     error_of,
     record,
     refused,
     sell_at_terminal,
     silent,
 )
+from .test_ledger import LedgerScript
 
 pytestmark = pytest.mark.anyio
 
@@ -280,3 +285,121 @@ async def test_errors_come_out_as_they_are() -> None:
     script = Script(post=[refused(terminal_id="Terminal not found")])
     with pytest.raises(ValidationError, match="Terminal not found"):
         await script.run(lambda g: sell_at_terminal(g, on_progress=print), terminal_lease=Lease())
+
+
+# --- right before sending
+
+
+class Prepared:
+    """The time between the lease and the request: a key is fetched."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    async def key(self) -> str:
+        """Fetch the key; the connection would be opened next."""
+        await anyio.sleep(self._seconds)
+        return "key"
+
+    def options(self, lease: Lease) -> dict[str, Any]:
+        """The options of a client that fetches it."""
+        return {"terminal_lease": lease, "credentials": UserApiKey("user", self.key)}
+
+
+async def test_a_slot_is_waited_for_without_a_lease() -> None:
+    """With `max_terminals=1`, the lease of the second terminal is taken when its call can start."""
+    lease = Lease()
+    options = {"terminal_lease": lease, "max_terminals": 1}
+    async with Script(post=[slow]).gateway(**options) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(sell_at_terminal, gateway)
+        await anyio.sleep(1)
+        other = attrs.evolve(SALE_AT_TERMINAL, terminal_id="u", transaction_api_id="other")
+        tasks.start_soon(gateway.router_transactions.create, other)
+    renewals = [("take", 10), ("take", 20), ("take", 30)]
+    assert lease.asked[:6] == [("take", 0), *renewals, ("release", 35), ("take", 35)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_sent"),
+    [(0.5, True), (29, True), (30, False), (45, False)],
+    ids=["fresh", "within its time", "run out", "long ago"],
+)
+async def test_a_call_is_sent_only_while_the_lease_is_held(seconds: float, *, is_sent: bool) -> None:
+    """The store is away after the lease was taken: it lasts 30 seconds, which are not renewed."""
+    lease, script = Lease(), LedgerScript(post=[echo("routertransaction", status_id=101)])
+    lease.away = lambda: trio.current_time() > 0
+    options = Prepared(seconds).options(lease)
+    if is_sent:
+        assert (await script.run(sell_at_terminal, **options)).approved
+        return
+    reason = "was not sent: the terminal's lease was lost: OSError: no route to the store"
+    await script.fail(sell_at_terminal, NotSentError, match=reason, **options)
+    assert script.methods == []
+    assert ("record_outcome", "not_sent", None) in script.ledger.notes
+    assert trio.current_time() == seconds  # it is not tried again
+
+
+async def test_a_lease_that_was_not_renewed_for_long_is_renewed_once() -> None:
+    """The store is there again: the client has the terminal, as the store says."""
+    lease, script = Lease(), Script(post=[APPROVED])
+    lease.away = lambda: 0 < trio.current_time() < 44
+    assert (await script.run(sell_at_terminal, **Prepared(45).options(lease))).approved
+    assert lease.times("take") == [0, 10, 20, 30, 40, 45]
+
+
+@pytest.mark.parametrize("seconds", [5, 15], ids=["before its renewal", "after its renewal"])
+async def test_a_call_is_not_sent_to_a_terminal_of_another_client(seconds: float) -> None:
+    """The store has lost the lease, and another client has it now: nothing is sent, though its time is not over."""
+    lease, script = Lease(), Script(post=[APPROVED])
+    options = Prepared(seconds).options(lease)
+    async with script.gateway(**options) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(error_of, sell_at_terminal(gateway), NotSentError)
+        await anyio.sleep(1)
+        lease.others = 1000
+    assert script.methods == []
+    assert lease.asked[-2:] == [("take", seconds), ("release", seconds)]
+
+
+async def test_a_store_that_hangs_right_before_sending_is_given_a_third_of_the_lease() -> None:
+    """The lease runs out meanwhile, so nothing is sent."""
+
+    class Hanging(Lease):
+        async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
+            if trio.current_time() > 0:
+                await trio.sleep_forever()
+            return await super().acquire(terminal_id, token, seconds)
+
+    script = Script(post=[APPROVED])
+    reason = "the terminal's lease was lost: TimeoutError: the store did not respond within 10 s"
+    await script.fail(sell_at_terminal, NotSentError, match=reason, **Prepared(25).options(Hanging()))
+    assert (script.methods, trio.current_time()) == ([], 35)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such clock")
+async def test_a_machine_that_slept_holds_no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop's clock stood still, as uvloop's does under a callback that blocks; another client came."""
+    lease, script = Lease(), Script(post=[APPROVED])
+
+    def wake() -> str:
+        monkeypatch.setattr("time.clock_gettime", lambda _: 3600.0)
+        lease.away = lambda: True
+        return "key"
+
+    monkeypatch.setattr("time.clock_gettime", lambda _: 0.0)
+    options = {"terminal_lease": lease, "credentials": UserApiKey("user", wake)}
+    await script.fail(sell_at_terminal, NotSentError, match="the terminal's lease was lost", **options)
+    assert script.methods == []
+
+
+async def test_every_attempt_is_checked() -> None:
+    """The first one found no gateway; the lease is lost before the second."""
+    lease, script = Lease(), Script(post=[NEVER_LEFT, APPROVED])
+
+    async def refuse(_: httpx.Request) -> Exception:
+        lease.others = 1000
+        await anyio.sleep(3)
+        return NEVER_LEFT
+
+    script.answers["post"].insert(0, refuse)
+    await script.fail(sell_at_terminal, NotSentError, match="held by till-8", terminal_lease=lease)
+    assert script.methods == ["POST"]

@@ -192,13 +192,13 @@ async def test_what_an_intent_says() -> None:
     }
 
 
-async def test_a_terminals_intent_is_in_doubt_for_its_terminal_timeout() -> None:
-    """The terminal's whole time, and `in_doubt_seconds`."""
+async def test_a_terminals_intent_is_in_doubt_for_its_attempts_and_the_device() -> None:
+    """The client's whole time, the device's, and `in_doubt_seconds`: the request may leave at the end of the first."""
     script = LedgerScript(post=[echo("routertransaction", status_id=101)])
     await script.run(sell_at_terminal, terminal_timeout=120)
     (kept,) = script.ledger.intents
     assert (kept.resource, kept.terminal_id) == ("router_transactions", "t")
-    assert timedelta(seconds=239) < kept.conclusive_at - kept.sent_at < timedelta(seconds=241)
+    assert timedelta(seconds=539) < kept.conclusive_at - kept.sent_at < timedelta(seconds=541)
 
 
 Verb = Callable[[AsyncGateway], Awaitable[Any]]
@@ -707,13 +707,43 @@ async def test_recovery_without_a_limit_ends_while_the_gateway_is_down() -> None
     assert 30 < trio.current_time() < 90
 
 
-@pytest.mark.parametrize(("terminal_id", "seconds"), [(None, 7), ("till", 20)])
-async def test_an_orphaned_call_has_no_attempts_left(terminal_id: str | None, seconds: float) -> None:
+@pytest.mark.parametrize(("terminal_id", "seconds"), [(None, 7), ("till", 307)])
+@pytest.mark.parametrize("stored", [2, 600])
+async def test_an_orphaned_call_has_no_attempts_left(terminal_id: str | None, seconds: float, stored: float) -> None:
     """Its process has exited, so it is in doubt for `in_doubt_seconds`; a customer at a terminal still has the time."""
     script = LedgerScript(get=[absent])
-    script.ledger.left_open = [intent(orphaned=True, terminal_id=terminal_id)]
-    assert [each.outcome for each in await script.run(lambda g: g.recover(), in_doubt_seconds=7)] == ["not_made"]
+    now = datetime.now(UTC)
+    left = intent(orphaned=True, terminal_id=terminal_id, sent_at=now, conclusive_at=now + timedelta(seconds=stored))
+    script.ledger.left_open = [left]
+    found = await script.run(lambda g: g.recover(wait=None), in_doubt_seconds=7)
+    assert [each.outcome for each in found] == ["not_made"]
     assert trio.current_time() == pytest.approx(seconds, abs=0.5)
+
+
+@pytest.mark.parametrize(("stored", "seconds"), [(150, 420), (450, 450)])
+async def test_a_terminal_has_its_time_whatever_the_intent_says(stored: float, seconds: float) -> None:
+    """An earlier version with a short `terminal_timeout` stored less; its process may run beside this one."""
+    script = LedgerScript(get=[absent])
+    now = datetime.now(UTC)
+    script.ledger.left_open = [intent(terminal_id="t", sent_at=now, conclusive_at=now + timedelta(seconds=stored))]
+    async with script.gateway() as gateway:
+        assert [each.outcome for each in await gateway.recover(wait=seconds - 1)] == ["unknown"]
+        assert [each.outcome for each in await gateway.recover(wait=2)] == ["not_made"]
+
+
+@pytest.mark.parametrize("terminal_timeout", [30, 300])
+async def test_this_client_knows_when_its_own_call_was_sent(terminal_timeout: float) -> None:
+    """`recover()` counts from the sending, like `resolve()`: 300 seconds for the device and `in_doubt_seconds`."""
+    script = LedgerScript(post=[silent], get=[absent])
+    async with script.gateway(terminal_timeout=terminal_timeout) as gateway:
+        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
+        script.ledger.left_open = script.ledger.intents
+        await anyio.sleep(419 - trio.current_time())
+        await error_of(error.resolve(wait=0), OutcomeUnknownError)
+        assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]
+        await anyio.sleep(1)
+        assert [each.outcome for each in await gateway.recover(wait=0)] == ["not_made"]
+        assert await error.resolve(wait=0) is None
 
 
 async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:

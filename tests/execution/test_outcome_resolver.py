@@ -17,6 +17,7 @@ from gateway_async import (
     ServerError,
     ValidationError,
 )
+from gateway_async._http.progress import PROGRESS
 from gateway_async.observe import OutcomeLookedUp
 
 from .scripted_transport import (
@@ -26,10 +27,12 @@ from .scripted_transport import (
     NOT_THERE,
     Answer,
     Script,
+    absent,
     error_of,
     listed,
     record,
     refused,
+    sell_at_terminal,
     sell_named,
     silent,
 )
@@ -87,16 +90,57 @@ async def test_several_new_cards_are_named() -> None:
 
 
 async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
-    """The customer may still present it: for the terminal's time, and two minutes more; then it was never stored."""
+    """The customer may still present it: for the device's time, and two minutes more; then it was never stored."""
     script = Script(post=[LOST], get=[vaults("old")])
     async with script.gateway(terminal_timeout=60) as gateway:
         error = await error_of(gateway.router_account_vaults.create(STORE), OutcomeUnknownError)
         assert 9 <= trio.current_time() <= 10
         await error_of(error.resolve(), OutcomeUnknownError)
-        await anyio.sleep(110)
+        await anyio.sleep(350)
         assert await error.resolve() is None
-        assert 180 <= trio.current_time() <= 181
+        assert 420 <= trio.current_time() <= 421
     assert script.methods.count("POST") == 1
+
+
+@pytest.mark.parametrize("terminal_timeout", [5, 30, 300])
+@pytest.mark.parametrize("by_view", [False, True], ids=["client", "with_options"])
+async def test_the_device_waits_longer_than_the_client(terminal_timeout: float, *, by_view: bool) -> None:
+    """The gateway keeps the request open for 300 seconds: until then, and `in_doubt_seconds`, nothing is certain."""
+    script = Script(post=[silent], get=[absent])
+    options: Any = {"terminal_timeout": terminal_timeout}
+    async with script.gateway(**({} if by_view else options)) as gateway:
+        till = gateway.with_options(**options) if by_view else gateway
+        error = await error_of(sell_at_terminal(till), OutcomeUnknownError)
+        assert trio.current_time() <= terminal_timeout + 10
+        await error_of(error.resolve(wait=419 - trio.current_time()), OutcomeUnknownError)
+        assert await error.resolve(wait=2) is None
+    assert trio.current_time() == pytest.approx(420, abs=1)
+
+
+async def test_a_client_that_waits_for_longer_counts_from_its_last_attempt() -> None:
+    """With a `terminal_timeout` above 300 seconds the response may be lost later than the device can wait."""
+    script = Script(post=[silent], get=[absent])
+    async with script.gateway(terminal_timeout=900) as gateway:
+        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
+        await error_of(error.resolve(wait=1019 - trio.current_time()), OutcomeUnknownError)
+        assert await error.resolve(wait=2) is None
+
+
+async def test_the_doubt_begins_when_the_request_is_sent() -> None:
+    """A connection that took 200 seconds delays the device as long."""
+
+    class Slow(Script):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if request.method == "POST":
+                await anyio.sleep(200)
+                await request.extensions[PROGRESS].check()
+            return await super().handle_async_request(request)
+
+    script = Slow(post=[LOST], get=[absent])
+    async with script.gateway() as gateway:
+        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
+        await error_of(error.resolve(wait=619 - trio.current_time()), OutcomeUnknownError)
+        assert await error.resolve(wait=2) is None
 
 
 async def test_a_cancelled_store_is_looked_up() -> None:

@@ -239,7 +239,7 @@ async def test_a_list_without_the_device_terms_proves_that_there_are_none() -> N
     script = Script(post=[LOST], get=[missing])
     async with script.gateway(in_doubt_seconds=1, terminal_timeout=1) as gateway:
         unknown = await error_of(device_terms(gateway).create(TERMS), OutcomeUnknownError)
-        assert await unknown.resolve(wait=5) is None
+        assert await unknown.resolve(wait=301) is None
     assert script.methods.count("POST") == 1
 
 

@@ -1,5 +1,6 @@
 """How far a request got, as the transport reports it."""
 
+import ssl
 from typing import Any
 
 import anyio
@@ -136,6 +137,66 @@ async def test_cancelled_calls() -> None:
         await until(lambda: progress.stage is Stage.SENDING)
         tasks.cancel_scope.cancel()
     assert (progress.stage, progress.may_have_been_sent) == (Stage.SENDING, True)
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["new connection", "kept connection"])
+@pytest.mark.parametrize("secured", [False, True], ids=["plain", "tls"])
+async def test_the_check_before_sending_comes_last(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext, *, secured: bool, kept: bool
+) -> None:
+    """The connection is open, and nothing of the request is written; what the check raises ends the request."""
+    bodies: list[bytes] = []
+    tls = server_tls if secured else None
+
+    async def note(wire: Wire) -> None:
+        while True:
+            bodies.append((await wire.request())[1])
+            await wire.answer()
+
+    async def check() -> None:
+        assert progress.stage is Stage.CONNECTING
+        await until(lambda: peer.opened == 1)
+        if checked:
+            raise ConnectionRefusedError("too late")
+        await anyio.sleep(0.01)
+        checked.append(anyio.current_time())
+
+    checked: list[float] = []
+    async with serving(note, tls=tls) as peer, client(peer, verify=client_tls) as http:
+        if kept:
+            await http.get("/")
+        progress = Progress()
+        progress.before_sending = check
+        assert (await http.post("/", content=b"a sale", extensions={PROGRESS: progress})).status_code == 200
+        assert progress.sent_at is not None
+        assert checked[0] <= progress.sent_at <= anyio.current_time()
+        progress = Progress()
+        progress.before_sending = check
+        with pytest.raises(ConnectionRefusedError):
+            await http.post("/", content=b"a second sale", extensions={PROGRESS: progress})
+        assert (progress.stage, progress.may_have_been_sent, progress.sent_at) == (Stage.CONNECTING, False, None)
+        assert places(http).borrowed_tokens == 0
+    assert bodies == [*([b""] if kept else []), b"a sale"]
+
+
+async def test_connection_that_ends_under_the_check() -> None:
+    """A server may lose patience while the lease is renewed: nothing was written, and that is what the error says."""
+
+    async def leave(wire: Wire) -> None:
+        await left.wait()
+
+    async def check() -> None:
+        left.set()
+        await peer.deserted()
+        await anyio.sleep(0.01)
+
+    left = anyio.Event()
+    async with serving(leave) as peer, client(peer) as http:
+        progress = Progress()
+        progress.before_sending = check
+        with pytest.raises(httpx.ConnectError, match="closed the connection before the request"):
+            await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
+    assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
 
 
 async def test_request_is_left_as_it_was() -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 
 import attrs
 
+from gateway_async._execution.call_state import seconds_in_doubt
 from tests.simulation.environment import simulated_environment
 from tests.simulation.event_loop import StalledError, VirtualEventLoop
 from tests.simulation.faults import IN_DOUBT_SECONDS, Faults
@@ -22,7 +23,7 @@ from tests.simulation.till import TERMINAL_SECONDS, Till
 
 __all__ = ["Result", "Simulation"]
 
-_ALL_IN_DOUBT_SECONDS: Final = IN_DOUBT_SECONDS + TERMINAL_SECONDS + 15.0
+_ALL_IN_DOUBT_SECONDS: Final = TERMINAL_SECONDS + seconds_in_doubt(IN_DOUBT_SECONDS, at_terminal=True) + 15.0
 """Seconds after which no call can be in doubt any more, at a terminal either."""
 
 _MEMORY: Final = Path("/dev/shm")

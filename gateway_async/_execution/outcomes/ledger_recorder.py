@@ -14,7 +14,7 @@ import anyio
 import attrs
 
 from gateway_async._exceptions import describe_error
-from gateway_async._execution.call_state import CallState
+from gateway_async._execution.call_state import CallState, seconds_in_doubt
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, LedgerEntry
 from gateway_async._wire.outcome_query import OutcomeQuery
@@ -96,7 +96,7 @@ class LedgerRecorder:
         self._ledger = ledger
         self._gateway = gateway
         self._in_doubt_seconds = in_doubt_seconds
-        self._first_seen: dict[str, float] = {}
+        self._conclusive_at: dict[str, float] = {}
         self._in_progress: set[str] = set()
         self._readers: list[set[str]] = []
 
@@ -118,7 +118,7 @@ class LedgerRecorder:
         call = state.call
         if self._ledger is None or call.ledger_entry is None:
             return
-        left = state.attempts_until - anyio.current_time() + state.in_doubt_seconds
+        left = state.attempts_until - anyio.current_time() + state.seconds_in_doubt
         intent = _intent(call, call.ledger_entry, _utc_now(), timedelta(seconds=left), self._gateway)
         state.intent_id = intent.id
         for in_progress in (self._in_progress, *self._readers):
@@ -133,6 +133,8 @@ class LedgerRecorder:
         outcome = _outcome_of(state, error)
         if outcome is not None:
             await self.record_outcome(state.intent_id, outcome)
+        elif state.intent_id is not None:
+            self._conclusive_at[state.intent_id] = state.may_arrive_until
 
     async def record_outcome(
         self, intent_id: str | None, outcome: str, record: Any = None, within: float = RECORDING_SECONDS
@@ -174,21 +176,27 @@ class LedgerRecorder:
         finally:
             self._readers = [each for each in self._readers if each is not in_progress]
         now = anyio.current_time()
-        self._first_seen = {intent.id: self._first_seen.get(intent.id, now) for intent in intents}
+        self._conclusive_at = {
+            intent.id: self._conclusive_at.get(intent.id, now + self._seconds_in_doubt(intent)) for intent in intents
+        }
         return [
-            (intent, max(self._first_seen[intent.id] + self._seconds_in_doubt(intent) - now, 0.0))
+            (intent, max(self._conclusive_at[intent.id] - now, 0.0))
             for intent in intents
             if intent.id not in in_progress
         ]
 
     def _seconds_in_doubt(self, intent: Intent) -> float:
-        """Return the seconds in doubt from the first sight of an intent.
+        """Return how long another process's intent is in doubt.
 
-        The time is measured by the monotonic clock, so a change of the wall clock does not shorten it.
+        The time counts from the first sight of the intent, by the monotonic clock. A change of the wall clock does not
+        shorten it.
         """
-        if intent.orphaned and intent.terminal_id is None:
-            return self._in_doubt_seconds
-        return (intent.conclusive_at - intent.sent_at).total_seconds()
+        at_terminal = intent.terminal_id is not None
+        least = seconds_in_doubt(self._in_doubt_seconds, at_terminal=at_terminal)
+        if intent.orphaned:
+            return least
+        stored = (intent.conclusive_at - intent.sent_at).total_seconds()
+        return max(stored, least) if at_terminal else stored  # earlier versions stored too little for a terminal
 
     def is_from_other_gateway(self, intent: Intent) -> bool:
         """Return whether an intent belongs to another gateway.

@@ -17,6 +17,7 @@ from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
 from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
 from gateway_async._execution.terminals.queue import TerminalQueues
+from gateway_async._http.background import finish
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, classify
@@ -96,12 +97,17 @@ class OutcomeResolver:
         The observers receive the outcome, and `cancellation` gets a note about it.
         """
         was_executed, outcome = False, "its outcome is unknown"
-        with anyio.move_on_after(LOOKUP_SECONDS, shield=True), suppress(Exception):
+
+        async def look_up() -> None:
+            nonlocal was_executed, outcome
             found = await self._look_up_write(state, error, _RESOLVE_SECONDS, cancelled=True)
             outcome = "it was not found, but may still be executed"
             if found.status is LookupStatus.EXECUTED:
                 was_executed, outcome = True, f"it was executed (id {getattr(found.record, 'id', None)})"
                 await self._ledger_recorder.record_outcome(state.intent_id, "done", found.record)
+
+        with suppress(Exception):
+            await finish(look_up, LOOKUP_SECONDS)
         cancellation.add_note(_cancellation_note(state, outcome))
         return was_executed
 

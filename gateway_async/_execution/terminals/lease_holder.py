@@ -4,19 +4,22 @@ Without a lease nothing is sent. A call that was sent continues even if its leas
 """
 
 import random
+import sys
+import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
 import anyio
+import attrs
 
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
-from gateway_async._http.background import run_in_background
+from gateway_async._http.background import finish, run_in_background
 from gateway_async._wire.call import Call
-from gateway_async.errors import NotSentError, TerminalBusyError
+from gateway_async.errors import GatewayError, NotSentError, TerminalBusyError
 from gateway_async.leases import TerminalLease
 from gateway_async.observe import Event, LeaseRenewalFailed, TerminalState
 
@@ -28,10 +31,58 @@ _POLL_SECONDS: Final = (0.2, 0.4)
 The pause is random, so that clients do not ask at the same moment.
 """
 _RELEASE_SECONDS: Final = 2.0
-"""Maximum seconds for releasing a lease.
+"""Maximum seconds for releasing a lease, and for closing the store.
 
 It is short because the lease expires by itself.
 """
+_FRESH_SECONDS: Final = 0.1
+"""Age up to which a lease need not be confirmed again before a request is sent."""
+
+
+def _boot_time() -> float:
+    """Return the time since the machine started, its sleep included.
+
+    The event loop's clock stops then, and uvloop's also while a callback blocks the loop. Systems other than Linux may
+    have no better one.
+    """
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
+
+
+@attrs.frozen
+class _Moment:
+    """A moment on both clocks."""
+
+    loop_time: float = attrs.field(factory=anyio.current_time)
+    boot_time: float = attrs.field(factory=_boot_time)
+
+    @property
+    def loop_age(self) -> float:
+        """Seconds since then by the event loop's clock."""
+        return anyio.current_time() - self.loop_time
+
+    @property
+    def age(self) -> float:
+        """Seconds since then by the clock that shows more."""
+        return max(self.loop_age, _boot_time() - self.boot_time)
+
+
+@attrs.define
+class _HeldLease:
+    """A lease of a terminal, as far as its client knows.
+
+    Attributes:
+        call: the call that holds it, as text.
+        api_id: the integrator id of the call.
+        terminal_id: the terminal.
+        confirmed: when the last successful request to the store began. The store counts from a later moment.
+        holder: the client that has the terminal instead, if the store has named one.
+    """
+
+    call: str
+    api_id: str | None
+    terminal_id: str
+    confirmed: _Moment = attrs.field(factory=_Moment)
+    holder: str | None = None
 
 
 class LeaseHolder:
@@ -52,51 +103,60 @@ class LeaseHolder:
     @asynccontextmanager
     async def hold(
         self, call: Call[Any], progress: ProgressReporter, seconds_unresolved: Callable[[], float]
-    ) -> AsyncIterator[None]:
+    ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Hold the lease of the call's terminal; release it when the block ends.
 
         If the outcome of the call is then unknown, the customer may still be at the device. The lease is then extended
         by `seconds_unresolved()` and stays, even if this process exits.
 
+        Yields a function that raises `NotSentError` if the lease was lost, to be awaited right before sending.
+
         Raises:
             NotSentError: the store could not be reached.
             TerminalBusyError: another client has the terminal for longer than the lease's `wait`.
         """
+        held = _HeldLease(str(call), call.api_id, call.terminal_id or "")
         try:
-            await self._wait(call, progress, seconds_unresolved)
+            await self._wait(held, progress, seconds_unresolved)
         except NotSentError:
             raise
         except BaseException:
-            await self.release(call.terminal_id or "")  # leave the queue
+            await self.release(held.terminal_id)  # leave the queue
             raise
         self._active += 1
         try:
-            async with run_in_background(partial(self._renew_until_cancelled, call, seconds_unresolved)):
-                yield
+            async with run_in_background(partial(self._renew_until_cancelled, held, seconds_unresolved)):
+                yield partial(self._confirm, held, seconds_unresolved)
         finally:
             seconds = seconds_unresolved()
             if seconds > 0:
-                await self._extend(call, seconds)
+                await self._extend(held, seconds)
             else:
-                await self.release(call.terminal_id or "")
+                await self.release(held.terminal_id)
             self._active -= 1
             if self._all_ended is not None and not self._active:
                 self._all_ended.set()
 
     async def aclose(self) -> None:
-        """Close the store, after interrupted calls have extended or released their leases."""
-        with anyio.move_on_after(_RELEASE_SECONDS, shield=True):
-            if self._active:
-                self._all_ended = anyio.Event()
-                await self._all_ended.wait()
-        await self._lease.aclose()
+        """Close the store, after interrupted calls have extended or released their leases.
 
-    async def _wait(self, call: Call[Any], progress: ProgressReporter, seconds_unresolved: Callable[[], float]) -> None:
+        Raises:
+            GatewayError: the store does not close.
+        """
+        if self._active:
+            self._all_ended = anyio.Event()
+            await finish(self._all_ended.wait, _RELEASE_SECONDS)
+        if not await finish(self._lease.aclose, _RELEASE_SECONDS):
+            raise GatewayError(f"the terminal lease was not closed within {_RELEASE_SECONDS:g} s")
+
+    async def _wait(
+        self, held: _HeldLease, progress: ProgressReporter, seconds_unresolved: Callable[[], float]
+    ) -> None:
         wait, began = self._lease.wait, anyio.current_time()
-        while (holder := await self._try_acquire(call, self._seconds_to_hold(seconds_unresolved()))) is not None:
+        while (holder := await self._try_acquire(held, self._seconds_to_hold(seconds_unresolved()))) is not None:
             left = None if wait is None else began + wait - anyio.current_time()
             if left is not None and left <= 0:
-                raise TerminalBusyError(call.terminal_id or "", holder=holder, call=str(call))
+                raise TerminalBusyError(held.terminal_id, holder=holder, call=held.call)
             progress.report(TerminalState.HELD, holder=holder, seconds=left)
             pause = random.uniform(*_POLL_SECONDS)  # noqa: S311
             await anyio.sleep(pause if left is None else min(pause, left))
@@ -108,55 +168,77 @@ class LeaseHolder:
         """
         return seconds_unresolved if seconds_unresolved > self._lease.seconds else None
 
-    async def _try_acquire(self, call: Call[Any], seconds: float | None) -> str | None:
+    async def _try_acquire(self, held: _HeldLease, seconds: float | None) -> str | None:
         try:
-            return await self._acquire_or_renew(call, seconds)
+            return await self._acquire_or_renew(held, seconds)
         except Exception as error:  # noqa: BLE001  any exception means: the store could not be reached
             reason = describe_error(error)
         raise NotSentError(
-            f"the terminal's lease is not available: {reason}", call=str(call)
+            f"the terminal's lease is not available: {reason}", call=held.call
         )  # without the store's frames
 
-    async def _acquire_or_renew(self, call: Call[Any], seconds: float | None) -> str | None:
+    async def _acquire_or_renew(self, held: _HeldLease, seconds: float | None) -> str | None:
         """Acquire or renew the lease; return None on success, otherwise the owner that has it.
 
         The store has a third of the lease's duration to respond.
         """
         self._token = self._token or uuid.uuid4().hex  # on first use: forked processes would share an earlier one
-        key = (call.terminal_id or "", self._token)
-        with anyio.fail_after(self._lease.seconds / 3):
-            return await (self._lease.acquire(*key) if seconds is None else self._lease.acquire(*key, seconds))
+        key = (held.terminal_id, self._token)
+        asked, limit = _Moment(), self._lease.seconds / 3
+        with anyio.move_on_after(limit):
+            held.holder = await (self._lease.acquire(*key) if seconds is None else self._lease.acquire(*key, seconds))
+            if held.holder is None:
+                held.confirmed = asked
+            return held.holder
+        raise TimeoutError(f"the store did not respond within {limit:g} s")
 
-    async def _renew_until_cancelled(self, call: Call[Any], seconds_unresolved: Callable[[], float]) -> None:
+    async def _confirm(self, held: _HeldLease, seconds_unresolved: Callable[[], float]) -> None:
+        """Check that the lease is still held; renew it if it was not confirmed just now.
+
+        If the store cannot be reached, the lease is held for its `seconds` from its last renewal.
+
+        Raises:
+            NotSentError: it was lost, or may have been.
+        """
+        is_fresh = held.confirmed.loop_age <= _FRESH_SECONDS and held.confirmed.age <= self._lease.seconds / 3
+        if is_fresh and held.holder is None:
+            return
+        failure = await self._try_renew(held, self._seconds_to_hold(seconds_unresolved()))
+        if failure and (held.holder is not None or held.confirmed.age >= self._lease.seconds):
+            raise NotSentError(f"the terminal's lease was lost: {failure}", call=held.call, ends_call=True)
+
+    async def _renew_until_cancelled(self, held: _HeldLease, seconds_unresolved: Callable[[], float]) -> None:
         """Renew the lease until cancelled; emit an event when renewals start to fail."""
         failure = ""
         while True:
             await anyio.sleep(self._lease.seconds / 3)
-            previous, failure = failure, await self._try_renew(call, self._seconds_to_hold(seconds_unresolved()))
+            previous, failure = failure, await self._try_renew(held, self._seconds_to_hold(seconds_unresolved()))
             if failure and not previous:
-                self._emit_renewal_failure(call, failure)
+                self._emit_renewal_failure(held, failure)
 
-    async def _extend(self, call: Call[Any], seconds: float) -> None:
+    async def _extend(self, held: _HeldLease, seconds: float) -> None:
         failure = f"the store did not respond within {_RELEASE_SECONDS:g} s"
-        with anyio.move_on_after(_RELEASE_SECONDS, shield=True):
-            failure = await self._try_renew(call, seconds)
+
+        async def renew() -> None:
+            nonlocal failure
+            failure = await self._try_renew(held, seconds)
+
+        await finish(renew, _RELEASE_SECONDS)
         if failure:
-            self._emit_renewal_failure(call, failure)
+            self._emit_renewal_failure(held, failure)
 
-    def _emit_renewal_failure(self, call: Call[Any], reason: str) -> None:
-        self._emit(
-            LeaseRenewalFailed(call=str(call), api_id=call.api_id, terminal_id=call.terminal_id or "", reason=reason)
-        )
+    def _emit_renewal_failure(self, held: _HeldLease, reason: str) -> None:
+        self._emit(LeaseRenewalFailed(call=held.call, api_id=held.api_id, terminal_id=held.terminal_id, reason=reason))
 
-    async def _try_renew(self, call: Call[Any], seconds: float | None) -> str:
+    async def _try_renew(self, held: _HeldLease, seconds: float | None) -> str:
         """Renew the lease; return "" or the reason why that failed."""
         try:
-            holder = await self._acquire_or_renew(call, seconds)
+            holder = await self._acquire_or_renew(held, seconds)
         except Exception as error:  # noqa: BLE001
             return describe_error(error)
         return "" if holder is None else f"held by {holder}"
 
     async def release(self, terminal_id: str) -> None:
         """Release a terminal's lease, or leave its queue; a failing store is ignored."""
-        with anyio.move_on_after(_RELEASE_SECONDS, shield=True), suppress(Exception):
-            await self._lease.release(terminal_id, self._token)
+        with suppress(Exception):
+            await finish(partial(self._lease.release, terminal_id, self._token), _RELEASE_SECONDS)

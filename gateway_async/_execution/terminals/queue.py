@@ -1,7 +1,8 @@
 """`TerminalQueues`: one call at a time for each terminal, within a total limit."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -16,7 +17,12 @@ from gateway_async.observe import TerminalState
 
 __all__ = ["TerminalQueues"]
 
-_NOT_SHARED: Final = nullcontext()
+
+async def _is_not_shared() -> None:
+    """Do nothing: without leases, the terminal is this client's until the call ends."""
+
+
+_NOT_SHARED: Final = nullcontext(_is_not_shared)
 
 
 class TerminalQueues:
@@ -38,11 +44,15 @@ class TerminalQueues:
         self._lease_holder = lease_holder
 
     @asynccontextmanager
-    async def acquire(self, call: Call[Any], progress: ProgressReporter) -> AsyncIterator[None]:
-        """Wait for the terminal, then for a free slot, and hold both.
+    async def acquire(
+        self, call: Call[Any], progress: ProgressReporter
+    ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+        """Wait for a free slot and for the terminal, and hold both.
 
         The terminal is free if no call of this client or of another one uses it, and no earlier call there has an
-        unknown outcome.
+        unknown outcome. The slot comes before the lease, which would otherwise age while the call waits.
+
+        Yields a function that raises `NotSentError` if the lease was lost, to be awaited right before sending.
 
         Raises:
             TerminalBusyError: the terminal is not free, and the call does not wait any longer.
@@ -52,12 +62,11 @@ class TerminalQueues:
         terminal_id = call.terminal_id or ""
         await self._enter(terminal_id)
         try:
-            async with self._lease(call, progress):
+            async with self._limiter, self._lease(call, progress) as before_sending:
                 await self._unresolved_calls.check(call, progress)
                 progress.report(TerminalState.QUEUED)
-                async with self._limiter:
-                    await self._yield_to_event_loop()
-                    yield
+                await self._yield_to_event_loop()
+                yield before_sending
         finally:
             self._leave(terminal_id)
 
@@ -95,11 +104,13 @@ class TerminalQueues:
         if self._lease_holder is not None:
             await self._lease_holder.aclose()
 
-    def _lease(self, call: Call[Any], progress: ProgressReporter) -> AbstractAsyncContextManager[None]:
+    def _lease(
+        self, call: Call[Any], progress: ProgressReporter
+    ) -> AbstractAsyncContextManager[Callable[[], Awaitable[None]]]:
         if self._lease_holder is None:
             return _NOT_SHARED
         return self._lease_holder.hold(
-            call, progress, seconds_unresolved=lambda: self._unresolved_calls.seconds_left(call)
+            call, progress, partial(self._unresolved_calls.seconds_left, call.terminal_id or "")
         )
 
     async def _yield_to_event_loop(self) -> None:

@@ -63,12 +63,9 @@ class UnresolvedCalls:
         del self._by_terminal[terminal_id]
         return True
 
-    def seconds_left(self, call: Call[Any]) -> float:
-        """Return the seconds in which an earlier call may still be executed.
-
-        Only calls of this client at the terminal of `call` count.
-        """
-        call_before = self._by_terminal.get(call.terminal_id or "")
+    def seconds_left(self, terminal_id: str) -> float:
+        """Return how long an earlier call of this client is in doubt."""
+        call_before = self._by_terminal.get(terminal_id)
         return 0.0 if call_before is None else max(call_before.until - anyio.current_time(), 0.0)
 
     async def check(self, call: Call[Any], progress: ProgressReporter) -> None:
@@ -80,7 +77,7 @@ class UnresolvedCalls:
             TerminalBusyError: an earlier call may still be executed; nothing was sent.
             NotSentError: the ledger cannot be read.
         """
-        if self.seconds_left(call):
+        if self.seconds_left(call.terminal_id or ""):
             await self._resolve(call, progress)
         self._by_terminal.pop(call.terminal_id or "", None)
         if self._blocks and self._ledger is not None:

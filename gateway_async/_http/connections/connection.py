@@ -50,6 +50,11 @@ class Connection(abc.ABC):
     def is_open(self) -> bool:
         """Whether an idle connection is usable: no EOF and no unsolicited data has arrived."""
 
+    @property
+    @abc.abstractmethod
+    def is_silent(self) -> bool:
+        """Whether a connection before its first request is usable: the server has sent nothing but TLS records."""
+
     @abc.abstractmethod
     async def send(self, start: bytes, rest: AsyncIterator[bytes] | None) -> None:
         """Write a request, once.
