@@ -26,7 +26,7 @@ __all__ = [
     "EXISTS",
     "FIELDS_MATCH",
     "FIELDS_MATCH_OR_CLOSED",
-    "HAS_LEFT_STATUS",
+    "HAS_STATUS",
     "IS_OFF_INVOICE",
     "IS_ON_INVOICE",
     "IS_REOPENED",
@@ -184,9 +184,15 @@ def _is_settled(_: Raw, batch: Raw) -> bool:
     return same_value(0, _shown(batch, "is_open")) or (status is not None and str(status) not in _TO_SETTLE)
 
 
-def _has_left_status(sent: Raw, record: Raw) -> bool:
-    """Return whether the record has another status than before. A plan may have ended meanwhile."""
-    return str(_shown(record, "status")) != str(sent["status"])
+def _has_status(sent: Raw, record: Raw) -> bool:
+    """Return whether the record has the status that was set, and no longer the one before.
+
+    A plan may end when it is activated, so another status proves nothing.
+    """
+    status = str(_shown(record, "status"))
+    if status not in (str(sent["status"]), str(sent["status_before"])):
+        raise UnprovenError(".status", f"{status}, which is neither the status before nor the one that was set")
+    return status == str(sent["status"])
 
 
 def _is_on_invoice(sent: Raw, transaction: Raw) -> bool:
@@ -285,7 +291,7 @@ _EVIDENCE: Final[Mapping[str, Rule]] = {
     "is_completed": _is_completed,
     "is_raised": _is_raised,
     "is_reversed": _is_reversed,
-    "has_left_status": _has_left_status,
+    "has_status": _has_status,
     "lists_transaction": _lists_transaction,
     "lists_no_transaction": _lists_no_transaction,
 }
@@ -306,7 +312,7 @@ IS_SETTLED: Final = Evidence("is_settled")
 IS_ON_INVOICE: Final = Evidence("is_on_invoice", ("quick_invoice_id",))
 IS_OFF_INVOICE: Final = Evidence("is_off_invoice", ("quick_invoice_id",))
 NAMES_PAYMENT: Final = Evidence("names_payment")
-HAS_LEFT_STATUS: Final = Evidence("has_left_status", ("status",))
+HAS_STATUS: Final = Evidence("has_status", ("status", "status_before"))
 IS_REVERSED: Final = Evidence("is_reversed", ("transaction_amount", "amount_before"))
 LISTS_TRANSACTION: Final = Evidence("lists_transaction", ("transaction_id",))
 LISTS_NO_TRANSACTION: Final = Evidence("lists_no_transaction", ("transaction_id",))

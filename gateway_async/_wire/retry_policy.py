@@ -39,6 +39,7 @@ __all__ = [
     "format_table",
     "is_definite",
     "is_refusal",
+    "says_absent",
 ]
 
 
@@ -141,10 +142,10 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
     AttemptResult.UNTRUSTED: _in_doubt(_AGAIN, _ELSE_UNKNOWN),
     AttemptResult.OVERLOADED: _in_doubt(_AGAIN),
     AttemptResult.FAILED: _in_doubt(_STOP),
-    # A create reads no record that could be missing, so its 404 may be the response to another request.
+    # A 404 may be a late response to another request; a create has no record that could be missing.
     # A lookup's 404 from the gateway is a result and is not classified here; this one comes from a proxy.
     AttemptResult.ABSENT: _row(
-        read=_STOP, lookup=_AGAIN, named=_ELSE_STOP, idempotent=_STOP, unnamed=_STOP, terminal=_ELSE_STOP
+        read=_STOP, lookup=_AGAIN, named=_ELSE_STOP, idempotent=_ELSE_STOP, unnamed=_ELSE_STOP, terminal=_ELSE_STOP
     ),
     # A proxy's page does not tell whether the proxy forwarded the write.
     AttemptResult.BLOCKED: _in_doubt(_STOP, _ELSE_UNKNOWN),
@@ -239,6 +240,11 @@ def _classify_status(error: StatusError) -> AttemptResult:
     return _STATUSES.get(error.status_code, AttemptResult.REFUSED if is_refusal else AttemptResult.FAILED)
 
 
+def says_absent(error: GatewayError) -> bool:
+    """Return whether the gateway itself says that the record does not exist."""
+    return classify(error) is AttemptResult.ABSENT
+
+
 def is_refusal(error: GatewayError) -> bool:
     """Return whether the gateway itself rejects the request, finally."""
     return classify(error) in _FINAL
@@ -247,6 +253,8 @@ def is_refusal(error: GatewayError) -> bool:
 def is_definite(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False) -> bool:
     """Return whether `error` proves that its attempt changed nothing. The arguments are as in `classify`."""
     result = classify(error, may_have_been_sent_before=may_have_been_sent_before)
+    if result is AttemptResult.ABSENT:  # it may be a late response to another request
+        return kind.is_read or kind is Kind.UNNAMED
     return result in _REFUSALS or TABLE[result][kind].step is not NextStep.LOOK_UP
 
 

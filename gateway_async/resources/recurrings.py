@@ -7,7 +7,7 @@ import attrs
 
 from gateway_async._arguments import check_numbers
 from gateway_async._wire.call import Call
-from gateway_async._wire.evidence import HAS_LEFT_STATUS
+from gateway_async._wire.evidence import HAS_STATUS
 from gateway_async._wire.new_record import with_new_record_lookup
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.schedule_change import with_schedule_lookup
@@ -114,7 +114,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             ValidationError: the gateway refuses, and it is active; `.fields` says why.
             OutcomeUnknownError: it may be on hold; `resolve(error)` looks again.
         """
-        return await self._executor.execute(_change_status(id, "placeOnHold", "active", self._scope))
+        return await self._executor.execute(_change_status(id, "placeOnHold", "active", "on hold", self._scope))
 
     async def activate(self, id: str) -> Recurring:  # noqa: A002
         """Activate a recurring that is on hold.
@@ -126,7 +126,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             ValidationError: the gateway refuses, and it is on hold; `.fields` says why.
             OutcomeUnknownError: it may be active; `resolve(error)` looks again.
         """
-        return await self._executor.execute(_change_status(id, "activate", "on hold", self._scope))
+        return await self._executor.execute(_change_status(id, "activate", "on hold", "active", self._scope))
 
 
 def _create_call(new: RecurringCreate, scope: Scope) -> Call[Recurring]:
@@ -167,5 +167,6 @@ def _move_charges(
     return with_schedule_lookup(attrs.evolve(call, sent={parameter: str(count)}), RECURRING, id, expected_shift)
 
 
-def _change_status(id: str, verb: str, before: str, scope: Scope) -> Call[Recurring]:  # noqa: A002
-    return RECURRING.action(id, verb, scope, evidence=HAS_LEFT_STATUS, shows={"status": before})
+def _change_status(id: str, verb: str, before: str, after: str, scope: Scope) -> Call[Recurring]:  # noqa: A002
+    shows = {"status": after, "status_before": before}
+    return RECURRING.action(id, verb, scope, evidence=HAS_STATUS, shows=shows)

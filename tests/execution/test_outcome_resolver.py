@@ -10,6 +10,7 @@ import trio
 from gateway_async import (
     HashKey,
     MismatchedReplyError,
+    NotFoundError,
     NotSentError,
     OutcomeUnknownError,
     Reached,
@@ -27,6 +28,7 @@ from .scripted_transport import (
     NOT_THERE,
     Answer,
     Script,
+    Verb,
     absent,
     error_of,
     listed,
@@ -250,6 +252,20 @@ async def test_an_answer_that_does_not_show_the_action_is_looked_up(
     await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
     assert script.methods == ["PUT", "GET"]
     assert before != after
+
+
+async def test_a_404_to_a_change_of_a_record_that_exists_is_unknown() -> None:
+    """It was the response to another request: the change may have been executed, or may still be."""
+    await Script(put=[NOT_THERE], get=[APPROVED]).fail(lambda g: g.transactions.void("found"), OutcomeUnknownError)
+    done = Script(put=[NOT_THERE], get=[record("transaction", status_id=201)])
+    assert (await done.run(lambda g: g.transactions.void("found"))).voided
+
+
+@pytest.mark.parametrize("call", [lambda g: g.transactions.void("found"), lambda g: g.contacts.delete("found")])
+async def test_a_404_that_the_lookup_confirms_is_the_answer(call: Verb[Any]) -> None:
+    """A deletion of what does not exist is refused too."""
+    script = Script(put=[NOT_THERE], delete=[NOT_THERE], get=[absent])
+    await script.fail(call, NotFoundError)
 
 
 async def test_a_declined_increment_is_a_result() -> None:

@@ -417,9 +417,9 @@ async def test_a_response_with_the_old_status_is_not_the_result(verb: str, path:
 
 async def test_a_plan_that_ends_when_it_is_activated_is_a_result() -> None:
     """All its charges may be in the past."""
-    script = Script(post=[plan(status="ended")])
+    script = Script(post=[plan(status="ended")], get=[plan(status="ended")])
     assert (await script.run(lambda g: g.recurrings.activate("r"))).status == "ended"
-    assert script.methods == ["POST"]
+    assert script.methods == ["POST", "GET"]
 
 
 @pytest.mark.parametrize(("verb", "done", "before"), [("hold", "on hold", "active"), ("activate", "active", "on hold")])

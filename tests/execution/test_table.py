@@ -185,7 +185,7 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
     result: AttemptResult, kind: Kind, answer: Answer
 ) -> None:
     """The call is sent again, or ends with its error or in doubt, as the table says; the doubt says how far it got."""
-    nothing = NOT_DONE if kind is Kind.IDEMPOTENT else NOT_THERE
+    nothing = NOT_DONE if kind is Kind.IDEMPOTENT and result is not AttemptResult.ABSENT else NOT_THERE
     decision = TABLE[result][kind]
     if result is AttemptResult.REFUSED_LATER:
         run = await Run(result, kind, [LOST, answer, done(kind)], nothing)()

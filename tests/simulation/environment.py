@@ -31,13 +31,16 @@ def simulated_environment(loop: VirtualEventLoop, seed: int) -> Iterator[None]:
 
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
-            return datetime.fromtimestamp(START + loop.time(), tz)
+            return datetime.fromtimestamp(wall_clock(), tz)
+
+    def wall_clock() -> float:
+        return START + loop.time() + loop.clock_error
 
     def now() -> datetime:
-        return datetime.fromtimestamp(START + loop.time(), UTC)
+        return datetime.fromtimestamp(wall_clock(), UTC)
 
     replacements: dict[str, Any] = {
-        "time.time": lambda: START + loop.time(),
+        "time.time": wall_clock,
         "time.monotonic": loop.time,
         "os.urandom": draw.randbytes,
         "random._urandom": draw.randbytes,  # of the module `secrets`

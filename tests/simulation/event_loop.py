@@ -51,6 +51,7 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
 
     Attributes:
         network: the same network.
+        clock_error: the seconds by which wall clocks differ from the virtual time.
         failures: the texts of errors that no task handled.
     """
 
@@ -59,6 +60,7 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         self._now = 0.0
         self._selector = _VirtualSelector(self)
         self.network = network
+        self.clock_error = 0.0
         self.failures: list[str] = []
         self.set_task_factory(partial(_make_task, count()))
         self.set_exception_handler(self._record_failure)

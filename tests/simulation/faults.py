@@ -14,6 +14,7 @@ __all__ = [
     "IN_DOUBT_SECONDS",
     "MAX_LATENESS",
     "PROXY_RESPONSES",
+    "REFUSALS",
     "ConnectionFaults",
     "Fault",
     "Faults",
@@ -46,6 +47,8 @@ class Fault(enum.Enum):
     LOSE_RESPONSE = "the response is lost"
     CUT_RESPONSE = "the response is cut"
     PROXY = "a proxy responds"
+    REPEAT_RESPONSE = "the connection repeats its last response to a read for ever"
+    STATE_BEFORE = "a change is answered by the state before, and is not executed"
 
 
 @attrs.frozen
@@ -69,7 +72,14 @@ PROXY_RESPONSES: Final = (
     ProxyResponse(502, "Bad Gateway", "text/html", b"<html><h1>502 Bad Gateway</h1></html>"),
     ProxyResponse(403, "Forbidden", "text/html", b"<html><h1>Request blocked</h1></html>"),
     ProxyResponse(200, "OK", "text/html", b"<html><h1>Welcome</h1></html>"),
+    ProxyResponse(403, "Forbidden", "application/json", b'{"message": "Forbidden"}'),
+    ProxyResponse(401, "Unauthorized", "application/json", b'{"message": "Unauthorized"}'),
+    ProxyResponse(422, "Unprocessable", "application/json", b'{"message": "no", "code": 4, "status": "error"}'),
+    ProxyResponse(429, "Too Many Requests", "application/json", b'{"message": "slow down"}'),
 )
+"""Pages, and JSON of a proxy's own. Behind each the gateway may have executed the request."""
+
+REFUSALS: Final = tuple(response for response in PROXY_RESPONSES if response.status != 200)
 
 
 @attrs.frozen
@@ -84,6 +94,8 @@ class RequestFault:
         resets: whether the connection is reset at once.
         response_bytes: how many bytes of the response arrive; None means all.
         proxy: what a proxy responds.
+        repeats: whether the connection repeats its last response to a read from now on.
+        shows_before: whether a change arrives as a read, so that its response shows the state before.
     """
 
     kind: Fault | None = None
@@ -93,6 +105,8 @@ class RequestFault:
     resets: bool = False
     response_bytes: int | None = None
     proxy: ProxyResponse | None = None
+    repeats: bool = False
+    shows_before: bool = False
 
     def __str__(self) -> str:
         if self.kind is None:
@@ -198,6 +212,10 @@ class ConnectionFaults:
                 late = draw.uniform(0.0, MAX_LATENESS)
                 copy_after = draw.choice((None, draw.uniform(0.0, 0.1), late, late))
                 fault = RequestFault(kind, arrives=False, copy_after=copy_after, proxy=self._proxy_response(now))
+            case Fault.REPEAT_RESPONSE as kind:
+                fault = RequestFault(kind, repeats=True)
+            case Fault.STATE_BEFORE as kind:
+                fault = RequestFault(kind, shows_before=True)
         return fault
 
     def is_silent(self) -> bool:

@@ -22,6 +22,7 @@ __all__ = ["MACHINE", "Machine", "VirtualNetwork", "VirtualServer", "VirtualSock
 _GAP: Final = 1e-6
 """Seconds between two deliveries in one direction, so that their order is certain."""
 
+_LENGTH: Final = re.compile(rb"(?i)\ncontent-length: *([0-9]+)")
 _API_ID: Final = re.compile(rb'"transaction_api_id":\s*"([^"]+)"')
 
 
@@ -55,6 +56,10 @@ class VirtualTransport(asyncio.Transport):
     Attributes:
         peer: the other end.
         response_bytes: how many bytes of the response the client still gets; None means all.
+        reads: whether the last request was a read.
+        repeats: whether the client gets the last response to a read again, whatever it requests.
+        response: what has come of the current response.
+        last_response: the last complete response to a read.
     """
 
     peer: "VirtualTransport"
@@ -72,6 +77,8 @@ class VirtualTransport(asyncio.Transport):
         self.label = label
         self.machine = machine
         self.response_bytes: int | None = None
+        self.reads = self.repeats = False
+        self.response = self.last_response = b""
         if machine is not None:
             machine.ends[self] = None
 
@@ -287,6 +294,10 @@ class VirtualNetwork:
         if line == "POST /v2/routertransactions":
             self.terminal_calls[name.strip()] += 1
         client.response_bytes = fault.response_bytes
+        client.repeats = client.repeats or fault.repeats
+        client.reads = data.startswith(b"GET ")
+        if fault.shows_before and data.startswith(b"PUT "):
+            data = _as_read(data)
         if fault.request_bytes is not None:
             client.at_peer(partial(client.peer.receive, data[: fault.request_bytes]))
         elif fault.arrives:
@@ -301,7 +312,7 @@ class VirtualNetwork:
     def _carry_response(self, gateway: VirtualTransport, data: bytes) -> None:
         client = gateway.peer
         if client.response_bytes is None:
-            gateway.at_peer(partial(client.receive, data))
+            self._carry_complete(gateway, client, data)
             return
         part = data[: client.response_bytes]
         client.response_bytes -= len(part)
@@ -309,6 +320,19 @@ class VirtualNetwork:
             gateway.at_peer(partial(client.receive, part))
         if len(part) < len(data) and not client.faults.is_silent():
             self._reset(client)
+
+    def _carry_complete(self, gateway: VirtualTransport, client: VirtualTransport, data: bytes) -> None:
+        """Carry a piece of a response, or the last response to a read once the response is complete."""
+        is_repeated = client.repeats and bool(client.last_response)
+        client.response += data
+        if not is_repeated:
+            gateway.at_peer(partial(client.receive, data))
+        if _is_complete(client.response):
+            if is_repeated:
+                gateway.at_peer(partial(client.receive, client.last_response))
+            elif client.reads:
+                client.last_response = client.response
+            client.response = b""
 
     def _respond(self, client: VirtualTransport, response: ProxyResponse) -> None:
         """Let a proxy respond; it then closes the connection."""
@@ -331,6 +355,19 @@ class VirtualNetwork:
         for end in [*machine.ends]:
             end.abort()
         machine.is_running = False
+
+
+def _is_complete(response: bytes) -> bool:
+    head, separator, body = response.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    return bool(separator) and len(body) >= (int(length[1]) if length else 0)
+
+
+def _as_read(change: bytes) -> bytes:
+    """Return the read of the record that a request changes."""
+    head = change.partition(b"\r\n\r\n")[0].replace(b"PUT ", b"GET ", 1)
+    lines = [line for line in head.split(b"\r\n") if not line.lower().startswith((b"content-length", b"content-type"))]
+    return b"\r\n".join([*lines, b"", b""])
 
 
 async def connect(_addresses: Iterable[object], **_: object) -> VirtualSocket:

@@ -1,4 +1,4 @@
-"""Five bugs to plant into the real code. A simulation that does not find them checks too little."""
+"""Bugs to plant into the real code. A simulation that does not find them checks too little."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -7,14 +7,17 @@ from functools import wraps
 from typing import Any, Final
 from unittest import mock
 
+from gateway_async._execution import http_client
 from gateway_async._execution.attempts import NotExecutedError
 from gateway_async._execution.call_state import CallState
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.outcomes.outcome_resolver import OutcomeResolver
 from gateway_async._execution.terminals.lease_holder import LeaseHolder
 from gateway_async._storage.sqlite import FileFormat
-from gateway_async._wire import reply
+from gateway_async._wire import pagination, record_reader, reply
 from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus
+from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async._wire.record_reader import RecordReader
 from gateway_async._wire.reply import Reply
 from gateway_async._wire.retry_policy import NextStep
 from gateway_async.errors import GatewayError
@@ -85,11 +88,56 @@ def _unsynced_intent() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _shared_lookup_connection() -> Iterator[None]:
+    """Read what may prove absence on a connection that other requests use, and do not look at a list's links."""
+    with (
+        mock.patch.object(http_client, "FRESH", "ignored"),
+        mock.patch.object(http_client, "_CLOSE", (b"Connection", b"keep-alive")),
+        mock.patch.object(pagination, "check_link"),
+    ):
+        yield
+
+
+@contextmanager
+def _response_without_evidence() -> Iterator[None]:
+    """Take every response about the right record as the result of a change."""
+
+    def judged(reader: RecordReader[Any], _query: OutcomeQuery, response: RecordReader[Any] | None = None) -> Any:
+        return lambda content: reader._record((response or reader).unwrap(content))
+
+    with mock.patch.object(RecordReader, "judged", judged):
+        yield
+
+
+@contextmanager
+def _refusal_of_a_proxy() -> Iterator[None]:
+    """Take every JSON object with a message as the gateway's own refusal."""
+    is_from_gateway = reply._is_from_gateway
+
+    def believe(status: int, content: Mapping[str, Any]) -> bool:
+        return is_from_gateway(status, content) or isinstance(content.get("message"), str)
+
+    with mock.patch.object(reply, "_is_from_gateway", believe):
+        yield
+
+
+@contextmanager
+def _reused_id() -> Iterator[None]:
+    """Take every record under the integrator id as the result of a create."""
+    with mock.patch.object(record_reader, "differences", return_value=()):
+        yield
+
+
 PLANTED_BUGS: Final[Mapping[str, Callable[[], AbstractContextManager[None]]]] = {
     "retry-without-lookup": _retry_without_lookup,
     "lookup-that-believes-a-proxy": _lookup_that_believes_a_proxy,
     "shortened-doubt": _shortened_doubt,
     "lost-lease": _lost_lease,
     "unsynced-intent": _unsynced_intent,
+    "shared-lookup-connection": _shared_lookup_connection,
+    "response-without-evidence": _response_without_evidence,
+    "refusal-of-a-proxy": _refusal_of_a_proxy,
+    "reused-id": _reused_id,
 }
 """The bugs by name. Each is planted while its context is entered."""

@@ -6,9 +6,9 @@ from typing import Final
 
 import attrs
 
-from tests.simulation.faults import IN_DOUBT_SECONDS, PROXY_RESPONSES, Fault, Outage
+from tests.simulation.faults import IN_DOUBT_SECONDS, REFUSALS, Fault, Outage
 
-__all__ = ["Action", "Crash", "Operation", "Recovery", "Schedule"]
+__all__ = ["Action", "ClockStep", "Crash", "Operation", "Recovery", "Schedule"]
 
 _START_SECONDS: Final = 8.0
 """Seconds in which operations start."""
@@ -24,6 +24,9 @@ _OUTAGES: Final = (  # a proxy that responds is the most dangerous
     Fault.PROXY,
     Fault.PROXY,
     Fault.PROXY,
+    Fault.REPEAT_RESPONSE,
+    Fault.REPEAT_RESPONSE,
+    Fault.STATE_BEFORE,
 )
 _RATES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)
 
@@ -49,6 +52,7 @@ class Operation:
         till: the number of the machine.
         at: the second at which it starts.
         api_id: the integrator id; None lets the client generate it.
+        reuses: the number of an earlier operation with the same id and amount, for another kind of payment.
         cancel_after: the seconds after which its task is cancelled, if at all.
         resolutions: for an unknown outcome: seconds to pause, and the `wait` of the lookup, for each try.
     """
@@ -60,11 +64,12 @@ class Operation:
     api_id: str | None
     cancel_after: float | None
     resolutions: tuple[tuple[float, float], ...]
+    reuses: int | None = None
 
     @property
     def amount(self) -> str:
-        """The amount, different for each operation."""
-        return f"{20 + self.number}.00"
+        """The amount, different for each id."""
+        return f"{20 + (self.number if self.reuses is None else self.reuses)}.00"
 
 
 @attrs.frozen
@@ -102,6 +107,19 @@ class Recovery:
 
 
 @attrs.frozen
+class ClockStep:
+    """A step of all wall clocks.
+
+    Attributes:
+        at: the second at which they step.
+        seconds: how far; negative is back.
+    """
+
+    at: float
+    seconds: float
+
+
+@attrs.frozen
 class Schedule:
     """The schedule of one seed.
 
@@ -116,6 +134,7 @@ class Schedule:
     operations: tuple[Operation, ...]
     crashes: tuple[Crash, ...]
     recoveries: tuple[Recovery, ...]
+    clock_steps: tuple[ClockStep, ...]
     rate: float
     outage: Outage | None
 
@@ -124,14 +143,16 @@ class Schedule:
         """Return the schedule of a seed."""
         draw = Random(seed)
         tills = draw.choice((1, 2, 2))
-        actions = draw.choices((*Action,), weights=(3, 2, 2, 2, 1, 5, 1), k=draw.choice(_SIZES))
-        operations = (_operation(draw, number, action, tills) for number, action in enumerate(actions))
+        actions = draw.choices((*Action,), weights=(3, 2, 2, 2, 1, 5, 2), k=draw.choice(_SIZES))
+        operations = [_operation(draw, number, action, tills) for number, action in enumerate(actions)]
+        _reuse_an_id(draw, operations)
         return cls(
             seed=seed,
             tills=tills,
             operations=tuple(operations),
             crashes=tuple(_crashes(draw, tills)),
             recoveries=tuple(_recoveries(draw, tills)),
+            clock_steps=tuple(_clock_steps(draw)),
             rate=draw.choice(_RATES),
             outage=_outage(draw) if draw.random() < 0.4 else None,
         )
@@ -147,6 +168,21 @@ def _operation(draw: Random, number: int, action: Action, tills: int) -> Operati
         cancel_after=draw.uniform(0.0, 4.0) if draw.random() < 0.12 else None,
         resolutions=tuple(_resolution(draw) for _ in range(draw.choice((0, 1, 1, 2, 2)))),
     )
+
+
+def _reuse_an_id(draw: Random, operations: list[Operation]) -> None:
+    """Let a sale have the integrator id of an authorization, by mistake."""
+    authorizations = [each for each in operations if each.action is Action.CAPTURE and each.api_id is not None]
+    sales = [each for each in operations if each.action is Action.SALE]
+    if authorizations and sales:
+        sale, first = draw.choice(sales), draw.choice(authorizations)
+        operations[sale.number] = attrs.evolve(sale, api_id=first.api_id, reuses=first.number)
+
+
+def _clock_steps(draw: Random) -> list[ClockStep]:
+    """Return the steps of the wall clocks: by seconds, as they are adjusted, or by an hour."""
+    steps = draw.choice((0, 0, 0, 1, 2))
+    return [ClockStep(draw.uniform(0.0, 60.0), draw.choice((-3600.0, -5.0, 5.0, 3600.0))) for _ in range(steps)]
 
 
 def _resolution(draw: Random) -> tuple[float, float]:
@@ -181,4 +217,9 @@ def _recoveries(draw: Random, tills: int) -> list[Recovery]:
 def _outage(draw: Random) -> Outage:
     start = draw.uniform(0.0, 10.0)
     seconds = draw.choice((draw.uniform(1.0, 10.0), draw.uniform(25.0, 60.0), draw.uniform(25.0, 60.0)))
-    return Outage(start, start + seconds, draw.choice(_OUTAGES), draw.choice(PROXY_RESPONSES[:4]))
+    return Outage(
+        start,
+        start + seconds,
+        draw.choice(_OUTAGES),
+        draw.choice(REFUSALS),
+    )

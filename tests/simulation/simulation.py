@@ -18,7 +18,7 @@ from tests.simulation.invariants import find_broken_rules
 from tests.simulation.lease_store import LeaseStore
 from tests.simulation.network import Machine, VirtualNetwork
 from tests.simulation.operations import Program
-from tests.simulation.schedule import Crash, Operation, Recovery, Schedule
+from tests.simulation.schedule import ClockStep, Crash, Operation, Recovery, Schedule
 from tests.simulation.till import TERMINAL_SECONDS, Till
 
 __all__ = ["Result", "Simulation"]
@@ -116,6 +116,8 @@ class _Run:
                 events.create_task(self._crash(crash))
             for recovery in self.schedule.recoveries:
                 events.create_task(self._recover_early(recovery))
+            for step in self.schedule.clock_steps:
+                events.create_task(self._step_clocks(step))
         for till in self.tills:
             await till.finish()
         self._check(program, await self._recover())
@@ -132,6 +134,12 @@ class _Run:
                 self.network.log(f"operation {operation.number} is cancelled")
                 task.cancel()
         await self._finish(process, task, f"operation {operation.number}")
+
+    async def _step_clocks(self, step: ClockStep) -> None:
+        await asyncio.sleep(step.at)
+        loop: Any = asyncio.get_running_loop()
+        loop.clock_error += step.seconds
+        self.network.log(f"wall clocks step by {step.seconds:g} s")
 
     async def _crash(self, crash: Crash) -> None:
         await asyncio.sleep(crash.at)
@@ -154,6 +162,7 @@ class _Run:
         await asyncio.sleep(recovery.at)
         till = self.tills[recovery.till]
         if till.machine.is_running:
+            await self._finish(till.machine, till.run(till.look_around()), "a list")
             await self._finish(till.machine, till.run(till.recover(recovery.wait)), "a recovery")
 
     async def _finish(self, process: Machine, task: asyncio.Task[Any], name: str) -> None:
@@ -184,6 +193,7 @@ class _Run:
             ledger=[call for calls in ledgers.values() for call in calls],
             told=program.told,
             duplicates=program.duplicates,
+            mistaken=program.mistaken,
             unknown=unknown,
             overlaps=self.gateway.overlaps,
             terminal_calls=self.network.terminal_calls,

@@ -8,7 +8,7 @@ from tests.simulation.planted_bugs import PLANTED_BUGS
 from tests.simulation.simulation import Simulation
 
 _SEEDS = 80
-_MOST_SEEDS = 100
+_MOST_SEEDS = 200
 """Seeds within which a planted bug must be found."""
 
 

@@ -6,7 +6,7 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from gateway_async import AsyncGateway, SqliteLedger, UserApiKey
+from gateway_async import AsyncGateway, GatewayError, SqliteLedger, UserApiKey
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.ledger import StoredIntent
 from gateway_async.ledger._sqlite_store import LedgerFile
@@ -109,6 +109,18 @@ class Till:
     async def finish(self) -> None:
         """Wait for all tasks, also for those of crashed processes."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def look_around(self) -> None:
+        """Read an empty list and records that do not exist, as a till does that shows what was sold.
+
+        Each read leaves a connection behind.
+        """
+        transactions = self.client.transactions
+        lists = [transactions.list({"transaction_api_id": "missing"}).first() for _ in range(2)]
+        reads = [*lists, *[transactions.get("missing") for _ in range(2)]]
+        for error in await asyncio.gather(*reads, return_exceptions=True):
+            if isinstance(error, BaseException) and not isinstance(error, GatewayError):
+                raise error
 
     async def recover(self, wait: float) -> int:
         """Recover the open intents; return how many are still unknown."""

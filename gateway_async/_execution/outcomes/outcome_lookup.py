@@ -52,7 +52,7 @@ class OutcomeLookup:
                     return found
                 case LookupStatus.GONE if is_last:
                     raise contradiction(str(lookup))
-                case LookupStatus.UNPROVEN if is_last:
+                case LookupStatus.UNPROVEN | LookupStatus.NO_RECORD if is_last:
                     return found
                 case _ if is_last:
                     return LookupResult(LookupStatus.NOT_EXECUTED)

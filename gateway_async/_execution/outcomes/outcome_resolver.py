@@ -20,7 +20,7 @@ from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._http.background import finish
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
-from gateway_async._wire.retry_policy import NextStep, classify
+from gateway_async._wire.retry_policy import NextStep, classify, says_absent
 from gateway_async.errors import (
     DuplicateError,
     GatewayError,
@@ -81,6 +81,8 @@ class OutcomeResolver:
             GatewayError: `error` itself, if no record was found and the write must not be repeated.
         """
         found = await self._look_up_write(state, error, _resolve_seconds(state, error, if_not_found))
+        if _is_absence(state, error):
+            return self._after_absence(state, error, found)
         if found.status is LookupStatus.EXECUTED:
             return cast("T", found.record)
         match if_not_found:
@@ -90,6 +92,19 @@ class OutcomeResolver:
                 raise error
             case _:
                 raise self.unknown_error(state, error) from error
+
+    def _after_absence(self, state: CallState[T], error: GatewayError, found: LookupResult[T]) -> T:
+        """Return the result of a change that was answered by "not found".
+
+        Raises:
+            GatewayError: `error` itself, if the record does not exist, also if the change was its deletion.
+            OutcomeUnknownError: the record exists, so that was the response to another request.
+        """
+        if found.status is LookupStatus.NO_RECORD or found.record is True:
+            raise error
+        if found.status is LookupStatus.EXECUTED:
+            return cast("T", found.record)
+        raise self.unknown_error(state, error) from error
 
     async def resolve_cancelled(self, state: CallState[Any], error: GatewayError, cancellation: BaseException) -> bool:
         """Look up a cancelled write, and return whether it was executed.
@@ -178,11 +193,13 @@ class OutcomeResolver:
             self._events.emit(LookupStarted(**state.event_facts()))
         try:
             if call.recovery is None:
+                if _is_only_refusal(state, error):
+                    raise error
                 raise self.unknown_error(state, error) from error
             found = await self._lookup.find(call.recovery.lookup(), grace, conclusive=conclusive)
             if found.status is LookupStatus.UNPROVEN:
                 found = _judge_unproven(call, error, found, conclusive=conclusive)
-            if found.status is LookupStatus.NOT_EXECUTED:
+            if found.status in (LookupStatus.NOT_EXECUTED, LookupStatus.NO_RECORD):
                 outcome = "not there"
                 return found
             facts = self._facts(state, error)
@@ -201,7 +218,7 @@ class OutcomeResolver:
         except GatewayError as failed:
             reason = failed
             if _is_only_refusal(state, error):
-                raise error from failed  # nothing shows that a copy of the request was executed
+                raise error from (None if failed is error else failed)  # nothing shows that a copy was executed
             if not state.may_have_been_sent:  # such as a 429, which only the lookup could confirm
                 state.record_failure(error, unclear=True)
             raise self.unknown_error(state, error, failed) from failed
@@ -257,6 +274,12 @@ def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], 
     raise MalformedReplyError("$", "; ".join(found.differences), call=str(call))
 
 
+def _is_absence(state: CallState[Any], error: GatewayError) -> bool:
+    """Return whether the only request of a change was answered by "not found"."""
+    is_change = state.call.kind in (Kind.IDEMPOTENT, Kind.UNNAMED)
+    return is_change and not state.may_have_been_sent_before and says_absent(error)
+
+
 def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
     """Return whether the gateway itself refused the only request of a call.
 
@@ -268,6 +291,8 @@ def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
 
 def _resolve_seconds(state: CallState[Any], error: GatewayError, if_not_found: NextStep) -> float:
     """Return the seconds after which a missing record means "not executed"."""
+    if (isinstance(error, MalformedReplyError) and error.lacks_evidence) or _is_absence(state, error):
+        return 0.0  # the gateway has answered
     if not state.may_have_been_sent and not isinstance(error, DuplicateError):
         return 0.0
     at_terminal = state.call.kind is Kind.TERMINAL and if_not_found is NextStep.UNKNOWN
