@@ -185,7 +185,7 @@ def _is_settled(_: Raw, batch: Raw) -> bool:
 
 
 def _has_status(sent: Raw, record: Raw) -> bool:
-    """Return whether the record has the status that was set, and no longer the one before.
+    """Return whether the record has the status that was set.
 
     A plan may end when it is activated, so another status proves nothing.
     """

@@ -255,7 +255,7 @@ async def test_an_answer_that_does_not_show_the_action_is_looked_up(
 
 
 async def test_a_404_to_a_change_of_a_record_that_exists_is_unknown() -> None:
-    """It was the response to another request: the change may have been executed, or may still be."""
+    """The response was that to another request: the change may have been executed, or may still be."""
     await Script(put=[NOT_THERE], get=[APPROVED]).fail(lambda g: g.transactions.void("found"), OutcomeUnknownError)
     done = Script(put=[NOT_THERE], get=[record("transaction", status_id=201)])
     assert (await done.run(lambda g: g.transactions.void("found"))).voided

@@ -87,6 +87,7 @@ class _Calls:
 
     async def sell_and_capture(self) -> None:
         if (reserved := await self.sell("authonly")) is not None:
+            await asyncio.sleep(self.operation.pause)
             await self.change(reserved.id, self.client.transactions.complete(reserved.id))
 
     async def sell_and_void(self) -> None:
@@ -154,7 +155,7 @@ class _Calls:
         return record
 
     def _check_sale(self, record: Any) -> None:
-        """Check that the result of a sale is no authorization, and has its amount."""
+        """Check that the result of a sale has its amount, and is not an authorization."""
         if record.status_id == TransactionStatus.AUTH_ONLY or str(record.transaction_amount) != self.operation.amount:
             self.program.mistaken.append(f"operation {self.operation.number}: the result of a sale is {record.id}")
 

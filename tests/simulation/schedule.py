@@ -52,6 +52,7 @@ class Operation:
         till: the number of the machine.
         at: the second at which it starts.
         api_id: the integrator id; None lets the client generate it.
+        pause: the seconds between an authorization and its capture.
         reuses: the number of an earlier operation with the same id and amount, for another kind of payment.
         cancel_after: the seconds after which its task is cancelled, if at all.
         resolutions: for an unknown outcome: seconds to pause, and the `wait` of the lookup, for each try.
@@ -65,6 +66,7 @@ class Operation:
     cancel_after: float | None
     resolutions: tuple[tuple[float, float], ...]
     reuses: int | None = None
+    pause: float = 0.0
 
     @property
     def amount(self) -> str:
@@ -176,7 +178,9 @@ def _reuse_an_id(draw: Random, operations: list[Operation]) -> None:
     sales = [each for each in operations if each.action is Action.SALE]
     if authorizations and sales:
         sale, first = draw.choice(sales), draw.choice(authorizations)
-        operations[sale.number] = attrs.evolve(sale, api_id=first.api_id, reuses=first.number)
+        at = first.at + draw.uniform(0.3, 2.0)
+        operations[sale.number] = attrs.evolve(sale, at=at, api_id=first.api_id, reuses=first.number)
+        operations[first.number] = attrs.evolve(first, pause=draw.uniform(0.0, 6.0))
 
 
 def _clock_steps(draw: Random) -> list[ClockStep]:

@@ -275,7 +275,7 @@ def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], 
 
 
 def _is_absence(state: CallState[Any], error: GatewayError) -> bool:
-    """Return whether the only request of a change was answered by "not found"."""
+    """Return whether the answer to a change was that nothing was found."""
     is_change = state.call.kind in (Kind.IDEMPOTENT, Kind.UNNAMED)
     return is_change and not state.may_have_been_sent_before and says_absent(error)
 
