@@ -74,6 +74,13 @@ def test_what_does_not_fit_is_named(columns: Columns, header: tuple[str, ...], s
         columns.map_header(header)
 
 
+def test_a_column_is_mapped_to_one_field() -> None:
+    """Two spellings of its name for two fields are an error; the last one would count silently."""
+    with pytest.raises(InvalidRequestError, match="names: 'Card No' and 'card_no' are one column"):
+        Columns(names={"Card No": "account_number", "Expiry": "exp_date", "card_no": "title"})
+    Columns(names={"Card No": "account_number", "card_no": "account_number"})
+
+
 def test_everything_that_does_not_fit_is_said_at_once() -> None:
     """Three wrong columns make three lines."""
     assert len(problems_of(Columns(), "wrong", "worse", "exp_date", "exp date")) == 3

@@ -100,9 +100,11 @@ class Columns:
         """Reject mappings that fit no file.
 
         Raises:
-            InvalidRequestError: a name or a constant is for a field that the contract does not have.
+            InvalidRequestError: a name or a constant is for a field that the contract does not have, or a column has
+                two fields.
         """
         problems = [*_unknown_fields(self.names.values(), "names"), *_unknown_fields(self.constants, "constants")]
+        problems += _ambiguous_names(self.names)
         if problems:
             raise InvalidRequestError(problems)
 
@@ -190,6 +192,14 @@ class Columns:
 def _normalize(name: str) -> str:
     """Normalize a column's name: `Account-Number ` becomes `account_number`."""
     return re.sub(r"[\W_]+", "_", name.strip().casefold()).strip("_")
+
+
+def _ambiguous_names(names: Mapping[str, str]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for name, field in names.items():
+        other = first.setdefault(_normalize(name), name)
+        if names[other] != field:
+            yield f"names: {_mask_name(other)} and {_mask_name(name)} are one column"
 
 
 def _unknown_fields(fields: Iterable[str], where: str) -> Iterator[str]:
