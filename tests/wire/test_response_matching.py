@@ -107,6 +107,13 @@ def test_amounts(record: dict[str, Any], agrees: bool) -> None:
     assert (differences({"transaction_amount": "12.50"}, record) == ()) is agrees
 
 
+def test_a_text_that_could_not_be_read_is_no_difference() -> None:
+    """A gateway that cuts an emoji in two shows a part of it; an id with such a character is another one."""
+    assert differences({"description": "Thanks \U0001f600"}, {"description": "Thanks \ufffd"}) == ()
+    assert differences({"description": "Thanks"}, {"description": "Sorry"}) != ()
+    assert differences({"transaction_api_id": "a-1"}, {"transaction_api_id": "a-\ufffd"}) != ()
+
+
 LOWER = [
     ("without the surcharge", {"surcharge_amount": "2.00"}, "100.00", True),
     ("without the tax", {"tax": "5.00"}, "97.00", True),
