@@ -12,7 +12,8 @@ import math
 from typing import Final, Protocol
 
 from gateway_async._arguments import number_problems
-from gateway_async._storage.redis import connect
+from gateway_async._secrets import Secret
+from gateway_async._storage.redis import connect, run_script
 
 __all__ = ["RedisTerminalLease", "TerminalLease"]
 
@@ -89,7 +90,8 @@ class RedisTerminalLease:
         ModuleNotFoundError: redis-py is missing: `pip install 'gateway-async[redis]'`.
     """
 
-    def __init__(self, url: str, *, owner: str, seconds: float = 30.0, wait: float | None = None) -> None:
+    def __init__(self, url: str | Secret, *, owner: str, seconds: float = 30.0, wait: float | None = None) -> None:
+        url = Secret(url)  # an error's traceback shows local variables
         self.owner = owner
         self.seconds = seconds
         self.wait = wait
@@ -107,7 +109,9 @@ class RedisTerminalLease:
         self._release = self._redis.register_script(_RELEASE)
 
     def __repr__(self) -> str:
-        return f"RedisTerminalLease(owner={self.owner!r}, seconds={self.seconds:g}, wait={self.wait})"
+        seconds: object = self.seconds  # of any type if the arguments are wrong
+        seconds = f"{seconds:g}" if isinstance(seconds, int | float) else repr(seconds)
+        return f"RedisTerminalLease(owner={self.owner!r}, seconds={seconds}, wait={self.wait!r})"
 
     async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
         """Acquire or renew a lease.
@@ -116,13 +120,13 @@ class RedisTerminalLease:
         """
         self._check()
         milliseconds = math.ceil((self.seconds if seconds is None else seconds) * 1000)
-        holder = await self._acquire(keys=_keys(terminal_id), args=(self._name(token), milliseconds))
+        holder = await run_script(self._acquire, _keys(terminal_id), (self._name(token), milliseconds))
         return None if holder is None else str(holder).partition(" ")[2]
 
     async def release(self, terminal_id: str, token: str) -> None:
         """Release a lease, or leave the queue."""
         self._check()
-        await self._release(keys=_keys(terminal_id), args=(self._name(token),))
+        await run_script(self._release, _keys(terminal_id), (self._name(token),))
 
     async def aclose(self) -> None:
         """Close the connections; held leases expire."""

@@ -4,15 +4,15 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Any, Final, Self
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import attrs
 
 from gateway_async._extras import import_extra
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import Secret, detach, mask_text
 
-__all__ = ["COMMAND_SECONDS", "Database", "is_address", "is_table_name", "read_committed", "without_password"]
+__all__ = ["COMMAND_SECONDS", "Address", "Database", "is_table_name", "read_committed"]
 
 COMMAND_SECONDS: Final = 30.0
 _CONNECTING_SECONDS: Final = 10.0
@@ -23,13 +23,87 @@ _ENCODING: Final = "UTF8"
 _LOCK_CREATION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('gateway_async @', 0))"
 
 
-@attrs.define(eq=False, repr=False)  # its address may have a password
+_FORM: Final = "invalid address (expected postgresql://…, with special characters percent-encoded)"
+_SCHEMES: Final = ("postgresql", "postgres")
+_HOST_AND_PORT: Final = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[^:\[\]]+)?(:(?P<port>[0-9]{1,5}))?")
+_PORTS: Final = range(1, 65_536)
+
+
+@attrs.frozen(repr=False)
+class Address:
+    """The address of a PostgreSQL database.
+
+    Attributes:
+        shown: the address without its user, password and options.
+    """
+
+    _dsn: Secret
+    _password: Secret | None
+    shown: str
+
+    @classmethod
+    def parse(cls, dsn: str | Secret) -> "tuple[Self | None, str]":
+        """Read `postgresql://user:password@host:port/database?option=value`, as asyncpg takes it.
+
+        Returns the address, and "" or what is wrong with it. No error is raised, because its traceback would show the
+        password.
+        """
+        text = Secret(dsn).reveal()
+        try:
+            parts = urlsplit(text)
+            options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True) if parts.query else []
+        except ValueError:
+            return None, _FORM
+        login, at, hosts = parts.netloc.rpartition("@")
+        # A password whose special characters are not encoded would be taken for a part of the host or the database.
+        is_whole = (
+            text.isprintable() and not parts.fragment and "@" not in login + parts.path and (at or "@" not in text)
+        )
+        if parts.scheme not in _SCHEMES or not is_whole or not all(map(_is_host, hosts.split(",") if hosts else ())):
+            return None, _FORM
+        user, _, password = login.partition(":")
+        passwords = [unquote(password)] if password else [value for name, value in options if name == "password"]
+        query = urlencode([(name, value) for name, value in options if name != "password"])
+        plain = urlunsplit((parts.scheme, f"{user}{at}{hosts}", parts.path, query, ""))
+        shown = f"postgresql://{hosts}{parts.path}"
+        return cls(Secret(plain), Secret(passwords[-1]) if passwords else None, shown), ""
+
+    async def connect(self, driver: Any, **options: Any) -> Any:
+        """Open a connection.
+
+        The frames of the driver contain the password. Every error is therefore detached from them, also a cancellation.
+
+        Raises:
+            Exception: an error of the driver, or an `OSError`.
+        """
+        password = self._password and self._password.reveal
+        try:
+            return await driver.connect(self._dsn.reveal(), password=password, **options)
+        except BaseException as error:  # noqa: BLE001
+            is_setting = isinstance(error, ValueError) and not isinstance(error, driver.InterfaceError)
+            failure = OSError(f"invalid setting: {error}") if is_setting else detach(error)
+        try:
+            raise failure
+        finally:
+            del failure  # its traceback refers to this frame
+
+    def __repr__(self) -> str:
+        return f"<Address {self.shown}>"
+
+
+def _is_host(text: str) -> bool:
+    """Return whether a text is a host, with or without a port."""
+    found = _HOST_AND_PORT.fullmatch(text)
+    return bool(text) and found is not None and (found["port"] is None or int(found["port"]) in _PORTS)
+
+
+@attrs.define(eq=False, repr=False)
 class Database:
     """A lazily opened pool of connections, and its tables.
 
     Args:
         who: the name of the class that uses it, for messages.
-        given: the address of a database, or an asyncpg pool, which is left open.
+        given: the `Address` of a database, or an asyncpg pool, which is left open.
         table: the name of the first table, which replaces `@` in all statements.
         schema: the statements that create the tables.
         created_table: one of the tables; if it exists, all exist.
@@ -60,7 +134,7 @@ class Database:
 
     def __attrs_post_init__(self) -> None:
         self.driver = import_extra("asyncpg", extra="postgres", user=self._who)
-        self._pool = None if isinstance(self._given, str) else self._given
+        self._pool = None if isinstance(self._given, Address) else self._given
 
     @asynccontextmanager
     async def transaction(self, *, may_fail: bool = False) -> AsyncIterator[Any]:
@@ -82,8 +156,8 @@ class Database:
 
     async def connect(self) -> Any:
         """Open a connection outside of the pool, and create missing tables."""
-        connection = await self.driver.connect(
-            self._given, timeout=_CONNECTING_SECONDS, command_timeout=COMMAND_SECONDS
+        connection = await self._given.connect(
+            self.driver, timeout=_CONNECTING_SECONDS, command_timeout=COMMAND_SECONDS
         )
         try:
             await self._create_tables(connection)
@@ -94,7 +168,7 @@ class Database:
 
     @contextmanager
     def describe_errors(self, *, may_fail: bool = False) -> Iterator[None]:
-        """Raise errors of the driver as errors of this store.
+        """Raise errors of the driver as this store's, without the driver's frames.
 
         Args:
             may_fail: whether errors of a statement are raised unchanged.
@@ -105,7 +179,14 @@ class Database:
         except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError) as error:
             if may_fail and not self._is_connection_error(error):
                 raise
-            raise self._error(_in_one_line(error)) from error
+            failure = self._error(_in_one_line(error))
+        else:
+            return
+        try:
+            raise failure
+        finally:
+            failure.__context__ = None  # Python sets it, because the block's error is still handled
+            del failure  # its traceback refers to this frame
 
     async def fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
         """Execute a statement and return its rows."""
@@ -128,7 +209,7 @@ class Database:
             self._check_event_loop(asyncio.get_running_loop())
         self.is_closed = True
         pool = self._pool
-        if isinstance(self._given, str) and pool is not None:
+        if isinstance(self._given, Address) and pool is not None:
             self._pool = None
             try:
                 await asyncio.wait_for(pool.close(), _CLOSING_SECONDS)
@@ -157,16 +238,19 @@ class Database:
     async def _open(self) -> None:
         if self._pool is None:
             self._pool = await self.driver.create_pool(
-                self._given,
                 min_size=0,
                 max_size=self._connections,
                 timeout=_CONNECTING_SECONDS,
                 command_timeout=COMMAND_SECONDS,
+                connect=self._connect_for_pool,
             )
         if not self._is_ready:
             async with self._pool.acquire() as connection:
                 await self._create_tables(connection)
             self._is_ready = True
+
+    async def _connect_for_pool(self, _no_dsn: None, **options: Any) -> Any:
+        return await self._given.connect(self.driver, **options)
 
     async def _create_tables(self, connection: Any) -> None:
         encoding = connection.get_settings().server_encoding
@@ -207,20 +291,9 @@ def read_committed(connection: Any) -> Any:
     return connection.transaction(isolation="read_committed")
 
 
-def is_address(dsn: object) -> bool:
-    """Return whether `dsn` is the address of a PostgreSQL database."""
-    return isinstance(dsn, str) and dsn.startswith(("postgresql://", "postgres://"))
-
-
 def is_table_name(table: object) -> bool:
     """Return whether `table` is a valid name, with or without a schema."""
     return isinstance(table, str) and _TABLE_NAME.fullmatch(table) is not None
-
-
-def without_password(dsn: str) -> str:
-    """Return an address without its user and password, for display."""
-    parts = urlsplit(dsn)
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _in_one_line(error: Exception) -> str:

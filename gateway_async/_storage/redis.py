@@ -1,15 +1,51 @@
-"""Create the Redis client for leases and rate limits."""
+"""The Redis client of leases and rate limits: its creation, and its scripts.
+
+The frames of redis-py contain the password. Every error, also a cancellation, is therefore detached from them.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
+
 from gateway_async._extras import import_extra
+from gateway_async._secrets import Secret, detach
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["connect"]
+__all__ = ["connect", "run_script"]
 
 
-def connect(url: str, problems: Sequence[str], *, who: str, connections: int, timeout: float, retries: int) -> Any:
+@attrs.frozen(repr=False)
+class _Login:
+    """The user and the password of an address, as redis-py asks for them."""
+
+    _user: str
+    _password: Secret
+
+    def get_credentials(self) -> tuple[str, ...]:
+        return (self._user, self._password.reveal()) if self._user else (self._password.reveal(),)
+
+    async def get_credentials_async(self) -> tuple[str, ...]:
+        return self.get_credentials()
+
+
+async def run_script(script: Any, keys: Sequence[str], args: Sequence[Any]) -> Any:
+    """Run a registered script.
+
+    Raises:
+        Exception: an error of redis-py, or an `OSError`.
+    """
+    try:
+        return await script(keys=keys, args=args)
+    except BaseException as error:  # noqa: BLE001
+        failure = detach(error)
+    try:
+        raise failure
+    finally:
+        del failure  # its traceback refers to this frame
+
+
+def connect(url: Secret, problems: Sequence[str], *, who: str, connections: int, timeout: float, retries: int) -> Any:
     """Create a Redis client, which connects on first use.
 
     Args:
@@ -27,18 +63,29 @@ def connect(url: str, problems: Sequence[str], *, who: str, connections: int, ti
     redis = import_extra("redis.asyncio", extra="redis", user=who)
     retry = import_extra("redis.asyncio.retry", extra="redis", user=who).Retry
     no_backoff = import_extra("redis.backoff", extra="redis", user=who).NoBackoff
-    try:
-        pool = redis.BlockingConnectionPool.from_url(
-            url,
-            decode_responses=True,
-            max_connections=connections,
-            timeout=timeout,
-            socket_connect_timeout=timeout,
-            socket_timeout=timeout,
-            retry=retry(no_backoff(), retries),
-        )
-    except (TypeError, ValueError, AttributeError):
-        raise InvalidRequestError([*problems, "url: must be redis://, rediss:// or unix://"]) from None
+    pool = _pool_at(
+        url,
+        redis,
+        decode_responses=True,
+        max_connections=connections,
+        timeout=timeout,
+        socket_connect_timeout=timeout,
+        socket_timeout=timeout,
+        retry=retry(no_backoff(), retries),
+    )
+    if pool is None:
+        problems = [*problems, "url: must be redis://, rediss:// or unix://"]
     if problems:
         raise InvalidRequestError(problems)
     return redis.Redis.from_pool(pool)
+
+
+def _pool_at(url: Secret, redis: Any, **options: Any) -> Any:
+    """Return the pool of an address, or None. No error is raised, because its traceback would show the password."""
+    try:
+        found = redis.connection.parse_url(url.reveal())
+        user, password = found.pop("username", ""), found.pop("password", "")
+        login = {"credential_provider": _Login(user, Secret(password))} if user or password else {}
+        return redis.BlockingConnectionPool(**options, **found, **login)
+    except (TypeError, ValueError, AttributeError):
+        return None

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from os import fspath
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ import attrs
 import msgspec
 
 from gateway_async._storage.private_file import check_owner, create_database, restrict_mode
+from gateway_async.errors import InvalidRequestError
 
 __all__ = [
     "BUSY_SECONDS",
@@ -21,6 +22,7 @@ __all__ = [
     "SqliteStore",
     "ask_pragma",
     "connect",
+    "database_file",
     "describe_error",
     "is_file_error",
     "json_fields",
@@ -62,6 +64,17 @@ def json_fields(*names: str) -> str:
 def to_json(value: Any) -> str:
     """Encode a value for SQLite's JSON functions."""
     return _encoder.encode(value).decode()
+
+
+def database_file(path: str | PathLike[str]) -> Path:
+    """Return the absolute path of a file.
+
+    Raises:
+        InvalidRequestError: it is an address, whose password the errors of a file would show.
+    """
+    if "://" in str(path):
+        raise InvalidRequestError("path: invalid (expected a file, not an address such as postgresql://…)")
+    return Path(path).absolute()
 
 
 def is_file_error(error: sqlite3.Error) -> bool:

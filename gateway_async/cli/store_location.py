@@ -4,12 +4,15 @@ __all__ = ["display_location", "is_database"]
 
 
 def is_database(location: str) -> bool:
-    """Return whether the location is the address of a PostgreSQL database."""
-    return location.startswith(("postgresql://", "postgres://"))
+    """Return whether the location is an address, as only databases have one."""
+    return "://" in location
 
 
 def display_location(location: str) -> str:
     """Return the location without a password, for display."""
-    from gateway_async._storage.postgres import without_password
+    from gateway_async._storage.postgres import Address
 
-    return without_password(location) if is_database(location) else location
+    if not is_database(location):
+        return location
+    address, problem = Address.parse(location)
+    return problem if address is None else address.shown

@@ -92,4 +92,4 @@ class GroupCommitLedger:
         await self._writer.aclose()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._location!r})"
+        return f"{type(self).__name__}({vars(self).get('_location', '')!r})"  # also of one whose arguments are wrong

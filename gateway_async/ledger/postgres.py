@@ -3,7 +3,8 @@
 from functools import partial
 
 from gateway_async._arguments import retention_period
-from gateway_async._storage.postgres import Database, is_address, is_table_name, without_password
+from gateway_async._secrets import Secret
+from gateway_async._storage.postgres import Address, Database, is_table_name
 from gateway_async.errors import InvalidRequestError, LedgerError
 from gateway_async.ledger._group_commit_ledger import GroupCommitLedger
 from gateway_async.ledger._postgres_store import SCHEMA, LedgerDatabase
@@ -31,7 +32,7 @@ class PostgresLedger(GroupCommitLedger):
     The table contains the same data as the file of a `SqliteLedger`.
 
     Args:
-        dsn: `postgresql://…`; its password is in no error.
+        dsn: `postgresql://…`; its password is in no error, repr or traceback.
         table: the name of the table, with or without a schema.
         keep_days: days for which resolved intents are kept for inspection. Open intents are kept until they are
             resolved.
@@ -43,19 +44,21 @@ class PostgresLedger(GroupCommitLedger):
     """
 
     def __init__(
-        self, dsn: str, *, table: str = "payment_ledger", keep_days: float = 30.0, create: bool = True
+        self, dsn: str | Secret, *, table: str = "payment_ledger", keep_days: float = 30.0, create: bool = True
     ) -> None:
-        if not is_address(dsn):
-            raise InvalidRequestError("dsn: invalid address (expected postgresql://…)")
+        dsn = Secret(dsn)  # an error's traceback shows local variables
+        address, problem = Address.parse(dsn)
+        if address is None:
+            raise InvalidRequestError(f"dsn: {problem}")
         if not is_table_name(table):
             raise InvalidRequestError(
                 "table: invalid name (expected lower-case letters, digits and _, or schema.table)"
             )
         retention = retention_period(keep_days)
-        location = f"{without_password(dsn)} ({table})"
+        location = f"{address.shown} ({table})"
         database = Database(
             "PostgresLedger",
-            dsn,
+            address,
             table=table,
             schema=SCHEMA,
             created_table="@",

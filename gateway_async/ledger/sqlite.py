@@ -2,9 +2,9 @@
 
 from functools import partial
 from os import PathLike
-from pathlib import Path
 
 from gateway_async._arguments import retention_period
+from gateway_async._storage.sqlite import database_file
 from gateway_async.ledger._group_commit_ledger import GroupCommitLedger
 from gateway_async.ledger._sqlite_store import LedgerFile
 
@@ -30,10 +30,10 @@ class SqliteLedger(GroupCommitLedger):
             resolved.
 
     Raises:
-        InvalidRequestError: `keep_days` is not a number above 0.
+        InvalidRequestError: `keep_days` is not a number above 0, or `path` is an address.
     """
 
     def __init__(self, path: str | PathLike[str], *, keep_days: float = 30.0) -> None:
         retention = retention_period(keep_days)
-        file = Path(path).absolute()
+        file = database_file(path)
         super().__init__(str(file), partial(LedgerFile, file, retention), retention)

@@ -6,7 +6,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -64,9 +65,17 @@ class StoreServer:
 
     def pause(self, seconds: float) -> None:
         """Let all its processes stand still for some seconds."""
+        with self.paused():
+            time.sleep(seconds)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let all its processes stand still during the block."""
         self._signal(signal.SIGSTOP)
-        time.sleep(seconds)
-        self._signal(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGCONT)
 
     def crash(self) -> None:
         """End it without a shutdown."""
@@ -93,16 +102,17 @@ def find_program(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, postgres)))
 
 
-def redis_server(folder: Path) -> StoreServer:
-    """Return a Redis that keeps its data in a folder, also after a crash."""
+def redis_server(folder: Path, password: str = "") -> StoreServer:
+    """Return a Redis that keeps its data in a folder, also after a crash. With a password it asks for one."""
     port = free_port()
+    protection = ["--requirepass", password] if password else []
     files = ["--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
-    command = [_path_of("redis-server"), "--bind", "127.0.0.1", "--port", str(port), *files]
+    command = [_path_of("redis-server"), "--bind", "127.0.0.1", "--port", str(port), *protection, *files]
     return StoreServer(f"redis://127.0.0.1:{port}/0", port, command, signal.SIGKILL)
 
 
-def postgres_server(folder: Path) -> StoreServer:
-    """Create a PostgreSQL cluster in a folder, and return its server.
+def postgres_server(folder: Path, password: str = "") -> StoreServer:
+    """Create a PostgreSQL cluster in a folder, and return its server. With a password it asks for one.
 
     For root, it runs as the user postgres.
     """
@@ -112,7 +122,9 @@ def postgres_server(folder: Path) -> StoreServer:
     data.mkdir(mode=0o700)
     if user:
         shutil.chown(data, user)
-    initialize = [_path_of("initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"]
+    initialize = [_path_of("initdb"), "-D", str(data), "-U", "postgres", "--no-sync"]
+    (folder / "password").write_text(password)
+    initialize += ["-A", "scram-sha-256", f"--pwfile={folder / 'password'}"] if password else ["-A", "trust"]
     subprocess.run(initialize, user=user, stdout=subprocess.DEVNULL, check=True)  # noqa: S603  a program of PostgreSQL
     address = ["-h", "127.0.0.1", "-p", str(port)]
     command = [_path_of("postgres"), "-D", str(data), *address, "-k", str(data)]

@@ -19,10 +19,11 @@ import attrs
 from gateway_async._arguments import number_problems
 from gateway_async._extras import import_extra
 from gateway_async._problem import Problem
+from gateway_async._secrets import Secret
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.distributed.coordinator import RESPONSE_SECONDS, Coordinator
-from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, open_journal
+from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, open_journal, seal_address
 from gateway_async.migration.distributed.worker import find_problem
 from gateway_async.migration.engine.concurrency_limiter import Rate
 from gateway_async.migration.engine.redis_rate_limiter import RedisRate
@@ -101,9 +102,11 @@ async def migrate_vaults_dask(
         InvalidRequestError: an argument is wrong, the file cannot be read, here or by a worker, or no worker connected.
         JournalError: the journal cannot be used, or belongs to another migration.
     """
+    sealed_journal, sealed_redis = seal_address(journal), seal_address(redis)
+    del journal, redis  # an error's traceback shows local variables
     _check(
         rate=rate,
-        redis=redis,
+        redis=sealed_redis,
         max_rows=max_rows,
         concurrency=concurrency,
         rows_per_shard=rows_per_shard,
@@ -114,17 +117,17 @@ async def migrate_vaults_dask(
         path=str(file),
         size=size,
         name=name,
-        journal=journal,
+        journal=sealed_journal,
         gateway=gateway,
         rate=rate,
-        redis=redis,
+        redis=sealed_redis,
         concurrency=concurrency,
         give_up_after=give_up_after,
         reading=reading,
     )
     await read_rows(file, **reading).header()
     shards = await anyio.to_thread.run_sync(lambda: list(shards_of(file, rows_per_shard, **reading)))
-    async with _connect(scheduler) as client, _closing(open_journal(journal, name)) as store:
+    async with _connect(scheduler) as client, _closing(open_journal(sealed_journal, name)) as store:
         run = await store.start(name)
         await _check_workers(client, job)
         if retry_rejected:
@@ -148,7 +151,7 @@ async def migrate_vaults_dask(
 # --- checks before the start
 
 
-def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: Any) -> None:
+def _check(*, rate: Any, redis: Secret | None, max_rows: int | None, **numbers: Any) -> None:
     """Reject arguments that cannot be right.
 
     Raises:

@@ -7,6 +7,7 @@ journal, and rows that may have been sent are looked up by their id.
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import anyio
 import attrs
 
 from gateway_async._problem import pluralize
+from gateway_async._secrets import Secret
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.engine.concurrency_limiter import Rate
@@ -24,9 +26,14 @@ from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.files import read_rows
 
-__all__ = ["ReportTotals", "ShardJob", "ShardResult", "open_journal"]
+__all__ = ["ReportTotals", "ShardJob", "ShardResult", "open_journal", "seal_address"]
 
 _NOT_STORED: Final = frozenset({RowState.REJECTED, RowState.UNKNOWN})
+
+
+def seal_address(address: Any) -> Any:
+    """Return an address as a secret, because it may have a password; anything else is returned unchanged."""
+    return Secret(address) if isinstance(address, str) else address
 
 
 @attrs.frozen
@@ -63,14 +70,20 @@ class ShardJob:
     path: str
     size: int
     name: str
-    journal: str | Callable[[], Journal] = attrs.field(repr=False)
+    journal: Secret | Callable[[], Journal] = attrs.field(repr=False, converter=seal_address)
     gateway: Callable[[], AsyncGateway] = attrs.field(default=AsyncGateway.from_env, repr=False)
     since: int = 0
     rate: float | Callable[[], Rate] | None = None
-    redis: str | None = attrs.field(default=None, repr=False)
+    redis: Secret | None = attrs.field(default=None, repr=False, converter=seal_address)
     concurrency: int = 64
     give_up_after: float = 600.0
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the addresses in plain, because the workers connect to them."""
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+        plain = {name: value.reveal() for name, value in fields.items() if isinstance(value, Secret)}
+        return partial(type(self), **fields | plain), ()
 
     def check_file(self) -> None:
         """Check that the file is the one that was split into shards.
@@ -155,7 +168,7 @@ class ShardJob:
                     await close()
 
 
-def open_journal(where: str | Callable[[], Journal], name: str) -> Journal:
+def open_journal(where: str | Secret | Callable[[], Journal], name: str) -> Journal:
     """Return a migration's journal from its address or its function."""
     if callable(where):
         return where()

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from gateway_async._arguments import number_problems
 from gateway_async._backoff import exponential_backoffs
-from gateway_async._storage.redis import connect
+from gateway_async._secrets import Secret
+from gateway_async._storage.redis import connect, run_script
 from gateway_async.errors import NotSentError
 from gateway_async.observe import logger
 
@@ -72,7 +73,10 @@ class RedisRate:
         ModuleNotFoundError: redis-py is missing: `pip install 'gateway-async[redis]'`.
     """
 
-    def __init__(self, url: str, per_second: float, name: str = "migration", *, give_up_after: float = 60.0) -> None:
+    def __init__(
+        self, url: str | Secret, per_second: float, name: str = "migration", *, give_up_after: float = 60.0
+    ) -> None:
+        url = Secret(url)  # an error's traceback shows local variables
         self._per_second = per_second
         self._name = name
         self._give_up_after = give_up_after
@@ -92,7 +96,9 @@ class RedisRate:
         self._is_unavailable = False
 
     def __repr__(self) -> str:
-        return f"RedisRate(per_second={self._per_second:g}, name={self._name!r})"
+        rate = self._per_second
+        shown = f"{rate:g}" if isinstance(rate, int | float) else repr(rate)  # it may be wrong
+        return f"RedisRate(per_second={shown}, name={self._name!r})"
 
     async def acquire(self) -> None:
         """Wait until one call may be sent.
@@ -132,18 +138,17 @@ class RedisRate:
         pauses = exponential_backoffs(first=_MIN_PAUSE, longest=_MAX_PAUSE)
         while True:
             try:
-                microseconds = int(await script(keys=self._keys, args=values))
+                microseconds = int(await run_script(script, self._keys, values))
             except (RedisError, OSError, TimeoutError) as error:
-                if not self._is_unavailable:
-                    logger.warning("rate %r paused: Redis does not respond (%s)", self._name, type(error).__name__)
-                self._is_unavailable = True
-                if loop.time() >= until:
-                    raise NotSentError(
-                        f"rate {self._name!r}: Redis does not respond: {type(error).__name__}"
-                    ) from error
+                reason = type(error).__name__
             else:
                 self._is_unavailable = False
                 return microseconds / 1e6
+            if not self._is_unavailable:
+                logger.warning("rate %r paused: Redis does not respond (%s)", self._name, reason)
+            self._is_unavailable = True
+            if loop.time() >= until:
+                raise NotSentError(f"rate {self._name!r}: Redis does not respond: {reason}")
             await asyncio.sleep(next(pauses))
 
 

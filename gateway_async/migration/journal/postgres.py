@@ -8,7 +8,8 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from gateway_async._storage.postgres import COMMAND_SECONDS, Database, is_address, is_table_name, without_password
+from gateway_async._secrets import Secret
+from gateway_async._storage.postgres import COMMAND_SECONDS, Address, Database, is_table_name
 from gateway_async.errors import InvalidRequestError, JournalError
 from gateway_async.migration.journal.protocol import (
     UNRESOLVED_STATES,
@@ -103,7 +104,7 @@ class PostgresJournal:
     Started rows are committed before they are sent, as durably as the server is configured.
 
     Args:
-        dsn: `postgresql://…`; its password is in no error.
+        dsn: `postgresql://…`; its password is in no error, repr or traceback.
         name: name of the migration. Ids are made of it.
         table: the name of the first table, with or without a schema; the second has `_runs` added to it.
 
@@ -112,16 +113,18 @@ class PostgresJournal:
         ModuleNotFoundError: asyncpg is missing: `pip install 'gateway-async[postgres]'`.
     """
 
-    def __init__(self, dsn: str, name: str, *, table: str = "vault_migration") -> None:
-        problems = [*_problems(dsn, name, table)]
-        if problems:
+    def __init__(self, dsn: str | Secret, name: str, *, table: str = "vault_migration") -> None:
+        dsn = Secret(dsn)  # an error's traceback shows local variables
+        address, problem = Address.parse(dsn)
+        problems = [*([f"dsn: {problem}"] if problem else []), *_problems(name, table)]
+        if address is None or problems:
             raise InvalidRequestError(problems)
         self._name = name
         self._run = 0
-        self._location = f"{without_password(dsn)} ({table}, {name!r})"
+        self._location = f"{address.shown} ({table}, {name!r})"
         self._database = Database(
             "PostgresJournal",
-            dsn,
+            address,
             connections=_CONNECTIONS,
             acquire_seconds=COMMAND_SECONDS,
             table=table,
@@ -199,7 +202,7 @@ class PostgresJournal:
         await self._database.aclose()
 
     def __repr__(self) -> str:
-        return f"PostgresJournal({self._location!r})"
+        return f"PostgresJournal({vars(self).get('_location', '')!r})"  # also of one whose arguments are wrong
 
     # --- in a transaction
 
@@ -210,9 +213,7 @@ class PostgresJournal:
         return await self._database.fetch(connection, statement, self._name, *values)
 
 
-def _problems(dsn: str, name: str, table: str) -> Iterator[str]:
-    if not is_address(dsn):
-        yield "dsn: must be an address that begins with postgresql://"
+def _problems(name: str, table: str) -> Iterator[str]:
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         yield "name: must be printable text, not empty"
     if not is_table_name(table):

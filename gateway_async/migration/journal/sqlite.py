@@ -6,10 +6,10 @@ The caller waits for started rows to be on disk. Results are written with the ne
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from typing import TypeVar, cast
 
 from gateway_async._storage.group_commit import GroupCommitWriter
+from gateway_async._storage.sqlite import database_file
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal._sqlite_store import JournalFile, Operation
 from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowResult, RowStarted, RowState
@@ -38,7 +38,7 @@ class SqliteJournal:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._path = Path(path).absolute()
+        self._path = database_file(path)
         self._writer = GroupCommitWriter(
             "gateway_async journal",
             partial(JournalFile, self._path),
@@ -87,7 +87,7 @@ class SqliteJournal:
         return cast("T", await self._writer.submit(Operation(function, writes)))
 
     def __repr__(self) -> str:
-        return f"SqliteJournal({str(self._path)!r})"
+        return f"SqliteJournal({str(vars(self).get('_path', ''))!r})"  # also of one whose arguments are wrong
 
 
 def _do_nothing(_file: JournalFile) -> None:

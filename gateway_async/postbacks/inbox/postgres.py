@@ -6,7 +6,8 @@ from time import monotonic
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from gateway_async._arguments import retention_period
-from gateway_async._storage.postgres import Database, is_address, is_table_name, without_password
+from gateway_async._secrets import Secret
+from gateway_async._storage.postgres import Address, Database, is_table_name
 from gateway_async._storage.sqlite import PRUNING_SECONDS
 from gateway_async.errors import InboxError, InvalidRequestError
 from gateway_async.models.postbacks import Postback
@@ -84,7 +85,8 @@ class PostgresInbox(SqlInbox):
     `Postback.execute` run in the same database, in the transaction that marks the postback as handled.
 
     Args:
-        database: `postgresql://…`, or an asyncpg pool of yours, which is left open.
+        database: `postgresql://…`, whose password is in no error, repr or traceback; or an asyncpg pool of yours, which
+            is left open.
         table: the name of the first table, with or without a schema. The second table has the suffix `_keys`.
         keep_days: how many days postbacks are kept after they were handled or discarded. During that time, repeated
             deliveries and older states of a record are recognized. A gateway may repeat for 4 days (5 attempts, one
@@ -105,12 +107,17 @@ class PostgresInbox(SqlInbox):
         keep_days: float = 30.0,
         create: bool = True,
     ) -> None:
+        if isinstance(database, str | Secret):
+            database = Secret(database)  # an error's traceback shows local variables
+            database, problem = Address.parse(database)
+            if database is None:
+                raise InvalidRequestError(f"database: {problem}")
         if not is_table_name(table):
             raise InvalidRequestError(
                 "table: invalid name (expected lower-case letters, digits and _, or schema.table)"
             )
-        dsn = _check_address(database) if isinstance(database, str) else None
-        self._path = f"{without_password(dsn) if dsn else 'of a PostgreSQL pool'} ({table})"
+        shown = database.shown if isinstance(database, Address) else "of a PostgreSQL pool"
+        self._path = f"{shown} ({table})"
         self._new_database = partial(
             Database,
             "PostgresInbox",
@@ -163,7 +170,7 @@ class PostgresInbox(SqlInbox):
         await self._database.aclose()
 
     def __repr__(self) -> str:
-        return f"PostgresInbox({self._path!r})"
+        return f"PostgresInbox({vars(self).get('_path', '')!r})"  # also of one whose arguments are wrong
 
     async def _run(self, operation: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         async with self._database.transaction() as connection:
@@ -190,12 +197,6 @@ class PostgresInbox(SqlInbox):
                 raise ValueError(str(error)) from None  # parameters that do not match the statement
             if not connection.is_in_transaction():
                 raise RuntimeError(f"{statement.split()[0]}: a handler's statement must not end the transaction")
-
-
-def _check_address(dsn: str) -> str:
-    if not is_address(dsn):
-        raise InvalidRequestError("database: invalid address (expected postgresql://…)")
-    return dsn
 
 
 def _store(row: Row) -> Steps[bool]:

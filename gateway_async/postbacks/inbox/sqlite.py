@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from time import time
 from typing import Any, ParamSpec, TypeVar, cast
 
 from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
+from gateway_async._storage.sqlite import database_file
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox._mapping import row_of
@@ -58,8 +58,8 @@ class SqliteInbox(SqlInbox):
         shared: bool = False,
         now: Callable[[], float] = time,
     ) -> None:
-        self._path = Path(path).absolute()
         keep = retention_period(keep_days)
+        self._path = database_file(path)
         self._new_writer = partial(
             GroupCommitWriter,
             "gateway_async inbox",
@@ -89,4 +89,4 @@ class SqliteInbox(SqlInbox):
         return cast("T", await self._writer.submit(lambda file: file.run(operation(*args, **kwargs))))
 
     def __repr__(self) -> str:
-        return f"SqliteInbox({str(self._path)!r})"
+        return f"SqliteInbox({str(vars(self).get('_path', ''))!r})"  # also of one whose arguments are wrong

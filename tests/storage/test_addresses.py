@@ -1,0 +1,299 @@
+"""Addresses of databases: what is accepted, and that no error of a store leads to a password."""
+
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from urllib.parse import quote
+
+import anyio
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    GatewayError,
+    InboxError,
+    InvalidRequestError,
+    JournalError,
+    LedgerError,
+    NotSentError,
+    PostgresLedger,
+    RedisTerminalLease,
+    SqliteLedger,
+    TransactionCreate,
+    UserApiKey,
+)
+from gateway_async._storage.postgres import Address
+from gateway_async._wire.postback import postback_of
+from gateway_async.migration import PostgresJournal, RedisRate, SqliteJournal
+from gateway_async.postbacks import PostgresInbox, SqliteInbox
+from tests.support.free_port import free_port
+from tests.support.intents import SALE
+from tests.support.leaks import leaks
+from tests.support.store_servers import StoreServer, find_program, postgres_server, redis_server
+
+pytestmark = pytest.mark.asyncio
+
+OWN: Final = (__file__,)
+PASSWORD: Final = "planted/82c1:pass"
+ENCODED: Final = quote(PASSWORD, safe="")
+PLANTED: Final = (PASSWORD, ENCODED)
+
+Operation = Callable[[], Awaitable[object]]
+
+
+class Store:
+    """An object with an address, and an operation that connects."""
+
+    def __init__(self, opened: Any, operation: Callable[[Any], Awaitable[object]]) -> None:
+        self.opened = opened
+        self.operate: Operation = partial(operation, opened)
+
+
+async def record(opened: PostgresLedger) -> object:
+    """Record an intent."""
+    await opened.record_intent(SALE)
+    return None
+
+
+async def pay(opened: PostgresLedger) -> object:
+    """Pay through a client with the ledger, which cannot reach its gateway either."""
+    credentials, address = UserApiKey("u", "k"), f"http://127.0.0.1:{free_port()}"
+    async with AsyncGateway(address, developer_id="d", credentials=credentials, timeout=5, ledger=opened) as gateway:
+        sale = TransactionCreate(action="sale", account_vault_id="v", transaction_amount="1.00", location_id="l")
+        return await gateway.transactions.create(sale)
+
+
+async def store(opened: PostgresInbox) -> object:
+    """Store a postback."""
+    return await opened.store(postback_of("CREATE", "contact", {"id": "c", "modified_ts": 1}))
+
+
+STORES: Final[dict[str, Callable[[str], Store]]] = {
+    "ledger": lambda dsn: Store(PostgresLedger(dsn), record),
+    "client": lambda dsn: Store(PostgresLedger(dsn), pay),
+    "inbox": lambda dsn: Store(PostgresInbox(dsn), store),
+    "journal": lambda dsn: Store(PostgresJournal(dsn, "cards"), lambda journal: journal.start(None)),
+}
+REDIS_STORES: Final[dict[str, Callable[[str], Store]]] = {
+    "lease": lambda url: Store(RedisTerminalLease(url, owner="till"), lambda lease: lease.acquire("t", "token")),
+    "rate": lambda url: Store(RedisRate(url, 50, give_up_after=0.01), lambda rate: rate.acquire()),
+}
+
+needs_postgres = pytest.mark.skipif(find_program("initdb") is None, reason="needs the programs of PostgreSQL")
+needs_redis = pytest.mark.skipif(find_program("redis-server") is None, reason="needs redis-server")
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[StoreServer]:
+    """Run a PostgreSQL that asks for the password. Its user could not enter a folder of pytest."""
+    with TemporaryDirectory() as folder, postgres_server(Path(folder), PASSWORD) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreServer]:
+    """Run a Redis that asks for the password."""
+    with redis_server(tmp_path_factory.mktemp("redis"), PASSWORD) as server:
+        yield server
+
+
+def with_login(url: str, user: str, password: str = ENCODED) -> str:
+    """Return an address with user and password."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{user}:{password}@{rest.rpartition('@')[2]}"
+
+
+async def error_of(operation: Operation) -> BaseException:
+    """Return the error that an operation raises."""
+    with pytest.raises(Exception) as raised:  # noqa: PT011  any error, of any store
+        await operation()
+    return raised.value
+
+
+def found_in(error: BaseException, opened: object) -> set[str]:
+    """Return what an error or an object tells of the password: its objects, its traceback with locals, its texts."""
+    trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+    ours = [line for line in trace.format() if __file__ not in line]
+    shown = "".join(ours) + repr(opened) + str(error)
+    return leaks((error, opened), PLANTED, OWN) | {each for each in PLANTED if each in shown}
+
+
+@needs_postgres
+@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("fault", ["wrong password", "refused", "unknown database", "setting"])
+async def test_a_postgres_that_cannot_be_used_tells_no_password(
+    name: str, fault: str, postgres: StoreServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the objects nor the traceback of the error, nor the store itself, lead to the password."""
+    dsn = with_login(postgres.url, "postgres")
+    dsn = {
+        "wrong password": with_login(postgres.url, "postgres", f"{ENCODED}x"),
+        "refused": dsn.replace(f":{postgres.url.rpartition(':')[2]}", f":{free_port()}/postgres"),
+        "unknown database": f"{dsn.removesuffix('/postgres')}/nowhere",
+        "setting": f"{dsn}?sslmode=none",
+    }[fault]
+    used = STORES[name](dsn)
+    error = await error_of(used.operate)
+    assert isinstance(error, LedgerError | InboxError | JournalError | NotSentError)
+    assert isinstance(error, GatewayError)
+    cause = error if not isinstance(error, NotSentError) else error.__cause__
+    assert (cause and cause.__cause__, cause and cause.__context__) == (None, None)
+    assert found_in(error, used.opened) == set()
+    await used.opened.aclose()
+
+
+@needs_postgres
+@pytest.mark.parametrize("name", STORES)
+async def test_a_lost_connection_tells_no_password(name: str, postgres: StoreServer) -> None:
+    """The same after the server was killed; with it back, the store works again."""
+    used = STORES[name](with_login(postgres.url, "postgres"))
+    if name != "client":
+        await used.operate()
+    postgres.crash()
+    try:
+        error = await error_of(used.operate)
+    finally:
+        postgres.start()
+    assert isinstance(error, GatewayError)
+    assert found_in(error, used.opened) == set()
+    if name != "client":
+        await used.operate()
+    await used.opened.aclose()
+
+
+@needs_redis
+@pytest.mark.parametrize("name", REDIS_STORES)
+@pytest.mark.parametrize("fault", ["wrong password", "refused", "lost"])
+async def test_a_redis_that_cannot_be_used_tells_no_password(name: str, fault: str, redis: StoreServer) -> None:
+    """Neither the objects nor the traceback of the error, nor the store itself, lead to the password."""
+    url = with_login(redis.url, "default")
+    used = REDIS_STORES[name](
+        {
+            "wrong password": with_login(redis.url, "", f"{ENCODED}x"),
+            "refused": with_login(f"redis://127.0.0.1:{free_port()}/0", "default"),
+            "lost": url,
+        }[fault]
+    )
+    if fault == "lost":
+        await used.operate()
+        redis.crash()
+    try:
+        error = await error_of(used.operate)
+    finally:
+        if fault == "lost":
+            redis.start()
+    assert found_in(error, used.opened) == set()
+    await used.opened.aclose()
+
+
+@needs_redis
+async def test_a_cancelled_call_tells_no_password(redis: StoreServer) -> None:
+    """The error of a time-out, whose cause is the cancelled command, leads to no password."""
+    used = REDIS_STORES["lease"](with_login(redis.url, "default"))
+    with redis.paused(), pytest.raises(TimeoutError) as raised, anyio.fail_after(0.1):
+        await used.operate()
+    assert found_in(raised.value, used.opened) == set()
+    await used.opened.aclose()
+
+
+@needs_postgres
+async def test_a_password_of_any_characters_is_used(postgres: StoreServer) -> None:
+    """In the login or among the options, percent-encoded."""
+    for dsn in (with_login(postgres.url, "postgres"), f"{postgres.url}?password={ENCODED}"):
+        used = STORES["ledger"](dsn)
+        await used.operate()
+        await used.opened.aclose()
+
+
+INVALID: Final = (
+    f"postgresql://u:{ENCODED}@[::1/db",
+    f"postgresql://u:{ENCODED}@h:port/db",
+    f"postgresql://u:{ENCODED}@h:0/db",
+    f"postgresql://u:{ENCODED}@h:65536/db",
+    f"postgresql://u:{ENCODED}@h,/db",
+    f"postgresql://u:{PASSWORD}@h/db",
+    f"postgresql://u:a@{ENCODED}@h/db",
+    f"postgresql://u:a@b/{ENCODED}@h/db",
+    f"postgresql://u:1/{ENCODED}@h/db",
+    f"postgresql://u:1#{ENCODED}@h/db",
+    f"postgresql://u:1?{ENCODED}@h/db",
+    f"postgresql://u:{ENCODED}@h/db\n",
+    f"mysql://u:{ENCODED}@h/db",
+    f"postgresql+asyncpg://u:{ENCODED}@h/db",
+    ENCODED,
+)
+
+
+@pytest.mark.parametrize("dsn", INVALID)
+@pytest.mark.parametrize("make", [PostgresLedger, PostgresInbox, lambda dsn: PostgresJournal(dsn, "cards")])
+async def test_an_invalid_address_of_postgres_is_refused_at_once(make: Callable[[str], object], dsn: str) -> None:
+    """One sentence, from the constructor, and no password; the half-made object can be shown."""
+    with pytest.raises(InvalidRequestError) as refused:
+        make(dsn)
+    (problem,) = refused.value.problems
+    assert problem.partition(":")[0] in ("dsn", "database")
+    assert found_in(refused.value, None) == set()
+    for frame in traceback.walk_tb(refused.tb):
+        repr(frame[0].f_locals.get("self"))
+
+
+@pytest.mark.parametrize("url", [f"redis://:{ENCODED}@[::1/0", f"redis://:{ENCODED}@h:port/0", f"http://:{ENCODED}@h"])
+@pytest.mark.parametrize("make", [lambda url: RedisTerminalLease(url, owner="t"), lambda url: RedisRate(url, 1)])
+async def test_an_invalid_address_of_redis_is_refused_at_once(make: Callable[[str], object], url: str) -> None:
+    """One sentence, from the constructor, and no password."""
+    with pytest.raises(InvalidRequestError) as refused:
+        make(url)
+    assert refused.value.problems == ("url: must be redis://, rediss:// or unix://",)
+    assert found_in(refused.value, None) == set()
+    for frame in traceback.walk_tb(refused.tb):
+        repr(frame[0].f_locals.get("self"))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PostgresLedger("postgresql://h/db", table=5),  # type: ignore[arg-type]
+        lambda: PostgresLedger("postgresql://h/db", keep_days="x"),  # type: ignore[arg-type]
+        lambda: PostgresInbox("postgresql://h/db", table=5),  # type: ignore[arg-type]
+        lambda: PostgresInbox("postgresql://h/db", keep_days="x"),  # type: ignore[arg-type]
+        lambda: PostgresJournal("postgresql://h/db", 5),  # type: ignore[arg-type]
+        lambda: SqliteLedger("x", keep_days="x"),  # type: ignore[arg-type]
+        lambda: SqliteInbox("x", keep_days="x"),  # type: ignore[arg-type]
+        lambda: SqliteJournal("sqlite://x"),
+        lambda: RedisTerminalLease("redis://h", owner=5, seconds="x", wait="y"),  # type: ignore[arg-type]
+        lambda: RedisRate("redis://h", "x", 5),  # type: ignore[arg-type]
+    ],
+)
+async def test_an_object_with_wrong_arguments_can_be_shown(make: Callable[[], object]) -> None:
+    """An error tracker calls repr for the local variables of the constructor."""
+    with pytest.raises(InvalidRequestError) as refused:
+        make()
+    assert all(repr(frame.f_locals.get("self")) for frame, _ in traceback.walk_tb(refused.tb))
+
+
+@pytest.mark.parametrize("make", [SqliteLedger, SqliteInbox, SqliteJournal])
+async def test_an_address_is_no_file(make: Callable[[str], object]) -> None:
+    """The errors of a file show its path, so an address with a password is refused."""
+    with pytest.raises(InvalidRequestError, match="path: invalid") as refused:
+        make(f"postgresql+asyncpg://u:{ENCODED}@h/db")
+    assert ENCODED not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "shown"),
+    [
+        ("postgresql://h/db", "postgresql://h/db"),
+        ("postgres://u@h:5433/db?sslmode=require", "postgresql://h:5433/db"),
+        ("postgresql://u:p%40q@a:1,[::1]:2/db", "postgresql://a:1,[::1]:2/db"),
+        ("postgresql:///db?host=/run/postgresql", "postgresql:///db"),
+        ("postgresql://", "postgresql://"),
+        ("postgresql://u:p@h/db?application_name=me@home", "postgresql://h/db"),
+    ],
+)
+async def test_an_address_is_shown_without_its_login(dsn: str, shown: str) -> None:
+    """Hosts, ports and the database remain."""
+    address, problem = Address.parse(dsn)
+    assert (address and address.shown, problem) == (shown, "")
