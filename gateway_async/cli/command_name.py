@@ -1,11 +1,15 @@
-"""The name by which the command was called, for commands that users copy from the output."""
+"""The command as it was called, for commands that users copy from the output."""
 
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["command_name"]
+from gateway_async._secrets import MASK
+from gateway_async.cli.masking import mask_arguments
+
+__all__ = ["command_line", "command_name"]
 
 _NAME = "gateway-async"
 
@@ -18,6 +22,16 @@ def command_name() -> str:
     if called.name.removesuffix(".exe") != _NAME:
         return _NAME  # another program, such as pytest
     return _shortest(_NAME, sys.argv[0])
+
+
+def command_line(arguments: Sequence[str], remark: str = "") -> str:
+    """Return a command for a shell, with a remark as a comment. Secrets in the arguments are masked."""
+    masked = mask_arguments(arguments)
+    remarks = [remark] if remark else []
+    if masked != list(arguments):
+        remarks.append(f"{MASK} hides a secret: write it there, or take a database's password from PGPASSWORD")
+    comment = f"   # {'; '.join(remarks)}" if remarks else ""
+    return f"{command_name()} {shlex.join(masked)}{comment}"
 
 
 def _shortest(name: str, path: str) -> str:

@@ -1,6 +1,5 @@
 """`gateway-async ledger`: list the open calls of a ledger, look up or record their outcomes, and reconcile it."""
 
-import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
@@ -13,7 +12,7 @@ import typer
 from rich.text import Text
 
 from gateway_async._problem import pluralize
-from gateway_async.cli.command_name import command_name
+from gateway_async.cli.command_name import command_line
 from gateway_async.cli.errors import fail, fail_with
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import display_location, is_database
@@ -306,13 +305,12 @@ def _row_of_recovered(each: "Recovered") -> Row:
 
 
 def _print_advice(address: str, table: str, rows: list[Row]) -> None:
-    options = "" if table == "payment_ledger" else f" --table {table}"
-    command = f"{command_name()} ledger {shlex.quote(display_location(address))}{options}"
+    arguments = ["ledger", address, *([] if table == "payment_ledger" else ["--table", table])]
     if any(row["outcome"] == "open" for row in rows):
-        print_advice(f"\nTo look up the open calls: {command} --recover")
+        print_advice(f"\nTo look up the open calls: {command_line([*arguments, '--recover'])}")
     if any(row["outcome"] == "unknown" for row in rows):
-        advice = "\nIf no lookup finds a call, ask the processor and record the answer: "
-        print_advice(f"{advice}{command} --resolve API_ID --as {'|'.join(Resolution)}")
+        command = command_line([*arguments, "--resolve", "API_ID", "--as", "|".join(Resolution)])
+        print_advice(f"\nIf no lookup finds a call, ask the processor and record the answer: {command}")
 
 
 def _cells(row: Row) -> list[Text]:

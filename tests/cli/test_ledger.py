@@ -259,6 +259,37 @@ def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
         store.drop()
 
 
+@postgres_only
+def test_the_advice_names_the_database_without_its_password(tmp_path: Path) -> None:
+    """The command for the next step has a placeholder, and says what to do about it."""
+    store = LedgerStore("postgres", tmp_path)
+
+    async def record() -> None:
+        async with aclosing(store.ledger()) as ledger:
+            await ledger.record_intent(OPEN)
+
+    try:
+        anyio.run(record)
+        scheme, _, rest = store.arguments[0].partition("://")
+        user, _, host = rest.partition("@")
+        shown = run_on_terminal("ledger", f"{scheme}://{user}:planted-82c1@{host}", *store.arguments[1:]).stdout
+    finally:
+        store.drop()
+    told = " ".join(shown.split())
+    assert "planted" not in told
+    assert f"ledger '{scheme}://{user}:***@{host}' --table {store.table} --recover # *** hides a secret" in told
+
+
+@pytest.mark.parametrize("command", ["ledger", "inbox"])
+@pytest.mark.parametrize("address", ["postgresql+asyncpg://u:planted@h/db", "postgresql://u:planted@h:port/db"])
+def test_an_invalid_address_is_wrong_usage(command: str, address: str) -> None:
+    """One line, without the password."""
+    ended = run(command, address)
+    assert (ended.returncode, ended.stdout, len(ended.stderr.splitlines())) == (2, "", 1)
+    assert "invalid address" in ended.stderr
+    assert "planted" not in ended.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

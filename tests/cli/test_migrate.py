@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Ended, Start, run, run_on_terminal
+from tests.support.servers import POSTGRES, postgres_only
 
 MAPPED = ("--map", "Card No=account_number", "--map", "Expiry=exp_date", "--key", "Customer")
 
@@ -226,6 +228,26 @@ def test_wrong_credentials_stop_it(environment: dict[str, str], tmp_path: Path) 
     assert ended.returncode == 1
     assert "the credentials were not accepted" in ended.stdout
     assert "Continue with:" in ended.stdout
+
+
+@postgres_only
+def test_no_password_is_shown_or_written(environment: dict[str, str], tmp_path: Path) -> None:
+    """Neither the output nor a report has that of an address, or a constant of the command that must not be shown."""
+    file, page, report = write(tmp_path / "cards.csv", 30), tmp_path / "report.html", tmp_path / "report.json"
+    table, _, rest = POSTGRES.partition("://")
+    journal = f"{table}://{rest.partition('@')[0]}:planted-82c1@{rest.partition('@')[2]}?application_name=x"
+    command = ("migrate", str(file), *MAPPED, "--journal", journal, "--name", token_hex(6), "--set", "ssn4=4829")
+    files = ("--report", str(page), "--report-json", str(report), "--max-rows", "1", "--force")
+    told = ""
+    for options in ((), ("--json",)):
+        ended = run(*command, *files, *options, **environment)
+        assert ended.returncode == 5, ended.stderr
+        told += ended.stdout + ended.stderr + page.read_text() + report.read_text()
+    assert [secret for secret in ("planted", "4829") if secret in told] == []
+    shown = f"{rest.partition('@')[0]}:***@{rest.partition('@')[2]}?application_name=x' "
+    assert told.count(shown) >= 4
+    assert "--set 'ssn4=***'" in told
+    assert "   # *** hides a secret: write it there, or take a database's password from PGPASSWORD" in told
 
 
 def test_a_few_rows_first(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:

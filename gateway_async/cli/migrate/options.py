@@ -1,6 +1,5 @@
 """Options of an input file that several commands share, and the input that they define."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from inspect import Signature, signature
@@ -10,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import attrs
 import typer
 
-from gateway_async.cli.command_name import command_name
-
 if TYPE_CHECKING:
     from gateway_async.migration import Columns
 
-__all__ = ["CreateInput", "Input", "add_input_options", "command_line"]
+__all__ = ["CreateInput", "Input", "add_input_options"]
 
 _PANEL = "Input"
 
@@ -175,10 +172,3 @@ def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
 def _unescape(delimiter: str | None) -> str | None:
     r"""Return the delimiter. `\t` and `tab` mean a tab, which is hard to type."""
     return "\t" if delimiter in ("\\t", "tab") else delimiter
-
-
-def command_line() -> str:
-    """Return the current command for a shell."""
-    import shlex
-
-    return f"{command_name()} {shlex.join(sys.argv[1:])}"

@@ -1,6 +1,7 @@
 """Run of the `migrate` command: shows progress, stops at limits, and writes the output files."""
 
 import json
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -11,11 +12,11 @@ import anyio
 import attrs
 import typer
 
+from gateway_async.cli.command_name import command_line
 from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.cli.migrate.display import ProgressMeter, create_display
-from gateway_async.cli.migrate.options import command_line
 from gateway_async.cli.migrate.result import CommandResult, exit_status
 from gateway_async.cli.migrate.settings import Settings
 from gateway_async.cli.migrate.signals import Interruption
@@ -294,7 +295,7 @@ class _MigrationRun:
 
     def _context(self) -> RunContext:
         settings, wrote_rejects = self._settings, any(name == "rejects" for name, _ in self._files)
-        same_input = "" if settings.input.path else "   # with the same input again"
+        same_input = "" if settings.input.path else "with the same input again"
         return RunContext(
             input=settings.input.location,
             journal=display_location(settings.journal_location),
@@ -302,7 +303,7 @@ class _MigrationRun:
             rejects=str(settings.outputs.rejects) if wrote_rejects else "",
             reasons=self._reasons.most(_MAX_REASONS),
             newest_rejects=tuple(self._newest_rejects),
-            resume_command=command_line() + same_input,
+            resume_command=command_line(sys.argv[1:], same_input),
         )
 
     def _finish(self) -> int:

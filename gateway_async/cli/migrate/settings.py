@@ -78,7 +78,7 @@ class Settings:
 
     input: Input
     outputs: OutputFiles
-    journal: str | None
+    journal: str | None = attrs.field(repr=False)
     name: str | None
     retry_rejected: bool
     concurrency: int
@@ -89,7 +89,7 @@ class Settings:
     max_rows: int | None
     max_rejected: int | None
     dask: str | None
-    redis: str | None
+    redis: str | None = attrs.field(repr=False)
     as_json: bool
     serve: int | None = None
     plan: bool = False
