@@ -36,7 +36,6 @@ class ResponseParser:
         "complete",
         "head_seen",
         "headers",
-        "reason",
         "reusable",
         "status",
         "version",
@@ -50,7 +49,6 @@ class ResponseParser:
         self.buffered_bytes = 0
         self.headers: list[tuple[bytes, bytes]] = []
         self.status = 0
-        self.reason = b""
         self.version = b""
         self.head_seen = False
         self.complete = False
@@ -106,10 +104,6 @@ class ResponseParser:
     def on_message_begin(self) -> None:
         if self.complete:
             self.reusable = False
-
-    def on_status(self, reason: bytes) -> None:
-        if not self.complete:
-            self.reason = reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self.head_seen:

@@ -118,7 +118,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
             response.status,
             headers=response.headers,
             stream=stream,
-            extensions={"http_version": response.version, "reason_phrase": response.reason},
+            extensions={"http_version": response.version},  # no reason phrase: it may repeat what was sent
         )
 
     def pool_use(self, name: str) -> "PoolUse":

@@ -1,6 +1,7 @@
 """`probe`: one request without credentials, which shows address, TLS and clock of a gateway."""
 
 import http.client
+import re
 import socket
 import ssl
 import time
@@ -19,6 +20,7 @@ __all__ = ["Probe", "ProbeError", "probe"]
 _PATH: Final = "/v2/contacts"
 _SECONDS: Final = 10.0
 _DAY: Final = 86_400.0
+_TUNNEL_REFUSED: Final = re.compile("Tunnel connection failed: ([0-9]{3})")
 
 
 class ProbeError(Exception):
@@ -79,12 +81,20 @@ def probe(base_url: str, proxy: "Proxy | None" = None) -> Probe:
     except TimeoutError:
         raise ProbeError("gateway", f"{address}: no response within {_SECONDS:g} s") from None
     except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "strerror", None) or (str(error) if proxy else "no HTTP response")
-        raise ProbeError("gateway", f"{address}: {reason}") from None
+        raise ProbeError("gateway", f"{address}: {_reason(error)}") from None
     finally:
         connection.close()
     seconds = time.perf_counter() - began
     return Probe(address, seconds, tls, days, _difference(response.getheader("date"), (sent_at + received_at) / 2))
+
+
+def _reason(error: Exception) -> str:
+    """Say why there is no response.
+
+    A proxy's reason phrase is left out, because it may repeat the password.
+    """
+    refused = _TUNNEL_REFUSED.match(str(error))
+    return f"the proxy refused: {refused[1]}" if refused else getattr(error, "strerror", None) or "no HTTP response"
 
 
 def _connection(scheme: str, host: str, port: int) -> http.client.HTTPConnection:

@@ -52,6 +52,10 @@ def serve_http(certificate: trustme.LeafCert | None = None) -> Iterator[str]:
             self.send_header("content-length", "0")
             self.end_headers()
 
+        def do_CONNECT(self) -> None:
+            self.send_response_only(407, "no shop:hunter2 here")
+            self.end_headers()
+
         def log_message(self, *_: object) -> None:
             pass
 
@@ -128,6 +132,16 @@ def test_certificate_that_is_not_trusted(environment: dict[str, str]) -> None:
         ended = run("check", "--json", **{**environment, "GATEWAY_BASE_URL": url})
     assert (ended.returncode, states(ended)) == (1, {"tls": "failed"})
     assert "the certificate is not trusted" in ended.stdout
+
+
+def test_a_proxy_that_refuses(environment: dict[str, str]) -> None:
+    """Its status is named, and not its reason phrase, which may repeat the password."""
+    with serve_http() as url:
+        proxy = url.replace("//", "//shop:hunter2@")
+        ended = run("check", "--json", **environment | {"GATEWAY_BASE_URL": "https://h.test", "GATEWAY_PROXY": proxy})
+    assert (ended.returncode, states(ended)) == (1, {"gateway": "failed"})
+    assert "h.test:443: the proxy refused: 407" in ended.stdout
+    assert "hunter2" not in ended.stdout + ended.stderr
 
 
 def test_certificate_that_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

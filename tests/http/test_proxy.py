@@ -4,13 +4,21 @@ import re
 import ssl
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import anyio
 import attrs
 import httpx
 import pytest
 
-from gateway_async import AsyncGateway, InvalidRequestError, NotSentError, TransactionCreate, UserApiKey
+from gateway_async import (
+    AsyncGateway,
+    GatewayError,
+    InvalidRequestError,
+    NotSentError,
+    TransactionCreate,
+    UserApiKey,
+)
 from gateway_async._http.connections.proxy import Proxy
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async.sandbox import Sandbox
@@ -126,13 +134,13 @@ async def test_credentials_of_the_proxy() -> None:
 
 REFUSALS = {
     "407": (
-        once(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"),
-        "the proxy refused: 407 Proxy Authentication Required",
+        once(b"HTTP/1.1 407 No shop:p@ss here\r\nContent-Length: 0\r\n\r\n"),
+        "the proxy refused: 407",
     ),
-    "page": (always(b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"), "the proxy refused: 503 Busy"),
+    "page": (always(b"HTTP/1.1 503 p@ss\r\nContent-Length: 4\r\n\r\nbusy"), "the proxy refused: 503"),
     "closed": (once(b""), "the proxy closed the connection"),
     "cut": (once(b"HTTP/1.1 200"), "the proxy closed the connection"),
-    "no http": (once(b"220 mail.test ESMTP\r\n", linger=True), "the proxy's response: not an HTTP response"),
+    "no http": (once(b"220 p@ss ESMTP\r\n", linger=True), "the proxy's response: not an HTTP response"),
     "endless": (once(OPEN[:-2] + b"X: y\r\n" * 20_000, linger=True), "the proxy's response: the head"),
     **{
         f"early data after {fields or 'no field'}": (
@@ -147,13 +155,14 @@ REFUSALS = {
 
 @pytest.mark.parametrize("name", REFUSALS)
 async def test_a_proxy_that_refuses(name: str) -> None:
-    """Nothing of the request is sent, the error says why, and the connection is closed."""
+    """Nothing of the request is sent, the error says why in words of ours, and the connection is closed."""
     script, reason = REFUSALS[name]
     async with serving() as peer, serving(script) as proxy, client(peer, proxy=proxy_of(proxy)) as http:
         progress = Progress()
         with pytest.raises(httpx.ProxyError, match=re.escape(reason)) as caught:
             await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
         assert str(caught.value).isprintable()
+        assert "p@ss" not in str(caught.value)
         assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
         await proxy.deserted()
     assert peer.opened == 0
@@ -229,6 +238,26 @@ def test_a_proxy_and_a_transport_exclude_each_other() -> None:
             proxy="http://proxy.test:3128",
             transport=httpx.MockTransport(lambda _: httpx.Response(200)),
         )
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    "answer",
+    [b"HTTP/1.1 407 no shop:hunter2 here\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 no shop:hunter2 here\r\n\r\n"],
+    ids=["reason phrase", "no HTTP"],
+)
+async def test_a_transport_of_httpx_quotes_no_reason_phrase(
+    answer: bytes, client_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A proxy may repeat its password there; neither the error nor the log has it, with a transport of the caller's."""
+    async with serving() as peer, serving(once(answer, linger=True)) as proxy:
+        transport = httpx.AsyncHTTPTransport(proxy=f"http://shop:hunter2@{proxy.url[7:]}", verify=client_tls)
+        address = peer.url.replace("http://", "https://")
+        options: Any = {"developer_id": "d", "credentials": UserApiKey("u", "k"), "max_attempts": 1}
+        async with AsyncGateway(address, transport=transport, **options) as gateway:
+            with pytest.raises(GatewayError) as caught:
+                await gateway.contacts.get("c")
+    assert "hunter2" not in f"{caught.value!r}{caught.value}{caplog.text}"
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])

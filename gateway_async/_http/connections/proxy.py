@@ -114,8 +114,7 @@ class Tunnel:
         if not response.head_seen:
             return
         if response.status not in _SUCCESS:
-            reason = "".join(filter(str.isprintable, response.reason.decode("ascii", "replace")))
-            raise httpx.ProxyError(f"the proxy refused: {response.status} {reason}".rstrip())
+            raise httpx.ProxyError(f"the proxy refused: {response.status}")  # its reason phrase may repeat the password
         # Whatever its head says, a success has no body (RFC 9110): what follows is not from the gateway.
         if self._tail.partition(b"\r\n\r\n")[2]:
             raise httpx.ProxyError("the proxy sent data before the request")
