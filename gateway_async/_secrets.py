@@ -14,9 +14,14 @@ import hmac
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from functools import lru_cache
 from hashlib import shake_256
 from itertools import accumulate, pairwise
-from typing import Any, Final, NoReturn, Self, TypeVar
+from json import dumps
+from typing import Any, Final, NoReturn, Self, TypeVar, cast
+from urllib.parse import quote
 
 __all__ = [
     "LONGEST_CARD",
@@ -24,12 +29,17 @@ __all__ = [
     "AccountNumber",
     "Secret",
     "detach",
+    "is_card_number",
     "is_confidential",
     "luhn_valid",
     "mask_digits",
     "mask_fields",
     "mask_text",
     "quote_text",
+    "repr_of",
+    "seal",
+    "seal_fields",
+    "secrets_in",
 ]
 
 E = TypeVar("E", bound=BaseException)
@@ -70,8 +80,28 @@ class Secret:
             self.kind = str if is_text else type(value)
             self._sealed = nonce + _apply_key_stream(nonce, value.encode(errors="surrogatepass") if is_text else b"")
 
+    @classmethod
+    def of(cls, value: str | int | Decimal | date) -> Self:
+        """Make a secret of a JSON value; `plain()` returns it again."""
+        kind: Any = next(kind for kind in (str, int, Decimal, date) if isinstance(value, kind))
+        secret = cls(kind.__str__(value))
+        secret.kind = kind
+        return secret
+
+    def plain(self) -> str | int | Decimal | date:
+        """Return the value in plain, as `of` got it."""
+        text = self.reveal()
+        if self.kind is date:
+            return date.fromisoformat(text)
+        return self.kind(text) if text and self.kind in (int, Decimal) else text
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the value is stored; of an invalid one only the type is."""
+        return self.kind is str or self.reveal() != ""
+
     def reveal(self) -> str:
-        """Return the plain value; empty if the given value was not text."""
+        """Return the plain value as text; empty if the given value was not text."""
         nonce, sealed = self._sealed[:_NONCE_BYTES], self._sealed[_NONCE_BYTES:]
         return _apply_key_stream(nonce, sealed).decode(errors="surrogatepass")
 
@@ -289,32 +319,161 @@ LONGEST_CARD: Final = 64
 """The maximum length of a card number in characters, with separators."""
 
 
-_CONFIDENTIAL: Final = re.compile(
-    "(key|password|token|secret|ticket|account_number|routing|cvv2?|cvc2?|track_data|track[123])$"
-    "|(ssn4?|dl_number|dob_year|date_of_birth)$|^(aba|dda|pin)$",
-    re.IGNORECASE,
+_NUMBER_NAME: Final = re.compile(
+    r"(?:acc(?:oun)?t|card|(?:^|_)cc)_?(?:number|num|nbr|nr|no)s?$|(?:^|_)[df]?pans?$|(?:^|_)iban$|bank_?account$"
+    r"|routing(?:_?transit)?(?:_?(?:number|num|nbr|nr|no))?s?$|(?:^|_)(?:aba|dda)(?:_?(?:number|num|nbr|nr|no))?$"
 )
+"""Names of card, bank account and routing numbers. Most names match by their end."""
+_SECRET_NAME: Final = re.compile(
+    r"(?:cvv|cvc|(?:^|_)(?:cvn|csc|cid))[0-9]?(?:_?(?:code|number|value))?$|(?:security|card)_?code$"
+    r"|verification_?(?:code|value)$|(?:^|_)pin(?:_?(?:block|code|number))?$|(?:^|_)micr(?:_?(?:data|line))?$"
+    r"|(?:^|_)tracks?(?:_?data)?(?:_?[0-9])?(?:_?data)?$|mag(?:netic)?_?stripe(?:_?data)?$|swipe_?data$"
+    r"|(?:^|_)e_serial_number$|(?:^|_)(?:cavv|ksn|xid)$|cryptogram$|(?:^|_)image_(?:back|front)$|(?:^|_)signature$"
+    r"|(?:^|_)ssn[0-9]?(?:_|$)|social_?security(?:_?(?:number|num|no))?$|(?:^|_)dob(?:_|$)|birth_?(?:date|month|year)$"
+    r"|of_?birth$|(?:^|_)dl_?(?:number|num|no)$|licen[sc]e_?(?:number|num|no)$|drivers?_?licen[sc]e$"
+    r"|passw(?:or)?ds?$|(?:^|_)(?:pass|pwd)$|pass(?:code|phrase)$|secrets?$|tokens?$|tickets?$"
+    r"|(?:^|_)keys?$|(?:access|api|auth|encryption|hash|private|secret|signing)keys?$"
+    r"|(?:^|_)(?:bearer|cookies?|credentials?|jwt)$|^(?:proxy_)?authorization$"
+)
+"""Names of other secrets, and of data that identifies a person."""
+_FLAG_NAME: Final = re.compile(r"(?:vt_)?(?:allow|auto_decline|display|has|hide|is|requires?|show)_")
+"""The beginning of the names of settings, such as `show_cvv`."""
+_OF_CUSTOMER: Final = re.compile(r"(?:.*_)?(?:contact|location|user)s?(?:_create|_update)?")
+"""Owners whose `account_number` is the merchant's number for a customer, not a bank's."""
+_ID_NAME: Final = re.compile(r"(?:.*[_.])?ids?")
+
+_PATH_SEPARATOR: Final = re.compile(r"[.\[\]]+")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOT_IN_WORD: Final = re.compile(r"[\W_]+")
+
+_NUMBER_ALONE: Final = re.compile(rf"[\d\W_]{{{_SHORTEST},{LONGEST_CARD}}}")
+_NOT_OF_CARD: Final = re.compile(r"\W*(?:[01789]|2[01])")
+"""The beginning of a number that no issuer gives, such as a time. Card numbers begin with 22 to 27, or 3 to 6."""
 
 
 def is_confidential(name: str) -> bool:
-    """Return whether values of this name are masked, also without a model."""
-    return _CONFIDENTIAL.search(name) is not None
+    """Return whether values of this name are hidden: card and bank data, secrets, and data that identifies a person.
+
+    Case, separators and humps do not matter: `account_number`, `Account-Number`, `accountNumber`. The name may be a
+    path, such as `transaction[account_number]`. `contact.account_number` is the merchant's own number for a customer,
+    so it is not hidden.
+    """
+    return _class_for(name) is not None
+
+
+def _class_for(name: str) -> "type[Secret] | None":
+    """Return the class of secrets for the values of a name; None if they are not confidential."""
+    # Only identifiers are remembered, because any other name may itself be a card number.
+    return _class_for_word(name) if name.isidentifier() else _class_for_path(name)
+
+
+def _class_for_path(path: str) -> "type[Secret] | None":
+    owner = ""
+    for name in _PATH_SEPARATOR.split(path):
+        words = _NOT_IN_WORD.sub("_", _HUMP.sub("_", name).lower()).strip("_")
+        is_harmless = _FLAG_NAME.match(words) or (words == "account_number" and _OF_CUSTOMER.fullmatch(owner))
+        if not is_harmless and _NUMBER_NAME.search(words):
+            return AccountNumber
+        if not is_harmless and _SECRET_NAME.search(words):
+            return Secret
+        owner = words or owner
+    return None
+
+
+_class_for_word: Final = lru_cache(maxsize=4096)(_class_for_path)
+
+
+def is_card_number(value: object) -> bool:
+    """Return whether a whole text or number could be a card number."""
+    text = value if isinstance(value, str) else str(value) if type(value) is int else ""
+    return _NUMBER_ALONE.fullmatch(text) is not None and not _NOT_OF_CARD.match(text) and mask_text(text) != text
+
+
+def seal(data: Any, owner: str = "") -> Any:
+    """Copy free-form data, with its confidential values as secrets.
+
+    These are the values of confidential names, with all that is inside them, and card numbers under any name but that
+    of an id. Flags, None and empty texts stay as they are, and so does anything that is not JSON. `owner` is what the
+    data describes, such as `contact`: it may make the names of the data harmless, as for `is_confidential`.
+    """
+    return seal_fields(data, owner) if isinstance(data, Mapping) else _seal(data, "", None)
+
+
+def seal_fields(fields: Mapping[Any, Any], owner: str = "", kind: "type[Secret] | None" = None) -> dict[Any, Any]:
+    """Seal a mapping; `kind` is the class for all its values, if they are confidential."""
+    sealed = {}  # a loop, because each record is sealed, and Python 3.11 calls a comprehension
+    for name, value in fields.items():
+        inside = f"{owner}.{name}" if owner else str(name)
+        find_class = _class_for_word if inside.isidentifier() else _class_for_path
+        sealed[name] = _seal(value, inside, kind or find_class(inside))
+    return sealed
+
+
+def _seal(value: Any, name: str, kind: "type[Secret] | None") -> Any:  # noqa: PLR0911  one for each kind of value
+    """Seal what is under a name; `kind` is the class for all of it, or None if the name is not confidential."""
+    match value:
+        case None | bool() | "" | datetime():
+            return value
+        case str() | int() | Decimal() | date():
+            is_number = kind is None and _NUMBER_ALONE.fullmatch(str(value)) and is_card_number(value)
+            if is_number and not _ID_NAME.fullmatch(name):
+                kind = AccountNumber
+            return value if kind is None else kind.of(value)
+        case dict() | Mapping():  # a dict is recognized faster than any other mapping
+            return seal_fields(value, kind=kind)
+        case list():
+            return [_seal(each, name, kind) for each in value]
+        case tuple():
+            return tuple(_seal(each, name, kind) for each in value)
+        case set() | frozenset():
+            return type(value)(_seal(each, name, kind) for each in value)
+        case float() | bytes() if kind is not None:
+            return kind(cast("str", value))  # its type is reported later
+        case _:
+            return value
 
 
 def mask_fields(data: Any) -> Any:
-    """Mask the confidential fields within free-form data. Any other value is returned unchanged."""
+    """Copy free-form data with its confidential values masked. Any other value is returned unchanged."""
+    return _mask_sealed(seal(data)) if isinstance(data, Mapping | list | tuple | set | frozenset) else data
+
+
+def _mask_sealed(data: Any) -> Any:
     match data:
-        case Mapping():
-            return {
-                name: MASK if not isinstance(each, bool | None) and is_confidential(str(name)) else mask_fields(each)
-                for name, each in data.items()
-            }
+        case Secret():
+            return MASK
+        case dict():
+            return {name: _mask_sealed(each) for name, each in data.items()}
         case list():
-            return [mask_fields(each) for each in data]
+            return [_mask_sealed(each) for each in data]
         case tuple():
-            return tuple(mask_fields(each) for each in data)
+            return tuple(_mask_sealed(each) for each in data)
+        case set() | frozenset():
+            return type(data)(_mask_sealed(each) for each in data)
         case _:
             return data
+
+
+def secrets_in(data: Any) -> Iterator[Secret]:
+    """Yield the secrets of sealed data."""
+    match data:
+        case Secret():
+            yield data
+        case Mapping():
+            for each in data.values():
+                yield from secrets_in(each)
+        case list() | tuple() | set() | frozenset():
+            for each in data:
+                yield from secrets_in(each)
+        case _:
+            return
+
+
+def repr_of(name: str, value: Any) -> str:
+    """Return the repr of a field's value, masked if it is confidential; `name` is as for `is_confidential`."""
+    if isinstance(value, Secret):
+        return repr(value)
+    return MASK if is_confidential(name) and not isinstance(value, bool) else mask_text(repr(mask_fields(value)))
 
 
 def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> str:
@@ -349,11 +508,21 @@ def detach(error: E) -> E:
 
 
 def _mask_value(text: str, secret: Secret) -> str:
-    """Mask a secret in `text`. A short one, such as a CVV, is masked only as a separate word."""
+    """Mask a secret in `text`, also as URLs and JSON escape it.
+
+    A short one, such as a CVV, is masked only as a separate word.
+    """
     value = secret.reveal()
     if len(value) > _MAX_SHORT_SECRET:
-        return text.replace(value, str(secret))
+        for form in {value} if value.isalnum() else _written_forms(value):
+            text = text.replace(form, str(secret))
+        return text
     return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", str(secret), text) if value else text
+
+
+def _written_forms(value: str) -> set[str]:
+    in_json = (dumps(value, ensure_ascii=only_ascii)[1:-1] for only_ascii in (True, False))
+    return {value, quote(value), quote(value, safe=""), *in_json}
 
 
 def luhn_valid(digits: str) -> bool:

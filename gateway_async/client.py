@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, get_args
 
 from gateway_async._arguments import check_numbers, is_loopback, number_problems
+from gateway_async._secrets import seal
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
 from gateway_async.leases import TerminalLease
@@ -354,10 +355,9 @@ class AsyncGateway(_Resources):
             StatusError: the gateway refuses; the class depends on the status.
             OutcomeUnknownError: a write may have been executed.
         """
-        from gateway_async._wire.untyped.content import seal
         from gateway_async._wire.untyped.request import free_request
 
-        body = seal(body)  # an error's traceback shows local variables
+        body, params = seal(body), seal(params)  # an error's traceback shows local variables
         return await self._executor.execute(free_request(method, path, params or {}, body, kind))
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:

@@ -18,6 +18,7 @@ from gateway_async.sandbox import Sandbox
 BASE = "https://api.example.test"
 USER, KEY, NOW = "11e8a4b2c3d4e5f6a7b8c9d0", "hash-key-of-the-user", 1_700_000_000.9
 SIGNER: dict[str, Any] = {"developer_id": "dev-1", "user_id": USER, "user_hash_key": KEY}
+SECONDS = "1700000000"
 DIGEST = "bedac269d820f3f6d5949d4ba67b6fccc837452be048b2da3b01eea5419358c8"
 """By `openssl dgst -sha256 -hmac hash-key-of-the-user` of the user id and 1700000000."""
 
@@ -311,11 +312,24 @@ def test_an_old_url_is_refused(seconds: int, word: str) -> None:
 
 
 def test_a_timestamp_that_is_no_number() -> None:
-    """Its signature may even be good."""
+    """Its signature may even be good. Ten digits are needed, and no leading zero."""
     signed = payform()
-    for text in ("", "1e9", "9" * 20):
+    for text in ("", "1e9", "9" * 20, f"0{SECONDS}", f"{SECONDS}0", SECONDS[1:], f" {SECONDS}", f"{SECONDS}\u0660"):
         lines = problems_of(check_form_url, with_parameter(signed, "timestamp", text), user_hash_key=KEY, now=NOW)
         assert "timestamp: must be Unix seconds" in lines
+
+
+@pytest.mark.parametrize(
+    ("signer", "user", "timestamp"),
+    [("till0", "till", f"0{SECONDS}"), ("till1", "till", f"1{SECONDS}"), ("till", "till1", SECONDS[1:])],
+)
+def test_a_signature_is_that_of_one_user(signer: str, user: str, timestamp: str) -> None:
+    """User id and timestamp are signed one after the other: no digit can go from one to the other."""
+    signed = payform(user_id=signer)
+    forged = with_parameter(with_parameter(signed, "user-id", user), "timestamp", timestamp)
+    forever: Any = {"user_hash_key": KEY, "now": NOW, "max_age": 1e12}
+    assert check_form_url(signed, **forever).user_id == signer
+    assert problems_of(check_form_url, forged, **forever) == ("timestamp: must be Unix seconds",)
 
 
 @pytest.mark.parametrize("url", ["", "https://[", f"{BASE}/v2/transactions", f"{BASE}/payform", None])

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import json
 import logging
 import math
 import pickle
@@ -9,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
+from urllib.parse import quote
 
 import attrs
 import pytest
@@ -141,6 +143,13 @@ def test_of_what_is_no_text_only_the_type_is_kept(value: Any) -> None:
         "************",
         False,
     )
+
+
+@pytest.mark.parametrize("form", [str, quote, lambda value: quote(value, safe=""), json.dumps])
+def test_an_escaped_secret_is_masked_too(form: Callable[[str], str]) -> None:
+    """As it is in a URL, and in JSON."""
+    value = 'a/b "c" \\ \u00e9'
+    assert mask_text(f"no {form(value)} here", [Secret(value)]).replace('"', "") == "no ************ here"
 
 
 def test_copies_are_the_secret_itself() -> None:

@@ -3,6 +3,7 @@
 If that fails, the error states how far the request got.
 """
 
+import re
 import time
 from collections.abc import Coroutine, Iterable
 from functools import lru_cache
@@ -22,6 +23,7 @@ from gateway_async._secrets import detach, mask_text, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.multipart import Form
+from gateway_async._wire.query import plain_params
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async.credentials import Credentials
 from gateway_async.errors import (
@@ -67,6 +69,12 @@ _NOT_SENT: Final = (
     httpx.ProxyError,  # httpcore raises it while it opens the tunnel, before the request
     httpx.UnsupportedProtocol,
 )
+
+_FROM_PEER: Final = re.compile(r"(?s)(?<=^[1-5][0-9]{2}) .*|:? *(?:\bbytearray\()?\bb['\"].*")
+"""A peer's words in an error of httpx: the reason phrase of a proxy, and lines that are not HTTP.
+
+Both may repeat what was sent.
+"""
 
 
 class HttpClient:
@@ -214,7 +222,8 @@ class HttpClient:
     def _request(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
     ) -> httpx.Request:
-        query = urlencode((*call.request.params, *signature.params), quote_via=quote, safe=",")
+        params = call.request.params and plain_params(call.request.params)
+        query = urlencode((*params, *signature.params), quote_via=quote, safe=",")
         path = call.request.path
         has_secret_path = (bool(call.request.secrets) and call.request.body is None) or mask_text(path) != path
         parse_url = httpx.URL if query or has_secret_path else _cached_url  # a cache must not hold secrets
@@ -265,7 +274,8 @@ def interruption_error(reason: str, call: Call[Any], progress: Progress) -> Gate
 
 
 def _to_gateway_error(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
-    description = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    said = _FROM_PEER.sub("", str(error))
+    description = f"{type(error).__name__}: {said}" if said else type(error).__name__
     reason = quote_text(description, (*call.request.secrets, *signature.secrets))
     if isinstance(error, _NOT_SENT) and progress.stage < Stage.SENDING:
         waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)

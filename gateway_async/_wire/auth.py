@@ -11,9 +11,10 @@ from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import encode
-from gateway_async._wire.query import Params
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
 from gateway_async.errors import InvalidRequestError
+
+Params = tuple[tuple[str, str], ...]
 
 __all__ = ["Signature", "check_supported", "hash_key", "sign", "sign_without_credentials"]
 

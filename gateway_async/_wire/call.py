@@ -113,13 +113,13 @@ class HttpRequest:
             token, so it is kept as a secret.
         body: the JSON body. It may hold a card number, so it is kept as a secret.
         form: a multipart body instead of `body`. It never appears in a repr or a log.
-        secrets: the secrets in the path and the body, which are masked in quoted response texts.
+        secrets: the secrets in the path, the parameters and the body, which are masked in quoted response texts.
         signed: whether the request carries credentials; a login does not.
     """
 
     method: str = "GET"
     _path: Secret = attrs.field(alias="path", converter=Secret)
-    params: tuple[tuple[str, str], ...] = ()
+    params: tuple[tuple[str, str | Secret], ...] = ()
     _body: Secret | None = attrs.field(alias="body", default=None, converter=_as_secret)
     form: "Form | None" = None
     secrets: tuple[Secret, ...] = ()

@@ -19,6 +19,7 @@ import msgspec
 from gateway_async._problem import pluralize
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import RowReader
+from gateway_async._wire.query import Params, plain_params
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.page import Page
 from gateway_async.models.record import Record
@@ -177,7 +178,7 @@ def _records(rows: list[Any], plural: str, read_record: Callable[[Any], T]) -> t
     return tuple(records)
 
 
-def check_link(content: Any, params: Iterable[tuple[str, str]]) -> None:
+def check_link(content: Any, params: Params) -> None:
     """Check the filters that a list's `links.self` shows.
 
     A link without filters proves nothing, and a gateway may show further parameters of its own.
@@ -187,7 +188,7 @@ def check_link(content: Any, params: Iterable[tuple[str, str]]) -> None:
     """
     href = _mapping(_mapping(_pagination(content).get("links")).get("self")).get("href")
     query = href.partition("?")[2].partition("#")[0] if isinstance(href, str) else ""
-    shown, sent = _filters(parse_qsl(query, keep_blank_values=True)), _filters(params)
+    shown, sent = _filters(parse_qsl(query, keep_blank_values=True)), _filters(plain_params(params))
     common = shown.keys() & sent.keys()
     if (shown and sent and not common) or any(shown[name] != sent[name] for name in common):
         raise MismatchedReplyError(("links.self shows the filters of another request",))
@@ -198,9 +199,7 @@ def _filters(params: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {name: value for name, value in params if name not in _NOT_FILTERS and "-" not in name}
 
 
-def find_row(
-    content: Any, plural: str, wanted: Mapping[str, str], params: Iterable[tuple[str, str]] = ()
-) -> Mapping[str, Any] | None:
+def find_row(content: Any, plural: str, wanted: Mapping[str, str], params: Params = ()) -> Mapping[str, Any] | None:
     """Find the row with the wanted values in a requested list.
 
     `params` are those of the request. Filters match parts of a text, so every row is compared. A row without a location

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._secrets import Secret, mask_text
+from gateway_async._secrets import MASK, Secret, is_confidential, mask_fields, mask_text, seal, secrets_in
 from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import omits_none, values_of, writers_of
 from gateway_async._wire.validation import problems
@@ -73,15 +73,28 @@ def _write(request: Request, values: Mapping[str, Any]) -> PreparedRequest:
             if may_be_null:
                 content[name] = None
         elif isinstance(value, Secret):
-            content[name], masked[name] = value, str(value) if is_shown else "***"
-        elif value is not UNSET and is_shown:
-            content[name], masked[name] = write(value), mask_text(str(value))
+            content[name], masked[name] = value, str(value)
         elif value is not UNSET:
-            content[name], masked[name] = Secret(value) if isinstance(value, str) else write(value), "***"
-    secrets = tuple(value for value in content.values() if isinstance(value, Secret))
+            written = write(value)
+            if isinstance(written, dict | list):
+                content[name], masked[name] = seal(written), mask_text(str(mask_fields(value)))
+            elif is_shown:
+                content[name], masked[name] = written, mask_text(str(value))
+            else:
+                content[name], masked[name] = Secret(written) if isinstance(written, str) else written, MASK
     content.update(request.extra)
-    masked.update(dict.fromkeys(request.extra, "***"))
-    return PreparedRequest(content, masked, secrets)
+    masked.update(dict.fromkeys(request.extra, MASK))
+    return PreparedRequest(content, masked, tuple(_secrets_of(content)))
+
+
+def _secrets_of(content: Mapping[str, Any]) -> list[Secret]:
+    secrets: list[Secret] = []
+    for value in content.values():
+        if isinstance(value, Secret):
+            secrets.append(value)
+        elif isinstance(value, dict | list | tuple):
+            secrets.extend(secrets_in(value))
+    return secrets
 
 
 @once_per_class
@@ -91,5 +104,6 @@ def _fields_to_write(kind: type[Any]) -> tuple[tuple[tuple[str, Callable[[Any], 
     Returns:
         Name, writer and whether it may be shown for each field; and whether None is sent as null.
     """
-    shown = {field.name: bool(field.repr) for field in attrs.fields(kind)}
-    return tuple((name, write, shown[name]) for name, write in writers_of(kind).items()), not omits_none(kind)
+    writers = writers_of(kind).items()
+    fields = tuple((name, write, not is_confidential(f"{kind.__name__}.{name}")) for name, write in writers)
+    return fields, not omits_none(kind)

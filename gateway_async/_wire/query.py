@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import attrs
 
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.convert.write import is_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
@@ -25,11 +25,14 @@ __all__ = [
     "filters",
     "free_params",
     "list_params",
+    "plain_params",
+    "secrets_in_params",
     "segment",
     "segment_and_params",
 ]
 
-Params = tuple[tuple[str, str], ...]
+Params = tuple[tuple[str, str | Secret], ...]
+"""Query parameters; the values of confidential ones are sealed."""
 
 MAX_PAGE_SIZE: Final = 5000
 _CREDENTIALS: Final = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "hash-key", "timestamp"})
@@ -122,15 +125,15 @@ def list_params(
 ) -> Params:
     """Return the parameters of a list, without those of the page.
 
-    The size of the page is only checked. `names` are the names that filters and sort may have; without them, and in
-    `extra_filters`, any name is sent.
+    The filters were sealed before. The size of the page is only checked. `names` are the names that filters and sort
+    may have; without them, and in `extra_filters`, any name is sent.
 
     Raises:
         InvalidRequestError: the filters, the sort, the page size or the expansion cannot be sent; `.problems` lists
             every problem.
     """
     problems = [*_size_problems(page_size), *_name_problems(criteria, sort, extra_filters, names)]
-    params: list[tuple[str, str]] = []
+    params: list[tuple[str, str | Secret]] = []
     for part in (
         partial(filters, criteria or {}),
         partial(filters, extra_filters or {}, "extra_filters"),
@@ -176,6 +179,19 @@ def _size_problems(page_size: int | None) -> list[str]:
     return [f"page_size: must be a whole number from 1 to {MAX_PAGE_SIZE}"]
 
 
+def plain_params(params: Iterable[tuple[str, str | Secret]]) -> tuple[tuple[str, str], ...]:
+    """Return parameters in plain text. Use them only for sending and comparing."""
+    return tuple((name, value.reveal() if isinstance(value, Secret) else value) for name, value in params)
+
+
+def secrets_in_params(params: Params) -> Iterator[Secret]:
+    """Yield the secrets in parameters, lists of alternatives also in parts."""
+    for _, value in params:
+        if isinstance(value, Secret):
+            text = value.reveal()
+            yield from map(Secret, dict.fromkeys((text, *text.split(","))))
+
+
 def filters(criteria: Mapping[str, Any], argument: str = "filters") -> Params:
     """Return filters by field as parameters (contract, *Endpoints*, common rules).
 
@@ -185,7 +201,7 @@ def filters(criteria: Mapping[str, Any], argument: str = "filters") -> Params:
     if not isinstance(criteria, Mapping):
         raise InvalidRequestError(f"{argument}: must be a mapping of field names to values")
     problems: list[str] = []
-    params: list[tuple[str, str]] = []
+    params: list[tuple[str, str | Secret]] = []
     for name, value in criteria.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
             problems.append(mask_text(f"{name}: cannot be used as a filter"))
@@ -200,7 +216,7 @@ def filters(criteria: Mapping[str, Any], argument: str = "filters") -> Params:
 
 
 def free_params(params: Mapping[str, Any]) -> Params:
-    """Return any parameters, converted like filters.
+    """Return any sealed parameters, converted like filters.
 
     Raises:
         InvalidRequestError: `params` is not a mapping, or a name or a value cannot be sent.
@@ -208,7 +224,7 @@ def free_params(params: Mapping[str, Any]) -> Params:
     if not isinstance(params, Mapping):
         raise InvalidRequestError("params: must be a mapping of names to values")
     problems: list[str] = []
-    sent: list[tuple[str, str]] = []
+    sent: list[tuple[str, str | Secret]] = []
     for name, value in params.items():
         if not is_text(name) or not name or name in _CREDENTIALS:
             problems.append(mask_text(f"params: {name!r} cannot be a parameter"))
@@ -222,19 +238,24 @@ def free_params(params: Mapping[str, Any]) -> Params:
     return tuple(sent)
 
 
-def _filter(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _filter(name: str, value: Any) -> Iterator[tuple[str, str | Secret]]:
     if isinstance(value, TimeRange):
         yield name, value.name
         if value.start and value.end:
             yield f"{name}_from", str(int(value.start.timestamp()))
             yield f"{name}_to", str(int(value.end.timestamp()))
     elif isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-        texts = [_text(each) for each in value]
-        if not texts:
+        values = [*value]
+        if not values:
             raise ValueError("an empty list matches nothing; leave the filter out instead")
-        yield name, ",".join(texts)
+        text = ",".join(_text(_plain(each)) for each in values)
+        yield name, Secret(text) if any(isinstance(each, Secret) for each in values) else text
     else:
-        yield name, _text(value)
+        yield name, Secret(_text(_plain(value))) if isinstance(value, Secret) else _text(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.plain() if isinstance(value, Secret) and value.has_value else value
 
 
 def _text(value: Any) -> str:
@@ -256,4 +277,5 @@ def _text(value: Any) -> str:
         case date():
             return value.isoformat()
         case _:
-            raise ValueError(f"cannot filter by a {type(value).__name__}")
+            kind = value.kind if isinstance(value, Secret) else type(value)
+            raise ValueError(f"cannot filter by a {kind.__name__}")

@@ -13,7 +13,15 @@ from gateway_async._wire.convert.records import structure
 from gateway_async._wire.evidence import Evidence, UnprovenError, describe_missing, shows
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import LISTED_ROWS, RawPage, decode_page, find_row, read_raw_page
-from gateway_async._wire.query import NamesToCheck, Params, expansion, filters, segment, segment_and_params
+from gateway_async._wire.query import (
+    NamesToCheck,
+    Params,
+    expansion,
+    filters,
+    secrets_in_params,
+    segment,
+    segment_and_params,
+)
 from gateway_async._wire.response_matching import check_belongs, differences
 from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
@@ -104,7 +112,11 @@ class RecordReader(Generic[R]):
     def page(self, number: int, params: Params) -> Call[RawPage[R]]:
         """Build the call that reads page `number` (1-based) of a list."""
         return Call(
-            request=HttpRequest(path=sealed_path(self.path), params=(*params, ("page", str(number)))),
+            request=HttpRequest(
+                path=sealed_path(self.path),
+                params=(*params, ("page", str(number))),
+                secrets=tuple(secrets_in_params(params)),
+            ),
             decode=partial(decode_page, plural=self.plural, singular=self.name),
             read=lambda content: read_raw_page(content, self.plural, number, self.record),
         )

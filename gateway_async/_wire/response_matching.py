@@ -292,6 +292,8 @@ def same_value(sent: Any, got: Any) -> bool:
         return True
     if isinstance(sent, Mapping) and isinstance(got, Mapping):
         return sent.keys() == got.keys() and all(same_value(sent[name], got[name]) for name in sent)
+    if isinstance(sent, list | tuple) and isinstance(got, list):
+        return len(sent) == len(got) and all(map(same_value, sent, got))
     if isinstance(sent, str) and isinstance(got, str) and not _MONEY.fullmatch(sent):
         return False
     number, shown = _number(sent), _number(int(got) if isinstance(got, bool) else got)

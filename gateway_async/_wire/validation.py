@@ -342,6 +342,8 @@ def _extra_problems(request: Request) -> Iterator[Problem]:
 def _unsendable(value: Any, path: str) -> Iterator[tuple[str, str]]:
     """Yield the values inside free-form JSON that would not arrive unchanged."""
     match value:
+        case Secret() if value.has_value:
+            yield from _unsendable(value.plain(), path)
         case float():
             yield path, "must not be a float; use a Decimal or a str"
         case Mapping():

@@ -3,18 +3,17 @@
 The content is untrusted. Card numbers and bank data are masked, and control characters are replaced.
 """
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from rich.text import Text
 
 from gateway_async._problem import pluralize
+from gateway_async._secrets import MASK, Secret, seal_fields
 from gateway_async.cli.forward import Forward
 from gateway_async.cli.masking import mask_shown
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import OpenInt
-from gateway_async.models.contacts import Contact
 from gateway_async.models.postbacks import Postback
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
@@ -22,8 +21,6 @@ from gateway_async.models.transactions import Transaction
 __all__ = ["forward_line", "forward_object", "object_of", "refusal_line", "refusal_object", "text_of"]
 
 _COLORS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
-_HIDDEN: Final = AccountVault.hidden | Contact.hidden | Transaction.hidden | {"account_number", "cvv", "track_data"}
-"""Secret fields of all records, except a contact's `account_number`, which is the merchant's customer number."""
 
 
 def text_of(postback: Postback[Any], at: datetime) -> Text:
@@ -48,7 +45,6 @@ def refusal_line(status: int, reason: str, at: datetime) -> Text:
 
 def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:
     """Convert a postback to a JSON object; `data` is the masked record as it was received."""
-    hidden = _HIDDEN - ({"account_number"} if isinstance(postback.record, Contact) else set[str]())
     return {
         "event": "postback",
         "at": _iso(at),
@@ -56,7 +52,7 @@ def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:
         "resource": mask_shown(postback.resource),
         "id": mask_shown(postback.record_id),
         "number_of_attempts": postback.number_of_attempts,
-        "data": _mask_values(postback.raw, hidden),
+        "data": _mask_values(seal_fields(postback.raw, postback.resource)),
     }
 
 
@@ -132,16 +128,15 @@ def _clean(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in mask_shown(text))
 
 
-def _mask_values(value: Any, hidden: frozenset[str] | set[str]) -> Any:
-    """Mask card and bank data in nested JSON values; amounts become strings."""
+def _mask_values(value: Any) -> Any:
+    """Mask the sealed and the other values of nested JSON; amounts become strings."""
     match value:
-        case Mapping():
-            return {
-                mask_shown(name): "***" if name in hidden and each is not None else _mask_values(each, hidden)
-                for name, each in value.items()
-            }
+        case Secret():
+            return MASK
+        case dict():
+            return {mask_shown(name): _mask_values(each) for name, each in value.items()}
         case list():
-            return [_mask_values(each, hidden) for each in value]
+            return [_mask_values(each) for each in value]
         case bool() | None:
             return value
         case int() if mask_shown(str(value)) == str(value):

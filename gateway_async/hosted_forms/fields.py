@@ -6,6 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
+from gateway_async._secrets import Secret, is_card_number, is_confidential, mask_text
 from gateway_async._wire.convert.write import is_utf8, money
 from gateway_async.hosted_forms.settings import setting_problem
 
@@ -20,7 +21,6 @@ _ACTIONS: Final = ("sale", "debit", "authonly", "avsonly", "refund")
 _CHANGES: Final = {"void": "void", "authincrement": "increment", "authcomplete": "complete"}
 """Actions on an existing payment, and the methods of `gateway.transactions` for them."""
 _REFERENCES: Final = ("previous_transaction_id", "previous_transaction_api_id")
-_NEVER_IN_A_URL: Final = frozenset({"account_number", "cvv", "track_data"})
 _AMOUNT: Final = re.compile(r"\w+_amount|tax|room_rate")
 
 
@@ -50,15 +50,31 @@ def _action_problems(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def value_problems(form: str, name: str, value: Any) -> Iterator[str]:
-    """Yield what is wrong with one field or setting of a form."""
-    if name in _NEVER_IN_A_URL:
+    """Yield what is wrong with a form's sealed field or setting."""
+    if is_confidential(name):
         yield f"{name}: must not be in a URL; it is entered on the form"
+    elif _has_secret(value):
+        yield f"{name}: must not be in a URL; it contains a card number or a secret"
     elif value is not None and (problem := setting_problem(form, name, value)):
         yield f"{name}: {problem}"
     elif value is not None and _AMOUNT.fullmatch(name):
         yield from _amount_problems(name, value)
     elif not _is_plain(value):
         yield f"{name}: must be text, a whole number, a Decimal, a date, or a list or mapping of these, not a float"
+
+
+def _has_secret(value: Any) -> bool:
+    match value:
+        case Secret():
+            return True
+        case Mapping():
+            return any(map(_has_secret, value.values()))
+        case list() | tuple():
+            return any(map(_has_secret, value))
+        case str():  # digits alone may be a time or another number
+            return is_card_number(value) or (mask_text(value) != value and any(map(str.isalpha, value)))
+        case _:
+            return False
 
 
 def _amount_problems(name: str, value: Any) -> Iterator[str]:

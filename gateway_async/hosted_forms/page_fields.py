@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from gateway_async._secrets import is_confidential
 from gateway_async._wire.convert.write import is_utf8
 from gateway_async.hosted_forms.fields import value_problems, write_field
 from gateway_async.hosted_forms.settings import flag_problem
@@ -11,8 +12,8 @@ __all__ = ["configuration_problems", "write_setting"]
 
 _PARTS: Final = ("header", "body")
 _KEYS: Final = ("id", "value", "label", "readonly", "visible")
-_ENTERED_ONLY: Final = frozenset({"account_number", "exp_date", "cvv", "account_holder_name", "track_data"})
-"""Fields whose values a URL cannot set, because only the customer enters them."""
+_ENTERED_ONLY: Final = frozenset({"exp_date", "account_holder_name"})
+"""Further fields whose values only the customer enters."""
 
 
 def configuration_problems(configuration: Mapping[str, Any]) -> Iterator[str]:
@@ -47,7 +48,7 @@ def _field_problems(field: Any) -> Iterator[str]:
 
 
 def _value_problems(name: str, value: Any) -> Iterator[str]:
-    if name in _ENTERED_ONLY:
+    if name in _ENTERED_ONLY or is_confidential(name):
         yield f".value: {name} can only be entered on the page"
     else:
         yield from (f".value: {line}" for line in value_problems("hostedpaymentpage", name, value))

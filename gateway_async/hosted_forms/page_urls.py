@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 import attrs
 
-from gateway_async._secrets import Secret
+from gateway_async._secrets import Secret, seal
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import encode
 from gateway_async.errors import InvalidRequestError
@@ -59,6 +59,7 @@ def hosted_page_url(
         settings: settings of the page, such as `redirect_url_on_approve`, and `field_configuration`, such as
             `{"body": {"fields": [{"id": "transaction_amount", "value": Decimal("12.50"), "readonly": True}]}}`.
             A field that is not on the page must be given as not visible. Amounts are a `Decimal`, an `int` or a `str`.
+            Card and bank data, secrets, and data that identifies a person have no place in a URL.
         encryption_key: the page's key, which is not part of the URL.
         developer_id: your developer id, if it shall be part of the URL.
         salt: eight bytes that make the encrypted text unique; random by default.
@@ -67,7 +68,7 @@ def hosted_page_url(
         InvalidRequestError: an argument or a setting cannot be sent; `.problems` lists all of them.
         ModuleNotFoundError: the extra `hosted-pages` is not installed.
     """
-    encryption_key = Secret(encryption_key)  # an error's traceback shows local variables
+    encryption_key, settings = Secret(encryption_key), seal(settings)  # an error's traceback shows local variables
     names = {} if developer_id is None else {"developer_id": developer_id}
     problems = [
         *address_problems(base_url),

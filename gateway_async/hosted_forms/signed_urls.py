@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._secrets import Secret
+from gateway_async._secrets import Secret, seal
 from gateway_async._wire.auth import hash_key
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import encode
@@ -27,7 +27,12 @@ _WRAPPERS: Final[Mapping[str, str]] = {"payform": "transaction", "accountform": 
 """Form → the JSON key of its fields."""
 
 _SIGNED_PARAMS: Final = ("developer-id", "hash-key", "user-id", "timestamp", "data")
-_DIGITS: Final = re.compile(r"[0-9]{1,12}")
+_TIMESTAMP: Final = re.compile("[1-9][0-9]{9}")
+"""Unix seconds, of ten digits (contract, *Conventions*).
+
+The signature is that of user id and timestamp, one after the other. With another length, or with a leading zero, it
+would also be that of another user: `till0` and `1…`, or `till` and `01…`.
+"""
 
 
 @attrs.frozen
@@ -67,7 +72,8 @@ def payform_url(
         transaction: the fields of a transaction, as in `TransactionCreate`, and settings of the form, such as
             `redirect_url_on_approval`. `payment_method`, `action`, `product_transaction_id` and `transaction_api_id`
             are required. So is `transaction_amount`, except with `avsonly`, and `ach_sec_code` with `ach`. Amounts are
-            a `Decimal`, an `int` or a `str`.
+            a `Decimal`, an `int` or a `str`. Card and bank data, secrets, and data that identifies a person have no
+            place in a URL: the form asks for them.
         developer_id: your developer id. It is part of the URL.
         user_id: the user who signs. It is part of the URL.
         user_hash_key: the user's key, which is not part of the URL.
@@ -76,7 +82,7 @@ def payform_url(
     Raises:
         InvalidRequestError: an argument or a field cannot be sent; `.problems` lists all of them.
     """
-    user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
+    user_hash_key, transaction = Secret(user_hash_key), seal(transaction)  # an error's traceback shows local variables
     return _signed_url(base_url, "payform", transaction, developer_id, user_id, user_hash_key, now)
 
 
@@ -96,7 +102,7 @@ def accountform_url(
     Args:
         base_url: the gateway's address, without `/v2`.
         account_vault: the fields of an account vault without its number, as in `CardVaultCreate` or `AchVaultCreate`,
-            and settings of the form.
+            and settings of the form. What `payform_url` refuses is refused here.
             `payment_method`, `location_id` and `account_vault_api_id` are required.
         developer_id: your developer id. It is part of the URL.
         user_id: the user who signs. It is part of the URL.
@@ -106,7 +112,7 @@ def accountform_url(
     Raises:
         InvalidRequestError: an argument or a field cannot be sent; `.problems` lists all of them.
     """
-    user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
+    user_hash_key, account_vault = Secret(user_hash_key), seal(account_vault)  # as above
     return _signed_url(base_url, "accountform", account_vault, developer_id, user_id, user_hash_key, now)
 
 
@@ -174,7 +180,7 @@ def _signature_problems(params: Mapping[str, str], key: Secret, max_age: float, 
     digest = hash_key(params["user-id"], key, timestamp).reveal()
     if not hmac.compare_digest(digest.encode(), params["hash-key"].encode(errors="replace")):
         yield "hash-key: does not match the key, the user id and the timestamp"
-    if not _DIGITS.fullmatch(timestamp):
+    if not _TIMESTAMP.fullmatch(timestamp):
         yield "timestamp: must be Unix seconds"
     elif abs(now - int(timestamp)) > max_age:
         yield f"timestamp: is {'older' if int(timestamp) < now else 'later'} than allowed"

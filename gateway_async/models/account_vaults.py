@@ -142,7 +142,6 @@ class AccountVault(Record):
     modified_ts: datetime | None = None
     """The time of the last change, in UTC."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"routing", "ssn4", "dl_number", "dob_year"})
     uncertain: ClassVar[frozenset[str]] = frozenset({"cau_summary_status_id"})
 
 
@@ -216,13 +215,13 @@ class VaultCreate(Request):
     """Your third custom field, at most 128 characters."""
     customer_id: CustomerId | None = None
     """Your id of the customer, at most 50 characters. It replaces a driver's license where bank accounts need one."""
-    dl_number: LicenseNumber | None = attrs.field(default=None, repr=False)
+    dl_number: LicenseNumber | None = None
     """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
     dl_state: LicenseState | None = None
     """The state of the license, 2 letters. Only together with `dl_number`."""
-    ssn4: FourDigits | None = attrs.field(default=None, repr=False)
+    ssn4: FourDigits | None = None
     """The last four digits of the account holder's social security number."""
-    dob_year: FourDigits | None = attrs.field(default=None, repr=False)
+    dob_year: FourDigits | None = None
     """The account holder's year of birth, 4 digits."""
     terms_agree: bool | int | None = None
     """Whether the customer agreed to the terms."""
@@ -366,13 +365,13 @@ class AccountVaultUpdate(Request):
     """Your third custom field, at most 128 characters."""
     customer_id: CustomerId | Unset | None = UNSET
     """Your id of the customer, at most 50 characters."""
-    dl_number: LicenseNumber | Unset | None = attrs.field(default=UNSET, repr=False)
+    dl_number: LicenseNumber | Unset | None = UNSET
     """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
     dl_state: LicenseState | Unset | None = UNSET
     """The state of the license, 2 letters. Only together with `dl_number`."""
-    ssn4: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
+    ssn4: FourDigits | Unset | None = UNSET
     """The last four digits of the account holder's social security number."""
-    dob_year: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
+    dob_year: FourDigits | Unset | None = UNSET
     """The account holder's year of birth, 4 digits."""
     terms_agree: bool | int | Unset | None = UNSET
     """Whether the customer agreed to the terms."""

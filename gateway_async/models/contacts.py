@@ -79,8 +79,6 @@ class Contact(Record):
     modified_ts: datetime | None = None
     """The time of the last change, in UTC."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"date_of_birth"})
-
 
 @attrs.frozen(kw_only=True, repr=False)
 class ContactCreate(Request):
@@ -118,7 +116,7 @@ class ContactCreate(Request):
     """The extension of the office's phone number, at most 10 characters."""
     email_trx_receipt: bool | None = None
     """Whether the contact gets a receipt of each transaction by email."""
-    date_of_birth: date | None = attrs.field(default=None, repr=False)
+    date_of_birth: date | None = None
     """The date of birth."""
     header_message: Text | None = None
     """A message that the gateway shows with the contact, at most 250 characters."""
@@ -174,7 +172,7 @@ class ContactUpdate(Request):
     """The extension of the office's phone number, at most 10 characters."""
     email_trx_receipt: bool | Unset | None = UNSET
     """Whether the contact gets a receipt of each transaction by email."""
-    date_of_birth: date | Unset | None = attrs.field(default=UNSET, repr=False)
+    date_of_birth: date | Unset | None = UNSET
     """The date of birth."""
     header_message: Text | Unset | None = UNSET
     """A message that the gateway shows with the contact, at most 250 characters."""

@@ -5,7 +5,7 @@ These records contain no money, so that a value that does not fit its field is i
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -89,8 +89,6 @@ class Location(Record):
     """The time at which it was created."""
     modified_ts: datetime | None = None
     """The time of its last change."""
-
-    hidden: ClassVar[frozenset[str]] = frozenset({"aba", "dda"})
 
 
 @tolerate_odd_values

@@ -144,8 +144,6 @@ class QuickInvoice(Record):
     modified_ts: datetime | None = None
     """The time of the last change, in UTC."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"ssn4", "dl_number", "dob_year"})
-
     @property
     def is_closed(self) -> bool:
         """Return whether the invoice is closed: it takes no payments until it is reopened."""
@@ -214,13 +212,13 @@ class QuickInvoiceCreate(Request):
     """The merchant account for bank accounts, at most 36 characters. Without it, the location's default."""
     customer_id: CustomerId | None = None
     """Your id of the customer, at most 64 characters. It replaces a driver's license for bank accounts."""
-    dl_number: LicenseNumber | None = attrs.field(default=None, repr=False)
+    dl_number: LicenseNumber | None = None
     """The customer's driver's license, at most 50 characters. Only together with `dl_state`."""
     dl_state: LicenseState | None = None
     """The state of the license, 2 letters. Only together with `dl_number`."""
-    ssn4: FourDigits | None = attrs.field(default=None, repr=False)
+    ssn4: FourDigits | None = None
     """The last four digits of the customer's social security number. Not together with `dob_year`."""
-    dob_year: FourDigits | None = attrs.field(default=None, repr=False)
+    dob_year: FourDigits | None = None
     """The customer's year of birth, 4 digits. Not together with `ssn4`."""
 
     rules: ClassVar[tuple[Rule, ...]] = (

@@ -2,15 +2,16 @@
 
 import enum
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from datetime import date
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 import attrs
 
-from gateway_async._secrets import MASK, Secret, is_confidential, mask_fields, mask_text
+from gateway_async._secrets import Secret, mask_fields, mask_text, repr_of, seal_fields
 
 __all__ = ["Record", "tolerate_odd_values"]
 
@@ -22,8 +23,8 @@ _GATEWAY_ID: Final = re.compile("(.*(?<!_api)_)?id")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def _read_only(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(mapping)
+def _seal_unknown(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(seal_fields(fields) if fields else fields)
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -31,16 +32,14 @@ class Record:
     """A record as the gateway returned it.
 
     A field that the gateway omitted is None. Fields that the model does not know, such as links and expanded relations,
-    are in `extra`, unchanged (numbers with a fraction as `Decimal`). A date, a time or free-form data that does not fit
-    its field is also in `extra`, and the field is None. An amount, an id or a code that does not fit makes the response
-    unreadable.
+    are in `extra`, unchanged (numbers with a fraction as `Decimal`). Only card and bank data, secrets, and data that
+    identifies a person are sealed there: `extra["dob_year"].reveal()`. A date, a time or free-form data that does not
+    fit its field is also in `extra`, and the field is None. An amount, an id or a code that does not fit makes the
+    response unreadable.
     """
 
-    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=_read_only, hash=False)
-    """The fields of the response that the model does not know, unchanged."""
-
-    hidden: ClassVar[frozenset[str]] = frozenset()
-    """Fields that hold bank data: their values are left out of the repr."""
+    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=_seal_unknown, hash=False)
+    """The fields of the response that the model does not know. Confidential values are a `Secret`."""
 
     uncertain: ClassVar[frozenset[str]] = frozenset()
     """Fields whose values are not documented: a value that does not fit is in `extra`, and the field is None."""
@@ -48,10 +47,23 @@ class Record:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._format_fields())})"
 
+    def __copy__(self) -> Self:
+        return self._copy(lambda value: value)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self._copy(lambda value: deepcopy(value, memo))
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle by fields, because a read-only mapping supports neither."""
-        fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
-        return _make_record, (type(self), {**fields, "extra": dict(self.extra)})
+        """Pickle by fields, because a read-only mapping does not pickle. In `extra`, confidential values are masked."""
+        return _make_record, (type(self), {**self._fields(), "extra": mask_fields(dict(self.extra))})
+
+    def _copy(self, copy: Callable[[Any], Any]) -> Self:
+        """Copy by fields, because a read-only mapping does not copy."""
+        fields = {**self._fields(), "extra": dict(self.extra)}
+        return type(self)(**{name: copy(value) for name, value in fields.items()})
+
+    def _fields(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready values, with secrets masked.
@@ -59,11 +71,10 @@ class Record:
         Amounts are strings, times are ISO 8601 in UTC, and codes are their plain values. Fields that
         the model does not know, and values that did not fit their field, stand under their own names.
         """
-        fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if field.name != "extra"}
-        return {
-            mask_text(name): MASK if name in self.hidden and value is not None else _plain(name, value)
-            for name, value in {**fields, **self.extra}.items()
-        }
+        fields = self._fields()
+        extra = fields.pop("extra")
+        sealed = seal_fields({**fields, **extra})
+        return {mask_text(name): _plain(name, value) for name, value in sealed.items()}
 
     def _format_fields(self) -> Iterator[str]:
         """Yield the fields that are not None, then the keys of `extra`.
@@ -73,19 +84,18 @@ class Record:
         for field in attrs.fields(type(self)):
             value = getattr(self, field.name)
             if value is not None and field.name != "extra":
-                shown = MASK if field.name in self.hidden else mask_text(repr(mask_fields(value)))
-                yield f"{field.name}={shown}"
+                yield f"{field.name}={repr_of(f'{type(self).__name__}.{field.name}', value)}"
         if self.extra:
             yield f"extra=<{mask_text(', '.join(self.extra))}>"
 
 
 def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911  one for each kind of value
-    """Return `value` as JSON; `name` says whether it is confidential."""
+    """Return a sealed value as JSON; `name` says whether it is a generated id."""
     match value:
         case None | bool():
             return value
-        case _ if isinstance(value, Secret) or is_confidential(name):
-            return str(value) if isinstance(value, Secret) else MASK
+        case Secret():
+            return str(value)
         case Record():
             return value.to_dict()
         case Mapping():

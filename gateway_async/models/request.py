@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import attrs
 from annotated_types import Interval, Len
 
-from gateway_async._secrets import MASK, AccountNumber, Secret, mask_fields, mask_text
+from gateway_async._secrets import AccountNumber, Secret, mask_text, repr_of, seal_fields
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
 
 __all__ = [
@@ -216,6 +216,10 @@ LicenseNumber = Annotated[str, Len(1, 50)]
 LicenseState = Annotated[str, Len(2, 2)]
 
 
+def _seal_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
+    return seal_fields(extra) if isinstance(extra, Mapping) and extra else extra  # it may be wrong
+
+
 @attrs.frozen(kw_only=True, repr=False)
 class Request:
     """The content of a create or an update.
@@ -224,8 +228,11 @@ class Request:
     version of the package does not know.
     """
 
-    extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False, hash=False)
-    """Fields that the model does not know, sent unchanged. Names of known fields are a problem."""
+    extra: Mapping[str, Any] = attrs.field(factory=dict, converter=_seal_extra, hash=False)
+    """Fields that the model does not know, sent unchanged. Names of known fields are a problem.
+
+    Card and bank data, secrets, and data that identifies a person become a `Secret`.
+    """
 
     implied: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Fields that the class determines, such as `payment_method`."""
@@ -234,8 +241,9 @@ class Request:
 
     def __repr__(self) -> str:
         """Return the given fields, masked, and the keys of `extra`."""
+        kind = type(self).__name__
         shown = [
-            f"{field.name}={mask_text(repr(mask_fields(getattr(self, field.name)))) if field.repr else MASK}"
+            f"{field.name}={repr_of(f'{kind}.{field.name}', getattr(self, field.name))}"
             for field in attrs.fields(type(self))
             if field.name != "extra" and getattr(self, field.name) is not field.default
         ]

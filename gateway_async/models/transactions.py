@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import attrs
 from annotated_types import Len
 
-from gateway_async._secrets import AccountNumber, Secret
+from gateway_async._secrets import AccountNumber, Secret, seal
 from gateway_async.errors import DeclinedError
 from gateway_async.models.codes import (
     AccountType,
@@ -347,7 +347,6 @@ class Transaction(Record):
     modified_ts: datetime | None = None
     """The time of the last change, in UTC."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"routing", "online_payment_cryptogram", "digital_payment_cryptogram"})
     uncertain: ClassVar[frozenset[str]] = frozenset(
         {
             "auth_surcharge_fee",
@@ -408,6 +407,16 @@ class Transaction(Record):
                 self, reason_code_id=self.reason_code_id, message=self.response_message or self.verbiage
             )
         return self
+
+
+def _seal_data(data: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    sealed: Mapping[str, Any] | None = seal(data)
+    return sealed
+
+
+def _seal_change(data: Mapping[str, Any] | Unset | None) -> Mapping[str, Any] | Unset | None:
+    sealed: Mapping[str, Any] | Unset | None = seal(data)
+    return sealed
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -478,7 +487,7 @@ class TransactionCreate(Request):
     """The wallet, at most 3 characters: `100` is a phone wallet inside an app."""
     cavv: Cryptogram | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
     """The authentication value of 3-D Secure, at most 40 characters."""
-    xid: ThreeDSecureId | None = attrs.field(default=None, repr=False)
+    xid: ThreeDSecureId | None = None
     """The transaction id of 3-D Secure, at most 40 characters."""
 
     account_holder_name: HolderName | None = None
@@ -497,13 +506,13 @@ class TransactionCreate(Request):
     """The back of the check as base64, at most 65535 characters. The gateway requires it for `C21`."""
     check_number: Text | None = None
     """The number of the check, documented with at most 15 characters. The gateway requires it for `TEL` and `C21`."""
-    dl_number: LicenseNumber | None = attrs.field(default=None, repr=False)
+    dl_number: LicenseNumber | None = None
     """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
     dl_state: LicenseState | None = None
     """The state of the license, 2 letters. Only together with `dl_number`."""
-    ssn4: FourDigits | None = attrs.field(default=None, repr=False)
+    ssn4: FourDigits | None = None
     """The last four digits of the account holder's social security number."""
-    dob_year: FourDigits | None = attrs.field(default=None, repr=False)
+    dob_year: FourDigits | None = None
     """The account holder's year of birth, 4 digits."""
 
     billing_street: Street | None = None
@@ -590,7 +599,7 @@ class TransactionCreate(Request):
     """Your third custom field, at most 128 characters."""
     transaction_c4: Custom | None = None
     """Your fourth custom field, for internal use, at most 128 characters."""
-    custom_data: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
+    custom_data: Mapping[str, Any] | None = attrs.field(default=None, converter=_seal_data, hash=False)
     """Your own data, as an object. It is documented with at most 512 characters."""
     checkin_date: date | None = None
     """The first day of a stay. The gateway requires it from lodging merchants."""
@@ -706,7 +715,7 @@ class TransactionUpdate(Request):
     """Your third custom field, at most 128 characters."""
     transaction_c4: Custom | Unset | None = UNSET
     """Your fourth custom field, for internal use, at most 128 characters."""
-    custom_data: Mapping[str, Any] | Unset | None = attrs.field(default=UNSET, hash=False)
+    custom_data: Mapping[str, Any] | Unset | None = attrs.field(default=UNSET, converter=_seal_change, hash=False)
     """Your own data, as an object."""
     checkin_date: date | Unset | None = UNSET
     """The first day of a stay."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -99,5 +99,3 @@ class User(Record):
     """The time at which it was created."""
     modified_ts: datetime | None = None
     """The time of its last change."""
-
-    hidden: ClassVar[frozenset[str]] = frozenset({"date_of_birth"})

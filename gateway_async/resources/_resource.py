@@ -8,6 +8,7 @@ import attrs
 
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.pages import Pages, pages_of
+from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.scope import Scope
 from gateway_async.errors import DuplicateError, GatewayError, InvalidRequestError, OutcomeUnknownError
@@ -74,6 +75,7 @@ class ListableResource(Resource, Generic[R]):
         Raises:
             InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
         """
+        filters, extra_filters = seal(filters, self.spec.name), seal(extra_filters)  # a traceback shows local variables
         return pages_of(
             self.spec,
             self._executor,

@@ -7,9 +7,9 @@ import attrs
 
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.pages import Pages, pages_of
+from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.scope import Scope
-from gateway_async._wire.untyped.content import seal
 from gateway_async._wire.untyped.spec import UntypedSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
@@ -82,6 +82,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
         Raises:
             InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
         """
+        filters = seal(filters)  # as above
         return pages_of(self._spec, self._executor, filters, sort=sort, page_size=page_size, expand=expand)
 
     async def update(self, id: str | ApiId, changes: Mapping[str, Any]) -> UntypedRecord:  # noqa: A002
@@ -134,7 +135,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
             ValidationError: the gateway refuses; `.fields` says why.
             OutcomeUnknownError: it may have been executed.
         """
-        content = seal(content)  # as above
+        content, params = seal(content), seal(params)  # as above
         call = self._spec.act(id, verb, self._scope, method=method, content=content, params=params)
         return await self._executor.execute(call)
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._execution.pages import Pages, pages_of
+from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.locations import Location, LocationInfo
 from gateway_async.resources._resource import ListableResource
@@ -53,6 +54,10 @@ class Locations(ListableResource[Location]):
         Raises:
             InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
         """
+        filters, extra_filters = (
+            seal(filters, LOCATION_INFO.name),
+            seal(extra_filters),
+        )  # a traceback shows local variables
         known = LOCATION_INFO.names_to_check
         return pages_of(
             LOCATION_INFO,

@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from gateway_async import Location, LocationInfo, ProductTransaction, Secret, Terminal, User
+from gateway_async._secrets import seal
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.records import structure
 from gateway_async.models.record import Record
@@ -21,7 +22,7 @@ def test_an_odd_value_is_kept_in_extra(kind: type[Record], name: str) -> None:
     odd: Any = "soon" if is_list else [{"a": [1]}]
     record = structure(kind, {"id": "x", name: odd})
     assert getattr(record, name) is None
-    assert record.extra == {name: odd}
+    assert record.extra == seal({name: odd})
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -145,6 +145,15 @@ def test_a_hash_key_serves_at_some_endpoints(sandbox: Sandbox, place: str, metho
     assert ask_signed(sandbox, credentials, place, path, method).status_code == status
 
 
+def test_a_timestamp_takes_no_digit_from_the_user_id(sandbox: Sandbox) -> None:
+    """The hash-key of another user, whose id has a zero more, does not serve with a timestamp that begins with it."""
+    info, timestamp = sandbox.info, f"0{int(sandbox.now())}"
+    text = f"{info.user_id}{timestamp}".encode()  # signed by the user whose id has a zero more
+    digest = hmac.new(info.user_hash_key.encode(), text, hashlib.sha256).hexdigest()
+    credentials = {"user-id": info.user_id, "timestamp": timestamp, "hash-key": digest}
+    assert ask_signed(sandbox, credentials).status_code == 401
+
+
 @pytest.mark.parametrize(("late", "status"), [(-890, 200), (0, 200), (890, 200), (-910, 401), (910, 401)])
 def test_a_hash_key_holds_for_fifteen_minutes(sandbox: Sandbox, late: int, status: int) -> None:
     """A hash-key is valid 15 minutes before and after its timestamp, by the sandbox's clock."""

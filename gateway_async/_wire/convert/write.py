@@ -57,7 +57,7 @@ def _plain_value(value: Any) -> Any:
     """Return the plain value of a secret, or of a subclass."""
     match value:
         case Secret():
-            return value.reveal()
+            return value.plain()
         case str():
             return str.__str__(value)
         case int():
@@ -155,6 +155,18 @@ def _write(value: Any, converter: Converter) -> Any:
             return converter.unstructure(value)
 
 
+def _reveal(value: Any) -> Any:
+    match value:
+        case Secret():
+            return value.plain()
+        case Mapping():
+            return {name: _reveal(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_reveal(each) for each in value]
+        case _:
+            return value
+
+
 def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
     return {name: as_number(amount) for name, amount in items.items()}
 
@@ -178,7 +190,7 @@ def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], 
             value = getattr(request, name)
             if value is not omitted and value is not UNSET:
                 content[name] = None if value is None else written(value)
-        return content | dict(request.extra)
+        return content | {name: _reveal(value) for name, value in request.extra.items()}
 
     return write
 

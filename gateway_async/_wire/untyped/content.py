@@ -1,55 +1,26 @@
-"""Content given as a mapping: seal its secrets, find its problems, and convert its values to JSON.
+"""Content given as a mapping: find its problems, and convert its values to JSON.
 
-`seal` comes first, because a traceback shows local variables. The rules are those of typed requests: amounts are never
-floats, flags are 1 or 0, and dates are ISO texts. Limits and required fields are not known.
+The content was sealed before, because a traceback shows local variables. The rules are those of typed requests: amounts
+are never floats, flags are 1 or 0, and dates are ISO texts. Limits and required fields are not known.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from gateway_async._secrets import AccountNumber, Secret, mask_text
+from gateway_async._secrets import AccountNumber, Secret, is_confidential, mask_text, secrets_in
 from gateway_async._wire.convert.write import is_text, money
 from gateway_async._wire.prepared_request import PreparedRequest
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["prepare_content", "seal", "secrets_in"]
-
-_ACCOUNT_NUMBERS: Final = frozenset({"account_number", "routing", "aba", "dda"})
-_SECRETS: Final = frozenset(
-    {
-        *("cvv", "track_data", "e_track_data", "e_serial_number", "ticket", "cavv", "image_front", "image_back"),
-        *("password", "old_password", "token", "access_token", "user_api_key", "user_hash_key"),
-        *("location_api_key", "ticket_hash_key", "encryption_key", "basic_auth_password", "signature"),
-        *("dl_number", "ssn4", "dob_year"),
-    }
-)
-"""Fields that are masked, wherever they are in the content."""
+__all__ = ["prepare_content"]
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _AMOUNT_NAMES: Final = frozenset({"tax", "amount_due", "room_rate"})
 _TEXTS: Final = ("location_id", "terminal_id")
 """Fields that the client itself uses, as text."""
-
-
-def seal(content: Any) -> Any:
-    """Copy content with the values of sensitive fields as secrets."""
-    if isinstance(content, Mapping):
-        return {name: _seal_field(name, value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [seal(each) for each in content]
-    return content
-
-
-def _seal_field(name: Any, value: Any) -> Any:
-    if value is None or not (name in _ACCOUNT_NUMBERS or name in _SECRETS):
-        return seal(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    kind = AccountNumber if name in _ACCOUNT_NUMBERS else Secret
-    return kind(cast("str", value))  # a value of another type is reported later
 
 
 def prepare_content(content: Any, filled: Mapping[str, Any] = _NOTHING) -> PreparedRequest:
@@ -71,15 +42,6 @@ def prepare_content(content: Any, filled: Mapping[str, Any] = _NOTHING) -> Prepa
     return PreparedRequest(written, masked, tuple(secrets_in(written)))
 
 
-def secrets_in(content: Any) -> Iterator[Secret]:
-    """Yield the secrets of sealed content."""
-    if isinstance(content, Secret):
-        yield content
-    elif isinstance(content, dict | list):
-        for each in content.values() if isinstance(content, dict) else content:
-            yield from secrets_in(each)
-
-
 def _problems(content: Any, path: str) -> Iterator[str]:
     """Yield one line for each value that cannot be sent."""
     if isinstance(content, dict):
@@ -88,7 +50,7 @@ def _problems(content: Any, path: str) -> Iterator[str]:
                 yield from _problems(value, f"{path}.{name}" if path else name)
             else:
                 yield mask_text(f"{path or 'request'}: the name of a field must be text, not {name!r}")
-    elif isinstance(content, list):
+    elif isinstance(content, list | tuple):
         for index, value in enumerate(content):
             yield from _problems(value, f"{path}[{index}]")
     elif problem := _problem(path, content):
@@ -98,7 +60,7 @@ def _problems(content: Any, path: str) -> Iterator[str]:
 def _problem(path: str, value: Any) -> str | None:
     """Return what is wrong with a single value."""
     if isinstance(value, Secret):
-        return None if value.kind is str and is_text(value.reveal()) else "must be text"
+        return _value_problem(path, value.plain()) if value.has_value else "must be text"
     if isinstance(value, float):
         return "must be a Decimal, an int or a str, never a float"
     if not isinstance(value, str | int | Decimal | date | None):
@@ -147,8 +109,11 @@ _WRITERS: Final[tuple[tuple[type[Any], Callable[[Any], Any]], ...]] = (
 def _write(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {inner: _write(inner, each) for inner, each in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_write(name, each) for each in value]
+    if isinstance(value, Secret):
+        written = _write(name, value.plain())
+        return type(value).of(str(written) if is_confidential(name) else written)  # numbers of accounts are texts
     if _is_amount(name) and isinstance(value, str | int | Decimal):
         return money(value)
     single: Any = value

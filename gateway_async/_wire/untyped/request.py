@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from gateway_async._wire.call import Call, HttpRequest, Kind
 from gateway_async._wire.convert.write import encode
-from gateway_async._wire.query import free_params
+from gateway_async._wire.query import free_params, secrets_in_params
 from gateway_async._wire.reply import Reply
 from gateway_async._wire.untyped.content import prepare_content
 from gateway_async.errors import InvalidRequestError
@@ -26,7 +26,7 @@ def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, k
     Args:
         method: the HTTP method. A GET is a read, every other method a write that cannot be looked up.
         path: the percent-encoded path, from `/v2/` or `/custom/`.
-        params: query parameters.
+        params: sealed query parameters.
         body: sealed content, with its wrapper; None for no body.
         kind: "read" or "write", if the method does not tell.
 
@@ -41,15 +41,16 @@ def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, k
     if problems:
         raise InvalidRequestError(problems)
     prepared = None if body is None else prepare_content(body)
+    query = free_params(params)
     is_read = (kind or ("read" if method == "GET" else "write")) == "read"
     terminal_id = None if prepared is None or is_read else _terminal_id(path, prepared.content)
     return Call(
         request=HttpRequest(
             method=method,
             path=path,
-            params=free_params(params),
+            params=query,
             body=encode(prepared.content) if prepared else None,
-            secrets=prepared.secrets if prepared else (),
+            secrets=(*secrets_in_params(query), *(prepared.secrets if prepared else ())),
         ),
         read=lambda content: content,
         returns_reply=True,

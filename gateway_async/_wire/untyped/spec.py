@@ -8,7 +8,7 @@ import attrs
 from gateway_async._wire.call import Call, HttpRequest, Kind
 from gateway_async._wire.convert.write import encode
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
-from gateway_async._wire.query import free_params
+from gateway_async._wire.query import free_params, secrets_in_params
 from gateway_async._wire.reply import read_undocumented
 from gateway_async._wire.resource import Ref, ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
@@ -86,6 +86,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         if method not in ("POST", "PUT", "DELETE"):
             raise InvalidRequestError("method: must be POST, PUT or DELETE")
         prepared = None if content is None else prepare_content(content)
+        query = free_params(params)
         identity = self._identity(ref, scope)
 
         def read(content: Any) -> UntypedRecord | None:
@@ -98,9 +99,9 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             request=HttpRequest(
                 method=method,
                 path=f"{path}/{verb}",
-                params=its_id + free_params(params),
+                params=its_id + query,
                 body=encode({self.name: prepared.content}) if prepared else None,
-                secrets=prepared.secrets if prepared else (),
+                secrets=(*secrets_in_params(query), *(prepared.secrets if prepared else ())),
             ),
             kind=Kind.UNNAMED,
             read=read,

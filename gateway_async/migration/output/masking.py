@@ -4,14 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway_async._secrets import AccountNumber, mask_digits, mask_text
+from gateway_async._secrets import is_confidential, mask_digits, mask_text, seal
 from gateway_async.migration.rows.columns import ColumnMapping
 
 __all__ = ["mask_row", "mask_unreadable"]
-
-_NUMBERS: Final = frozenset({"account_number", "routing"})
-_SECRET: Final = frozenset({"track_data", "ticket", "cvv"})
-"""Fields that are hidden completely: a track ends in the issuer's discretionary data."""
 
 _POSSIBLE_SECRET: Final = re.compile(r"(?:\d\D*){3}", re.DOTALL)
 """At least as many digits as a CVV has, in a text of unknown meaning."""
@@ -37,14 +33,12 @@ def mask_unreadable(row: Mapping[str, Any]) -> dict[str, Any]:
 def _mask_cell(field: str | None, value: Any) -> Any:
     if value in (None, ""):
         return value
-    if field in _SECRET:
-        return _HIDDEN
-    if field in _NUMBERS:
-        return str(AccountNumber(str(value)))
     if isinstance(value, dict):
         return {name: _mask_cell(field, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_mask_cell(field, inner) for inner in value]
+    if field is not None and is_confidential(field):
+        return str(seal({field: str(value)})[field])  # of a number, the last four digits remain
     is_identifier = field is None or field.endswith("_id")  # a changed id would store the account twice
     text = (mask_text if is_identifier else mask_digits)(str(value))
     return value if text == str(value) else text

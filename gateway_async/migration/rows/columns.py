@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 import msgspec
 
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import is_confidential, mask_text
 from gateway_async._wire.convert.write import fields_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.account_vaults import (
@@ -23,7 +23,7 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 
-__all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "SECRET_FIELDS", "ColumnMapping", "Columns"]
+__all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "ColumnMapping", "Columns"]
 
 KEY: Final = "key"
 PROBLEMS: Final = "problems"
@@ -42,7 +42,6 @@ KINDS: Final[Mapping[type[VaultCreate], str]] = {
 FIELDS: Final = tuple(dict.fromkeys(["payment_method", *(name for kind in KINDS for name in fields_of(kind))]))
 """The contract's names of all fields that a row can have."""
 
-SECRET_FIELDS: Final = frozenset({"account_number", "routing", "track_data", "ticket"})
 _API_ID: Final = "account_vault_api_id"
 _MAX_SHOWN_LENGTH: Final = 40
 _MAX_LISTED: Final = 20
@@ -182,8 +181,9 @@ class Columns:
     def _key_problems(self, header: Sequence[str], fields: Sequence[str | None], key: int | None) -> Iterator[str]:
         if key is None:
             return
-        if fields[key] in SECRET_FIELDS:
-            yield f"key: {fields[key]} not allowed, because the journal stores keys"
+        field = fields[key]
+        if field is not None and is_confidential(field):
+            yield f"key: {field} not allowed, because the journal stores keys"
         wanted = _normalize(header[key])
         if sum(_normalize(name) == wanted for name in header) > 1:
             yield f"key: column {_mask_name(header[key])} appears twice"

@@ -8,17 +8,14 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._secrets import luhn_valid, mask_text
+from gateway_async._secrets import is_confidential, luhn_valid, mask_text
 from gateway_async._wire.convert.read import once_per_class
+from gateway_async._wire.convert.write import fields_of
 from gateway_async.models.account_vaults import VaultCreate
 
 __all__ = ["VaultRow", "api_id_of", "fingerprint_of"]
 
 _LENGTH: Final = 32
-_SENSITIVE: Final = frozenset(
-    {"account_number", "track_data", "ticket", "routing", "ssn4", "dl_number", "dob_year", "extra"}
-)
-"""Fields that a fingerprint does not contain in full."""
 
 
 @attrs.frozen(kw_only=True)
@@ -84,7 +81,7 @@ def _public_values(request: VaultCreate | None) -> Iterator[str]:
 @once_per_class
 def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[VaultCreate], tuple[Any, ...]]]:
     """Return the fields of a fingerprint, and a getter of their values."""
-    names = tuple(field.name for field in attrs.fields(kind) if field.name not in _SENSITIVE)
+    names = tuple(name for name in fields_of(kind) if not is_confidential(name))
     return names, attrgetter(*names)
 
 

@@ -6,10 +6,11 @@ from itertools import chain
 from typing import Any, Final
 
 from gateway_async._problem import pluralize
+from gateway_async._secrets import is_confidential
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.formulas import unescape_formulas
 from gateway_async.migration.rows.builder import build_mapped_row
-from gateway_async.migration.rows.columns import PROBLEMS, SECRET_FIELDS, Columns
+from gateway_async.migration.rows.columns import PROBLEMS, Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import Bytes
 from gateway_async.migration.sources.records import MAX_RECORD, RawRecord, Shard, Splitter
@@ -65,7 +66,7 @@ class CsvRows(TextRows):
         self.columns = self._header()
         self._mapping = columns.map_header(self.columns)
         self.fields = self._mapping.fields_by_column(self.columns)
-        secret = [name for name, field in self.fields.items() if field in SECRET_FIELDS]
+        secret = [name for name, field in self.fields.items() if is_confidential(field)]
         self._hidden = next(iter([*secret, *self.columns]), "")
         self._problems = self.columns.index(PROBLEMS) if PROBLEMS in self.columns else None
         if shard:

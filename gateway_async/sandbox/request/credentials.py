@@ -49,7 +49,8 @@ _WITHOUT_RIGHTS = frozenset({"DELETE /v2/token/{token}"})
 """The operations that a user without a role may perform."""
 
 _HASH_KEY_SECONDS = 15 * 60
-_TIMESTAMP = re.compile(r"[0-9]{1,15}")
+_TIMESTAMP = re.compile("[1-9][0-9]{9}")
+"""With another length, or with a leading zero, a digit of the signed text could belong to the user id."""
 
 
 @attrs.frozen

@@ -31,9 +31,31 @@ _SECRETS = frozenset(
     | {"track", "track1", "track2"}
 )
 _SECRET_ENDINGS = (
-    *("accountnumber", "apikey", "cardnumber", "cvv", "hashkey", "password", "routingnumber", "secret", "ssn"),
-    *("token", "trackdata"),
+    *("accountnumber", "apikey", "cardnumber", "cvv", "dateofbirth", "dlnumber", "dobyear", "encryptionkey", "hashkey"),
+    *("licensenumber", "password", "routingnumber", "secret", "ssn", "token", "trackdata"),
 )
+_SECRET_WORDS = frozenset(
+    {
+        "aba",
+        "cavv",
+        "cid",
+        "csc",
+        "cvc",
+        "cvc2",
+        "cvv2",
+        "dda",
+        "dob",
+        "iban",
+        "pan",
+        "pin",
+        "routing",
+        "ssn4",
+        "ticket",
+    }
+    | {"track", "track1", "track2"}
+)
+"""Words at the end of a name that are too short to be looked for without what separates them."""
+_LAST_WORD = re.compile(r"(?:^|[^a-zA-Z0-9]|(?<=[a-z0-9])(?=[A-Z]))([A-Z]?[a-z0-9]+|[A-Z0-9]+)[^a-zA-Z0-9]*$")
 _USER_OF_URL = re.compile(r"(?<=://)[^/@\s\"']*@")
 _MASKED_CARD = re.compile(r"\*+[0-9]{4}")
 _NAME = re.compile(r"""((?:[\w\[\]-]|\\u[0-9A-Fa-f]{4}){1,64})[\\"']*\s*[:=]\s*""")
@@ -46,8 +68,12 @@ _STRUCTURED = re.compile(r"\s*[\[{]|\w+://[^?]*\?")
 
 def is_secret(name: str) -> bool:
     """Return whether values under a name are secrets; the name may have a group, as in `contact[ssn]`."""
-    parts = [_normalize(part) for part in re.split(r"[\[\].]", name)]
-    return any(part in _SECRETS or part.endswith(_SECRET_ENDINGS) for part in parts)
+    return any(map(_is_secret_part, re.split(r"[\[\].]", name)))
+
+
+def _is_secret_part(name: str) -> bool:
+    part, last = _normalize(name), _LAST_WORD.search(name)
+    return part in _SECRETS or part.endswith(_SECRET_ENDINGS) or (last is not None and last[1].lower() in _SECRET_WORDS)
 
 
 def mask_text(text: str) -> str:
