@@ -40,6 +40,7 @@ __all__ = [
     "seal",
     "seal_fields",
     "secrets_in",
+    "unseal",
 ]
 
 E = TypeVar("E", bound=BaseException)
@@ -431,6 +432,19 @@ def _seal(value: Any, name: str, kind: "type[Secret] | None") -> Any:  # noqa: P
             return kind(cast("str", value))  # its type is reported later
         case _:
             return value
+
+
+def unseal(data: Any) -> Any:
+    """Copy sealed data with its secrets in plain, as `seal` got them."""
+    match data:
+        case Secret():
+            return data.plain()
+        case Mapping():
+            return {name: unseal(each) for name, each in data.items()}
+        case list() | tuple():
+            return [unseal(each) for each in data]
+        case _:
+            return data
 
 
 def mask_fields(data: Any) -> Any:

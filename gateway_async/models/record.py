@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 
 import attrs
 
-from gateway_async._secrets import Secret, mask_fields, mask_text, repr_of, seal_fields
+from gateway_async._secrets import MASK, AccountNumber, Secret, mask_fields, mask_text, repr_of, seal_fields
 
 __all__ = ["Record", "tolerate_odd_values"]
 
@@ -95,7 +95,7 @@ def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911  one for each kind of
         case None | bool():
             return value
         case Secret():
-            return str(value)
+            return str(value) if isinstance(value, AccountNumber) else MASK
         case Record():
             return value.to_dict()
         case Mapping():

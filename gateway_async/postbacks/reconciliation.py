@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 import anyio
 import attrs
 
+from gateway_async._secrets import unseal
 from gateway_async._wire.postback import postback_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.codes import PostbackType
@@ -203,7 +204,7 @@ def raw_of(record: Record) -> dict[str, Any]:
     since postbacks do not contain them.
     """
     names = (field.name for field in attrs.fields(type(record)) if field.name != "extra")
-    raw = {name: _to_json(getattr(record, name)) for name in names} | dict(record.extra)
+    raw: dict[str, Any] = {name: _to_json(getattr(record, name)) for name in names} | unseal(record.extra)
     raw.pop("_links", None)
     return raw
 

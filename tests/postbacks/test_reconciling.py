@@ -92,6 +92,13 @@ def test_amounts_are_written_as_postbacks_write_them() -> None:
         assert raw_of(contact)["contact_balance"] == written
 
 
+def test_unknown_fields_are_written_as_they_were_listed() -> None:
+    """Also those that a record seals: `.raw` is what the gateway would send."""
+    unknown = {"ssn": "078051120", "pin": 1234, "user": {"user_api_key": "k", "list": [{"cvv": "987"}, "x"]}}
+    raw = raw_of(structure(Contact, {"id": "c", **unknown}))
+    assert {name: raw[name] for name in unknown} == unknown
+
+
 async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """A missed record becomes a CREATE with its fields as JSON, marked as reconciled."""
     start = now(sandbox)

@@ -13,7 +13,7 @@ import attrs
 import msgspec
 from cattrs import Converter
 
-from gateway_async._secrets import Secret
+from gateway_async._secrets import Secret, unseal
 from gateway_async._wire.amounts import exact, to_cents
 from gateway_async._wire.convert.read import is_a, once_per_class
 from gateway_async.models.request import UNSET, Amounts, Cents, Items, Request
@@ -155,18 +155,6 @@ def _write(value: Any, converter: Converter) -> Any:
             return converter.unstructure(value)
 
 
-def _reveal(value: Any) -> Any:
-    match value:
-        case Secret():
-            return value.plain()
-        case Mapping():
-            return {name: _reveal(each) for name, each in value.items()}
-        case list() | tuple():
-            return [_reveal(each) for each in value]
-        case _:
-            return value
-
-
 def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
     return {name: as_number(amount) for name, amount in items.items()}
 
@@ -190,7 +178,7 @@ def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], 
             value = getattr(request, name)
             if value is not omitted and value is not UNSET:
                 content[name] = None if value is None else written(value)
-        return content | {name: _reveal(value) for name, value in request.extra.items()}
+        return content | {name: unseal(value) for name, value in request.extra.items()}
 
     return write
 
