@@ -536,7 +536,8 @@ def _mask_value(text: str, secret: Secret) -> str:
 
 def _written_forms(value: str) -> set[str]:
     in_json = (dumps(value, ensure_ascii=only_ascii)[1:-1] for only_ascii in (True, False))
-    return {value, quote(value), quote(value, safe=""), *in_json}
+    in_urls = (quote(value, safe, errors="surrogatepass") for safe in ("", "/"))
+    return {value, *in_urls, *in_json}
 
 
 def luhn_valid(digits: str) -> bool:
