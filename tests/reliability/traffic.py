@@ -12,6 +12,7 @@ from gateway_async import (
     AccountVault,
     AsyncGateway,
     CardVaultCreate,
+    DuplicateError,
     GatewayError,
     NotSentError,
     OutcomeUnknownError,
@@ -31,7 +32,7 @@ CONCURRENCY: Final = 64
 _RESOLVED_WITHIN: Final = 300.0
 """Seconds for which the lookup of an unknown outcome is repeated, because lookups fail as well."""
 
-_MADE: Final = frozenset({"done", "unknown, then found"})
+_MADE: Final = frozenset({"done", "unknown, then found", "sent twice, then found"})
 _VOIDED: Final = 201
 _AUTHORIZED: Final = 102
 
@@ -45,8 +46,8 @@ class Write:
     Attributes:
         effect: a key of the sandbox's ledger, or a change of a payment.
         name: the integrator id that was written, or the id of the payment.
-        outcome: "done", "refused", "terminal busy", "not sent", "unknown", "unknown, then found" or "unknown, then not
-            made".
+        outcome: "done", "sent twice, then found", "refused", "terminal busy", "not sent", "unknown", "unknown, then
+            found" or "unknown, then not made".
         result: the record that the client has received.
     """
 
@@ -172,6 +173,9 @@ class Traffic:
             write.outcome = "not sent"
         except TerminalBusyError:
             write.outcome = "terminal busy"
+        except DuplicateError as duplicate:  # each write has an id of its own, so a proxy has sent this one twice
+            fetched: Any = await duplicate.fetch()
+            write.result, write.outcome = fetched, "sent twice, then found"
         except GatewayError:
             write.outcome = "refused"
         return write

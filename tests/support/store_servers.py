@@ -97,9 +97,9 @@ class StoreServer:
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a server's program, or None. Debian puts those of PostgreSQL outside of `PATH`."""
-    postgres = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, postgres)))
+    """Return the path of a server's program, or None. Debian puts some outside of a user's `PATH`."""
+    folders = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), "/usr/sbin"]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, folders)))
 
 
 def redis_server(folder: Path, password: str = "") -> StoreServer:

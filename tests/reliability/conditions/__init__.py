@@ -14,6 +14,7 @@ from tests.reliability.conditions.ledger_kills import LEDGER_KILL_CONDITIONS
 from tests.reliability.conditions.load import LOAD_CONDITIONS
 from tests.reliability.conditions.migration_kills import MIGRATION_KILL_CONDITIONS
 from tests.reliability.conditions.receiver_kills import RECEIVER_KILL_CONDITIONS
+from tests.reliability.conditions.reverse_proxies import PROXY_CONDITIONS
 from tests.reliability.conditions.sandbox_kills import SANDBOX_KILL_CONDITIONS
 from tests.reliability.conditions.store_restarts import RESTART_CONDITIONS
 from tests.reliability.conditions.storms import STORM_CONDITIONS
@@ -30,6 +31,7 @@ TRAFFIC_CONDITIONS: Final[tuple[Condition, ...]] = (
     *TOKEN_CONDITIONS,
     *CLOCK_CONDITIONS,
     *HOSTILE_CONDITIONS,
+    *PROXY_CONDITIONS,
 )
 """Conditions of calls: load, faults, clocks and peers."""
 
