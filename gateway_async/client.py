@@ -472,6 +472,9 @@ class AsyncGateway(_Resources):
 
         Raises:
             NotSentError: nothing was closed: the client was used in another event loop, and has to be closed there.
+            LedgerError: the ledger could not be closed, within 20 seconds.
+            GatewayError: the connections (10 seconds) or the terminal lease (4 seconds) could not be closed in time.
+                The other parts are closed all the same.
         """
         if not self._is_view:
             await self._executor.aclose()

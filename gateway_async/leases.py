@@ -25,6 +25,9 @@ class TerminalLease(Protocol):
     asks again while another till has the terminal, and renews its lease after each third of `seconds` and right before
     sending. Any exception from a method means that the store could not be reached.
 
+    The client cancels a method that does not end: `acquire` after a third of `seconds`, `release` and `aclose` after 2
+    seconds. A release goes on when the task is cancelled meanwhile.
+
     Attributes:
         owner: the name that other tills see while this one has the terminal.
         seconds: how long a lease lasts unless it is renewed or released.

@@ -448,6 +448,24 @@ async def test_a_till_that_lost_its_lease_sends_nothing(box: Sandbox, lease: Lea
     assert box.ledger()["charged"] == {"b": 1}
 
 
+@pytest.mark.parametrize("in_line", [False, True], ids=["with its lease", "in line"])
+async def test_a_task_that_is_cancelled_twice_leaves_no_lease(box: Sandbox, lease: Leases, *, in_line: bool) -> None:
+    """Nothing was sent: the next till gets the terminal at once, and not when the lease runs out."""
+    key, other = Key(box), lease("other")
+    if in_line:
+        assert await other.acquire(box.terminal_id, "first") is None
+    keys = f"gateway_async:{{{box.terminal_id}}}"
+    async with box.gateway(terminal_lease=lease("a"), credentials=key.credentials) as gateway:
+        call = asyncio.create_task(gateway.router_transactions.create(sale(box, "cancelled")))
+        while not await other._redis.exists(f"{keys}:queue" if in_line else f"{keys}:lease"):
+            await anyio.sleep(0.01)
+        while not call.done():
+            call.cancel()
+            await asyncio.sleep(0)
+    await other.release(box.terminal_id, "first")
+    assert await other._redis.keys(f"{keys}*") == []
+
+
 async def test_a_closed_lease_is_not_opened_again(lease: Leases) -> None:
     """A call that is still in line when its client is closed gets nothing; a second close is harmless."""
     one = lease("one")

@@ -133,6 +133,21 @@ async def test_thousands_at_once_share_few_transactions(ledger: Ledger, monkeypa
     assert commits < 20
 
 
+async def test_a_disk_that_hangs_does_not_hold_the_end_of_a_program(
+    store: LedgerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger gives up after its time, and says that it was not closed."""
+    may_write = threading.Event()
+    monkeypatch.setattr(group_commit, "_CLOSING_SECONDS", 0.05)
+    monkeypatch.setattr(group_commit.GroupCommitWriter, "_execute", lambda *_: may_write.wait(20))
+    ledger = store.ledger()
+    await ledger.record_outcome("first", "done")
+    with pytest.raises(LedgerError, match="it does not respond, and was not closed"):
+        await ledger.aclose()
+    may_write.set()
+    await ledger.aclose()
+
+
 async def test_what_was_settled_long_ago_is_forgotten(store: LedgerStore) -> None:
     """After `keep_days`, when the ledger is next used; what is open is kept for ever."""
     ledger = store.ledger()

@@ -6,7 +6,7 @@
 import random
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -41,6 +41,10 @@ from gateway_async.observe import (
 __all__ = ["Attempts", "NotExecutedError"]
 
 T = TypeVar("T")
+
+
+_CLOSING_SECONDS: Final = 10.0
+"""Maximum seconds for closing the transport, and for revoking a token before."""
 
 
 class NotExecutedError(GatewayError):
@@ -275,9 +279,16 @@ class Attempts:
         return False
 
     async def aclose(self) -> None:
-        """Close the connections; later calls are rejected."""
+        """Close the connections; later calls are rejected.
+
+        Raises:
+            GatewayError: they do not close in time.
+        """
         self._closed = True
-        await self._http.aclose()
+        with anyio.move_on_after(_CLOSING_SECONDS):
+            await self._http.aclose()
+            return
+        raise GatewayError(f"the connections were not closed within {_CLOSING_SECONDS:g} s")
 
 
 def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:

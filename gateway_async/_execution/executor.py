@@ -195,6 +195,7 @@ class CallExecutor:
 
         Raises:
             NotSentError: nothing was closed, because the client belongs to another event loop.
+            GatewayError: one of them does not close in time. The others are closed all the same.
         """
         self._attempts.check_closable()
         try:
@@ -298,7 +299,7 @@ class CallExecutor:
         error: BaseException | None = None
         try:
             if self._ledger_recorder.records(call):
-                await self._record_intent(state)
+                await self._ledger_recorder.record_intent(state)
             try:
                 result = await self._attempts.make(state)
             except GatewayError as failure:
@@ -377,13 +378,6 @@ class CallExecutor:
             return await self._outcome_resolver.resolve(state, error, decision.if_not_found)
         late = DeadlineExceededError(state.seconds, call=str(state.call))
         raise self._outcome_resolver.unknown_error(state, late)
-
-    async def _record_intent(self, state: CallState[Any]) -> None:
-        """Store the call's intent before anything is sent."""
-        with anyio.CancelScope(deadline=state.until):
-            await self._ledger_recorder.record_intent(state)
-            return
-        raise NotSentError(f"its intent was not recorded within {state.seconds:g} s", call=str(state.call))
 
     async def _record_success(self, state: CallState[T], result: T) -> None:
         """Record a result in the ledger.

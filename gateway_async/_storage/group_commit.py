@@ -90,6 +90,11 @@ class GroupCommitWriter:
         self._deferred: deque[Any] = deque(maxlen=_MAX_DEFERRED)
         _writers.add(self)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread runs; after `aclose`, whether it has not ended in time."""
+        return self._thread is not None and self._thread.is_alive()
+
     async def submit(self, operation: Any) -> Any:
         """Execute an operation; return its result when it is on disk."""
         batch, index = self._join(operation)

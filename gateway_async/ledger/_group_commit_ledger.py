@@ -88,8 +88,13 @@ class GroupCommitLedger:
         """Write what is pending and close the ledger, within 15 seconds.
 
         A client closes the ledger that it was given. A second close is harmless. Later calls raise `LedgerError`.
+
+        Raises:
+            LedgerError: it took longer, so the last outcomes may not be written. Their intents are then open.
         """
         await self._writer.aclose()
+        if self._writer.is_running:
+            raise LedgerError(self._location, "it does not respond, and was not closed")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({vars(self).get('_location', '')!r})"  # also of one whose arguments are wrong

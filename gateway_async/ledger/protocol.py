@@ -90,6 +90,9 @@ class Ledger(Protocol):
 
     `SqliteLedger` and `PostgresLedger` implement it, and any other object with these methods can be used. An exception
     from `record_intent` ends the call as `NotSentError`. An exception from `record_outcome` is logged.
+
+    The client cancels a method that does not end: `record_intent` and `open_intents` after 30 seconds (`LedgerError`,
+    or the `NotSentError` of a waiting call), `record_outcome` after 5 (logged), and `aclose` after 20 (`LedgerError`).
     """
 
     async def record_intent(self, intent: Intent) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import anyio
 import attrs
@@ -18,14 +18,29 @@ from gateway_async._execution.call_state import CallState, seconds_in_doubt
 from gateway_async._secrets import mask_text, secrets_in
 from gateway_async._wire.call import Call, LedgerEntry
 from gateway_async._wire.outcome_query import OutcomeQuery
-from gateway_async.errors import DuplicateError, GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
+from gateway_async.errors import (
+    DuplicateError,
+    GatewayError,
+    InvalidRequestError,
+    LedgerError,
+    NotSentError,
+    OutcomeUnknownError,
+)
 from gateway_async.ledger.protocol import DONE, Intent, Ledger, ReadableLedger
 from gateway_async.observe import logger
 
-__all__ = ["RECORDING_SECONDS", "LedgerRecorder"]
+__all__ = ["INTENT_SECONDS", "RECORDING_SECONDS", "LedgerRecorder", "finish_within"]
+
+T = TypeVar("T")
 
 RECORDING_SECONDS: Final = 5.0
 """Maximum seconds for recording an outcome, which delays the call, also a cancelled one."""
+
+INTENT_SECONDS: Final = 30.0
+"""Maximum seconds for storing an intent, and for reading the open ones."""
+
+_CLOSING_SECONDS: Final = 20.0
+"""Maximum seconds for closing a ledger; those of this package take 15 at most."""
 
 _MIN_SECRET: Final = 6
 """Secrets of at most this length are not searched for.
@@ -123,8 +138,9 @@ class LedgerRecorder:
         state.intent_id = intent.id
         for in_progress in (self._in_progress, *self._readers):
             in_progress.add(intent.id)
+        seconds = min(INTENT_SECONDS, state.until - anyio.current_time())
         try:
-            await self._ledger.record_intent(intent)
+            await finish_within(seconds, self._ledger.record_intent(intent), self._ledger, "record_intent")
         except Exception as error:
             raise NotSentError(f"its intent could not be recorded: {_describe(error)}", call=str(call)) from error
 
@@ -150,7 +166,7 @@ class LedgerRecorder:
             recording = self._ledger.record_outcome(
                 intent_id, outcome, None if record_id is None else mask_text(str(record_id))
             )
-            if recording is not DONE and not await _finish_within(recording, within):
+            if recording is not DONE and not await _record_within(within, recording):
                 logger.warning("an outcome (%s) could not be recorded in %g s", outcome, within)
         except Exception as error:  # noqa: BLE001  the call must still return its result
             logger.warning("an outcome (%s) could not be recorded: %s", outcome, _describe(error))
@@ -172,7 +188,7 @@ class LedgerRecorder:
         in_progress = set(self._in_progress)  # also calls that end, or start and end, while the ledger is read
         self._readers.append(in_progress)
         try:
-            intents = await self._ledger.open_intents()
+            intents = await finish_within(INTENT_SECONDS, self._ledger.open_intents(), self._ledger, "open_intents")
         finally:
             self._readers = [each for each in self._readers if each is not in_progress]
         now = anyio.current_time()
@@ -219,9 +235,13 @@ class LedgerRecorder:
         return cast("ReadableLedger", self._ledger)
 
     async def aclose(self) -> None:
-        """Close the ledger."""
+        """Close the ledger.
+
+        Raises:
+            LedgerError: it does not close in time.
+        """
         if self._ledger is not None:
-            await self._ledger.aclose()
+            await finish_within(_CLOSING_SECONDS, self._ledger.aclose(), self._ledger, "aclose")
 
 
 def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta, gateway: str) -> Intent:
@@ -305,8 +325,19 @@ def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
             return None if state.may_have_been_sent else "not_sent"
 
 
-async def _finish_within(recording: Awaitable[None], within: float) -> bool:
-    with anyio.move_on_after(within, shield=True) as scope:
+async def finish_within(seconds: float, work: Awaitable[T], ledger: Ledger, method: str) -> T:
+    """Await a method of a ledger for a limited time.
+
+    Raises:
+        LedgerError: it takes longer.
+    """
+    with anyio.move_on_after(seconds):
+        return await work
+    raise LedgerError(type(ledger).__name__, f"{method} did not end within {seconds:.3g} s")
+
+
+async def _record_within(seconds: float, recording: Awaitable[None]) -> bool:
+    with anyio.move_on_after(seconds, shield=True) as scope:
         await recording
     return not scope.cancelled_caught
 

@@ -11,6 +11,7 @@ import attrs
 
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
+from gateway_async._execution.outcomes.ledger_recorder import INTENT_SECONDS, finish_within
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call
@@ -104,7 +105,8 @@ class UnresolvedCalls:
 
     async def _check_ledger(self, call: Call[Any], ledger: Ledger) -> None:
         try:
-            intents = await ledger.open_intents(mask_text(call.terminal_id or ""))  # the ledger stores it masked
+            reading = ledger.open_intents(mask_text(call.terminal_id or ""))  # the ledger stores it masked
+            intents = await finish_within(INTENT_SECONDS, reading, ledger, "open_intents")
         except Exception as error:
             raise NotSentError(f"the ledger cannot be read: {describe_error(error)}", call=str(call)) from error
         if intents:

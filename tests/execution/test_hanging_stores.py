@@ -1,0 +1,249 @@
+"""Ledgers, leases and transports that do not respond hold neither a call nor `aclose()` for long."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+import trio
+
+from gateway_async import GatewayError, Intent, LedgerError, NotSentError, UserApiKey
+
+from .scripted_transport import (
+    APPROVED,
+    NOT_THERE,
+    Script,
+    error_of,
+    record,
+    sell_at_terminal,
+    sell_named,
+    silent,
+)
+from .test_lease_holder import Lease
+from .test_ledger import Memory
+
+pytestmark = pytest.mark.anyio
+
+FOUND = record("transaction", transaction_api_id="mine", status_id=101)
+
+
+class Stuck(Memory):
+    """A ledger of which one method does not respond."""
+
+    def __init__(self, script: Script, method: str) -> None:
+        super().__init__(script)
+        self._method = method
+
+    async def record_intent(self, intent: Intent) -> None:
+        """Store it, or wait for ever."""
+        await self._respond("record_intent")
+        await super().record_intent(intent)
+
+    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """Return them, or wait for ever."""
+        await self._respond("open_intents")
+        return await super().open_intents(terminal_id)
+
+    async def aclose(self) -> None:
+        """Close it, or wait for ever."""
+        await super().aclose()
+        await self._respond("aclose")
+
+    async def _respond(self, method: str) -> None:
+        if method == self._method:
+            await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize("method", ["record_intent", "open_intents"])
+async def test_a_ledger_that_hangs_keeps_a_terminal_for_half_a_minute(method: str) -> None:
+    """The till is told which part hangs, and nothing was sent."""
+    script = Script(post=[APPROVED])
+    ledger = Stuck(script, method)
+    reason = f"the ledger Stuck cannot be used: {method} did not end within 30 s"
+    await script.fail(sell_at_terminal, NotSentError, match=reason, ledger=ledger)
+    assert (script.methods, trio.current_time()) == ([], 30)
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [(5, 5), (60, 30)])
+async def test_a_ledger_that_hangs_keeps_a_call_for_its_time_at_most(limit: float, seconds: float) -> None:
+    """An ordinary call ends with its `timeout`, or after half a minute."""
+    script = Script(post=[APPROVED])
+    ledger = Stuck(script, "record_intent")
+    reason = f"its intent could not be recorded: .*record_intent did not end within {seconds} s"
+    await script.fail(sell_named, NotSentError, match=reason, ledger=ledger, timeout=limit)
+    assert (script.methods, trio.current_time()) == ([], seconds)
+
+
+async def test_a_ledger_that_hangs_keeps_a_recovery_for_half_a_minute() -> None:
+    """`recover()` raises the error of the ledger."""
+    script = Script(get=[FOUND])
+    ledger = Stuck(script, "open_intents")
+    await script.fail(lambda g: g.recover(wait=0), LedgerError, match="open_intents did not end", ledger=ledger)
+    assert trio.current_time() == 30
+
+
+class StuckAtTheEnd(Lease):
+    """A lease store that cannot be closed."""
+
+    async def aclose(self) -> None:
+        """Wait for ever."""
+        await super().aclose()
+        await anyio.sleep_forever()
+
+
+class StuckTransport(Script):
+    """A transport that cannot be closed."""
+
+    async def aclose(self) -> None:
+        """Wait for ever."""
+        await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "reason", "seconds"),
+    [
+        ("transport", GatewayError, "the connections were not closed within 10 s", 10),
+        ("lease", GatewayError, "the terminal lease was not closed within 2 s", 2),
+        ("ledger", LedgerError, "the ledger Stuck cannot be used: aclose did not end within 20 s", 20),
+    ],
+)
+async def test_closing_ends_and_names_the_part_that_hangs(
+    part: str, kind: type[GatewayError], reason: str, seconds: float
+) -> None:
+    """The other parts are closed all the same."""
+    script = (StuckTransport if part == "transport" else Script)(post=[APPROVED])
+    ledger = Stuck(script, "aclose" if part == "ledger" else "")
+    lease = StuckAtTheEnd() if part == "lease" else Lease()
+    gateway = script.gateway(ledger=ledger, terminal_lease=lease)
+    await sell_at_terminal(gateway)
+    began = trio.current_time()
+    await error_of(gateway.aclose(), kind, match=reason)
+    assert trio.current_time() - began == seconds
+    assert lease.closed
+    assert ledger.notes[-1] == ("aclose",)
+
+
+# --- a task that is cancelled once more
+
+
+class SlowLease:
+    """A lease store that takes a round of the event loop for everything; it knows who has the terminal."""
+
+    owner, seconds, wait = "till-7", 30.0, None
+
+    def __init__(self) -> None:
+        self.held: list[float | None] = []
+        self.is_asked = asyncio.Event()
+        self.others = False
+
+    async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
+        """Take it, unless another client has it."""
+        await _rounds()
+        self.is_asked.set()
+        if self.others:
+            return "till-8"
+        self.held.append(seconds)
+        return None
+
+    async def release(self, _terminal_id: str, _token: str) -> None:
+        """Give it back."""
+        await _rounds()
+        self.held = []
+
+    async def aclose(self) -> None:
+        """Hold nothing."""
+
+
+async def _rounds() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def cancel_often(call: "asyncio.Task[Any]") -> None:
+    """Cancel a task in every round of the event loop until it has ended."""
+    while not call.done():
+        call.cancel()
+        await asyncio.sleep(0)
+    assert call.cancelled()
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_lease_is_released_however_often_the_task_is_cancelled() -> None:
+    """Nothing was sent yet: other tills need not wait until the lease runs out."""
+
+    async def key() -> str:
+        fetching.set()
+        await asyncio.sleep(3600)
+        return "key"
+
+    lease, fetching = SlowLease(), asyncio.Event()
+    options: dict[str, Any] = {"terminal_lease": lease, "credentials": UserApiKey("user", key)}
+    async with Script(post=[APPROVED]).gateway(**options) as gateway:
+        call = asyncio.ensure_future(sell_at_terminal(gateway))
+        await fetching.wait()
+        await cancel_often(call)
+    assert lease.held == []
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("answer", "held"), [(FOUND, []), (NOT_THERE, [pytest.approx(420, abs=5)])], ids=["found", "not found"]
+)
+async def test_a_sale_is_looked_up_however_often_the_task_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch, answer: Any, held: list[Any]
+) -> None:
+    """The lease is released if the sale is found, and lasts as long as the doubt otherwise."""
+
+    async def wait(request: Any) -> Any:
+        at_terminal.set()
+        return await silent(request)
+
+    monkeypatch.setattr("gateway_async._execution.outcomes.outcome_resolver._RESOLVE_SECONDS", 0.05)
+    lease, at_terminal = SlowLease(), asyncio.Event()
+    script = Script(post=[wait], get=[answer])
+    async with script.gateway(terminal_lease=lease) as gateway:
+        call = asyncio.ensure_future(sell_at_terminal(gateway))
+        await at_terminal.wait()
+        await cancel_often(call)
+    assert "GET" in script.methods
+    assert lease.held[-1:] == held
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_place_in_the_queue_is_left_however_often_the_task_is_cancelled() -> None:
+    """Another till has the terminal: the store is told that this one no longer waits."""
+    lease = SlowLease()
+    lease.others, lease.held = True, [None]
+    async with Script(post=[APPROVED]).gateway(terminal_lease=lease) as gateway:
+        call = asyncio.ensure_future(sell_at_terminal(gateway))
+        await lease.is_asked.wait()
+        await cancel_often(call)
+    assert lease.held == []
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_cancellation_during_the_clean_up_is_not_lost() -> None:
+    """The sale was approved, and the task is cancelled while its lease is released: it ends as cancelled."""
+
+    class Releasing(SlowLease):
+        async def release(self, terminal_id: str, token: str) -> None:
+            self.is_asked.set()
+            await super().release(terminal_id, token)
+
+    lease = Releasing()
+    async with Script(post=[APPROVED]).gateway(terminal_lease=lease) as gateway:
+
+        async def sell() -> None:
+            await sell_at_terminal(gateway)
+            await asyncio.sleep(3600)
+
+        lease.is_asked.clear()
+        call = asyncio.ensure_future(sell())
+        await lease.is_asked.wait()
+        lease.is_asked.clear()
+        await lease.is_asked.wait()
+        call.cancel()
+        await error_of(call, asyncio.CancelledError)
+    assert lease.held == []
