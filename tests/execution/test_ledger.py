@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -190,6 +191,15 @@ async def test_what_an_intent_says() -> None:
         "gateway": "https://gateway.test",
         "orphaned": False,
     }
+
+
+@pytest.mark.parametrize("option", ["timeout", "in_doubt_seconds"])
+async def test_an_intent_of_a_client_without_limits(option: str) -> None:
+    """No date is infinite: the intent is in doubt for a year."""
+    script = LedgerScript(post=[APPROVED])
+    await script.run(sell_named, **{option: math.inf})
+    (kept,) = script.ledger.intents
+    assert kept.conclusive_at - kept.sent_at == timedelta(days=365)
 
 
 async def test_a_terminals_intent_is_in_doubt_for_its_attempts_and_the_device() -> None:

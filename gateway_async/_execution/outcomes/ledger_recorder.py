@@ -42,6 +42,9 @@ INTENT_SECONDS: Final = 30.0
 _CLOSING_SECONDS: Final = 20.0
 """Maximum seconds for closing a ledger; those of this package take 15 at most."""
 
+_LONGEST_DOUBT: Final = 365 * 86_400.0
+"""Seconds in doubt that an intent stores at most, because a client's limits may be infinite."""
+
 _MIN_SECRET: Final = 6
 """Secrets of at most this length are not searched for.
 
@@ -133,7 +136,7 @@ class LedgerRecorder:
         call = state.call
         if self._ledger is None or call.ledger_entry is None:
             return
-        left = state.attempts_until - anyio.current_time() + state.seconds_in_doubt
+        left = min(state.attempts_until - anyio.current_time() + state.seconds_in_doubt, _LONGEST_DOUBT)
         intent = _intent(call, call.ledger_entry, _utc_now(), timedelta(seconds=left), self._gateway)
         state.intent_id = intent.id
         for in_progress in (self._in_progress, *self._readers):
