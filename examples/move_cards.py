@@ -24,7 +24,7 @@ from gateway_async.migration import (
 
 CONCURRENCY = 64
 MOST_SHOWN = 20
-"""The number of rejected rows whose reasons are shown. The journal has all of them."""
+"""The number of rows whose reasons are shown. The journal has all of them."""
 
 
 def show(report: Report) -> None:
@@ -42,7 +42,8 @@ async def move(cards: str, journal: str) -> int:
     rejections: list[str] = []
 
     def keep_reasons(row: VaultRow, result: RowResult) -> None:
-        if result.state is RowState.REJECTED and len(rejections) < MOST_SHOWN:
+        is_stored = result.state in (RowState.STORED, RowState.UNKNOWN)
+        if not is_stored and len(rejections) < MOST_SHOWN:
             rejections.append(f"line {row.line}: {'; '.join(result.reasons)}")
 
     async with AsyncGateway.from_env() as gateway:
@@ -56,12 +57,14 @@ async def move(cards: str, journal: str) -> int:
         )
     print(file=sys.stderr)
     print(
-        f"{report.stored} stored, {report.skipped} stored before, {report.rejected} rejected, {report.unknown} unknown"
+        f"{report.stored} stored, {report.skipped} stored before, {report.rejected} rejected, "
+        f"{report.unknown} unknown, {report.repeated} with the key of another row"
     )
     print(*rejections, sep="\n", end="\n" if rejections else "")
-    if report.rejected > len(rejections):
-        print(f"and {report.rejected - len(rejections)} more")
-    return 0 if report.complete and not report.rejected else 1
+    not_sent = report.rejected + report.repeated
+    if not_sent > len(rejections):
+        print(f"and {not_sent - len(rejections)} more")
+    return 0 if report.complete and not not_sent else 1
 
 
 if __name__ == "__main__":

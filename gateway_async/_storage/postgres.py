@@ -106,7 +106,7 @@ class Database:
         given: the `Address` of a database, or an asyncpg pool, which is left open.
         table: the name of the first table, which replaces `@` in all statements.
         schema: the statements that create the tables.
-        created_table: one of the tables; if it exists, all exist.
+        created_table: one of the tables, or several with blanks between them; if they exist, all exist.
         error: creates the error of a database that cannot be used.
         create: whether missing tables are created.
         connections: maximum number of connections of the pool.
@@ -270,7 +270,9 @@ class Database:
 
         The query reads `pg_class`, so that a transaction that waited for the lock also sees new tables.
         """
-        query = f"SELECT count(*) > 0 FROM pg_class WHERE oid = to_regclass('{self._created_table}')"  # noqa: S608
+        tables = self._created_table.split()
+        found = ", ".join(f"to_regclass('{table}')" for table in tables)
+        query = f"SELECT count(*) = {len(tables)} FROM pg_class WHERE oid IN ({found})"  # noqa: S608
         ((exists,),) = await self.fetch(connection, query)
         return bool(exists)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateway_async.migration.journal.sqlite import SqliteJournal
     from gateway_async.migration.migrate import migrate_vaults
     from gateway_async.migration.plan import Plan, plan_migration
-    from gateway_async.migration.report import Report, Sample
+    from gateway_async.migration.report import Report, Sample, Totals
     from gateway_async.migration.rows.columns import Columns
     from gateway_async.migration.rows.row import VaultRow
     from gateway_async.migration.sources.files import Rows, read_rows
@@ -56,6 +56,7 @@ __all__ = [
     "Shard",
     "SqliteJournal",
     "SteadyRate",
+    "Totals",
     "VaultRow",
     "Verdict",
     "Verification",
@@ -79,7 +80,7 @@ _MODULES = {
         "migration.journal.sqlite": ("SqliteJournal",),
         "migration.migrate": ("migrate_vaults",),
         "migration.plan": ("Plan", "plan_migration"),
-        "migration.report": ("Report", "Sample"),
+        "migration.report": ("Report", "Sample", "Totals"),
         "migration.rows.columns": ("Columns",),
         "migration.rows.row": ("VaultRow",),
         "migration.sources.files": ("Rows", "read_rows"),

@@ -17,7 +17,7 @@ from gateway_async.migration.engine.row_allowance import RowAllowance
 from gateway_async.migration.engine.runner import Runner
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.journal.sqlite import SqliteJournal
-from gateway_async.migration.report import Report, Samples
+from gateway_async.migration.report import Report, Samples, read_totals
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.models.account_vaults import VaultCreate
 
@@ -45,10 +45,11 @@ async def migrate_vaults(
 
     Run it again with the same journal to continue where it stopped.
 
-    Each row ends as stored, rejected, unknown or skipped. No row is stored twice, because each has an
-    `account_vault_api_id`: its own, or one made of the migration's name and the row's key. A row that may have been
-    sent is looked up by this id before it is sent again. The journal holds no card number and no hash of one. Therefore
-    a row is skipped as stored if its card was replaced by another one with the same last four digits and length.
+    Each row ends as stored, rejected, repeated, unknown or skipped. No row is stored twice, because each has an
+    `account_vault_api_id`: its own, or one made of the migration's name and the row's key. Of several rows with one key
+    the first that can be sent is sent, and the others are repeated. A row that may have been sent is looked up by its
+    id before it is sent again. The journal holds no card number and no hash of one. Therefore a row is skipped as
+    stored if its card was replaced by another one with the same last four digits and length.
 
     Args:
         gateway: a client; its own options set the timeouts and the number of attempts of each call.
@@ -64,14 +65,15 @@ async def migrate_vaults(
         retry_rejected: send rows again that the gateway rejected in an earlier run, also if they are unchanged. Use it
             after the cause was fixed at the gateway.
         max_rows: maximum number of rows stored in this run; a shard passes a `RowAllowance`. An unknown row counts as
-            stored; a skipped or rejected row does not count. Later rows of the input are not processed.
+            stored; a skipped, rejected or repeated row does not count. Later rows of the input are not processed.
         stop_when: called ten times a second with the report; returns the reason to stop, or None. Calls in progress are
             finished.
         on_row: called for each row when it ends, in the event loop; must not block.
         on_progress: called with the report ten times a second.
 
     Returns:
-        The number of rows of each result; `complete` says whether anything is left to do.
+        The number of rows of each result; `complete` says whether anything is left to do, and `totals` has the rows of
+        all runs.
 
     Raises:
         InvalidRequestError: `concurrency`, `rate`, `give_up_after` or `max_rows` is not a number above 0.
@@ -95,6 +97,7 @@ async def migrate_vaults(
             gateway,
             store,
             name=run.name,
+            has_former_keys=run.has_former_keys,
             limiter=limiter,
             report=report,
             allowance=max_rows,
@@ -103,6 +106,7 @@ async def migrate_vaults(
         )
         with gateway.observing(limiter.observe):
             await _run_monitored(runner, rows, run.number, _Monitor(report, limiter, runner, stop_when, on_progress))
+        report.totals = await read_totals(store)
     finally:
         report.ended_at = datetime.now(UTC)
         with anyio.CancelScope(shield=True):

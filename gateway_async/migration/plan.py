@@ -13,11 +13,12 @@ from gateway_async._arguments import check_numbers
 from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.migration.engine.iteration import iterate
-from gateway_async.migration.engine.row_task import as_vault_row
+from gateway_async.migration.engine.row_task import as_vault_row, row_problems
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.rows.builder import request_problems
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
+from gateway_async.migration.rows.values import AMBIGUOUS_DATE, lacks_zero
 from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
 
 __all__ = ["Plan", "Remark", "plan_migration"]
@@ -28,6 +29,12 @@ _MAX_REMARKS: Final = 200
 _EXPIRY_WARNING_MONTHS: Final = 3
 _MONTHS: Final = 12
 _OTHER: Final = "other problems"
+_DIGITS: Final = {4: "four", 7: "seven", 8: "eight"}
+_AMBIGUOUS_DATE: Final = f"exp_date: {AMBIGUOUS_DATE}"
+_CHANGED_COLUMN: Final = (
+    "exp_date: a spreadsheet has changed this column to full dates; those that can be sent, as first or last days of "
+    "a month, may be wrong too: 09/30 becomes 2026-09-30"
+)
 _PLACEHOLDER: Final = "…"
 _LAST_DIGITS: Final = f", ends in {_PLACEHOLDER}"
 _NUMBER: Final = re.compile("([0-9]+)")
@@ -72,14 +79,16 @@ class Plan:
     """The content of a migration's rows.
 
     Attributes:
-        rows: number of all rows.
-        ready: rows that can be sent as they are. Of rows with the same key only the first can; the others are rejected.
+        rows: number of all rows: those that are ready, rejected or repeated.
+        ready: rows that can be sent as they are. Of rows with the same key, the first that has no problem is sent.
+        rejected: rows with a problem.
+        repeated: rows without a problem, whose key an earlier one has.
         kinds: name of the request → number of rows.
         brands: brand → number of cards without a problem, by their first digits. Duplicates are counted too.
         problems: why rows cannot be sent, the most frequent first.
-        warnings: remarks on rows that are sent anyway: cards that have expired or soon will, zip codes that lost a
-            zero, keys that look like card numbers.
-        duplicate_keys: rows whose key an earlier row has.
+        warnings: remarks on rows that are sent anyway: cards that have expired or soon will, expiries that a
+            spreadsheet may have changed, zip codes that lost a zero, keys that look like card numbers.
+        duplicate_keys: the repeated rows, some of them with the line of the row that is sent.
         duplicate_accounts: rows whose account an earlier row has; the account is stored once for each row.
         seconds: estimated duration.
         assumed: the assumptions of `seconds`, as text.
@@ -87,6 +96,8 @@ class Plan:
 
     rows: int
     ready: int
+    rejected: int
+    repeated: int
     kinds: Mapping[str, int]
     brands: Mapping[str, int]
     problems: tuple[Remark, ...]
@@ -167,6 +178,9 @@ class _Counter:
         self._brands: Counter[str] = Counter()
         self._problems = _Remarks()
         self._warnings = _Remarks()
+        self._full_dates = 0
+        self._full_date_lines: list[int] = []
+        self._has_ambiguous_date = False
         self._keys = DuplicateFinder()
         self._accounts = DuplicateFinder()
 
@@ -174,16 +188,18 @@ class _Counter:
         """Count one more row."""
         self.rows += 1
         line = row.line if row.line is not None else self.rows
-        if row.key:
-            self._keys.add(row.key, line, marked=row.request is not None and not row.problems)
-            if mask_text(row.key) != row.key:
-                self._warnings.add("key: looks like a card number, and the journal stores keys", line)
-        for problem in row.problems:
+        problems = row_problems(row)
+        if row.key and mask_text(row.key) != row.key:
+            self._warnings.add("key: looks like a card number, and the journal stores keys", line)
+        for problem in problems:
             self._problems.add(mask_text(problem), line)
         if row.request is not None:
             self._kinds[type(row.request).__name__] += 1
-            self._count_request(row.request, line, ready=not row.problems)
-        self._ready += row.request is not None and not row.problems
+            self._count_request(row.request, line, ready=not problems)
+        self._count_full_dates(row, line, ready=not problems)
+        if not problems:
+            self._ready += 1
+            self._keys.add(row.key, line)
 
     def close(self) -> None:
         """Delete the temporary tables."""
@@ -192,19 +208,36 @@ class _Counter:
 
     def plan(self, per_second: float, assumed: str) -> Plan:
         """Return the plan for a rate of `per_second` rows."""
-        ready = self._ready - self._keys.count_marked()
+        duplicate_keys = self._keys.find(_MAX_EXAMPLES)
+        ready = self._ready - duplicate_keys.count
         return Plan(
-            self.rows,
-            ready,
-            dict(self._kinds.most_common()),
-            dict(self._brands.most_common()),
-            self._problems.found(),
-            self._warnings.found(),
-            self._keys.find(_MAX_EXAMPLES),
-            self._accounts.find(_MAX_EXAMPLES),
-            ready / per_second,
-            assumed,
+            rows=self.rows,
+            ready=ready,
+            rejected=self.rows - self._ready,
+            repeated=duplicate_keys.count,
+            kinds=dict(self._kinds.most_common()),
+            brands=dict(self._brands.most_common()),
+            problems=self._problems.found(),
+            warnings=(*self._full_date_warning(), *self._warnings.found()),
+            duplicate_keys=duplicate_keys,
+            duplicate_accounts=self._accounts.find(_MAX_EXAMPLES),
+            seconds=ready / per_second,
+            assumed=assumed,
         )
+
+    def _count_full_dates(self, row: VaultRow, line: int, *, ready: bool) -> None:
+        """Count expiries that are full dates. An ambiguous one shows that a spreadsheet has changed the column."""
+        if any(problem.startswith(_AMBIGUOUS_DATE) for problem in row.problems):
+            self._has_ambiguous_date = True
+        elif row.has_full_date and ready:
+            self._full_dates += 1
+            if len(self._full_date_lines) < _MAX_EXAMPLES:
+                self._full_date_lines.append(line)
+
+    def _full_date_warning(self) -> Iterator[Remark]:
+        """Warn of the whole column if a spreadsheet has changed a cell."""
+        if self._has_ambiguous_date:
+            yield Remark(_CHANGED_COLUMN, self._full_dates, tuple(self._full_date_lines))
 
     def _count_request(self, request: VaultCreate, line: int, *, ready: bool) -> None:
         if isinstance(request, CardVaultCreate | AchVaultCreate):
@@ -223,8 +256,9 @@ class _Counter:
                 yield "exp_date: the card has expired"
             elif months_left <= _EXPIRY_WARNING_MONTHS:
                 yield f"exp_date: the card expires within {_EXPIRY_WARNING_MONTHS} months"
-        if request.billing_zip and re.fullmatch("[0-9]{4}", request.billing_zip):
-            yield "billing_zip: has four digits; is a leading zero missing?"
+        if request.billing_zip and lacks_zero(request.billing_zip):
+            digits = _DIGITS[sum(map(str.isdigit, request.billing_zip))]
+            yield f"billing_zip: has {digits} digits; is a leading zero missing?"
 
 
 class _Remarks:
@@ -264,13 +298,18 @@ def _brand(number: str) -> str:
 def _lines(plan: Plan) -> Iterator[str]:
     rows, needed = pluralize(plan.rows, "row"), duration(max(plan.seconds, 1))
     yield f"{plan.rows:,} {rows}, {plan.ready:,} can be sent: about {needed} ({plan.assumed})"
+    if plan.ready < plan.rows:
+        rejected, repeated = pluralize(plan.rejected, "is", "are"), pluralize(plan.repeated, "repeats", "repeat")
+        yield f"  {plan.rejected:,} {rejected} rejected, {plan.repeated:,} {repeated} the key of another row"
     for name, count in plan.kinds.items():
         yield f"  {count:>12,}  {_KINDS.get(name, name)}"
     yield from _section("cards by brand", [Remark(name, count) for name, count in plan.brands.items()])
     yield from _section("cannot be sent", plan.problems)
     yield from _section("warnings", plan.warnings)
-    yield from _duplicates("repeated keys (their rows are rejected)", plan.duplicate_keys)
-    yield from _duplicates("repeated accounts (each row is stored)", plan.duplicate_accounts)
+    yield from _duplicates(
+        "repeated keys (of each, the first row that can be sent)", "{} ({} wins)", plan.duplicate_keys
+    )
+    yield from _duplicates("repeated accounts (each row is stored)", "{} as {}", plan.duplicate_accounts)
 
 
 def _section(title: str, remarks: Sequence[Remark]) -> Iterator[str]:
@@ -281,9 +320,9 @@ def _section(title: str, remarks: Sequence[Remark]) -> Iterator[str]:
         yield f"  {remark.count:>12,}  {remark.text}{where}"
 
 
-def _duplicates(title: str, duplicates: DuplicateCount) -> Iterator[str]:
+def _duplicates(title: str, example: str, duplicates: DuplicateCount) -> Iterator[str]:
     if duplicates.count:
-        examples = [f"{line} as {first}" for line, first in duplicates.examples]
+        examples = [example.format(line, first) for line, first in duplicates.examples]
         yield f"{title}:"
         yield f"  {duplicates.count:>12,}  {_list_lines(examples, duplicates.count)}"
 

@@ -6,9 +6,49 @@ from typing import Final
 
 import attrs
 
-__all__ = ["Report", "Sample", "Samples"]
+from gateway_async.errors import JournalError
+from gateway_async.migration.journal.protocol import Journal, RowState
+
+__all__ = ["Report", "Sample", "Samples", "Totals", "read_totals"]
 
 _MAX_SAMPLES: Final = 600
+
+
+@attrs.frozen(kw_only=True)
+class Totals:
+    """The number of rows of each state. Each row counts once.
+
+    Attributes:
+        stored: rows whose account is stored.
+        rejected: rows that cannot be stored as they are.
+        repeated: rows whose key another row has; that row was sent instead.
+        unknown: rows that were sent, and whose outcome is not known.
+        sending: rows that were started by a run that was killed, or that runs now. They may be stored.
+    """
+
+    stored: int = 0
+    rejected: int = 0
+    repeated: int = 0
+    unknown: int = 0
+    sending: int = 0
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[RowState, int]) -> "Totals":
+        """Create the totals from the counts of a journal."""
+        return cls(**{str(state): counts.get(state, 0) for state in RowState})
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return self.stored + self.rejected + self.repeated + self.unknown + self.sending
+
+
+async def read_totals(journal: Journal) -> Totals | None:
+    """Return the rows of all runs; None if the journal cannot be read."""
+    try:
+        return Totals.from_counts(await journal.counts())
+    except JournalError:
+        return None
 
 
 @attrs.frozen
@@ -36,6 +76,7 @@ class Report:
         name: name of the migration.
         stored: rows whose account was stored in this run, or was found by a lookup.
         rejected: rows that cannot be stored as they are. The journal and the file of rejects give the reasons.
+        repeated: rows whose key another row has. Of several rows with one key, the first that can be sent is.
         unknown: rows that may be stored or not. Run the migration again: they are looked up first.
         skipped: rows that an earlier run had stored.
         stopped: the reason why it stopped before the end of its input; "" if it did not.
@@ -51,11 +92,13 @@ class Report:
         started_at, ended_at: start and end, UTC; None before.
         at_cap: whether rows were held back because `max_rows` were stored.
         share: part of the input that has ended, from 0 to 1; None if that is not known.
+        totals: the rows of all runs, from the journal; None while the migration runs, or if it cannot be read.
     """
 
     name: str = ""
     stored: int = 0
     rejected: int = 0
+    repeated: int = 0
     unknown: int = 0
     skipped: int = 0
     stopped: str = ""
@@ -72,11 +115,22 @@ class Report:
     ended_at: datetime | None = None
     at_cap: bool = False
     share: float | None = None
+    totals: Totals | None = None
 
     @property
     def rows(self) -> int:
         """Rows that have ended, with any result."""
-        return self.stored + self.rejected + self.unknown + self.skipped
+        return self.ended.rows
+
+    @property
+    def ended(self) -> Totals:
+        """The rows that have ended in this run. Those that an earlier run had stored are stored."""
+        return Totals(
+            stored=self.stored + self.skipped,
+            rejected=self.rejected,
+            repeated=self.repeated,
+            unknown=self.unknown,
+        )
 
     @property
     def complete(self) -> bool:
@@ -95,7 +149,7 @@ class Samples:
     def with_one_of(self, report: Report) -> Sequence[Sample]:
         """Add a sample of the report and return all. If there are too many, half of them are dropped."""
         if self._seen % self._every == 0:
-            done = report.stored + report.rejected + report.unknown
+            done = report.rows - report.skipped
             self._kept.append(Sample(report.seconds, done, report.failed_attempts, report.limit))
         self._seen += 1
         if len(self._kept) > _MAX_SAMPLES:

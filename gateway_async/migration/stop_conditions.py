@@ -78,6 +78,6 @@ def stop_after_seconds(seconds: float) -> StopCondition:
 
 
 def stop_after_rejects(most: int) -> StopCondition:
-    """Return a condition that stops when more than `most` rows are rejected: the whole file may be wrong."""
+    """Stop when more than `most` rows are rejected or repeated."""
     reason = f"more than {most:,} {pluralize(most, 'row was', 'rows were')} rejected"
-    return lambda report: reason if report.rejected > most else None
+    return lambda report: reason if report.rejected + report.repeated > most else None

@@ -21,18 +21,20 @@ from gateway_async.errors import (
     RecordDeletedError,
 )
 from gateway_async.migration.engine.iteration import iterate
-from gateway_async.migration.engine.row_task import as_vault_row
-from gateway_async.migration.journal.protocol import Journal, RowState, iterate_entries
+from gateway_async.migration.engine.row_task import as_vault_row, other_content, row_problems, same_key
+from gateway_async.migration.journal.protocol import Journal, RowState, iterate_started
 from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.output.reasons import MAX_KINDS, generalize
+from gateway_async.migration.report import Totals
 from gateway_async.migration.rows.comparison import differences
-from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.rows.temporary_table import StoredRow, StoredRows
+from gateway_async.migration.rows.row import VaultRow, fingerprint_of
+from gateway_async.migration.rows.temporary_table import JournalRow, JournalRows
 from gateway_async.migration.verification_result import Finding, Verdict, Verification
 from gateway_async.models.account_vaults import AccountVault, VaultCreate
 
 __all__ = ["verify_vaults"]
 
-Pair = tuple[StoredRow, VaultCreate | None]
+Pair = tuple[JournalRow, VaultCreate | None]
 """A stored account, and the request that should have stored it, if known."""
 
 _MAX_UNREAD: Final = 100
@@ -48,6 +50,7 @@ async def verify_vaults(
     sample: int | None = None,
     concurrency: int = 64,
     on_progress: Callable[[Verification], object] | None = None,
+    on_finding: Callable[[Finding], object] | None = None,
     random: Random | None = None,
 ) -> Verification:
     """Read back what a migration has stored, and compare it; nothing is changed (contract, *Account vaults*).
@@ -55,7 +58,8 @@ async def verify_vaults(
     It compares the id and the last four digits, which the journal has. With the input it also compares expiry, holder
     and contact, if the row has them. A card that was replaced by another one with the same last four digits is not
     detected if the other compared values are equal. The gateway returns no more of a number, and the journal keeps
-    neither the number nor a hash of it. If a hundred accounts in a row cannot be read, it stops and says so.
+    neither the number nor a hash of it. If a hundred accounts in a row cannot be read, it stops and says so. Of several
+    rows with one key, the one that was stored is compared.
 
     Args:
         gateway: a client.
@@ -65,6 +69,7 @@ async def verify_vaults(
             are found in any case.
         concurrency: number of concurrent reads.
         on_progress: called with the result so far ten times a second.
+        on_finding: called with every finding; the result has the first thousand of each verdict.
         random: picks the sample; by default a different one each time.
 
     Raises:
@@ -75,7 +80,7 @@ async def verify_vaults(
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     result = Verification()
-    checker = _Checker(result, gateway, concurrency, on_progress)
+    checker = _Checker(result, gateway, concurrency, on_progress, on_finding)
     try:
         await _verify(checker, store, rows, sample, random or Random())  # noqa: S311  a sample is not secret
     finally:
@@ -92,6 +97,7 @@ class _Checker:
     _gateway: AsyncGateway
     _concurrency: int
     _on_progress: Callable[[Verification], object] | None
+    _on_finding: Callable[[Finding], object] | None
     _unread_in_a_row: int = 0
 
     async def check(self, pairs: AsyncGenerator[Pair]) -> None:
@@ -121,7 +127,7 @@ class _Checker:
             if self.result.stopped:
                 scope.cancel()
 
-    async def _check_account(self, entry: StoredRow, request: VaultCreate | None) -> None:
+    async def _check_account(self, entry: JournalRow, request: VaultCreate | None) -> None:
         try:
             vault = await self._gateway.account_vaults.get(entry.vault_id)
         except (NotFoundError, RecordDeletedError) as error:
@@ -142,7 +148,7 @@ class _Checker:
         if self._unread_in_a_row == _MAX_UNREAD:
             self.result.stopped = f"{_MAX_UNREAD} accounts in a row could not be read: {error}"
 
-    def _compare(self, entry: StoredRow, request: VaultCreate | None, vault: AccountVault) -> None:
+    def _compare(self, entry: JournalRow, request: VaultCreate | None, vault: AccountVault) -> None:
         known = _differences_from_journal(entry, vault)
         details = dict.fromkeys([*known, *(differences(request, vault) if request is not None else ())])
         if details:
@@ -150,8 +156,19 @@ class _Checker:
         else:
             self.result.matching += 1
 
-    def _add_finding(self, entry: StoredRow, verdict: Verdict, details: tuple[str, ...]) -> None:
-        self.result.add(Finding(entry.key, entry.line, entry.vault_id, verdict, details))
+    def add(self, finding: Finding) -> None:
+        """Count a finding and its reasons, and pass it to the callback."""
+        reasons = self.result.reasons
+        self.result.add(finding)
+        for detail in finding.details or ("",):
+            reason = (finding.verdict, generalize(detail))
+            if reason in reasons or len(reasons) < MAX_KINDS:
+                reasons[reason] += 1
+        if self._on_finding:
+            self._on_finding(finding)
+
+    def _add_finding(self, entry: JournalRow, verdict: Verdict, details: tuple[str, ...]) -> None:
+        self.add(Finding(entry.key, entry.line, entry.vault_id, verdict, details))
 
     async def _report_progress(self) -> None:
         while True:
@@ -164,30 +181,43 @@ class _Checker:
 
 
 async def _verify(checker: _Checker, journal: Journal, rows: Any, sample: int | None, random: Random) -> None:
-    stored = (await journal.counts()).get(RowState.STORED, 0)
+    counts = await journal.counts()
+    checker.result.totals = Totals.from_counts(counts)
+    stored = counts.get(RowState.STORED, 0)
     sampled = None if sample is None else frozenset(random.sample(range(stored), min(sample, stored)))
     checker.result.total = stored if sampled is None else len(sampled)
-    entries = _read_journal(journal, sampled)
     if rows is None:
-        await checker.check(_pair_without_rows(entries))
+        await checker.check(_pair_without_rows(_read_journal(journal, RowState.STORED, sampled)))
         return
-    with closing(StoredRows()) as stored_rows:
-        async for entry in entries:
-            stored_rows.add(entry)
-        await checker.check(_pair_with_rows(stored_rows, rows, checker.result))
+    with closing(JournalRows()) as journal_rows:
+        async for entry in _read_journal(journal, None, sampled):
+            journal_rows.add(entry)
+        await checker.check(_pair_with_rows(journal_rows, rows, checker))
 
 
-async def _read_journal(journal: Journal, sampled: frozenset[int] | None) -> AsyncGenerator[StoredRow]:
-    """Yield all accounts that the journal has as stored; `sampled` has the positions of those to read back."""
+async def _read_journal(
+    journal: Journal, state: RowState | None, sampled: frozenset[int] | None
+) -> AsyncGenerator[JournalRow]:
+    """Yield the started rows of a journal; `sampled` has the positions of the stored ones to be read back."""
     position = 0
-    async with aclosing(iterate_entries(journal, RowState.STORED)) as entries:
+    async with aclosing(iterate_started(journal, state)) as entries:
         async for entry in entries:
-            is_sampled = sampled is None or position in sampled
-            yield StoredRow(entry.key, entry.line, entry.vault_id or "", entry.api_id, entry.last_four, is_sampled)
-            position += 1
+            is_stored = entry.state is RowState.STORED
+            yield JournalRow(
+                key=entry.key,
+                line=entry.line,
+                state=str(entry.state),
+                fingerprint=entry.fingerprint,
+                vault_id=entry.vault_id or "",
+                api_id=entry.api_id,
+                last_four=entry.last_four,
+                reasons="; ".join(entry.reasons),
+                is_sampled=is_stored and (sampled is None or position in sampled),
+            )
+            position += is_stored
 
 
-async def _pair_without_rows(entries: AsyncGenerator[StoredRow]) -> AsyncGenerator[Pair]:
+async def _pair_without_rows(entries: AsyncGenerator[JournalRow]) -> AsyncGenerator[Pair]:
     """Yield stored accounts without their requests."""
     async with aclosing(entries):  # closes the journal's iterator if the consumer stops early
         async for entry in entries:
@@ -195,7 +225,7 @@ async def _pair_without_rows(entries: AsyncGenerator[StoredRow]) -> AsyncGenerat
                 yield entry, None
 
 
-async def _pair_with_rows(stored_rows: StoredRows, rows: Any, result: Verification) -> AsyncGenerator[Pair]:
+async def _pair_with_rows(journal_rows: JournalRows, rows: Any, checker: _Checker) -> AsyncGenerator[Pair]:
     """Yield stored accounts with their requests. Accounts that the input does not contain come last.
 
     A row that is not stored is reported also if it could not be in the sample.
@@ -203,16 +233,38 @@ async def _pair_with_rows(stored_rows: StoredRows, rows: Any, result: Verificati
     async with aclosing(iterate(rows)) as all_given:
         async for given in all_given:
             row = as_vault_row(given)
-            entry = stored_rows.take(row.key)
-            if entry is not None and entry.is_sampled:
+            entry, reasons = _find_entry(journal_rows, row)
+            if reasons:
+                checker.add(Finding(row.key, row.line, None, Verdict.NOT_STORED, reasons))
+            elif entry is not None and entry.is_sampled:
                 yield entry, row.request
-            elif entry is None and row.key not in stored_rows:
-                result.add(Finding(row.key, row.line, None, Verdict.NOT_STORED, row.problems))
-    for entry in stored_rows.remaining():
+    for entry in journal_rows.remaining():
         yield entry, None
 
 
-def _differences_from_journal(entry: StoredRow, vault: AccountVault) -> list[str]:
+def _find_entry(journal_rows: JournalRows, row: VaultRow) -> tuple[JournalRow | None, tuple[str, ...]]:
+    """Return a row's journal entry, or why it is not stored.
+
+    Of several rows with one key, the entry belongs to the one with its content, or in its line.
+    """
+    if problems := row_problems(row):
+        return None, problems
+    entry, is_taken = journal_rows.find(row.key)
+    if entry is None and row.former_key is not None:
+        entry, is_taken = journal_rows.find(row.former_key)
+    if entry is None:
+        return None, ("row: not migrated yet",)
+    is_same = entry.fingerprint == fingerprint_of(row)
+    if is_taken or not (is_same or entry.line == row.line):
+        is_first = entry.state == RowState.STORED and not is_taken
+        return None, (other_content(entry.line) if is_first else same_key(entry.line),)
+    journal_rows.take(entry.key)
+    if entry.state == RowState.STORED:
+        return entry, ()
+    return None, (entry.reasons or f"row: {entry.state}",)
+
+
+def _differences_from_journal(entry: JournalRow, vault: AccountVault) -> list[str]:
     """Return the differences between an account and its journal entry."""
     found: list[str] = []
     if vault.account_vault_api_id not in (entry.api_id, None):

@@ -15,6 +15,7 @@ class _Report(Protocol):
 
     stored: int
     rejected: int
+    repeated: int
     unknown: int
     skipped: int
     failed_attempts: int
@@ -49,6 +50,7 @@ class MigrationMetrics:
         rows = {
             "stored": report.stored,
             "rejected": report.rejected,
+            "repeated": report.repeated,
             "unknown": report.unknown,
             "skipped": report.skipped,
         }

@@ -1,11 +1,14 @@
 """`gateway-async migrate`: a file into the vault, and all that can be seen of it."""
 
+import csv
 import json
 import os
+import re
 import signal
 import sqlite3
 import stat
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -126,8 +129,9 @@ def test_a_plan_needs_no_gateway(tmp_path: Path) -> None:
     """A plan sends nothing and needs neither credentials nor a journal."""
     file = write(tmp_path / "cards.csv", 9, wrong=2)
     ended = migrate({}, file, *MAPPED, "--plan")
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.returncode, ended.stderr) == (3, "")
     assert "9 rows, 7 can be sent" in ended.stdout
+    assert "2 are rejected, 0 repeat the key of another row" in ended.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["cards.csv"]
     (event,) = events(migrate({}, file, *MAPPED, "--plan", "--json"))
     assert (event["event"], event["rows"]) == ("plan", 9)
@@ -139,6 +143,55 @@ def test_a_plan_of_standard_input_needs_no_journal(monkeypatch: pytest.MonkeyPat
     result = CliRunner().invoke(app, ["migrate", "-", "--format", "csv", *MAPPED, "--plan"], input=text)
     assert (result.exit_code, result.stderr) == (0, "")
     assert "3 rows, 3 can be sent" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "header.csv", "empty.jsonl", "blank.jsonl"])
+@pytest.mark.parametrize("plan", [(), ("--plan",)])
+def test_an_input_without_rows_is_an_error(
+    environment: dict[str, str], tmp_path: Path, name: str, plan: tuple[str, ...]
+) -> None:
+    """An export may have failed. Nothing was sent."""
+    contents = {"header.csv": "key,account_number,exp_date\n", "blank.jsonl": "\n\n"}
+    (tmp_path / name).write_text(contents.get(name, ""))
+    ended = migrate(environment, tmp_path / name, *plan)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"{name} has no rows (expected at least one)" in said(ended)
+
+
+def test_a_plan_and_every_output_agree(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+    """Plan, both runs, JSON, page, terminal, journal and verification have the same figures, which add up."""
+    file, html, values = (tmp_path / name for name in ("cards.csv", "report.html", "report.json"))
+    given = ["c0,4,1230", f"c0,{card(0)},12/30", f"c1,{card(1)},12/30", f"c0,{card(2)},12/30", f"c1,{card(1)},12/30"]
+    given += ["short", f",{card(3)},12/30", f"c2,{card(4)},2030-09-27", f"c3,{card(5)},12/30", f"c3,{card(5)},13/30"]
+    file.write_text("\n".join(["Customer,Card No,Expiry", *given]))
+    expected = {"rows": 10, "stored": 3, "rejected": 5, "repeated": 2, "unknown": 0, "sending": 0}
+    planned = migrate({}, file, *MAPPED, "--plan", "--json")
+    (plan,) = events(planned)
+    assert (planned.returncode, plan["rows"], plan["ready"]) == (3, 10, 3)
+    assert (plan["rejected"], plan["repeated"], plan["duplicate_keys"]["examples"]) == (5, 2, [[5, 3], [6, 4]])
+    for number in (1, 2):
+        ended = migrate(environment, file, *MAPPED, "--report", html, "--report-json", values)
+        report = json.loads(values.read_text())
+        assert (ended.returncode, report["totals"]) == (3, expected)
+        assert "3 stored · 5 rejected · 2 repeated · 0 unknown" in ended.stdout
+        shown = dict(re.findall(r"<dt>(\w+)</dt><dd>([\d,]+)</dd>", html.read_text()))
+        assert shown == {"Stored": "3", "Rejected": "5", "Repeated": "2", "Unknown": "0"}
+        now, before = (3, 0) if number == 1 else (0, 3)
+        for text in (ended.stdout, html.read_text()):
+            assert f"{now} stored, 5 rejected, 2 repeated, 0 unknown, {before} stored before" in text
+    counted = migrate({}, "journal", tmp_path / "cards.journal")
+    assert [line.split() for line in counted.stdout.splitlines()] == [
+        ["stored", "3"], ["rejected", "5"], ["repeated", "2"], ["unknown", "0"], ["sending", "0"], ["rows", "10"],
+    ]  # fmt: skip
+    rows = events(migrate({}, "journal", tmp_path / "cards.journal", "--json"))
+    assert Counter(row["state"] for row in rows) == {"stored": 3, "rejected": 5, "repeated": 2}
+    listed = migrate({}, "journal", tmp_path / "cards.journal", "--state", "repeated")
+    assert "c0\t5\t" in listed.stdout
+    assert "key: line 3 has the same key" in listed.stdout
+    verified = migrate(environment, "verify", file, *MAPPED, "--json")
+    (result,) = events(verified)
+    assert (verified.returncode, result["matching"], result["not_stored"], result["totals"]) == (3, 3, 7, expected)
+    assert "3 stored, 5 rejected, 2 repeated, 0 unknown" in migrate(environment, "verify", file, *MAPPED).stdout
 
 
 def test_json_for_programs(environment: dict[str, str], tmp_path: Path) -> None:
@@ -367,12 +420,14 @@ def test_a_report_names_where_it_was_and_what_there_is(
         sandbox.location_id,
         str(file),
     )
-    assert (report["stored"], report["totals"]) == (6, {"sending": 0, "stored": 10, "rejected": 2, "unknown": 0})
+    totals = {"rows": 12, "stored": 10, "rejected": 2, "repeated": 0, "unknown": 0, "sending": 0}
+    assert (report["stored"], report["totals"]) == (6, totals)
     assert (report["rejects"], report["journal"]) == (str(rejects), str(tmp_path / "cards.journal"))
     for shown in (html.read_text(), ended.stdout):
         for said in (sandbox.base_url, sandbox.location_id, str(file), str(rejects), str(begun), str(over)):
             assert said in shown
-        assert "10 stored, 2 rejected, 0 unknown" in shown
+        assert "12 rows: 10 stored, 2 rejected, 0 repeated, 0 unknown" in shown
+        assert "6 stored, 2 rejected, 0 repeated, 0 unknown, 4 stored before" in shown
     without = migrate(environment, file, *MAPPED)
     assert f"migrate journal {tmp_path / 'cards.journal'} --state rejected lists them" in without.stdout
 
@@ -431,6 +486,39 @@ def test_verify(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -
     assert (result["checked"], result["not_stored"], result["good"]) == (4, 1, False)
     missing = migrate(environment, "verify", "--journal", tmp_path / "none.journal")
     assert (missing.returncode, "none.journal does not exist" in said(missing)) == (2, True)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_verify_shows_the_worst_first_and_writes_all(
+    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, suffix: str
+) -> None:
+    """Of 150 rows that are not stored and one account that differs, that one is shown first; reasons are counted."""
+    file, out = write(tmp_path / "cards.csv", 153), tmp_path / f"findings.{suffix}"
+    migrate(environment, file, *MAPPED, "--max-rows", "3")
+    file.write_text(file.read_text().replace(f"c1,{card(1)},12/30", f"c1,{card(1)},11/30"))
+    ended = migrate(environment, "verify", file, *MAPPED, "--out", out)
+    assert ended.returncode == 3
+    shown = ended.stdout.splitlines()
+    first = next(line for line in shown if line.startswith("c"))
+    assert first.split("\t")[:1] == ["c1"]
+    assert "different" in first
+    assert "… and 51 more; --out FILE writes all." in ended.stdout
+    assert "150\tnot stored\trow: not migrated yet" in shown
+    assert f"findings: {out}" in ended.stdout
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    read = json.loads if suffix == "jsonl" else None
+    findings = (
+        [read(line) for line in out.read_text().splitlines()]
+        if read
+        else list(csv.DictReader(out.read_text().splitlines()))
+    )
+    assert Counter(finding["finding"] for finding in findings) == {"different": 1, "not stored": 150}
+    again = migrate(environment, "verify", file, *MAPPED, "--out", out, "--json")
+    (result,) = events(again)
+    assert {"finding": "not stored", "reason": "row: not migrated yet", "rows": 150} in result["reasons"]
+    (tmp_path / "diary.csv").write_text("Dear diary")
+    refused = migrate(environment, "verify", file, *MAPPED, "--out", tmp_path / "diary.csv")
+    assert (refused.returncode, "expected --force to replace it" in said(refused)) == (2, True)
 
 
 def test_verify_fails_when_nothing_can_be_read(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:

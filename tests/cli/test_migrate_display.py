@@ -42,7 +42,7 @@ def test_lines_come_every_five_seconds(capsys: pytest.CaptureFixture[str]) -> No
         display.show(Report(stored=tenth, seconds=tenth / 10, limit=64, in_flight=9, waiting="room on the disk"))
     first, second = output.getvalue().splitlines()
     assert (
-        "50 stored · 0 rejected · 0 unknown · 0 skipped · 9 of 64 concurrent calls, waiting: room on the disk" in first
+        "50 stored · 0 rejected · 0 repeated · 0 unknown · 9 of 64 concurrent calls, waiting: room on the disk" in first
     )
     assert " 50%" in first
     assert "100 stored" in second
@@ -87,6 +87,7 @@ def test_a_terminal_shows_a_bar() -> None:
     [
         (Report(stored=1), False, 0),
         (Report(stored=1, rejected=1), False, 3),
+        (Report(stored=1, repeated=1), False, 3),
         (Report(stored=1, rejected=1, unknown=1), False, 4),
         (Report(stopped="it is past the window", unknown=1), True, 5),
         (Report(stopped="the credentials were not accepted"), False, 1),

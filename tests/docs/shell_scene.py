@@ -92,6 +92,7 @@ STATUSES: Mapping[str, int] = {
     'gateway-async ledger "$DATABASE" --table payment_ledger --all': ExitStatus.ATTENTION,
     "gateway-async inbox inbox.db": ExitStatus.ATTENTION,
     "gateway-async check --ledger payments.db --inbox inbox.db": ExitStatus.ATTENTION,
+    "gateway-async migrate cards.csv --plan": ExitStatus.ATTENTION,
     "gateway-async migrate cards.csv --max-rows 10": ExitStatus.STOPPED,
     "gateway-async migrate cards.csv --out vaults.csv --rejects rejects.csv --report report.html": ExitStatus.ATTENTION,
     "gateway-async migrate verify cards.csv": ExitStatus.ATTENTION,

@@ -22,6 +22,7 @@ from gateway_async.migration.journal.protocol import (
     RowResult,
     RowStarted,
     RowState,
+    read_rows_of,
     split_new_rows,
 )
 from gateway_async.migration.journal.sqlite import SqliteJournal
@@ -58,7 +59,7 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[Another]:
     for journal in made:
         await journal.aclose()
     if kind == "postgres":
-        await ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs")
+        await ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs, {table}_not_started")
 
 
 async def ask_postgres(statement: str) -> Any:
@@ -72,9 +73,11 @@ async def ask_postgres(statement: str) -> Any:
         await connection.close()
 
 
-def begin(key: str, fingerprint: str = "f", line: int | None = 2) -> RowStarted:
+def begin(key: str, fingerprint: str = "f", line: int | None = 2, row_number: int = 0) -> RowStarted:
     """A row that is about to be sent."""
-    return RowStarted(key=key, api_id=f"id-{key}", fingerprint=fingerprint, line=line)
+    return RowStarted(
+        key=key, api_id=f"id-{key}", fingerprint=fingerprint, line=line, row_number=row_number or line or 0
+    )
 
 
 def end(key: str, state: RowState, fingerprint: str = "f", **facts: Any) -> RowResult:
@@ -97,32 +100,41 @@ class MemoryJournal:
 
     Attributes:
         kept: rows by key.
+        others: rows that were not started, by row number.
         broken: why it cannot be written; "" if it can.
         run: the number of the last run.
     """
 
     def __init__(self) -> None:
         self.kept: dict[str, JournalEntry] = {}
+        self.others: dict[int, JournalEntry] = {}
         self.broken = ""
         self.run = 0
         self.is_closed = False
 
-    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
+    async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
         """Start a run."""
         self.gateway = gateway
         self.run += 1
+        self.since = since or self.run
         return JournalRun(name or "cards", self.run)
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Note rows."""
         self._check()
         now = datetime.now(UTC)
-        answers, new = split_new_rows(rows, self.kept, self.run, now)
+        answers, new = split_new_rows(rows, self.kept, self.run, now, self.since)
+        read = read_rows_of(rows, answers, self.since)
         for key in {row.key for row in rows} & self.kept.keys():
             if self.kept[key].state in UNRESOLVED_STATES:
                 self.kept[key] = attrs.evolve(self.kept[key], run=self.run)
         for row in new:
             self._keep(RowResult(**attrs.asdict(row), state=RowState.SENDING))
+        for row in (*new, *read):
+            self.kept[row.key] = attrs.evolve(
+                self.kept[row.key], line=row.line, row_number=row.row_number, read_by=self.run
+            )
+            self.others.pop(row.row_number, None)
         return answers
 
     async def record_results(self, rows: Sequence[RowResult]) -> None:
@@ -130,11 +142,9 @@ class MemoryJournal:
         self._check()
         for row in rows:
             known = self.kept.get(row.key)
-            if (
-                known is None
-                or known.state is RowState.REJECTED
-                or (row.started and known.state is not RowState.STORED)
-            ):
+            if not row.started:
+                self.others[row.row_number] = self._entry(row)
+            elif known is None or known.state is not RowState.STORED:
                 self._keep(row)
 
     async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
@@ -148,6 +158,15 @@ class MemoryJournal:
         """Forget what was rejected."""
         self.kept = {key: entry for key, entry in self.kept.items() if entry.state is not RowState.REJECTED}
 
+    async def finish(self) -> None:
+        """Forget what earlier runs noted of rows that were not started."""
+        self._check()
+        self.others = {number: row for number, row in self.others.items() if row.run >= self.since}
+        superseded = {row.key for row in self.others.values()}
+        for key, entry in [*self.kept.items()]:
+            if entry.state is RowState.REJECTED and entry.read_by < self.since and key in superseded:
+                del self.kept[key]
+
     async def flush(self) -> None:
         """Nothing waits."""
         self._check()
@@ -159,9 +178,16 @@ class MemoryJournal:
         rows = sorted(self.kept.values(), key=lambda entry: entry.key)
         return [row for row in rows if state in (None, row.state) and row.key > (after or "")][:limit]
 
+    async def not_started(
+        self, state: RowState | None = None, *, after: int = 0, limit: int = 5000
+    ) -> Sequence[JournalEntry]:
+        """Rows by row number."""
+        rows = sorted(self.others.values(), key=lambda entry: entry.row_number)
+        return [row for row in rows if state in (None, row.state) and row.row_number > after][:limit]
+
     async def counts(self) -> Mapping[RowState, int]:
         """How many of each state."""
-        return Counter(entry.state for entry in self.kept.values())
+        return Counter(entry.state for entry in (*self.kept.values(), *self.others.values()))
 
     async def aclose(self) -> None:
         """Be closed."""
@@ -172,8 +198,12 @@ class MemoryJournal:
         return {key: str(entry.state) for key, entry in self.kept.items()}
 
     def _keep(self, row: RowResult) -> None:
+        known = self.kept.get(row.key)
+        self.kept[row.key] = attrs.evolve(self._entry(row), read_by=known.read_by if known else 0)
+
+    def _entry(self, row: RowResult) -> JournalEntry:
         facts = attrs.asdict(row, filter=lambda field, _: field.name != "started")
-        self.kept[row.key] = JournalEntry(**facts, run=self.run, changed_at=datetime.now(UTC))
+        return JournalEntry(**facts, run=self.run, changed_at=datetime.now(UTC))
 
     def _check(self) -> None:
         if self.broken:

@@ -1,5 +1,6 @@
 """Files that are not what they should be: a report by row, the rest goes on, and memory stays flat."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -58,6 +59,42 @@ async def test_what_is_no_table_is_refused(tmp_path: Path, header: str) -> None:
     with pytest.raises(InvalidRequestError, match=r"is the first line the header\?|not a field") as caught:
         await read(put(tmp_path, header + "\n" + card_row(1)))
     assert CARD not in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+async def test_a_header_with_nul_characters_is_refused(tmp_path: Path, encoding: str) -> None:
+    """As UTF-16 without a byte order mark has them. The message says what to do."""
+    path = put(tmp_path, lines(card_row(1)).encode(encoding))
+    with pytest.raises(InvalidRequestError, match=r"header: contains NUL characters.*needs --encoding utf-16-le"):
+        await read(path)
+    assert keys(await read(path, encoding=encoding)) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cards.csv.gz", "compressed"),
+        ("cards.zip", "compressed"),
+        ("cards.xlsx", "a workbook"),
+        ("cards.json", "JSON Lines"),
+        ("cards.csv", "is compressed with gzip"),
+        ("cards.jsonl", "is compressed with gzip"),
+    ],
+)
+async def test_what_is_not_read_is_named(tmp_path: Path, name: str, said: str) -> None:
+    """Compressed files, workbooks and JSON, by their suffix or by their first bytes."""
+    with pytest.raises(InvalidRequestError, match=f"source: .*{said}"):
+        await read(put(tmp_path, gzip.compress(lines(card_row(1)).encode()), name))
+
+
+async def test_thousands_of_columns_without_a_name_are_read(tmp_path: Path) -> None:
+    """As spreadsheets export them; each row keeps its cells."""
+    names = 16_000
+    path = put(tmp_path, HEADER + "," * names + "\n" + card_row(1) + "," * (names - 1) + ",x\n" + card_row(2))
+    first, second = await read(path)
+    assert first.source is not None
+    assert (len(first.source), [*first.source.values()][-1]) == (names + 4, "x")
+    assert [len(row.problems) for row in (first, second)] == [1, 1]
 
 
 async def test_a_header_that_never_ends_is_refused(tmp_path: Path) -> None:

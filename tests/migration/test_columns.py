@@ -51,6 +51,35 @@ def test_the_key_is_found(
     assert mapping.fields[:-1] == fields
 
 
+@pytest.mark.parametrize("sign", ["#", "№", "***", "$", "(1)"])
+def test_a_column_of_signs_is_a_column(sign: str) -> None:
+    """Such a column is not left out silently. It can be mapped, ignored and be the key."""
+    header = (sign, "", "account_number", "%")
+    (problem, _) = problems_of(Columns(), *header)
+    assert problem.startswith(f"{sign!r}: not a field of an account vault")
+    assert Columns(names={sign: "title"}, ignore=["%"]).map_header(header).fields[0] == "title"
+    mapping = Columns(key=f" {sign} ", ignore=["%"]).map_header(header)
+    assert (mapping.key, mapping.unnamed) == (0, (1,))
+
+
+def test_a_column_without_a_name_is_no_key_of_another_name() -> None:
+    """Its name is empty. It can be the key if that is asked for."""
+    assert Columns(key="").map_header(("account_number", " ")).key == 1
+    assert "'#': not a column of the file" in problems_of(Columns(key="#"), "", "account_number")[0]
+
+
+def test_a_column_that_may_name_the_rows_is_answered_by_the_key() -> None:
+    """If there is no key; and not a column of card numbers."""
+    said = problems_of(Columns(), "Customer No", "Card Number", "exp_date")
+    assert said[0].startswith(
+        "'Customer No': not a field of an account vault; --key 'Customer No' if it names the rows"
+    )
+    assert "(expected --map 'Customer No=FIELD' or --ignore 'Customer No'" in said[0]
+    assert "--key" not in said[1].partition(" (expected")[0]
+    for header in (("key", "Customer No"), ("account_vault_api_id", "Customer No")):
+        assert "names the rows" not in problems_of(Columns(), *header, "exp_date")[0]
+
+
 @pytest.mark.parametrize(
     ("columns", "header", "said"),
     [
@@ -107,6 +136,8 @@ def test_a_toml_file_says_it_all(tmp_path: Path) -> None:
         'key = "Customer"\nignore = ["Notes"]\n[columns]\n"Card No" = "account_number"\n[constants]\nrun_avs = true\n'
     )
     expected = Columns({"Card No": "account_number"}, {"run_avs": "True"}, "Customer", ["Notes"])
+    assert Columns.from_toml(path) == expected
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # as an editor on Windows saves it
     assert Columns.from_toml(path) == expected
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +34,51 @@ async def test_the_delimiter_is_told_from_the_header(tmp_path: Path, delimiter: 
     rows = read_rows(put(tmp_path, lines(card_row(1)).replace(",", delimiter)))
     assert keys(await all_of(rows)) == ["1"]
     assert rows.delimiter == delimiter
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ['"Card\nNumber"', "key", "exp_date"],
+        ["key", '"Card\r\nNumber"', "exp_date"],
+        ["key", "exp_date", '"Card\n\nNumber"'],
+        ['"key"', '"Card Number"', '"exp_date"'],
+        ["key", "exp_date", "Card Number", '"Remark, or note; or | this\n,,,,,"'],
+    ],
+)
+async def test_the_delimiter_is_told_from_the_first_record(tmp_path: Path, delimiter: str, names: list[str]) -> None:
+    """A cell of the header may have several lines, and other delimiters."""
+    cells = {"key": "1", "exp_date": "1230"}
+    row = [cells.get(name.strip('"'), "" if "Remark" in name else CARD) for name in names]
+    path = put(tmp_path, f"\n{delimiter.join(names)}\n{delimiter.join(row)}\n")
+    columns = Columns({"Card Number": "account_number"}, ignore=["Remark, or note; or | this ,,,,,"])
+    rows = read_rows(path, columns=columns if len(names) == 4 else attrs.evolve(columns, ignore=()))
+    assert keys(await all_of(rows)) == ["1"]
+    assert rows.delimiter == delimiter
+
+
+@pytest.mark.parametrize("remark", ["remark, " * 12_000, "remark, " * 12_000 + "\n", "x" * 100_000])
+async def test_a_long_header_is_read_before_its_delimiter_is_told(tmp_path: Path, remark: str) -> None:
+    """Also one that is longer than what is read at a time; and no row after it is lost."""
+    given = "".join(f"x;{key};{CARD};1230\n" for key in range(2000))
+    path = put(tmp_path, f'"{remark}";key;account_number;exp_date\n{given}')
+    rows = await read(path, columns=Columns(ignore=[remark]))
+    assert keys(rows) == [str(key) for key in range(2000)]
+    assert rows[0].line == 2 + remark.count("\n")
+
+
+@pytest.mark.parametrize("end", ["\x1a", "\n\x1a", "\r\n\x1a\x1a", "\n\x1a\n", "\n \x1a"])
+@pytest.mark.parametrize("name", ["Ann", '"Ann"'])
+async def test_the_end_that_dos_programs_write_is_no_row(tmp_path: Path, end: str, name: str) -> None:
+    """Ctrl-Z, with or without a line end before it. In the middle of a file it is a character like any other."""
+    assert keys(await read(put(tmp_path, lines(card_row(1), card_row(2, name=name)).rstrip() + end))) == [
+        "1",
+        "2",
+    ]
+    assert await read(put(tmp_path, HEADER + end)) == []
+    rows = await read(put(tmp_path, lines(card_row(1, name="A\x1a"), card_row(2))))
+    assert wrong(rows) == {2: ("account_holder_name: contains a line break or another control character",)}
 
 
 async def test_a_spreadsheets_separator_line_is_understood(tmp_path: Path) -> None:
@@ -192,3 +238,33 @@ async def test_counts_are_told(tmp_path: Path) -> None:
         3: ("row: has 5 cells (expected 4 as in the header)",),
     }
     assert keys(rows) == ["3"]
+
+
+async def test_cells_of_a_short_or_long_row_stay_in_their_columns(tmp_path: Path) -> None:
+    """The source has each under its name, and those beyond the last column in a list."""
+    short, long = await read(put(tmp_path, lines("1,2", card_row(2) + ",x,,y")))
+    assert short.source == {"key": "1", "account_number": "2"}
+    assert long.source == {**dict(zip(HEADER.split(","), card_row(2).split(","), strict=True)), "": ["x", "", "y"]}
+
+
+async def test_a_column_without_a_name_may_only_be_empty(tmp_path: Path) -> None:
+    """A value there would be lost silently. The column can be mapped or left out like any other."""
+    path = put(tmp_path, f"{HEADER},,\n{card_row(1)},,\n{card_row(2)}, ,Bob\n")
+    rows = await read(path)
+    assert keys(rows) == ["1"]
+    assert list(wrong(rows)) == [3]
+    assert wrong(rows)[3][0].startswith(
+        "column 6: has a value, but no name in the header (expected a name, or --ignore"
+    )
+    assert keys(await read(path, columns=Columns(ignore=[""]))) == ["1", "2"]
+    path = put(tmp_path, f"key,account_number,exp_date,\n1,{CARD},1230,Ann\n")
+    (row,) = await read(path, columns=Columns(names={"": "account_holder_name"}))
+    assert (row.problems, row.request and row.request.account_holder_name) == ((), "Ann")
+
+
+async def test_ignored_columns_of_one_name_keep_their_cells(tmp_path: Path) -> None:
+    """The source of a row has each."""
+    path = put(tmp_path, f"key,account_number,exp_date,Remark,Remark,,\n1,{CARD},1230,a,b,c,d\n")
+    (row,) = await read(path, columns=Columns(ignore=["Remark", ""]))
+    assert row.source is not None
+    assert list(row.source.values()) == ["1", CARD, "1230", "a", "b", "c", "d"]

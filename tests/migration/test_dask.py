@@ -23,7 +23,7 @@ from gateway_async.migration.distributed.shard_job import ShardJob
 from gateway_async.migration.engine.concurrency_limiter import SteadyRate
 from gateway_async.migration.journal.protocol import RowResult
 from gateway_async.migration.journal.sqlite import SqliteJournal
-from gateway_async.migration.report import Report
+from gateway_async.migration.report import Report, Totals
 from gateway_async.migration.rows.row import VaultRow, api_id_of
 from gateway_async.migration.sources.shards import shards
 from gateway_async.sandbox import Sandbox
@@ -133,13 +133,14 @@ async def test_every_shard_is_carried_out_once(migrate: Any, sandbox: Sandbox, n
 
 
 async def test_what_is_not_stored_is_told_with_its_row(migrate: Any, journal: Any, tmp_path: Path) -> None:
-    """A key that occurs in two shards is stored once, and the other row is rejected like one that cannot be read."""
+    """A key that occurs in two shards is stored once, and the other row is told like one that cannot be read."""
     rows = [row(f"k{number}") for number in range(20)]
     rows += [row("k3", OTHER_CARD), row("short", "411")]
     told: list[tuple[VaultRow, RowResult]] = []
     path = write_rows(tmp_path / "cards.jsonl", rows)
     report = await migrate(path, journal=journal, rows_per_shard=20, on_row=lambda each, end: told.append((each, end)))
-    assert counts(report) == (20, 2, 0, 0)
+    assert (counts(report), report.repeated) == ((20, 1, 0, 0), 1)
+    assert report.totals == Totals(stored=20, rejected=1, repeated=1)
     assert [(each.key, each.line, end.line) for each, end in sorted(told, key=lambda pair: pair[1].line or 0)] in (
         [("k3", 21, 21), ("short", 22, 22)],
         [("k3", 4, 4), ("short", 22, 22)],  # the second shard was quicker

@@ -68,7 +68,7 @@ def outline(html: str) -> Outline:
 def test_the_page_says_how_it_ended() -> None:
     """Counts, reasons, how it went, how to go on; what others wrote is text and nothing else."""
     html = render_page(attrs.evolve(STOPPED, ended_at=datetime(2026, 11, 21, 23, 59).astimezone()), CONTEXT)
-    for shown in ("99,000", "480", "1,000", "it is past the window", "check digit", "1 min 40 s", "2026-11-21 23:59"):
+    for shown in ("100,000", "480", "it is past the window", "check digit", "1 min 40 s", "2026-11-21 23:59"):
         assert shown in html
     assert "cards &lt;b&gt;&amp;&lt;/b&gt;" in html
     assert "gateway-async migrate &#39;my cards.csv&#39;" in html

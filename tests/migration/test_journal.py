@@ -11,13 +11,15 @@ import pytest
 
 from gateway_async import InvalidRequestError, JournalError
 from gateway_async.migration.journal.postgres import PostgresJournal
-from gateway_async.migration.journal.protocol import Journal, RowState
+from gateway_async.migration.journal.protocol import Journal, RowResult, RowState, iterate_entries
 from gateway_async.migration.journal.sqlite import SqliteJournal
 
 from .journals import KINDS, POSTGRES, Another, ask_postgres, begin, end, opened, postgres_only, stored
 
 pytestmark = pytest.mark.anyio
-SENDING, STORED, REJECTED, UNKNOWN = RowState.SENDING, RowState.STORED, RowState.REJECTED, RowState.UNKNOWN
+SENDING, STORED, REJECTED, REPEATED, UNKNOWN = (
+    *(RowState.SENDING, RowState.STORED, RowState.REJECTED, RowState.REPEATED, RowState.UNKNOWN),
+)
 
 
 @pytest.fixture(params=KINDS)
@@ -46,6 +48,11 @@ async def journal(another: Another) -> Journal:
     made = another()
     await made.start(None)
     return made
+
+
+def bad_row(key: str, row_number: int, state: RowState = REJECTED) -> RowResult:
+    """The result of a row that was not begun."""
+    return end(key, state, "", started=False, row_number=row_number, reasons=("row: is cut",))
 
 
 async def state_of(journal: Journal, key: str) -> RowState | None:
@@ -122,7 +129,7 @@ async def test_what_is_stored_stays_stored(journal: Journal) -> None:
     """Neither a later end nor a new beginning takes it back."""
     await journal.record_starts([begin("a")])
     await journal.record_results([stored("a")])
-    await journal.record_results([end("a", UNKNOWN), end("a", REJECTED, started=False)])
+    await journal.record_results([end("a", UNKNOWN), end("a", REJECTED)])
     (known,) = await journal.record_starts([begin("a", "other")])
     assert known is not None
     assert (known.state, known.vault_id, known.fingerprint) == (STORED, "v-a", "f")
@@ -138,22 +145,85 @@ async def test_a_rejected_row_is_new_when_its_content_changed(journal: Journal) 
     (known,) = await journal.record_starts([begin("a")])
     assert known is not None
     assert known.reasons == ("title: is too long",)
+    (repeated,) = await journal.record_starts([begin("a", "mended", line=3)])
+    assert repeated is not None
+    assert (repeated.row_number, repeated.read_by) == (2, 1)
+    await journal.start(None)
     assert await journal.record_starts([begin("a", "mended")]) == [None]
     (entry,) = await journal.entries()
     assert (entry.state, entry.fingerprint, entry.reasons) == (SENDING, "mended", ())
 
 
 async def test_a_row_that_was_not_begun_says_nothing_of_one_that_was(journal: Journal) -> None:
-    """A bad row with the key of one that is being sent does not settle it; with a key of its own it is kept."""
+    """A bad row with the key of one that is being sent does not settle it. Each is kept by its number, once."""
     await journal.record_starts([begin("a")])
-    bad = [end(key, REJECTED, "", started=False, reasons=("row: is cut",)) for key in ("a", "b", "b")]
-    await journal.record_results(bad)
+    for _ in range(2):
+        bad = [bad_row(key, row_number) for row_number, key in enumerate(("a", "b", "b", ""), start=3)]
+        await journal.record_results([*bad, bad_row("a", 7, REPEATED)])
     await journal.flush()
-    assert [await state_of(journal, key) for key in ("a", "b")] == [SENDING, REJECTED]
+    assert [entry.key for entry in await journal.entries()] == ["a"]
+    kept = await journal.not_started()
+    assert [(entry.row_number, entry.key, entry.state) for entry in kept] == [
+        (3, "a", REJECTED),
+        (4, "b", REJECTED),
+        (5, "b", REJECTED),
+        (6, "", REJECTED),
+        (7, "a", REPEATED),
+    ]
+    assert (kept[0].line, kept[0].reasons, kept[0].vault_id) == (2, ("row: is cut",), None)
+    assert [entry.row_number for entry in await journal.not_started(REJECTED, after=4, limit=1)] == [5]
+    assert await journal.counts() == {SENDING: 1, REJECTED: 4, REPEATED: 1}
+    assert len([entry async for entry in iterate_entries(journal, REJECTED)]) == 4
+
+
+async def test_a_row_that_is_begun_was_not_rejected(journal: Journal) -> None:
+    """The note of its number is forgotten, whether its key is new or known."""
+    await journal.record_starts([begin("a")])
+    await journal.record_results([stored("a"), bad_row("a", 3), bad_row("b", 4), bad_row("c", 5)])
+    await journal.start(None)
+    await journal.record_starts([begin("a", row_number=3), begin("b", row_number=4)])
+    assert [entry.row_number for entry in await journal.not_started()] == [5]
+    assert [(entry.key, entry.row_number, entry.read_by) for entry in await journal.entries()] == [
+        ("a", 3, 2),
+        ("b", 4, 2),
+    ]
+
+
+async def test_a_whole_run_forgets_what_it_has_not_read(journal: Journal) -> None:
+    """Rows that an earlier run did not begin, and the rejection of a key that is now in such rows only."""
+    await journal.record_starts([begin("a"), begin("b"), begin("c")])
+    await journal.record_results([end(key, REJECTED) for key in ("a", "b", "c")] + [bad_row("", 5), bad_row("x", 6)])
+    await journal.start(None)
+    await journal.record_starts([begin("c")])
+    await journal.record_results([bad_row("a", 6), bad_row("c", 7)])
+    await journal.finish()
+    assert [entry.row_number for entry in await journal.not_started()] == [6, 7]
+    assert [(entry.key, entry.state) for entry in await journal.entries()] == [("b", REJECTED), ("c", REJECTED)]
+
+
+async def test_shards_count_as_one_run(another: Another, journal: Journal) -> None:
+    """A row that another run since the first has read keeps its number; and nothing of those runs is forgotten."""
+    await journal.record_starts([begin("a")])
+    await journal.record_results([stored("a")])
+    await journal.flush()
+    first, second = another(), another()
+    await first.start(None)
+    await second.start(None, since=2)
+    (known,) = await first.record_starts([begin("a", row_number=5)])
+    assert known is not None
+    assert (known.row_number, known.read_by) == (2, 1)
+    await first.record_results([bad_row("b", 9)])
+    await first.flush()
+    (known,) = await second.record_starts([begin("a", row_number=8)])
+    assert known is not None
+    assert (known.row_number, known.read_by) == (5, 2)
+    await second.finish()
+    assert [entry.row_number for entry in await second.entries()] == [5]
+    assert [entry.row_number for entry in await second.not_started()] == [9]
 
 
 async def test_the_next_run_gets_what_may_have_been_sent_as_it_was(another: Another, journal: Journal) -> None:
-    """Only its run is noted, so that a second row with the key is known as one."""
+    """Its run and where it is now are noted. So a second row with the key is known as one."""
     await journal.record_starts([begin("a", line=7), begin("b")])
     await journal.record_results([end("b", UNKNOWN, reasons=("no answer",))])
     await journal.flush()
@@ -161,7 +231,7 @@ async def test_the_next_run_gets_what_may_have_been_sent_as_it_was(another: Anot
     await later.start(None)
     known = await later.record_starts([begin("a", "new", line=8), begin("b"), begin("a", line=9)])
     assert [entry and (entry.state, entry.line, entry.run) for entry in known] == [
-        *((SENDING, 7, 1), (UNKNOWN, 2, 1), (SENDING, 7, 2))
+        *((SENDING, 7, 1), (UNKNOWN, 2, 1), (SENDING, 8, 2))
     ]
     assert [entry.run for entry in await later.entries()] == [2, 2]
 
@@ -290,4 +360,4 @@ async def test_migrations_share_a_table(kind: tuple[str, str]) -> None:
     finally:
         for journal in journals:
             await journal.aclose()
-        await ask_postgres("DROP TABLE journal_shared, journal_shared_runs")
+        await ask_postgres("DROP TABLE journal_shared, journal_shared_runs, journal_shared_not_started")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async import CardVaultCreate
+from gateway_async import CardVaultCreate, InvalidRequestError
 from gateway_async.migration import Columns, read_rows, shards
 
 from .files import CARD, keys, put, read, wrong
@@ -78,3 +78,40 @@ async def test_shards_are_the_whole(tmp_path: Path) -> None:
     rows = read_rows(path, shard=shards(path, 7)[1])
     await rows.header()
     assert rows.total == shards(path, 7)[1].end - shards(path, 7)[1].start
+
+
+@pytest.mark.parametrize("begin", ["", "\ufeff", "\n\n  ", "\r\n"])
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        (f"[\n{GOOD},\n{GOOD}\n]\n", "array"),
+        (f"[{GOOD},\n{GOOD}]", "array"),
+        ("[]", "array"),
+        (json.dumps([json.loads(GOOD)], indent=2), "array"),
+        (json.dumps(json.loads(GOOD), indent=2), "document over several lines"),
+        (f'{{"rows": [\n{GOOD},\n{GOOD}\n]}}', "document over several lines"),
+    ],
+)
+async def test_one_document_is_refused(tmp_path: Path, begin: str, document: str, kind: str) -> None:
+    """Its last line could be taken for a row, and would be stored alone."""
+    path = put(tmp_path, begin + document, "cards.jsonl")
+    with pytest.raises(InvalidRequestError, match=rf"source: is a JSON {kind} \(expected JSON Lines"):
+        await read(path)
+    with pytest.raises(InvalidRequestError, match="JSON Lines"):
+        await read_rows(path).header()
+    with pytest.raises(InvalidRequestError, match="JSON Lines"):
+        shards(path, 10)
+
+
+@pytest.mark.parametrize("end", ["\x1a", "\n\x1a", "\r\n\x1a\n"])
+async def test_the_end_that_dos_programs_write_is_no_row(tmp_path: Path, end: str) -> None:
+    """Ctrl-Z, with or without a line end before it."""
+    assert keys(await read(put(tmp_path, GOOD + end, "cards.jsonl"))) == ["1"]
+
+
+async def test_a_value_without_a_name_is_a_problem(tmp_path: Path) -> None:
+    """As in a file with columns."""
+    line = json.dumps({**json.loads(GOOD), "": "x"})
+    (row,) = await read(put(tmp_path, line, "cards.jsonl"))
+    assert row.problems[0].startswith("column 4: has a value, but no name")
+    assert keys(await read(put(tmp_path, line, "cards.jsonl"), columns=Columns(ignore=[""]))) == ["1"]

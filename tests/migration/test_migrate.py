@@ -1,5 +1,7 @@
 """`migrate_vaults` against the sandbox, on a bad day too."""
 
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -8,12 +10,14 @@ import anyio
 import pytest
 
 from gateway_async import AsyncGateway, CardVaultCreate, ContactCreate, JournalError
+from gateway_async.migration.engine.row_task import create_row_task, with_former_key
 from gateway_async.migration.journal.postgres import PostgresJournal
-from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
+from gateway_async.migration.journal.protocol import Journal, JournalRun, RowResult, RowStarted, RowState
 from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
-from gateway_async.migration.report import Report, Samples
+from gateway_async.migration.report import Report, Samples, Totals
 from gateway_async.migration.rows.row import VaultRow, fingerprint_of
+from gateway_async.migration.sources.files import read_rows
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FaultName
 
@@ -80,7 +84,7 @@ async def test_what_the_gateway_refuses(gateway: AsyncGateway, sandbox: Sandbox,
         reasons[row.key] = end.reasons or reasons.get(row.key, ())
 
     report = await migrate_vaults(gateway, rows, journal=tmp_path / "cards.journal", on_row=note)
-    assert (report.stored, report.rejected) == (1, 3)
+    assert (report.stored, report.rejected, report.repeated) == (1, 2, 1)
     assert reasons["k1"][0].startswith("contact_id: ")
     assert reasons["k2"][0].startswith("exp_date: ")
     assert reasons["k3"] == ("key: another row has the same key",)
@@ -127,9 +131,71 @@ async def test_a_journal_in_postgres(gateway: AsyncGateway, sandbox: Sandbox) ->
             tasks.start_soon(migrate)
             tasks.start_soon(migrate)
     finally:
-        await ask_postgres("DROP TABLE journal_of_two, journal_of_two_runs")
+        await ask_postgres("DROP TABLE journal_of_two, journal_of_two_runs, journal_of_two_not_started")
     assert [report.rows for report in reports] == [400, 400]
     assert sandbox.ledger()["stored"] == {f"k{number}": 1 for number in range(400)}
+
+
+FORMER_TABLES = """
+CREATE TABLE migration (name TEXT NOT NULL, runs INTEGER NOT NULL, gateway TEXT NOT NULL DEFAULT '');
+CREATE TABLE vaults (
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, api_id TEXT NOT NULL, state TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, line INTEGER, reasons TEXT NOT NULL DEFAULT '[]', vault_id TEXT, last_four TEXT,
+    brand TEXT, run INTEGER NOT NULL, changed_at TEXT NOT NULL
+);
+PRAGMA application_id = 0x67774A31;
+PRAGMA user_version = 1;
+INSERT INTO migration VALUES ('cards', 1, '');
+"""
+
+
+@pytest.mark.parametrize("key_column", ["key", "account_vault_api_id"])
+async def test_a_run_of_an_earlier_version_goes_on(
+    gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path, key_column: str
+) -> None:
+    """The key 1001.0 is 1001 in a new journal. An account is not stored again under that."""
+    path, cards = tmp_path / "cards.journal", tmp_path / "cards.csv"
+    given = [f"{key},4111111111111111,1230" for key in ("1001.0", "1002.0", "1003.0")]
+    cards.write_text("\n".join([f"{key_column},account_number,exp_date", *given]))
+    rows = [with_former_key(row) async for row in read_rows(cards)]
+    assert [row.key for row in rows] == ["1001.0", "1002.0", "1003.0"]
+    tasks = [create_row_task(row, row.request, "cards", 1).journal_row for row in rows if row.request]
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(FORMER_TABLES)
+        for task, state, line in zip(tasks, ("stored", "sending"), (2, 3), strict=False):
+            values = (task.key, task.api_id, state, task.fingerprint, line, "v", "1111", 1, "2026-01-01T00:00:00+00:00")
+            file.execute(
+                "INSERT INTO vaults (key, api_id, state, fingerprint, line, vault_id, last_four, run, changed_at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+        file.commit()
+    for stored, skipped in ((2, 1), (0, 3)):
+        report = await migrate_vaults(gateway, read_rows(cards), journal=path)
+        assert (report.stored, report.skipped, report.totals) == (stored, skipped, Totals(stored=3))
+    assert sandbox.ledger()["stored"] == {task.api_id: 1 for task in tasks[1:]}
+
+
+@postgres_only
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_tables_of_an_earlier_version_get_what_they_lack() -> None:
+    """Their migrations keep their keys; a new one in the same tables has those of today."""
+    columns = "api_id text, state text, fingerprint text, line bigint, reasons jsonb NOT NULL DEFAULT '[]'"
+    columns += ", vault_id text, last_four text, brand text, run bigint, changed_at timestamptz DEFAULT now()"
+    await ask_postgres("CREATE TABLE journal_former_runs (name text PRIMARY KEY, runs bigint, gateway text)")
+    await ask_postgres(
+        f'CREATE TABLE journal_former (migration text, key text COLLATE "C", {columns}, PRIMARY KEY (migration, key))'
+    )
+    await ask_postgres("INSERT INTO journal_former_runs VALUES ('cards', 3, '')")
+    try:
+        for name, runs, has_former_keys in (("cards", 4, True), ("others", 1, False)):
+            journal = PostgresJournal(POSTGRES, name, table="journal_former")
+            assert await journal.start(None) == JournalRun(name, runs, has_former_keys)
+            await journal.record_starts([RowStarted(key="a", api_id="a", fingerprint="f", line=2, row_number=2)])
+            assert await journal.counts() == {RowState.SENDING: 1}
+            await journal.aclose()
+    finally:
+        await ask_postgres("DROP TABLE journal_former, journal_former_runs, journal_former_not_started")
 
 
 async def test_a_fingerprint_stays_what_it_is() -> None:

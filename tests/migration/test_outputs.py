@@ -192,6 +192,35 @@ def test_masked_rejects_hide_a_row_that_is_not_told_into_cells(tmp_path: Path, k
     assert ("7 3 7" in text, "c,73" in text) == (False, True)
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("unmasked", [True, False])
+async def test_a_short_or_long_row_keeps_its_cells_in_place(tmp_path: Path, unmasked: bool) -> None:
+    """Its key too. Where a cell may have moved, masked rejects hide what could be a secret."""
+    names = "Customer,Card No,Expiry,account_holder_name,Remark"
+    given = [f"1001,{CARD},1230", f"1002,{CARD},1230,Ann,x,more,,737", f"{CARD},12,Ann", f"1003,12,{CARD}"]
+    (tmp_path / "cards.csv").write_text("\n".join([names, *given]))
+    columns = attrs.evolve(COLUMNS, ignore=("Remark",))
+    rows = read_rows(tmp_path / "cards.csv", columns=columns)
+    input_format = InputFormat(format="csv", mapping=columns, columns=await rows.header())
+    path = tmp_path / "rejects.csv"
+    text = written(
+        path, input_format, *[(row, rejected({}, *row.problems)[1]) async for row in rows], unmasked=unmasked
+    )
+    found = list(csv.DictReader(text.splitlines()))
+    if unmasked:
+        assert [row["Card No"] for row in found] == [CARD, CARD, "12", "12"]
+        assert text.splitlines()[2].startswith(f"1002,{CARD},1230,Ann,x,more,,737,line 3: row: has 8 cells")
+        assert found[0]["problems"].startswith("line 2: row: has 3 cells")
+        again = [row async for row in read_rows(path, columns=columns)]
+        written(path, input_format, *[(row, rejected({}, *row.problems)[1]) for row in again], unmasked=True)
+        assert path.read_text().splitlines()[2].startswith(f"1002,{CARD},1230,Ann,x,more,,737,line 3: row: has ")
+        return
+    assert [row["Customer"] for row in found] == ["1001", "1002", "************", "************"]
+    assert found[0]["problems"].startswith("line 2: row: has 3 cells")
+    for hidden in (CARD, "737", "1003"):
+        assert hidden not in text
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("told", [True, False])
 def test_rejects_show_no_card_number(tmp_path: Path, kind: str, told: bool) -> None:

@@ -1,8 +1,9 @@
 """Parquet files as sources of rows."""
 
 import io
+import json
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import date
+from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,24 @@ async def test_an_open_file_will_do(tmp_path: Path) -> None:
     source = io.BytesIO(written(tmp_path, cards(3)).read_bytes())
     rows = read_rows(source, format="parquet")
     assert len(await all_of(rows)) == 3
+
+
+@pytest.mark.parametrize("kind", [float, int, str, Decimal])
+async def test_a_key_is_the_same_in_every_format(tmp_path: Path, kind: type[Any]) -> None:
+    """CSV, JSON Lines and Parquet of the same numbers have the same keys."""
+    table = {**cards(2), "key": [kind(1001), kind(1002)]}
+    csv = "\n".join(["key,account_number,exp_date", *(f"{kind(key)},{CARD},1230" for key in (1001, 1002))])
+    number = json.dumps if kind is not Decimal else str
+    jsonl = "\n".join(
+        f'{{"key": {number(kind(key))}, "account_number": "{CARD}", "exp_date": "1230"}}' for key in (1001, 1002)
+    )
+    for path in (written(tmp_path, table), put(tmp_path, csv), put(tmp_path, jsonl, "cards.jsonl")):
+        assert keys(await read(path)) == ["1001", "1002"]
+
+
+async def test_dates_that_a_spreadsheet_made_are_refused(tmp_path: Path) -> None:
+    """09/27 that became a day of this year: as a date, and as a time."""
+    days = [date(2026, 9, 27), date(2026, 12, 30), date(2026, 9, 30)]
+    for column in (days, [datetime.combine(day, time()) for day in days]):
+        rows = await read(written(tmp_path, {**cards(3), "exp_date": column}))
+        assert [bool(row.problems) for row in rows] == [True, True, False]

@@ -1,6 +1,6 @@
 """Values as people write them, and which vault-create a row asks for."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -52,7 +52,7 @@ def content(**cells: Any) -> dict[str, Any]:
             "203012",
             "122030",
         ),
-        *("2030-12-31", "2030-12-31 00:00:00", "2030-12-31T00:00:00Z", "12/31/2030", "31.12.2030", "12/12/2030"),
+        *("2030-12-31", "2030-12-31 00:00:00", "2030-12-31T00:00:00Z", "12/31/2030", "31.12.2030", "2030-12-01"),
         *("Dec 2030", "dec-30", "December 2030", "DEC. 2030", "Dec30", "1230.0", "'1230", ' ="12/30" '),
         *(1230, 1230.0, Decimal("1230.00"), date(2030, 12, 31), datetime(2030, 12, 31, 1, 2)),  # noqa: DTZ001  as files have it
     ],
@@ -89,6 +89,45 @@ def test_an_ambiguous_expiry_is_refused(raw: str) -> None:
     """An ambiguous text is rejected."""
     with pytest.raises(ValueError, match=r"such as 1230, 12/30|has lost digits"):
         value("exp_date", raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *("2026-09-27", "2026-09-27 00:00:00", "2026-09-27T00:00:00Z", "2026/9/27", "2026.09.27", "9/27/2026"),
+        *("27.09.2026", "27/9/2026", "9/27/26", "27.09.26", "09/30/26", "1932-09-01", "01/12/2030", "46292", "46292.0"),
+        *(date(2026, 9, 27), datetime(2026, 12, 30, tzinfo=UTC), 46292, 46292.0, "2/2/2030", "2028-02-28"),
+        *("2026-09-30T22:00:00.000Z", "2026-12-31 23:00:00+00:00"),
+    ],
+)
+def test_a_date_that_a_spreadsheet_made_is_refused(raw: Any) -> None:
+    """09/27 becomes a day of this year. The reason names the form of the cell and what to do, and not the value."""
+    with pytest.raises(
+        ValueError, match=r"^is a full date \(.*a spreadsheet may have changed the whole column"
+    ) as caught:
+        value("exp_date", raw)
+    assert "27" not in str(caught.value)
+    assert problems(account_number=CARD, exp_date=raw)[0].startswith("exp_date: is a full date (")
+
+
+@pytest.mark.parametrize(
+    ("raw", "expiry"),
+    [
+        *(("2028-02-29", "0228"), ("2027-02-28", "0227"), ("2030-09-01 00:00:00", "0930"), ("30.09.2030", "0930")),
+        *(
+            ("09/30/2030", "0930"),
+            ("1/1/2031", "0131"),
+            ("2030-12-31T23:59:59Z", "1230"),
+            ("2030-12-01T18:00Z", "1230"),
+        ),
+        *((date(2030, 11, 30), "1130"), (datetime(2030, 11, 1, tzinfo=UTC), "1130")),
+    ],
+)
+def test_the_first_or_last_day_of_a_month_is_an_expiry(raw: Any, expiry: str) -> None:
+    """Such an expiry is sent, and the row remembers that it was a full date."""
+    row = build_row({"account_number": CARD, "exp_date": raw}, key="k")
+    assert (value("exp_date", raw), row.problems, row.has_full_date) == (expiry, (), True)
+    assert not build_row(GOOD, key="k").has_full_date
 
 
 @pytest.mark.parametrize(
@@ -135,6 +174,8 @@ def test_a_flag_is_read(raw: Any, flag: bool) -> None:
         ("payment_method", "E-Check", "ach"),
         ("account_type", "Checking", "checking"),
         ("customer_id", "1E5", "1E5"),
+        ("customer_id", "1001.0", "1001"),
+        ("account_vault_api_id", 1001.0, "1001"),
         ("account_holder_name", " O'Neil \u00a0", "O'Neil"),
     ],
 )
@@ -164,6 +205,47 @@ def test_what_cannot_be_read_is_refused(field: str, raw: Any) -> None:
 def test_nothing_is_nothing(raw: Any) -> None:
     """Empty cells say nothing."""
     assert cell_text(raw) == ""
+
+
+@pytest.mark.parametrize(
+    ("raw", "key"),
+    [
+        *((1001, "1001"), (1001.0, "1001"), ("1001", "1001"), ("1001.0", "1001"), ("1001.00", "1001")),
+        *((Decimal("1001.00"), "1001"), (' ="1001" ', "1001"), ("-5.0", "-5"), (0.0, "0"), (1001.5, "1001.5")),
+        *(("007", "007"), ("007.0", "007.0"), ("1.0.0", "1.0.0"), ("12E5", "12E5"), ("7e10", "7e10"), ("1e5", "1e5")),
+        *((12345678901234567890, "12345678901234567890"), (Decimal("1e20"), "1" + "0" * 20)),
+    ],
+)
+def test_a_key_is_the_same_from_every_source(raw: Any, key: str) -> None:
+    """A whole number that a program kept as a float is that number. A text with a leading zero is another one."""
+    row = build_row(GOOD, key=raw)
+    assert (row.key, row.problems) == (key, ())
+
+
+@pytest.mark.parametrize("raw", ["1.23457E+15", "1,23E+11", 1e16, 2.0**53, "9007199254740992.0", "1e+05"])
+@pytest.mark.parametrize("field", ["key", "account_vault_api_id"])
+def test_a_key_that_lost_digits_is_refused(raw: Any, field: str) -> None:
+    """Two customers could get the same one."""
+    row = build_row(GOOD, key=raw) if field == "key" else build_row({**GOOD, field: raw})
+    assert row.key == ""
+    assert row.problems[0].startswith(f"{field}: a rounded number, which has lost digits")
+
+
+@pytest.mark.parametrize(
+    ("zip_code", "state", "is_problem"),
+    [
+        *(("2134", "MA", True), ("2134.0", "ma ", True), (2134, "Massachusetts", True), ("21340001", "MA", True)),
+        *(("2134-0001", "NJ", True), ("6010001", "PR", True), ("9999", "TX", True)),
+        *(("02134", "MA", False), ("021340001", "MA", False), ("2134", None, False), ("2134", "NSW", False)),
+        *(("K1A 0B1", "ON", False), ("2134", "", False)),
+    ],
+)
+def test_a_zip_code_without_its_zero_is_refused_beside_a_state(zip_code: Any, state: Any, is_problem: bool) -> None:
+    """Four digits can be right in another country."""
+    found = problems(**GOOD, billing_zip=zip_code, billing_state=state)
+    assert [line.partition(": has")[0] for line in found] == ["billing_zip"] * is_problem
+    if found:
+        assert "a leading zero is missing (expected 5 or 9 digits)" in found[0]
 
 
 # --- requests

@@ -25,9 +25,9 @@ from gateway_async import (
     ServerError,
     ValidationError,
 )
-from gateway_async.migration.journal.protocol import JournalEntry, RowResult, RowStarted
+from gateway_async.migration.journal.protocol import JournalEntry, RowResult, RowStarted, RowState
 from gateway_async.migration.migrate import migrate_vaults
-from gateway_async.migration.report import Report
+from gateway_async.migration.report import Report, Totals
 from gateway_async.migration.rows.row import VaultRow, fingerprint_of
 from gateway_async.observe import AttemptFailed
 
@@ -208,11 +208,75 @@ async def test_an_id_is_made_of_names(migration: Migration) -> None:
 
 
 async def test_a_key_that_occurs_twice(migration: Migration) -> None:
-    """The second row is rejected, near the first and far from it. The first one's result remains."""
-    given = [*rows(1000), row("00999", "4242", line=1500), row("00000", "4242", line=1501)]
-    assert counts(await migration.run(given)) == (1000, 2, 0, 0)
-    assert migration.ends["00000"].reasons == ("key: line 2 has the same key",)
-    assert set(migration.journal.states().values()) == {"stored"}
+    """The second row is repeated, near the first and far from it, in every run. The first one's result remains."""
+    given = [*rows(1000), row("00999", "4242", line=1500), row("00000", "4242", line=1501), row("00001", line=1502)]
+    for stored, skipped in ((1000, 0), (0, 1000)):
+        report = await migration.run(given)
+        assert (counts(report), report.repeated) == ((stored, 0, 0, skipped), 3)
+        assert (migration.ends["00000"].state, migration.ends["00000"].reasons) == (
+            RowState.REPEATED,
+            ("key: line 2 has the same key",),
+        )
+        assert set(migration.journal.states().values()) == {"stored"}
+        assert report.totals == Totals(stored=1000, repeated=3)
+
+
+async def test_of_rows_with_one_key_the_first_that_can_be_sent_wins(migration: Migration) -> None:
+    """Rows with a problem before it and after it are rejected, those without one are repeated, in every run."""
+    bad = VaultRow(key="a", line=2, problems=("exp_date: is missing",))
+    given = [bad, row("a", line=3), attrs.evolve(bad, line=4), row("a", "4242", line=5)]
+    for stored, skipped in ((1, 0), (0, 1)):
+        report = await migration.run(given)
+        assert (counts(report), report.repeated) == ((stored, 2, 0, skipped), 1)
+        assert report.totals == Totals(stored=1, rejected=2, repeated=1)
+    assert [(entry.line, entry.state) for entry in migration.journal.others.values()] == [
+        (2, RowState.REJECTED),
+        (4, RowState.REJECTED),
+        (5, RowState.REPEATED),
+    ]
+    assert migration.gateway.sent == ["id-a"]
+
+
+async def test_a_row_does_not_take_the_place_of_one_that_the_gateway_refused(migration: Migration) -> None:
+    """The second row with the key stays repeated, until the first is no longer in the input."""
+    migration.gateway.when_sent["id-a"] = [WRONG]
+    first, second = row("a", line=2), row("a", "4242", line=3)
+    for _ in range(2):
+        report = await migration.run([first, second], concurrency=1)
+        assert (counts(report), report.repeated) == ((0, 1, 0, 0), 1)
+    report = await migration.run([second])
+    assert (counts(report), report.repeated) == ((1, 0, 0, 0), 0)
+    assert report.totals == Totals(stored=1)
+
+
+async def test_what_is_no_longer_in_the_input_is_forgotten_if_it_was_not_sent(migration: Migration) -> None:
+    """A run that stops earlier forgets nothing."""
+    bad = VaultRow(key="", line=1000, problems=("row: has 2 cells",))
+    await migration.run([*rows(30), bad, row("00000", "4242", line=1001)])
+    stopped = await migration.run(rows(32), max_rows=1)
+    assert (stopped.at_cap, stopped.totals) == (True, Totals(stored=31, rejected=1, repeated=1))
+    assert (await migration.run(rows(31))).totals == Totals(stored=31)
+
+
+async def test_a_corrected_row_counts_once_in_a_run_that_stops(migration: Migration) -> None:
+    """A row that has become valid is no longer rejected; one that has become invalid no longer counts as it was."""
+    migration.gateway.when_sent["id-b"] = [WRONG]
+    bad = VaultRow(key="a", line=2, problems=("exp_date: is missing",))
+    assert (await migration.run([bad, row("b", line=3)])).totals == Totals(rejected=2)
+    stopped = await migration.run([row("a", line=2), row("b", line=3)], max_rows=1)
+    assert stopped.totals == Totals(stored=1, rejected=1)
+    broken = attrs.evolve(bad, key="b", line=3)
+    assert (await migration.run([row("a", line=2), broken])).totals == Totals(stored=1, rejected=1)
+
+
+async def test_rows_of_two_files_may_have_the_same_lines(migration: Migration) -> None:
+    """Each counts, and is the second time what it was the first."""
+    bad = VaultRow(key="", line=4, problems=("row: has 2 cells",))
+    given = [*rows(3), bad, *rows(3), bad]
+    for _ in range(2):
+        report = await migration.run(given)
+        assert report.totals == Totals(stored=3, rejected=2, repeated=3)
+        assert report.ended == report.totals
 
 
 async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
@@ -220,22 +284,28 @@ async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
     bad = VaultRow(key="a", line=2, problems=("exp_date: is missing", "account_number: 4111111111111111 is it"))
     assert counts(await migration.run([bad, VaultRow(key="b")])) == (0, 2, 0, 0)
     assert migration.ends["a"].reasons == ("exp_date: is missing", "account_number: ************1111 is it")
-    assert migration.journal.states() == {"a": "rejected", "b": "rejected"}
+    assert [(entry.key, entry.state) for entry in await migration.journal.not_started()] == [
+        ("a", "rejected"),
+        ("b", "rejected"),
+    ]
     assert counts(await migration.run([row("a"), bad])) == (1, 1, 0, 0)
-    assert migration.journal.states()["a"] == "stored"
+    assert migration.journal.states() == {"a": "stored"}
 
 
 @pytest.mark.parametrize("key", ["", "a\0", "\ud800"])
 async def test_a_key_that_cannot_be_kept(migration: Migration, key: str) -> None:
     """A key that a journal cannot store is rejected."""
-    assert counts(await migration.run([row(key, account_vault_api_id="x")])) == (0, 1, 0, 0)
+    assert counts(report := await migration.run([row(key, account_vault_api_id="x")])) == (0, 1, 0, 0)
     assert not migration.journal.kept
+    assert report.totals == Totals(rejected=1)
+    assert [entry.key for entry in await migration.journal.not_started()] == [""]
 
 
 async def test_a_stored_key_with_other_content(migration: Migration) -> None:
     """Is not skipped in silence: its content is nowhere."""
     await migration.run([row("a", line=2)])
-    assert counts(await migration.run([row("a", "4242", line=2)])) == (0, 1, 0, 0)
+    report = await migration.run([row("a", "4242", line=2)])
+    assert (counts(report), report.repeated) == ((0, 0, 0, 0), 1)
     assert migration.ends["a"].reasons == ("key: line 2 is stored under this key with other content",)
     assert migration.journal.states() == {"a": "stored"}
 
@@ -287,9 +357,37 @@ async def test_a_row_whose_id_changed_is_looked_up_under_the_old_one(migration: 
     await interrupted(migration, row("a"), arrived=True, api_id="old")
     assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
     await interrupted(migration, row("b"), arrived=False, api_id="older")
-    assert counts(await migration.run([row("b")])) == (0, 1, 0, 0)
-    assert migration.ends["b"].reasons == ("account_vault_api_id: an earlier run sent the row as older",)
-    assert (migration.gateway.sent, migration.journal.states()["b"]) == ([], "sending")
+    for _ in range(2):
+        assert counts(report := await migration.run([row("a"), row("b")])) == (0, 1, 0, 1)
+        assert migration.ends["b"].reasons == ("account_vault_api_id: an earlier run sent the row as older",)
+        assert report.totals == Totals(stored=1, rejected=1)
+    assert (migration.gateway.sent, migration.journal.kept["b"].api_id) == ([], "older")
+    assert migration.gateway.looked == ["old", "older", "older"]
+    migration.gateway.keep("older")
+    assert (await migration.run([row("a"), row("b")])).totals == Totals(stored=2)
+
+
+async def test_a_row_in_doubt_keeps_its_id_and_content_until_it_is_found(migration: Migration) -> None:
+    """A failed lookup under the former id does not make the row one that was sent as it is now."""
+    former = row("b")
+    await interrupted(migration, former, arrived=True, api_id="older")
+    migration.gateway.always = DOWN
+    report = await migration.run([row("b", "4242")], give_up_after=1)
+    assert (counts(report), migration.journal.kept["b"].api_id) == ((0, 0, 1, 0), "older")
+    assert migration.journal.kept["b"].fingerprint == fingerprint_of(former)
+    migration.gateway.always = None
+    report = await migration.run([row("b", "4242")])
+    assert (report.totals, migration.gateway.sent) == (Totals(stored=1, repeated=1), [])
+
+
+async def test_a_row_that_changed_after_it_was_sent_is_not_what_is_stored(migration: Migration) -> None:
+    """The account that is found belongs to the row as it was: it is stored, and the changed row repeats its key."""
+    await interrupted(migration, row("a"), arrived=True)
+    report = await migration.run([row("a", "4242", line=2)])
+    assert (counts(report), report.repeated) == ((0, 0, 0, 0), 1)
+    assert migration.ends["a"].reasons == ("key: line 2 is stored under this key with other content",)
+    assert migration.journal.states() == {"a": "stored"}
+    assert migration.journal.kept["a"].fingerprint == fingerprint_of(row("a"))
 
 
 async def test_an_id_that_is_taken(migration: Migration) -> None:
@@ -502,14 +600,14 @@ async def test_a_beginning_whose_answer_was_lost(migration: Migration, lines: bo
     migration.journal.record_starts = begin_and_fail  # type: ignore[method-assign]  # that is the point
     given = [*rows(20), row("00003", line=99)]
     report = await migration.run(given if lines else [attrs.evolve(each, line=None) for each in given])
-    assert counts(report) == (20, 1, 0, 0)
+    assert (counts(report), report.repeated) == ((20, 0, 0, 0), 1)
     assert sorted(migration.gateway.looked) == [f"id-{number:05}" for number in range(20)]
 
 
 async def test_a_file_that_is_read_twice(migration: Migration) -> None:
     """Rows are duplicates the second time, also in the same lines. No two requests have one id."""
     report = await migration.run([*rows(300), *rows(300)])
-    assert counts(report) == (300, 300, 0, 0)
+    assert (counts(report), report.repeated) == ((300, 0, 0, 0), 300)
     assert sorted(migration.gateway.sent) == [f"id-{number:05}" for number in range(300)]
 
 

@@ -44,12 +44,12 @@ class Known:
 
     def __init__(self, entry: JournalEntry | None) -> None:
         self._entry = entry
-        self.record_results = self.delete_unsent = self.delete_rejected = self.flush = self.entries = self.counts = (
-            self.aclose
-        ) = None
+        self.record_results = self.delete_unsent = self.delete_rejected = self.flush = self.entries = None
+        self.not_started = self.aclose = None
 
-    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
-        """The ninth run."""
+    async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
+        """The ninth run, in which rows are read that no run since the seventh has read."""
+        assert since == 7
         return JournalRun(f"{name}{gateway}", 9)
 
     async def record_starts(self, rows: Any) -> Any:
@@ -57,37 +57,38 @@ class Known:
         return [self._entry for _ in rows]
 
 
-async def start_row(entry: JournalEntry | None) -> Sequence[JournalEntry | None]:
-    """Start the row in line 4 in a migration whose first run is the seventh."""
+async def start_row(entry: JournalEntry | None) -> tuple[Sequence[JournalEntry | None], int]:
+    """Start the row in line 4 in a migration whose first run is the seventh; and what is taken of the allowance."""
     known: Any = Known(entry)
-    journal = _ShardJournal(known, since=7, allowance=RowAllowance(None))
-    await journal.start("m")
-    return await journal.record_starts([RowStarted(key="k", api_id="a", fingerprint="f", line=4)])
+    allowance = RowAllowance(None)
+    journal = _ShardJournal(known, since=7, allowance=allowance)
+    assert (await journal.start("m")).number == 7
+    row = RowStarted(key="k", api_id="a", fingerprint="f", line=4, row_number=4)
+    return await journal.record_starts([row]), allowance.used
 
 
 @pytest.mark.parametrize(
-    ("line", "run", "seen_as"),
+    ("row_number", "run", "charged"),
     [
-        (4, 8, 0),  # The same row was started by a worker that died.
-        (5, 8, 9),  # Another row in another shard has the same key.
-        (5, 6, 6),  # An earlier run started the row.
+        (4, 8, 1),  # The same row was stored by a worker that died.
+        (5, 8, 0),  # Another row in another shard has the same key.
+        (4, 6, 0),  # An earlier migration has stored the row, and this one has read it.
     ],
 )
-async def test_whose_row_it_is(line: int, run: int, seen_as: int) -> None:
-    """A key that this migration has in another line counts as seen in this run; in the same line it is itself."""
-    entry = _entry(line=line, run=run)
-    (known,) = await start_row(entry)
-    assert known is not None
-    assert known.run == seen_as
+async def test_what_an_earlier_attempt_has_stored_is_charged(row_number: int, run: int, charged: int) -> None:
+    """A row counts against the cap if this migration has stored it, and not another row with its key."""
+    entry = _entry(row_number=row_number, run=run, read_by=8)
+    assert await start_row(entry) == ([entry], charged)
 
 
 async def test_a_new_row_is_new() -> None:
     """Nothing is made up for a row that the journal does not know."""
-    assert await start_row(None) == [None]
+    assert await start_row(None) == ([None], 0)
 
 
 def _entry(**facts: Any) -> JournalEntry:
-    shown = {"vault_id": None, "last_four": None, "brand": None, "reasons": (), "changed_at": datetime.now(UTC)}
+    shown: dict[str, Any] = {"vault_id": None, "last_four": None, "brand": None, "reasons": (), "line": 4}
+    shown |= {"changed_at": datetime.now(UTC)}
     return JournalEntry(key="k", api_id="a", state=RowState.STORED, fingerprint="f", **{**shown, **facts})
 
 

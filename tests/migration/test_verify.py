@@ -9,7 +9,15 @@ import attrs
 import pytest
 
 from gateway_async import AsyncGateway, AuthenticationError, CardVaultCreate, InvalidRequestError
-from gateway_async.migration import Verdict, Verification, migrate_vaults, verify_vaults
+from gateway_async.migration import (
+    Finding,
+    Totals,
+    VaultRow,
+    Verdict,
+    Verification,
+    migrate_vaults,
+    verify_vaults,
+)
 from gateway_async.models.account_vaults import AccountVaultUpdate
 from gateway_async.sandbox import Sandbox
 
@@ -144,3 +152,85 @@ async def test_numbers_are_checked(gateway: AsyncGateway, journal: Path, wrong: 
     """By their names."""
     with pytest.raises(InvalidRequestError, match=f"{next(iter(wrong))}: must be a whole number above 0"):
         await verify_vaults(gateway, journal=journal, **wrong)
+
+
+async def test_the_row_that_was_stored_is_compared(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
+    """Of several rows with one key: the first with a problem is rejected, the second is stored, the third repeated."""
+    good, other = (attrs.evolve(card, account_vault_api_id="k") for card in cards(sandbox, 2))
+    rows = [
+        VaultRow(key="k", line=2, request=attrs.evolve(good, exp_date="0131"), problems=("exp_date: no",)),
+        VaultRow(key="k", line=3, request=good),
+        VaultRow(key="k", line=4, request=other),
+    ]
+    report = await migrate_vaults(gateway, rows, journal=journal)
+    result = await verify_vaults(gateway, journal=journal, rows=rows)
+    assert (result.matching, result.different, result.not_stored) == (1, 0, 2)
+    assert [(finding.line, finding.details) for finding in result.findings] == [
+        (2, ("exp_date: no",)),
+        (4, ("key: line 3 has the same key",)),
+    ]
+    assert result.totals == report.totals == Totals(stored=1, rejected=1, repeated=1)
+
+
+async def test_a_row_that_was_stored_from_a_later_line_is_compared(
+    sandbox: Sandbox, gateway: AsyncGateway, journal: Path
+) -> None:
+    """As shards may do it: the row is known by its content, also if the lines have moved."""
+    first, second = (attrs.evolve(card, account_vault_api_id="k") for card in cards(sandbox, 2))
+    await migrate_vaults(gateway, [VaultRow(key="k", line=9, request=second)], journal=journal)
+    rows = [VaultRow(key="k", line=line, request=card) for line, card in ((2, first), (3, second), (4, second))]
+    result = await verify_vaults(gateway, journal=journal, rows=rows)
+    assert (result.matching, result.different) == (1, 0)
+    assert [(finding.line, finding.details) for finding in result.findings] == [
+        (2, ("key: line 9 is stored under this key with other content",)),
+        (4, ("key: line 9 has the same key",)),
+    ]
+
+
+async def test_why_rows_are_not_stored_comes_from_the_journal(
+    sandbox: Sandbox, gateway: AsyncGateway, journal: Path
+) -> None:
+    """The gateway's reason, that of the row, or that it was not read yet; equal reasons are counted together."""
+    rows = [attrs.evolve(card, contact_id="f" * 24) if number < 3 else card for number, card in
+            enumerate(cards(sandbox, 6))]  # fmt: skip
+    bad = [VaultRow(key="", line=line, problems=(f"key: line {line} has the same key",)) for line in (8, 9)]
+    report = await migrate_vaults(gateway, [*rows[:5], *bad], journal=journal)
+    result = await verify_vaults(gateway, journal=journal, rows=[*rows, *bad])
+    assert result.totals == report.totals == Totals(stored=2, rejected=5)
+    assert (result.matching, result.not_stored) == (2, 6)
+    details = [finding.details[0] for finding in result.findings]
+    assert details[0].startswith("contact_id: ")
+    assert dict(result.reasons) == {
+        (Verdict.NOT_STORED, details[0]): 3,
+        (Verdict.NOT_STORED, "row: not migrated yet"): 1,
+        (Verdict.NOT_STORED, "key: another line has the same key"): 2,
+    }
+
+
+async def test_the_worst_findings_come_first(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
+    """A thousand of each verdict are kept; a callback gets all, in any order."""
+    rows = cards(sandbox, 4)
+    await migrate_vaults(gateway, rows, journal=journal)
+    vaults = {vault.account_vault_api_id: vault.id async for vault in gateway.account_vaults.list()}
+    await gateway.account_vaults.update(vaults["row-1"], AccountVaultUpdate(exp_date="0131"))
+    await gateway.account_vaults.delete(vaults["row-2"])
+    more = [VaultRow(key=f"more-{number}", line=number, request=rows[0]) for number in range(1500)]
+    found: list[Finding] = []
+    result = await verify_vaults(gateway, journal=journal, rows=[*more, *rows], on_finding=found.append)
+    assert [finding.verdict for finding in result.findings] == [
+        Verdict.MISSING,
+        Verdict.DIFFERENT,
+        *[Verdict.NOT_STORED] * 1000,
+    ]
+    assert (result.not_stored, len(found)) == (1500, 1502)
+    assert result.reasons[Verdict.NOT_STORED, "row: not migrated yet"] == 1500
+
+
+async def test_a_journal_of_an_earlier_version_is_verified(
+    sandbox: Sandbox, gateway: AsyncGateway, journal: Path
+) -> None:
+    """Its key 1001.0 is 1001 now."""
+    (card,) = cards(sandbox, 1)
+    await migrate_vaults(gateway, [VaultRow(key="1001.0", request=card)], journal=journal)
+    rows = [VaultRow(key="1001", former_key="1001.0", request=card)]
+    assert (await verify_vaults(gateway, journal=journal, rows=rows)).good

@@ -42,7 +42,7 @@ def run(  # noqa: PLR0913  the options of a command
         typer.Option(
             metavar="FILE",
             rich_help_panel=_OUTPUTS,
-            help="Write rejected rows in the input's format, with their problems. Card numbers are masked.",
+            help="Write rows that are not stored, in the input's format, with their problems. Card numbers are masked.",
         ),
     ] = None,
     rejects_with_card_numbers: Annotated[
@@ -117,7 +117,9 @@ def run(  # noqa: PLR0913  the options of a command
     ] = None,
     max_rejected: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", rich_help_panel=_LIMITS, help="Stop when more than N rows are rejected."),
+        typer.Option(
+            min=0, metavar="N", rich_help_panel=_LIMITS, help="Stop when more than N rows are rejected or repeated."
+        ),
     ] = None,
     create_input: CreateInput,
     dask: Annotated[
@@ -138,8 +140,9 @@ def run(  # noqa: PLR0913  the options of a command
     Ctrl-C finishes the calls in progress and shows the command that continues. A second Ctrl-C exits immediately; the
     journal stays consistent.
 
-    Exit status 0: every row is stored. 1: failure. 2: wrong usage, nothing was sent. 3: some rows were rejected.
-    4: some are unknown, run it again. 5: stopped at a limit. 130: Ctrl-C. 143: SIGTERM.
+    Exit status 0: every row is stored. 1: failure. 2: wrong usage or no rows, nothing was sent. 3: some rows are
+    rejected or repeated; with --plan, some cannot be sent. 4: some are unknown, run it again. 5: stopped at a limit.
+    130: Ctrl-C. 143: SIGTERM.
     Reads the GATEWAY_* variables of the environment.
     """
     from gateway_async.cli.migrate.settings import OutputFiles, Settings
@@ -174,9 +177,9 @@ def run(  # noqa: PLR0913  the options of a command
         if plan:
             from gateway_async.cli.migrate.plan import show_plan
 
-            show_plan(settings)
-            return
-        from gateway_async.cli.migrate.run import run_migration
+            status = int(show_plan(settings))
+        else:
+            from gateway_async.cli.migrate.run import run_migration
 
-        status = run_migration(settings)
+            status = run_migration(settings)
     raise typer.Exit(status)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
@@ -22,7 +22,8 @@ from rich.progress import (
 from rich.text import Text
 
 from gateway_async._problem import pluralize
-from gateway_async.migration.output.summary import RunProgress, duration
+from gateway_async.migration.journal.protocol import RowState
+from gateway_async.migration.output.summary import STATES, RunProgress, duration, figures, figures_of
 from gateway_async.migration.report import Report
 
 __all__ = [
@@ -41,7 +42,13 @@ _LINE_SECONDS: Final = 5.0
 _EVENT_SECONDS: Final = 1.0
 _RATE_SECONDS: Final = 5.0
 _ETA_SECONDS: Final = 30.0
-_COLORS: Final = {"stored": "green", "rejected": "red", "unknown": "yellow", "skipped": "dim"}
+_COLORS: Final[Mapping[RowState, str]] = {
+    RowState.STORED: "green",
+    RowState.REJECTED: "red",
+    RowState.REPEATED: "red",
+    RowState.UNKNOWN: "yellow",
+    RowState.SENDING: "yellow",
+}
 
 
 class ProgressMeter:
@@ -189,7 +196,17 @@ class JsonDisplay(MigrationDisplay):
         if report.seconds < self._next:
             return
         self._next = report.seconds + _EVENT_SECONDS
-        names = ("stored", "rejected", "unknown", "skipped", "failed_attempts", "in_flight", "limit", "waiting")
+        names = (
+            "stored",
+            "rejected",
+            "repeated",
+            "unknown",
+            "skipped",
+            "failed_attempts",
+            "in_flight",
+            "limit",
+            "waiting",
+        )
         share = self._meter.share
         print_event(
             "progress",
@@ -219,8 +236,10 @@ def print_event(event: str, **values: Any) -> None:
 
 
 def format_counts(report: Report, *, running: bool = True) -> Text:
-    """Return the number of rows of each result; while the migration runs also the number of calls."""
-    parts = [Text(f"{getattr(report, name):,} {name}", style=style) for name, style in _COLORS.items()]
+    """Return the number of rows of each state; while the migration runs also the number of calls."""
+    parts = [Text(f"{count:,} {STATES[state]}", style=_COLORS[state]) for state, count in figures(figures_of(report))]
+    if running and report.skipped:
+        parts.append(Text(f"{report.skipped:,} of them before", style="dim"))
     if running:
         parts.append(
             Text(f"{report.in_flight} of {report.limit} concurrent {pluralize(report.limit, 'call')}", style="cyan")

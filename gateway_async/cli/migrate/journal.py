@@ -12,6 +12,8 @@ from gateway_async.cli.migrate.journal_location import open_existing_journal
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 from gateway_async.cli.table_output import NONE, Row, is_terminal, print_advice, print_table
 from gateway_async.migration.journal.protocol import RowState, iterate_entries
+from gateway_async.migration.output.summary import STATES
+from gateway_async.migration.report import Totals
 
 if TYPE_CHECKING:
     from gateway_async.migration import Journal, JournalEntry
@@ -23,7 +25,7 @@ MAX_SHOWN = 500
 
 _HEADINGS: Final = ("key", "line", "changed at (UTC)", "account", "reasons")
 
-COLORS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
+COLORS = {"stored": "green", "rejected": "red", "repeated": "red", "unknown": "yellow", "sending": "yellow"}
 
 
 def journal(
@@ -64,17 +66,17 @@ async def _show(store: "Journal", state: RowState | None, as_json: bool) -> None
 
 
 async def _print_counts(store: "Journal") -> None:
-    counts = await store.counts()
+    totals = Totals.from_counts(await store.counts())
     rows = [
-        {"state": state, "rows": f"{counts.get(state, 0):,}" if is_terminal() else counts.get(state, 0)}
-        for state in RowState
+        {"state": name, "rows": f"{count:,}" if is_terminal() else count}
+        for name, count in (*((state, getattr(totals, state)) for state in STATES), ("rows", totals.rows))
     ]
     print_table(rows, ("state", "rows"), _count_cells, "")
     print_advice("\n--state rejected lists the rejected rows.")
 
 
 def _count_cells(row: Row) -> list[Text]:
-    return [Text(row["state"], style=COLORS[row["state"]]), Text(str(row["rows"]))]
+    return [Text(row["state"], style=COLORS.get(row["state"], "")), Text(str(row["rows"]))]
 
 
 async def _print_rows(store: "Journal", state: RowState) -> None:
@@ -82,16 +84,21 @@ async def _print_rows(store: "Journal", state: RowState) -> None:
         async for entry in iterate_entries(store, state):
             print_table([{"entry": entry}], _HEADINGS, _cells, "")
         return
-    rows = await store.entries(state, limit=MAX_SHOWN)
+    rows: list[Row] = []
+    async with aclosing(iterate_entries(store, state)) as entries:
+        async for entry in entries:
+            rows.append({"entry": entry})
+            if len(rows) == MAX_SHOWN:
+                break
     total = (await store.counts()).get(state, 0)
-    print_table([{"entry": entry} for entry in rows], _HEADINGS, _cells, f"No rows in state {state}.", total=total)
+    print_table(rows, _HEADINGS, _cells, f"No rows in state {state}.", total=total)
 
 
 def _cells(row: Row) -> list[Text]:
     entry: JournalEntry = row["entry"]
     account = f"{entry.vault_id} {entry.brand or ''} …{entry.last_four}" if entry.vault_id else NONE
     return [
-        Text(entry.key),
+        Text(entry.key or NONE),
         Text(NONE if entry.line is None else str(entry.line)),
         Text(f"{entry.changed_at:%Y-%m-%d %H:%M:%S}"),
         Text(account),
@@ -106,7 +113,7 @@ def _values(entry: "JournalEntry") -> dict[str, Any]:
         "line": entry.line,
         "reasons": list(entry.reasons),
         "account_vault_id": entry.vault_id,
-        "account_vault_api_id": entry.api_id,
+        "account_vault_api_id": entry.api_id or None,
         "last_four": entry.last_four,
         "brand": entry.brand,
         "run": entry.run,

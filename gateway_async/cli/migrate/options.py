@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import attrs
 import typer
 
+from gateway_async.errors import InvalidRequestError
+
 if TYPE_CHECKING:
     from gateway_async.migration import Columns
 
@@ -45,6 +47,16 @@ class Input:
         from gateway_async.migration import read_rows
 
         return read_rows(self.path or "-", **self.reading)
+
+    def check_has_rows(self, has_rows: bool) -> None:
+        """Reject an input without rows, such as an export that failed.
+
+        Raises:
+            InvalidRequestError: it has none.
+        """
+        if not has_rows:
+            name = "standard input" if self.path is None else self.location
+            raise InvalidRequestError(f"source: {name} has no rows (expected at least one)")
 
 
 def create_input(

@@ -8,6 +8,7 @@ import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from gateway_async._problem import pluralize
+from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.display import progress_bar
 from gateway_async.cli.migrate.settings import Settings
 from gateway_async.migration.plan import Plan, plan_migration
@@ -15,10 +16,16 @@ from gateway_async.migration.plan import Plan, plan_migration
 __all__ = ["show_plan"]
 
 
-def show_plan(settings: Settings) -> None:
-    """Read all rows and print what a migration would do; nothing is sent."""
+def show_plan(settings: Settings) -> ExitStatus:
+    """Read all rows and print what a migration would do; nothing is sent. Return the exit status.
+
+    Raises:
+        InvalidRequestError: the input cannot be read, or has no rows.
+    """
     plan = anyio.run(_create_plan, settings)
+    settings.input.check_has_rows(bool(plan.rows))
     typer.echo(json.dumps({"event": "plan", **plan.as_json()}, default=str) if settings.as_json else str(plan))
+    return ExitStatus.DONE if plan.ready == plan.rows else ExitStatus.ATTENTION
 
 
 async def _create_plan(settings: Settings) -> Plan:

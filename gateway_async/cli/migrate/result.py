@@ -36,7 +36,7 @@ def exit_status(report: Report, *, stopped_by_limit: bool) -> ExitStatus:
         return ExitStatus.STOPPED if stopped_by_limit else ExitStatus.FAILED
     if report.unknown:
         return ExitStatus.UNKNOWN
-    return ExitStatus.ATTENTION if report.rejected else ExitStatus.DONE
+    return ExitStatus.ATTENTION if report.rejected or report.repeated else ExitStatus.DONE
 
 
 @attrs.frozen(kw_only=True)
@@ -85,7 +85,7 @@ class CommandResult:
     def _print_reasons(self, console: Console) -> None:
         if not self.context.reasons:
             return
-        table = Table("rows", "reason of rejection", box=None, padding=(0, 2), header_style="dim")
+        table = Table("rows", "why they are not stored", box=None, padding=(0, 2), header_style="dim")
         table.columns[0].justify = "right"
         for reason, rows in self.context.reasons[:_MAX_REASONS]:
             table.add_row(f"{rows:,}", Text(reason, overflow="fold"))

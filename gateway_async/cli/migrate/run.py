@@ -30,7 +30,7 @@ from gateway_async.migration.output.reasons import Reasons
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.summary import RunContext, as_values, duration
 from gateway_async.migration.output.vault_ids import write_report, write_vault_ids
-from gateway_async.migration.report import Report
+from gateway_async.migration.report import Report, read_totals
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.stop_conditions import (
     StopCondition,
@@ -85,7 +85,6 @@ class _MigrationRun:
         self._files: list[tuple[str, str]] = []
         self._notes: list[str] = []
         self._failed = self._ended = False
-        self._totals: Mapping[RowState, int] | None = None
 
     async def run(self) -> int:
         """Wait for the window, migrate, write the files and print the result."""
@@ -167,6 +166,7 @@ class _MigrationRun:
             self._report.stopped = str(error)
             if not self._report.rows:
                 raise
+        settings.input.check_has_rows(bool(self._report.rows or self._report.stopped))
 
     async def _migrate_here(self, options: Mapping[str, Any]) -> None:
         from gateway_async.migration import migrate_vaults
@@ -211,7 +211,7 @@ class _MigrationRun:
         self._display.show(report)
 
     def _on_row(self, row: VaultRow, result: RowResult) -> None:
-        if result.state is RowState.REJECTED:
+        if result.state in (RowState.REJECTED, RowState.REPEATED):
             self._reasons.add(result)
             self._newest_rejects.appendleft(result)
             if self._rejects:
@@ -242,7 +242,9 @@ class _MigrationRun:
 
     async def _write_outputs(self) -> None:
         """Write all requested files. If one cannot be written, the others are still written."""
-        self._totals = await self._count_rows()
+        if self._report.totals is None:  # an error ended the migration
+            async with aclosing(self._settings.create_journal()) as journal:
+                self._report.totals = await read_totals(journal)
         for option, write in (
             ("--out", self._write_vault_ids),
             ("--rejects", self._write_rejects),
@@ -256,14 +258,6 @@ class _MigrationRun:
                 has_file = isinstance(error, OSError) and error.strerror
                 cause = f"{error.filename}: {error.strerror}" if has_file else str(error)  # type: ignore[union-attr]
                 warn(f"{option} could not be written: {cause}")
-
-    async def _count_rows(self) -> Mapping[RowState, int] | None:
-        """Return the rows of each state over all runs; None if the journal cannot be read."""
-        async with aclosing(self._settings.create_journal()) as journal:
-            try:
-                return await journal.counts()
-            except GatewayError:
-                return None
 
     async def _write_vault_ids(self) -> None:
         if not (path := self._settings.outputs.vault_ids):
@@ -299,7 +293,6 @@ class _MigrationRun:
         return RunContext(
             input=settings.input.location,
             journal=display_location(settings.journal_location),
-            totals=self._totals,
             rejects=str(settings.outputs.rejects) if wrote_rejects else "",
             reasons=self._reasons.most(_MAX_REASONS),
             newest_rejects=tuple(self._newest_rejects),

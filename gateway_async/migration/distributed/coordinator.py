@@ -17,7 +17,7 @@ from gateway_async.migration.distributed.worker import TICK_SECONDS, run_shard, 
 from gateway_async.migration.engine.result_recorder import RowCallback
 from gateway_async.migration.engine.row_allowance import RowAllowance, describe_cap
 from gateway_async.migration.journal.protocol import Journal, RowState
-from gateway_async.migration.report import Report, Samples
+from gateway_async.migration.report import Report, Samples, read_totals
 
 __all__ = ["RESPONSE_SECONDS", "Coordinator"]
 
@@ -66,6 +66,7 @@ class Coordinator:
         self._stop_when = stop_when
         self._on_row = on_row
         self._on_progress = on_progress
+        self._journal = journal
         self._counter = _Counter(journal)
         self._samples = Samples()
         self._migration = token_hex(8)
@@ -98,6 +99,10 @@ class Coordinator:
         if self.report.at_cap and self._allowance.rows is not None:
             self.report.stopped = describe_cap(self.report, self._allowance.rows)
         self._update_report(counts, [])
+        if not self.report.stopped:
+            with suppress(JournalError):
+                await self._journal.finish()
+        self.report.totals = await read_totals(self._journal)
 
     def stop(self, reason: str) -> None:
         """Start no more shards. The first reason counts."""

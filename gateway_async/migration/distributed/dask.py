@@ -68,7 +68,7 @@ async def migrate_vaults_dask(
     Start them with one thread each (`dask worker --nthreads 1`), one for each core. Needs asyncio.
 
     Each row ends as in `migrate_vaults`. It is stored once, although Dask may run a shard again, or twice at once. If
-    two rows have the same key, one of them is stored and the other is rejected, also if they are in different shards.
+    two rows have the same key, one of them is stored and the other is repeated, also if they are in different shards.
 
     Args:
         scheduler: a Dask scheduler's address, or a `distributed.Client`, whose scheduler and TLS settings are used.
@@ -90,8 +90,8 @@ async def migrate_vaults_dask(
             if workers die or a shard runs twice.
         stop_when: called twice a second; returns the reason to stop, or None. Running shards finish their calls in
             progress.
-        on_row: called for rows that were rejected or are unknown, when their shard is done. They are read again by the
-            caller's process.
+        on_row: called for rows that were rejected or repeated, or are unknown, when their shard is done. They are read
+            again by the caller's process.
         on_progress: called with the report twice a second.
         reading: further arguments of `read_rows`: `columns`, `format`, `encoding`, …
 

@@ -28,7 +28,7 @@ from gateway_async.migration.sources.files import read_rows
 
 __all__ = ["ReportTotals", "ShardJob", "ShardResult", "open_journal", "seal_address"]
 
-_NOT_STORED: Final = frozenset({RowState.REJECTED, RowState.UNKNOWN})
+_NOT_STORED: Final = frozenset({RowState.REJECTED, RowState.REPEATED, RowState.UNKNOWN})
 
 
 def seal_address(address: Any) -> Any:
@@ -38,7 +38,7 @@ def seal_address(address: Any) -> Any:
 
 @attrs.frozen
 class ShardResult:
-    """The result of one shard, with those of its rows that were rejected or are unknown.
+    """The result of one shard, with those of its rows that were rejected or repeated, or are unknown.
 
     Attributes:
         used: rows that all attempts of the shard together have stored, or may have stored.
@@ -181,7 +181,7 @@ class _ShardJournal:
     """A journal in which all shards of a migration count as one run.
 
     Each shard starts a separate run of the journal, so that two processes with the same shard do not take each other's
-    rows for their own. A row that this migration has already seen in another line has a duplicate key. A row seen in
+    rows for their own. A row that this migration has already read in another line has a duplicate key. A row read in
     the same line is the row itself, from a process that died or works on the same shard.
 
     Args:
@@ -194,33 +194,35 @@ class _ShardJournal:
         self._journal = journal
         self._since = since
         self._allowance = allowance
-        self._run = 0
         self.record_results = journal.record_results
         self.delete_unsent = journal.delete_unsent
         self.delete_rejected = journal.delete_rejected
         self.flush = journal.flush
         self.entries = journal.entries
-        self.counts = journal.counts
+        self.not_started = journal.not_started
         self.aclose = journal.aclose
 
-    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
-        run = await self._journal.start(name, gateway)
-        self._run = run.number
-        return run
+    async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
+        since = self._since if since is None else since
+        return attrs.evolve(await self._journal.start(name, gateway, since=since), number=since)
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         known = await self._journal.record_starts(rows)
-        return [entry and self._entry_for_shard(row, entry) for row, entry in zip(rows, known, strict=True)]
+        for row, entry in zip(rows, known, strict=True):
+            if entry is not None and self._is_stored_now(row, entry):
+                self._allowance.charge()
+        return known
 
-    def _entry_for_shard(self, row: RowStarted, entry: JournalEntry) -> JournalEntry:
-        """Give the entry this run's number if another row has the key."""
-        if entry.run < self._since:
-            return entry
-        if entry.line != row.line:
-            return attrs.evolve(entry, run=self._run)
-        if entry.state is RowState.STORED:
-            self._allowance.charge()
-        return attrs.evolve(entry, run=0)
+    async def counts(self) -> Mapping[RowState, int]:
+        """Return nothing: the coordinator counts the rows of all shards."""
+        return {}
+
+    async def finish(self) -> None:
+        """Do nothing: the input has other shards."""
+
+    def _is_stored_now(self, row: RowStarted, entry: JournalEntry) -> bool:
+        """Return whether an earlier attempt of the shard has stored the row."""
+        return entry.state is RowState.STORED and entry.run >= self._since and entry.row_number == row.row_number
 
 
 class ReportTotals:
@@ -266,7 +268,11 @@ class ReportTotals:
         all_shards = _add_reports([self._done, *self._suspended.values(), *running])
         report.stored = max(all_shards.stored, counts.get(RowState.STORED, 0) - self._before)
         report.skipped = max(0, all_shards.stored + all_shards.skipped - report.stored)
-        report.rejected, report.unknown = all_shards.rejected, all_shards.unknown
+        report.rejected, report.repeated, report.unknown = (
+            all_shards.rejected,
+            all_shards.repeated,
+            all_shards.unknown,
+        )
         report.failed_attempts, report.failures = all_shards.failed_attempts, all_shards.failures
         report.gateway, report.location = all_shards.gateway or report.gateway, all_shards.location or report.location
         report.in_flight, report.limit = running_shards.in_flight, running_shards.limit or report.limit
@@ -274,7 +280,7 @@ class ReportTotals:
         report.seconds = seconds
 
 
-_SUMMED: Final = ("stored", "rejected", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
+_SUMMED: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
 
 
 def _add_reports(reports: Sequence[Report]) -> Report:

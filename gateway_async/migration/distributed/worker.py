@@ -63,5 +63,5 @@ class _ProgressSender:
         now = anyio.current_time()
         if now >= self._next:
             self._next = now + TICK_SECONDS
-            values = attrs.asdict(report, filter=attrs.filters.exclude("samples", "started_at", "ended_at"))
+            values = attrs.asdict(report, filter=attrs.filters.exclude("samples", "started_at", "ended_at", "totals"))
             self._worker.log_event(self._migration, {"shard": self._start, "report": values})

@@ -8,12 +8,11 @@ from itertools import count
 from typing import TypeVar
 
 import anyio
-import attrs
 
 from gateway_async._problem import pluralize
 from gateway_async.errors import JournalError
 from gateway_async.migration.engine.stop_signal import StopSignal, backoff
-from gateway_async.migration.journal.protocol import UNRESOLVED_STATES, Journal, JournalEntry, RowResult, RowStarted
+from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowResult, RowStarted
 from gateway_async.observe import logger
 
 __all__ = ["JournalWriter"]
@@ -49,16 +48,9 @@ class JournalWriter:
         Returns the earlier entry of each row, or None if the run stops before the rows are written.
 
         After a failure the journal may contain the rows anyway, for example if the database's response was lost. Such
-        rows are returned as if an earlier run had started them, not as duplicates of themselves.
+        rows are returned with their own numbers, as if an earlier run had started them.
         """
-        attempts = count()
-
-        async def write() -> Sequence[JournalEntry | None]:
-            is_retry = next(attempts) > 0
-            entries = await self._journal.record_starts(rows)
-            return _as_started_earlier(rows, entries) if is_retry else entries
-
-        return await self._retry(write)
+        return await self._retry(lambda: self._journal.record_starts(rows))
 
     def add_result(self, result: RowResult) -> None:
         """Add the result of a row; the next `write` passes it to the journal."""
@@ -80,6 +72,10 @@ class JournalWriter:
     async def flush(self) -> None:
         """Write all results to disk."""
         await self._retry(self._flush)
+
+    async def finish(self) -> None:
+        """Write to disk that the input was read to its end."""
+        await self._retry(self._journal.finish)
 
     async def ready(self) -> None:
         """Wait while the journal cannot be written, unless the run stops."""
@@ -131,24 +127,3 @@ class JournalWriter:
             logger.warning("migration paused: %s", error)
             self._resumed = anyio.Event()
         self.waiting = str(error)
-
-
-def _as_started_earlier(
-    rows: Sequence[RowStarted], entries: Sequence[JournalEntry | None]
-) -> Sequence[JournalEntry | None]:
-    """Mark the rows themselves as started by an earlier run (number 0).
-
-    The journal has them because a failed attempt of the same write has stored them after all. Of several rows with one
-    key, only the first is marked. The others remain duplicates.
-    """
-    first = {row.key: row for row in reversed(rows)}
-    return [
-        attrs.evolve(entry, run=0) if entry and first[row.key] is row and _is_same_row(row, entry) else entry
-        for row, entry in zip(rows, entries, strict=True)
-    ]
-
-
-def _is_same_row(row: RowStarted, entry: JournalEntry) -> bool:
-    """Return whether the entry is the row itself, not yet ended."""
-    recorded = (entry.line, entry.api_id, entry.fingerprint)
-    return entry.state in UNRESOLVED_STATES and recorded == (row.line, row.api_id, row.fingerprint)

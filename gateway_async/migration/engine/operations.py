@@ -19,7 +19,7 @@ from gateway_async.errors import (
     ValidationError,
 )
 from gateway_async.migration.engine.result_recorder import ResultRecorder
-from gateway_async.migration.engine.row_task import RowTask
+from gateway_async.migration.engine.row_task import RowTask, other_content
 from gateway_async.migration.rows.comparison import differences
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.identifiers import ApiId
@@ -105,16 +105,19 @@ class RowOperations:
         if create_error is not None:
             self._results.record_rejected(task, reasons_from(create_error))
         elif api_id != task.journal_row.api_id:
-            self._results.record_rejected(
-                task, (f"account_vault_api_id: an earlier run sent the row as {api_id}",), keep=False
-            )
+            reason = f"account_vault_api_id: an earlier run sent the row as {api_id}"
+            self._results.record_rejected(task, (reason,), api_id=api_id)
         else:
+            task.earlier_entry = None  # it was not executed, and the row is sent as it is now
             return self.store
         return None
 
     def _record_found(self, task: RowTask, vault: AccountVault) -> None:
-        differing = differences(task.request, vault)
-        if differing:
+        differing, entry = differences(task.request, vault), task.earlier_entry
+        if differing and entry is not None and entry.fingerprint != task.journal_row.fingerprint:
+            self._results.record_stored_earlier(entry, vault)
+            self._results.record_repeated(task, other_content(entry.line))
+        elif differing:
             self._results.record_rejected(
                 task, (f"account_vault_api_id: belongs to another account: {'; '.join(differing)}",)
             )

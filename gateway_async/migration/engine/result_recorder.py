@@ -40,9 +40,7 @@ class ResultRecorder:
     def record_stored(self, task: RowTask, vault: AccountVault) -> None:
         """Record that the row's account is stored."""
         self._report.stored += 1
-        brand = vault.account_type or vault.payment_method
-        details = {"vault_id": vault.id, "last_four": vault.last_four, "brand": None if brand is None else str(brand)}
-        self._record(task.row, _result(task.journal_row, RowState.STORED, **details))
+        self._record(task.row, _result(task.journal_row, RowState.STORED, **_account_of(vault)))
 
     def record_skipped(self, task: RowTask, entry: JournalEntry) -> None:
         """Record that an earlier run has stored the row."""
@@ -50,35 +48,49 @@ class ResultRecorder:
         details = {"vault_id": entry.vault_id, "last_four": entry.last_four, "brand": entry.brand}
         self._call_back(task.row, _result(task.journal_row, RowState.STORED, **details))
 
-    def record_rejected(self, task: RowTask, reasons: Sequence[str], *, keep: bool = True) -> None:
-        """Record that the row is not stored. If `keep` is false, the journal's entry of its key is not changed."""
+    def record_rejected(self, task: RowTask, reasons: Sequence[str], *, api_id: str | None = None) -> None:
+        """Record that the row is not stored; `api_id` is the id under which it was sent, if it has another one now."""
         self._return_allowance(task)
         self._report.rejected += 1
-        result = _result(task.journal_row, RowState.REJECTED, reasons=_mask_all(reasons))
-        if keep:
-            self._record(task.row, result)
-        else:
-            self._call_back(task.row, result)
+        journal_row = task.journal_row if api_id is None else attrs.evolve(task.journal_row, api_id=api_id)
+        self._record(task.row, _result(journal_row, RowState.REJECTED, reasons=_mask_all(reasons)))
+
+    def record_still_rejected(self, task: RowTask, entry: JournalEntry) -> None:
+        """Record an unchanged row that an earlier run rejected."""
+        self._report.rejected += 1
+        self._call_back(task.row, _result(task.journal_row, RowState.REJECTED, reasons=entry.reasons))
+
+    def record_repeated(self, task: RowTask, reason: str) -> None:
+        """Record that another row has the key. The entry of the key is not changed."""
+        self._return_allowance(task)
+        self._report.repeated += 1
+        unsent = attrs.evolve(task.journal_row, api_id="", fingerprint="")
+        self._record(task.row, _result(unsent, RowState.REPEATED, reasons=_mask_all((reason,)), started=False))
+
+    def record_stored_earlier(self, entry: JournalEntry, vault: AccountVault) -> None:
+        """Record that a former row of the key is stored."""
+        self._journal_writer.add_result(_result(_started(entry), RowState.STORED, **_account_of(vault)))
 
     def record_invalid(self, task: RowTask | InvalidRow, reasons: Sequence[str]) -> None:
         """Record a row that was not sent. The next run checks it again, which costs no call."""
         self._report.rejected += 1
-        row = task.row
+        row, started = task.row, isinstance(task, RowTask)
         if isinstance(task, RowTask):
             self._return_allowance(task)
             journal_row = attrs.evolve(task.journal_row, fingerprint="")
         else:
-            journal_row = RowStarted(key=row.key, api_id="", fingerprint="", line=row.line)
-        result = _result(journal_row, RowState.REJECTED, reasons=_mask_all(reasons), started=isinstance(task, RowTask))
-        if any(key_problems(row)):
-            self._call_back(row, result)
-        else:
-            self._record(row, result)
+            key = "" if any(key_problems(row)) else row.key
+            journal_row = RowStarted(key=key, api_id="", fingerprint="", line=row.line, row_number=task.row_number)
+        self._record(row, _result(journal_row, RowState.REJECTED, reasons=_mask_all(reasons), started=started))
 
     def record_unknown(self, task: RowTask, reason: str) -> None:
-        """Record that the row may be stored or not."""
+        """Record that the row may be stored or not, under the id and with the content that were sent."""
         self._report.unknown += 1
-        self._record(task.row, _result(task.journal_row, RowState.UNKNOWN, reasons=_mask_all((reason,))))
+        sent = task.journal_row
+        if task.earlier_entry is not None:
+            entry = task.earlier_entry
+            sent = attrs.evolve(sent, api_id=entry.api_id, fingerprint=entry.fingerprint)
+        self._record(task.row, _result(sent, RowState.UNKNOWN, reasons=_mask_all((reason,))))
 
     def record_unfinished(self, task: RowTask, reason: str) -> None:
         """Record a row that has not ended when the run stops."""
@@ -108,8 +120,20 @@ def _result(journal_row: RowStarted, state: RowState, **details: Any) -> RowResu
         state=state,
         fingerprint=journal_row.fingerprint,
         line=journal_row.line,
+        row_number=journal_row.row_number,
         **details,
     )
+
+
+def _started(entry: JournalEntry) -> RowStarted:
+    return RowStarted(
+        key=entry.key, api_id=entry.api_id, fingerprint=entry.fingerprint, line=entry.line, row_number=entry.row_number
+    )
+
+
+def _account_of(vault: AccountVault) -> dict[str, str | None]:
+    brand = vault.account_type or vault.payment_method
+    return {"vault_id": vault.id, "last_four": vault.last_four, "brand": None if brand is None else str(brand)}
 
 
 def _mask_all(reasons: Iterable[str]) -> tuple[str, ...]:

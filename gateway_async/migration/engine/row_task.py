@@ -11,7 +11,18 @@ from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.rows.row import VaultRow, api_id_of, fingerprint_of
 from gateway_async.models.account_vaults import VaultCreate
 
-__all__ = ["InvalidRow", "Row", "RowTask", "as_vault_row", "create_row_task", "key_problems"]
+__all__ = [
+    "InvalidRow",
+    "Row",
+    "RowTask",
+    "as_vault_row",
+    "create_row_task",
+    "key_problems",
+    "other_content",
+    "row_problems",
+    "same_key",
+    "with_former_key",
+]
 
 Row = VaultRow | VaultCreate
 
@@ -39,9 +50,14 @@ class RowTask:
 
 @attrs.frozen
 class InvalidRow:
-    """A row that cannot be sent, with its problems. It keeps its position among the others."""
+    """A row that cannot be sent, with its problems. It keeps its position among the others.
+
+    Attributes:
+        row_number: its position in the input, from 1.
+    """
 
     row: VaultRow
+    row_number: int
     problems: tuple[str, ...]
 
 
@@ -58,6 +74,12 @@ def as_vault_row(given: Any) -> VaultRow:
     return VaultRow(key=given.account_vault_api_id or "", request=given)
 
 
+def row_problems(row: VaultRow) -> tuple[str, ...]:
+    """Return why a row cannot be sent; nothing if it can."""
+    problems = row.problems or tuple(key_problems(row))
+    return problems or (() if row.request is not None else ("row: nothing to store",))
+
+
 def key_problems(row: VaultRow) -> Iterator[str]:
     """Return why no journal can store a row under its key."""
     if not row.key:
@@ -66,9 +88,38 @@ def key_problems(row: VaultRow) -> Iterator[str]:
         yield "key: contains a character that cannot be stored"
 
 
-def create_row_task(row: VaultRow, request: VaultCreate, migration: str) -> RowTask:
+def create_row_task(row: VaultRow, request: VaultCreate, migration: str, row_number: int) -> RowTask:
     """Return a row's task. A request without an id gets one made of the migration's name and the row's key."""
     if request.account_vault_api_id is None:
         request = attrs.evolve(request, account_vault_api_id=api_id_of(migration, row.key))
     api_id = str(request.account_vault_api_id)
-    return RowTask(row, request, RowStarted(key=row.key, api_id=api_id, fingerprint=fingerprint_of(row), line=row.line))
+    fingerprint = fingerprint_of(row)
+    return RowTask(
+        row,
+        request,
+        RowStarted(key=row.key, api_id=api_id, fingerprint=fingerprint, line=row.line, row_number=row_number),
+    )
+
+
+def same_key(line: int | None) -> str:
+    """Describe a row whose key an earlier row of the input has."""
+    return f"key: {_name_row(line)} has the same key"
+
+
+def other_content(line: int | None) -> str:
+    """Describe a row whose key has an account with other content."""
+    return f"key: {_name_row(line)} is stored under this key with other content"
+
+
+def _name_row(line: int | None) -> str:
+    return "another row" if line is None else f"line {line}"
+
+
+def with_former_key(row: VaultRow) -> VaultRow:
+    """Return a row with its former key and id."""
+    if row.former_key is None:
+        return row
+    request = row.request
+    if request is not None and request.account_vault_api_id == row.key:
+        request = attrs.evolve(request, account_vault_api_id=row.former_key)
+    return attrs.evolve(row, key=row.former_key, request=request)

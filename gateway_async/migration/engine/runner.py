@@ -1,4 +1,4 @@
-"""The runner: sends the rows of a migration until each is stored, rejected, unknown or skipped.
+"""The runner: sends the rows of a migration until each is stored, rejected, repeated, unknown or skipped.
 
 A row is in the journal before it is sent. A stored row is not sent again.
 """
@@ -32,7 +32,10 @@ from gateway_async.migration.engine.row_task import (
     RowTask,
     as_vault_row,
     create_row_task,
-    key_problems,
+    other_content,
+    row_problems,
+    same_key,
+    with_former_key,
 )
 from gateway_async.migration.engine.stop_signal import StoppedError, StopSignal, backoff
 from gateway_async.migration.journal.protocol import UNRESOLVED_STATES, Journal, JournalEntry, RowState
@@ -63,6 +66,7 @@ class Runner:
         gateway: stores the accounts.
         journal: records the state of each row.
         name: name of the migration.
+        has_former_keys: whether rows have the keys of an earlier version in the journal.
         limiter: limits the concurrent calls.
         report: updated while rows end.
         allowance: the rows that may be stored.
@@ -76,6 +80,7 @@ class Runner:
         journal: Journal,
         *,
         name: str,
+        has_former_keys: bool = False,
         limiter: ConcurrencyLimiter,
         report: Report,
         allowance: RowAllowance,
@@ -83,7 +88,9 @@ class Runner:
         give_up_after: float,
     ) -> None:
         self._name = name
+        self._has_former_keys = has_former_keys
         self._run_number = 0
+        self._row_number = 0
         self._limiter = limiter
         self._give_up_after = give_up_after
         self._report = report
@@ -118,7 +125,7 @@ class Runner:
 
         Args:
             rows: the source of the rows.
-            run: the number that the journal gave this run.
+            run: the number of this run, or of the first run that counts as this one.
 
         Raises:
             Exception: the exception that `rows` raised. The rows before it have ended.
@@ -131,6 +138,8 @@ class Runner:
             await self._resolve_deferred(deferred)
             await self._journal_writer.flush()
             self._check_cap()
+            if queue.error is None and not self._stop_signal.reason:
+                await self._journal_writer.finish()
         finally:
             self._journal_writer.discard_starts(
                 task.journal_row
@@ -200,22 +209,33 @@ class Runner:
         return given
 
     def _create_task(self, given: Row) -> RowTask | InvalidRow:
+        """Number a row and check it. Several files may follow each other, each with its own lines."""
         row = as_vault_row(given)
-        problems = row.problems or tuple(key_problems(row))
+        self._row_number = max(self._row_number + 1, row.line or 0)
+        row = with_former_key(row) if self._has_former_keys else row
+        problems = row_problems(row)
         if row.request is None or problems:
-            return InvalidRow(row, problems or ("row: nothing to store",))
-        return create_row_task(row, row.request, self._name)
+            return InvalidRow(row, self._row_number, problems)
+        return create_row_task(row, row.request, self._name, self._row_number)
 
     async def _admit(self, task: RowTask | InvalidRow) -> bool:
         """Admit a row that needs no allowance, or acquires one. Rows that are not sent need none."""
-        if isinstance(task, InvalidRow) or not self._needs_allowance(task):
+        if isinstance(task, InvalidRow) or not (task.earlier_entry is None or self._is_in_doubt(task)):
             return True
         task.admitted = await self._allowance.acquire()
         return task.admitted
 
-    def _needs_allowance(self, task: RowTask) -> bool:
+    def _is_in_doubt(self, task: RowTask) -> bool:
+        """Return whether an earlier run may have sent the row."""
         entry = task.earlier_entry
-        return entry is None or (entry.state in UNRESOLVED_STATES and entry.run != self._run_number)
+        if entry is None or self._is_repeated(task, entry):
+            return False
+        sent_as_another = entry.state is RowState.REJECTED and entry.api_id != task.journal_row.api_id
+        return sent_as_another or entry.state in UNRESOLVED_STATES
+
+    def _is_repeated(self, task: RowTask, entry: JournalEntry) -> bool:
+        """Return whether this run has read the key in another row. After a failed write, a row is read once more."""
+        return entry.read_by >= self._run_number and entry.row_number != task.journal_row.row_number
 
     # --- one row
 
@@ -224,15 +244,14 @@ class Runner:
         entry = task.earlier_entry
         if entry is None:
             await self._run_steps(task, self._operations.store)
-        elif entry.run == self._run_number:
-            self._results.record_rejected(task, (f"key: {_describe_line(entry)} has the same key",), keep=False)
-        elif entry.state in UNRESOLVED_STATES:
+        elif self._is_repeated(task, entry):
+            self._results.record_repeated(task, same_key(entry.line))
+        elif self._is_in_doubt(task):
             await self._find_or_store(task)
-        elif entry.fingerprint != task.journal_row.fingerprint:
-            reason = f"key: {_describe_line(entry)} is stored under this key with other content"
-            self._results.record_rejected(task, (reason,), keep=False)
         elif entry.state is RowState.REJECTED:
-            self._results.record_rejected(task, entry.reasons, keep=False)
+            self._results.record_still_rejected(task, entry)
+        elif entry.fingerprint != task.journal_row.fingerprint:
+            self._results.record_repeated(task, other_content(entry.line))
         else:
             self._results.record_skipped(task, entry)
 
@@ -332,7 +351,3 @@ class Runner:
             self._deferred.append(task)
         else:
             self._results.record_unknown(task, str(error))
-
-
-def _describe_line(entry: JournalEntry) -> str:
-    return "another row" if entry.line is None else f"line {entry.line}"

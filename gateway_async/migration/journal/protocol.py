@@ -1,9 +1,12 @@
 """The journal of a migration: the state of each row, with no card data but the last four digits and the brand.
 
-A row is in the journal before it is sent. A stored row is never sent again.
+A row is in the journal before it is sent. A stored row is never sent again. Of the rows with one key, the first that
+can be sent has the key's entry. The others, and rows with a problem, are not started. They are recorded by their
+position.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
@@ -20,6 +23,8 @@ __all__ = [
     "RowState",
     "gateway_mismatch",
     "iterate_entries",
+    "iterate_started",
+    "read_rows_of",
     "split_new_rows",
 ]
 
@@ -31,6 +36,8 @@ class RowState(StrEnum):
     """The row may have been sent and must be looked up."""
     STORED = "stored"
     REJECTED = "rejected"
+    REPEATED = "repeated"
+    """Another row has the same key, and was sent instead."""
     UNKNOWN = "unknown"
     """The row was sent, and a lookup could not find out the result."""
 
@@ -41,12 +48,17 @@ UNRESOLVED_STATES: Final = frozenset({RowState.SENDING, RowState.UNKNOWN})
 
 @attrs.frozen(kw_only=True)
 class RowStarted:
-    """A row that is about to be sent."""
+    """A row that is about to be sent.
+
+    Attributes:
+        row_number: its position in the input, from 1, different for each row of a run. In a file it is its line.
+    """
 
     key: str
     api_id: str
     fingerprint: str
     line: int | None
+    row_number: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -54,9 +66,10 @@ class RowResult:
     """The result of a row.
 
     Attributes:
-        started: False for a row that was rejected before it was started. Such a result does not change a started row
-            with the same key.
-        reasons: the reasons of a rejection, one line each.
+        row_number: its position in the input, as in `RowStarted`.
+        started: False for a row that was rejected before it was started, or whose key another row has. Such a result
+            does not change a started row with the same key.
+        reasons: why it is not stored, one line each.
         vault_id, last_four, brand: details of the stored account.
     """
 
@@ -65,6 +78,7 @@ class RowResult:
     state: RowState
     fingerprint: str
     line: int | None
+    row_number: int = 0
     started: bool = True
     reasons: tuple[str, ...] = ()
     vault_id: str | None = None
@@ -79,6 +93,9 @@ class JournalEntry:
     Attributes:
         run: the run in which it was last started or ended; runs are numbered from 1.
         changed_at: time of the last change, UTC.
+        row_number: its position in the input that was read last.
+        read_by: the last run that has read it from its input, or 0. A row of another position, which the same run reads
+            later, repeats the key.
     """
 
     key: str
@@ -92,14 +109,21 @@ class JournalEntry:
     brand: str | None
     run: int
     changed_at: datetime
+    row_number: int = 0
+    read_by: int = 0
 
 
 @attrs.frozen
 class JournalRun:
-    """One run of a migration."""
+    """One run of a migration.
+
+    Attributes:
+        has_former_keys: whether an earlier version began the journal. Then `VaultRow.former_key` is the key of a row.
+    """
 
     name: str
     number: int
+    has_former_keys: bool = False
 
 
 def gateway_mismatch(known: str, gateway: str) -> str:
@@ -115,13 +139,15 @@ class Journal(Protocol):
     Every method raises `JournalError` when the store cannot be used. A journal belongs to one migration.
     """
 
-    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
+    async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
         """Start a run; the caller is its only user in this process.
 
         Args:
             name: name of the migration; None for the name that the journal has, or the journal's default.
             gateway: the address that rows are sent to, and the location. It is the same in every run; "" if it is not
                 known.
+            since: the first of several runs that count as one, such as those of the shards of a file; by default this
+                one.
 
         Returns:
             The run's number, from 1, and the migration's name, which the first run sets permanently.
@@ -135,8 +161,10 @@ class Journal(Protocol):
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent; they are on disk when this returns.
 
-        A row is new if its key is not in the journal yet, or was rejected with another fingerprint. Other rows are not
-        changed, except that `sending` and `unknown` rows get the number of this run.
+        A row is new if its key is not in the journal yet, or was rejected with another fingerprint by an earlier run.
+        Other rows are not changed, except that `sending` and `unknown` rows get the number of this run, and that
+        `read_rows_of` get their line and row number and are read by this run. Neither new rows nor those are recorded
+        as not started any more.
 
         Returns:
             For each row its entry before this call, or None if it is new. If two new rows have the same key, the second
@@ -147,7 +175,7 @@ class Journal(Protocol):
     async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows; they are on disk a moment later, and when `flush` returns.
 
-        A stored row stays stored, whatever result follows.
+        A stored row stays stored, whatever result follows. Rows that were not started are recorded by their row number.
         """
         ...
 
@@ -159,6 +187,14 @@ class Journal(Protocol):
         """Allow rejected rows to be sent again, whatever their content; on disk when this returns."""
         ...
 
+    async def finish(self) -> None:
+        """Note that this run has read its input to the end; on disk when this returns.
+
+        It forgets what an earlier run recorded of rows that were not started. It also forgets the rejection of a key
+        that this run has read in such rows only.
+        """
+        ...
+
     async def flush(self) -> None:
         """Wait until all changes are on disk."""
         ...
@@ -166,7 +202,7 @@ class Journal(Protocol):
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
     ) -> Sequence[JournalEntry]:
-        """Return rows in the order of their keys.
+        """Return started rows in the order of their keys.
 
         Args:
             state: only rows in this state; None for all.
@@ -175,8 +211,22 @@ class Journal(Protocol):
         """
         ...
 
+    async def not_started(
+        self, state: RowState | None = None, *, after: int = 0, limit: int = 5000
+    ) -> Sequence[JournalEntry]:
+        """Return rows that were not started, by row number.
+
+        They have no id and no account, and perhaps no key.
+
+        Args:
+            state: only rows in this state; None for all.
+            after: only rows with a greater row number.
+            limit: maximum number of rows.
+        """
+        ...
+
     async def counts(self) -> Mapping[RowState, int]:
-        """Return the number of rows of each state."""
+        """Return the number of rows of each state, whether started or not. Each row counts once."""
         ...
 
     async def aclose(self) -> None:
@@ -185,15 +235,16 @@ class Journal(Protocol):
 
 
 def split_new_rows(
-    rows: Sequence[RowStarted], known: Mapping[str, JournalEntry], run: int, now: datetime
+    rows: Sequence[RowStarted], known: Mapping[str, JournalEntry], run: int, now: datetime, since: int | None = None
 ) -> tuple[Sequence[JournalEntry | None], Sequence[RowStarted]]:
     """Return the result of `record_starts` for each row, and the new rows."""
+    since = run if since is None else since
     known = dict(known)
     entries: list[JournalEntry | None] = []
     new: list[RowStarted] = []
     for row in rows:
         entry = known.get(row.key)
-        if entry is None or (entry.state is RowState.REJECTED and entry.fingerprint != row.fingerprint):
+        if entry is None or _is_changed_reject(row, entry, since):
             new.append(row)
             entries.append(None)
             known[row.key] = _sending(row, run, now)
@@ -201,7 +252,28 @@ def split_new_rows(
             entries.append(entry)
             if entry.state in UNRESOLVED_STATES:
                 known[row.key] = attrs.evolve(entry, run=run)
+            if _is_read(row, entry, since):
+                known[row.key] = attrs.evolve(known[row.key], line=row.line, row_number=row.row_number, read_by=run)
     return entries, new
+
+
+def read_rows_of(
+    rows: Sequence[RowStarted], entries: Sequence[JournalEntry | None], since: int
+) -> Sequence[RowStarted]:
+    """Return the known rows that this run is the first to read.
+
+    A row with other content than the one that is stored has the same key, but is not that row.
+    """
+    return [row for row, entry in zip(rows, entries, strict=True) if entry is not None and _is_read(row, entry, since)]
+
+
+def _is_changed_reject(row: RowStarted, entry: JournalEntry, since: int) -> bool:
+    return entry.state is RowState.REJECTED and entry.fingerprint != row.fingerprint and entry.read_by < since
+
+
+def _is_read(row: RowStarted, entry: JournalEntry, since: int) -> bool:
+    is_own = entry.state in UNRESOLVED_STATES or entry.fingerprint == row.fingerprint
+    return is_own and entry.read_by < since
 
 
 def _sending(row: RowStarted, run: int, now: datetime) -> JournalEntry:
@@ -217,13 +289,27 @@ def _sending(row: RowStarted, run: int, now: datetime) -> JournalEntry:
         brand=None,
         run=run,
         changed_at=now,
+        row_number=row.row_number,
+        read_by=run,
     )
 
 
-async def iterate_entries(journal: Journal, state: RowState | None = None) -> AsyncGenerator[JournalEntry]:
-    """Yield all rows, or those of one state, page by page."""
+async def iterate_started(journal: Journal, state: RowState | None = None) -> AsyncGenerator[JournalEntry]:
+    """Yield all started rows, or those of one state, page by page."""
     after = None
     while page := await journal.entries(state, after=after):
         for entry in page:
             yield entry
         after = page[-1].key
+
+
+async def iterate_entries(journal: Journal, state: RowState | None = None) -> AsyncGenerator[JournalEntry]:
+    """Yield all rows, or those of one state: first the started ones, then the others."""
+    async with aclosing(iterate_started(journal, state)) as started:
+        async for entry in started:
+            yield entry
+    number = 0
+    while page := await journal.not_started(state, after=number):
+        for entry in page:
+            yield entry
+        number = page[-1].row_number

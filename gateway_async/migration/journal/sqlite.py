@@ -45,9 +45,9 @@ class SqliteJournal:
             partial(JournalError, str(self._path), "it is closed"),
         )
 
-    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
+    async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
         """Start a run."""
-        return await self._submit(lambda file: file.start(name, gateway), writes=True)
+        return await self._submit(lambda file: file.start(name, gateway, since), writes=True)
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""
@@ -65,6 +65,10 @@ class SqliteJournal:
         """Remove rejected rows, so that they count as new."""
         await self._submit(lambda file: file.delete_rejected(), writes=True)
 
+    async def finish(self) -> None:
+        """Forget what earlier runs recorded of rows that were not started."""
+        await self._submit(lambda file: file.finish(), writes=True)
+
     async def flush(self) -> None:
         """Wait until all changes are on disk."""
         await self._submit(_do_nothing, writes=True)
@@ -72,8 +76,14 @@ class SqliteJournal:
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
     ) -> Sequence[JournalEntry]:
-        """Return rows in the order of their keys."""
+        """Return started rows in the order of their keys."""
         return await self._submit(lambda file: file.entries(state, after, limit))
+
+    async def not_started(
+        self, state: RowState | None = None, *, after: int = 0, limit: int = 5000
+    ) -> Sequence[JournalEntry]:
+        """Return rows that were not started, by row number."""
+        return await self._submit(lambda file: file.not_started(state, after, limit))
 
     async def counts(self) -> Mapping[RowState, int]:
         """Return the number of rows of each state."""

@@ -8,13 +8,11 @@ import attrs
 
 from gateway_async._extras import import_extra
 from gateway_async.migration.output.formulas import NOTE, csv_writer, escape_formula
-from gateway_async.migration.rows.columns import PROBLEMS, Columns
+from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names
 
 __all__ = ["InputFormat", "Writer", "create_writer"]
 
 _ROWS_PER_GROUP: Final = 5000
-_SURPLUS: Final = ""
-"""Key, in a source row, of the cells beyond the last column."""
 
 
 @attrs.frozen(kw_only=True)
@@ -51,12 +49,12 @@ class _CsvWriter(Writer):
     """Writes CSV in the input's dialect."""
 
     def __init__(self, file: TextIO, input_format: InputFormat) -> None:
-        self._names = _columns(input_format)[:-1]
+        self._names = source_names(_columns(input_format)[:-1])
         self._rows = csv_writer(file, input_format.delimiter)
-        self._rows.writerow(map(escape_formula, _columns(input_format)))
+        self._rows.writerow(escape_formula(name.strip()) for name in _columns(input_format))
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
-        cells = [source.get(name, "") for name in self._names] + [*source.get(_SURPLUS, ())]
+        cells = [source.get(name, "") for name in self._names] + [*source.get(SURPLUS, ())]
         escaped = [escape_formula(cell) for cell in cells]
         notes = [NOTE] if escaped != cells else []
         self._rows.writerow([*escaped, escape_formula("; ".join([*problems, *notes]))])

@@ -14,13 +14,16 @@ from typing import Any, Final
 from gateway_async._extras import import_extra
 from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
-from gateway_async.migration.journal.protocol import RowResult
+from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.output.chart import create_chart
 from gateway_async.migration.output.summary import (
+    STATES,
     RunContext,
     RunProgress,
     duration,
     facts,
+    figures,
+    figures_of,
     format_local_time,
     headline,
     most_frequent,
@@ -31,6 +34,13 @@ from gateway_async.migration.report import Report
 
 __all__ = ["render_page", "render_parts"]
 
+_TONES: Final[Mapping[RowState, str]] = {
+    RowState.STORED: "good",
+    RowState.REJECTED: "bad",
+    RowState.REPEATED: "bad",
+    RowState.UNKNOWN: "warn",
+    RowState.SENDING: "warn",
+}
 _FOLDER: Final = Path(__file__).parent
 _MAX_FAILURES: Final = 10
 
@@ -61,7 +71,7 @@ def _template() -> Any:
 
 def _values(report: Report, context: RunContext) -> dict[str, Any]:
     """Return what the template shows."""
-    progress = context.progress
+    progress, totals = context.progress, figures_of(report)
     return {
         "report": report,
         "progress": progress,
@@ -71,12 +81,8 @@ def _values(report: Report, context: RunContext) -> dict[str, Any]:
         "tone": _tone(report, running=progress is not None),
         "figures": list(_figures(report, progress)) if progress else [],
         "updated": f"{datetime.now().astimezone():%H:%M:%S}",
-        "tiles": [
-            ("Stored", report.stored, "good"),
-            ("Rejected", report.rejected, "bad"),
-            ("Unknown", report.unknown, "warn"),
-            ("Skipped: stored before", report.skipped, "none"),
-        ],
+        "tiles": [(STATES[state].capitalize(), count, _TONES[state]) for state, count in figures(totals)],
+        "stored": totals.stored,
         "facts": list(facts(report, context)),
         "chart": create_chart(report.samples),
         "summary": _summary(report, "in all" if progress is None else "so far"),
@@ -90,7 +96,8 @@ def _values(report: Report, context: RunContext) -> dict[str, Any]:
 def _tone(report: Report, *, running: bool) -> str:
     if running:
         return "warn" if report.stopped or report.waiting else "running"
-    return "bad" if report.stopped else "warn" if report.unknown or report.rejected else "good"
+    needs_attention = report.unknown or report.rejected or report.repeated
+    return "bad" if report.stopped else "warn" if needs_attention else "good"
 
 
 def _figures(report: Report, progress: RunProgress) -> Iterator[tuple[str, str]]:

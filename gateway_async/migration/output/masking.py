@@ -1,10 +1,11 @@
 """Masking of card and bank numbers in rows, and removal of columns that a migration does not read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gateway_async._secrets import is_confidential, mask_digits, mask_text, seal
+from gateway_async._secrets import is_confidential, luhn_valid, mask_digits, mask_text, seal
+from gateway_async.migration.rows.builder import CARD_LENGTHS
 from gateway_async.migration.rows.columns import ColumnMapping
 
 __all__ = ["mask_row", "mask_unreadable"]
@@ -25,9 +26,29 @@ def mask_row(row: Mapping[str, Any], mapping: ColumnMapping) -> dict[str, Any]:
     }
 
 
-def mask_unreadable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Hide values that may contain a card number."""
-    return {name: _HIDDEN if _POSSIBLE_SECRET.search(str(value)) else value for name, value in row.items()}
+def mask_unreadable(row: Mapping[str, Any], mapping: ColumnMapping) -> dict[str, Any]:
+    """Hide values that may contain a secret: a cell may be missing, so that the others are in wrong columns.
+
+    The key is shown if a card number is where it should be.
+    """
+    cells = [*row.values()]
+    key = mapping.key if _has_card_in_place(cells, mapping) else None
+    return {
+        name: mask_text(str(value)) if index == key else _hide(value) for index, (name, value) in enumerate(row.items())
+    }
+
+
+def _has_card_in_place(cells: Sequence[Any], mapping: ColumnMapping) -> bool:
+    if "account_number" not in mapping.fields:
+        return False
+    number = re.sub(r"[\s-]", "", str(cells[mapping.fields.index("account_number")]))
+    return len(number) in CARD_LENGTHS and number.isascii() and number.isdigit() and luhn_valid(number)
+
+
+def _hide(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_hide(inner) for inner in value]
+    return _HIDDEN if _POSSIBLE_SECRET.search(str(value)) else value
 
 
 def _mask_cell(field: str | None, value: Any) -> Any:

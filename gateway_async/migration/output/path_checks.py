@@ -15,21 +15,25 @@ __all__ = ["check_output"]
 _REPORT: Final = ("report of a migration", (b'<p class="overline">Migration', b'"rows_per_second"'))
 _KINDS: Final = {
     "out": ("file of vault ids", (b"account_vault_api_id",)),
+    "findings": ("file of findings", (b"finding",)),
     "rejects": ("file of rejects", tuple(map(PROBLEMS.encode, ("utf-8", "utf-16-le", "utf-32-le")))),
     "report": _REPORT,
     "report-json": _REPORT,
 }
-"""Option → the kind of its file, and texts of which each such file contains one."""
+"""Option, or another name → the kind of a file, and texts of which each such file contains one."""
 
 _PEEK: Final = 65_536
 
 
-def check_output(option: str, path: Path, *, source: Path | None = None, force: bool = False) -> None:
+def check_output(
+    option: str, path: Path, *, kind: str | None = None, source: Path | None = None, force: bool = False
+) -> None:
     """Reject an unusable path of an output file before anything is sent.
 
     Args:
         option: the name of its option.
         path: the path of the file.
+        kind: the kind of its file, if that is not the option's name.
         source: the input, which must not be lost; None for standard input.
         force: whether another file may be replaced.
 
@@ -46,9 +50,9 @@ def check_output(option: str, path: Path, *, source: Path | None = None, force: 
     for used, role in roles.items():
         if source is not None and used.exists() and used.samefile(source):
             raise InvalidRequestError(f"{option}: {used}, the input, would be {role} of {path.name}")
-    kind, signatures = _KINDS[option]
+    name, signatures = _KINDS[kind or option]
     if not force and (content := _content(path)) and not any(signature in content for signature in signatures):
-        raise InvalidRequestError(f"{option}: {path} is not a {kind} (expected --force to replace it)")
+        raise InvalidRequestError(f"{option}: {path} is not a {name} (expected --force to replace it)")
 
 
 def _check_folder(name: str, path: Path) -> None:

@@ -6,15 +6,16 @@ from typing import Final
 
 from gateway_async.migration.journal.protocol import RowResult, RowState
 
-__all__ = ["Reasons"]
+__all__ = ["MAX_KINDS", "Reasons", "generalize"]
 
-_MAX_KINDS: Final = 10_000
+MAX_KINDS: Final = 10_000
 """Maximum number of different reasons; more would not be useful."""
 
 _ROW_DETAILS: Final = (
     (re.compile(r", ends in \w+"), ""),
     (re.compile(r"\bline \d+(?= has the same key)"), "another line"),
     (re.compile(r"\bline \d+"), "a line"),
+    (re.compile(r": is \S+, not \S+"), ": differs"),
 )
 """Details of a single row, and the common text that replaces them."""
 
@@ -26,10 +27,10 @@ class Reasons:
         self._counts: Counter[str] = Counter()
 
     def add(self, result: RowResult) -> None:
-        """Count the reasons of a row if it was rejected."""
-        if result.state is RowState.REJECTED:
-            for reason in map(_generalize, result.reasons):
-                if reason in self._counts or len(self._counts) < _MAX_KINDS:
+        """Count the reasons of a rejected or repeated row."""
+        if result.state in (RowState.REJECTED, RowState.REPEATED):
+            for reason in map(generalize, result.reasons):
+                if reason in self._counts or len(self._counts) < MAX_KINDS:
                     self._counts[reason] += 1
 
     def most(self, number: int) -> list[tuple[str, int]]:
@@ -37,7 +38,7 @@ class Reasons:
         return self._counts.most_common(number)
 
 
-def _generalize(reason: str) -> str:
+def generalize(reason: str) -> str:
     """Return a reason without the details of a single row."""
     for detail, common in _ROW_DETAILS:
         reason = detail.sub(common, reason)

@@ -80,7 +80,7 @@ class Rejects:
         if self._with_card_numbers:
             return source
         if any(problem.startswith("row: ") for problem in row.problems):
-            return mask_unreadable(source)
+            return mask_unreadable(source, self._map_names(tuple(source)))
         return self._mask_row(source)
 
     def _mask_row(self, source: dict[str, Any]) -> dict[str, Any]:

@@ -9,29 +9,37 @@ import attrs
 
 from gateway_async._problem import pluralize
 from gateway_async.migration.journal.protocol import RowResult, RowState
-from gateway_async.migration.report import Report
+from gateway_async.migration.report import Report, Totals
 
 __all__ = [
+    "STATES",
     "RunContext",
     "RunProgress",
     "as_values",
     "duration",
     "facts",
     "failures",
+    "figures",
+    "figures_of",
     "format_local_time",
     "headline",
+    "in_words",
     "most_frequent",
     "rate_of",
     "running_headline",
+    "this_run",
+    "total_values",
 ]
 
 _MAX_FAILURES: Final = 5
-_TOTALS: Final[Mapping[RowState, str]] = {
+STATES: Final[Mapping[RowState, str]] = {
     RowState.STORED: "stored",
     RowState.REJECTED: "rejected",
+    RowState.REPEATED: "repeated",
     RowState.UNKNOWN: "unknown",
     RowState.SENDING: "in progress",
 }
+"""State of a row → its name in figures, in their order."""
 
 
 @attrs.frozen(kw_only=True)
@@ -56,7 +64,6 @@ class RunContext:
     Attributes:
         input: the file, or - for standard input.
         journal: the file or address of the journal, without a password.
-        totals: rows of each state over all runs, from the journal; None if it cannot be counted.
         rejects: the file of rejects that this run has written; "" without one.
         reasons: the reasons of rejections, and the number of rows for each.
         newest_rejects: the rows that were rejected last, the newest first.
@@ -66,12 +73,41 @@ class RunContext:
 
     input: str = ""
     journal: str = ""
-    totals: Mapping[RowState, int] | None = None
     rejects: str = ""
     reasons: Sequence[tuple[str, int]] = ()
     newest_rejects: Sequence[RowResult] = ()
     resume_command: str = ""
     progress: RunProgress | None = None
+
+
+def figures(totals: Totals) -> Iterator[tuple[RowState, int]]:
+    """Yield the rows of each state. After a whole run, no row is in progress, and that state is left out."""
+    for state in STATES:
+        count = getattr(totals, state)
+        if count or state is not RowState.SENDING:
+            yield state, count
+
+
+def figures_of(report: Report) -> Totals:
+    """Return the figures of a report: the rows of all runs, or while it runs, of this one."""
+    return report.totals or report.ended
+
+
+def in_words(totals: Totals) -> str:
+    """Return the rows of each state in words, such as `12 rows: 10 stored, 2 rejected, 0 repeated, 0 unknown`."""
+    counts = ", ".join(f"{count:,} {STATES[state]}" for state, count in figures(totals))
+    return f"{totals.rows:,} {pluralize(totals.rows, 'row')}: {counts}"
+
+
+def total_values(totals: Totals | None) -> dict[str, int] | None:
+    """Return the rows of each state, and all of them, for JSON."""
+    return None if totals is None else {"rows": totals.rows, **attrs.asdict(totals)}
+
+
+def this_run(report: Report) -> str:
+    """Return the rows of this run in words."""
+    counts = [f"{getattr(report, name):,} {name}" for name in ("stored", "rejected", "repeated", "unknown")]
+    return ", ".join([*counts, f"{report.skipped:,} stored before"])
 
 
 def headline(report: Report) -> str:
@@ -82,8 +118,11 @@ def headline(report: Report) -> str:
         return f"Every row has ended; the outcome of {report.unknown:,} is unknown."
     if not report.rows:
         return "Nothing to migrate: the input has no rows."
-    if report.rejected:
-        return f"Every row has ended; {report.rejected:,} of {report.rows:,} were rejected."
+    if report.rejected or report.repeated:
+        repeats = pluralize(report.repeated, "repeats", "repeat")
+        repeated = f"{report.repeated:,} {repeats} the key of another" if report.repeated else ""
+        rejected = f"{report.rejected:,} of {report.rows:,} were rejected" if report.rejected else ""
+        return f"Every row has ended; {' and '.join(filter(None, [rejected, repeated]))}."
     return "Complete: every row is stored."
 
 
@@ -98,8 +137,8 @@ def running_headline(report: Report) -> str:
 
 def as_values(report: Report, context: RunContext) -> dict[str, Any]:
     """Return the report as values for JSON; times are local, in ISO 8601 with their offset from UTC."""
-    totals = None if context.totals is None else {str(state): context.totals.get(state, 0) for state in RowState}
-    counts = {name: getattr(report, name) for name in ("stored", "rejected", "unknown", "skipped", "failed_attempts")}
+    names = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts")
+    counts = {name: getattr(report, name) for name in names}
     return {
         "name": report.name,
         "gateway": report.gateway,
@@ -114,7 +153,7 @@ def as_values(report: Report, context: RunContext) -> dict[str, Any]:
         "stopped": report.stopped,
         "seconds": round(report.seconds, 3),
         "rows_per_second": round(rate_of(report), 1),
-        "totals": totals,
+        "totals": total_values(report.totals),
         "rejects": context.rejects,
         "failures": [{"reason": reason, "attempts": attempts} for reason, attempts in most_frequent(report.failures)],
         "reasons": [{"reason": reason, "rows": rows} for reason, rows in context.reasons],
@@ -134,10 +173,9 @@ def facts(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     for name, moment in (("started", report.started_at), ("ended", report.ended_at)):
         if moment is not None:
             yield name, format_local_time(moment)
-    totals = context.totals
-    if totals is not None:
-        counts = [f"{totals.get(state, 0):,} {text}" for state, text in _TOTALS.items()]
-        yield "over all runs", ", ".join(counts[:3] if not totals.get(RowState.SENDING) else counts)
+    if report.totals is not None:
+        yield "over all runs", in_words(report.totals)
+        yield "this run", this_run(report)
     yield from _rejects(report, context)
 
 
@@ -145,10 +183,13 @@ def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     """Yield where the rejects are: in a file, or only in the journal."""
     if context.rejects:
         yield "rejects", context.rejects
-    elif report.rejected and not context.progress:
+    elif (report.rejected or report.repeated) and not context.progress:
         location = shlex.quote(context.journal) if context.journal else "JOURNAL"
         named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
-        yield "rejects", f"in the journal; gateway-async migrate journal {location}{named} --state rejected lists them"
+        lists = [f"--state {state}" for state in ("rejected", "repeated") if getattr(report, state)]
+        verb = "list" if len(lists) > 1 else "lists"
+        command = f"gateway-async migrate journal {location}{named} {' and '.join(lists)}"
+        yield "rejects", f"in the journal; {command} {verb} them"
 
 
 def failures(report: Report) -> str:

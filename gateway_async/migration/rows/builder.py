@@ -17,7 +17,14 @@ from gateway_async._wire.convert.write import fields_of
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.migration.rows.columns import KINDS, ColumnMapping
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.rows.values import cell_text, read_value
+from gateway_async.migration.rows.values import (
+    cell_text,
+    is_full_date,
+    is_us_state,
+    key_text,
+    lacks_zero,
+    read_value,
+)
 from gateway_async.models.account_vaults import (
     AchVaultCreate,
     CardVaultCreate,
@@ -77,9 +84,19 @@ def build_row(
     """
     found = list(problems)
     values = _values(cells, found)
+    found += _zip_problems(values)
     request = _request(values, found)
+    named_by = cells.get("account_vault_api_id") if _is_empty(key) else key
     key = _key(key, values, found)
-    return VaultRow(key=key, line=line, request=request, problems=tuple(found), source=source)
+    return VaultRow(
+        key=key,
+        line=line,
+        request=request,
+        problems=tuple(found),
+        source=source,
+        former_key=_former_key(named_by, key),
+        has_full_date=bool(values.get("exp_date")) and is_full_date(cell_text(cells["exp_date"])),
+    )
 
 
 def build_mapped_row(
@@ -88,7 +105,25 @@ def build_mapped_row(
     """Build a row from cells in the order of their file."""
     values = {field: cell for field, cell in zip(mapping.fields, cells, strict=False) if field}
     key = None if mapping.key is None else cells[mapping.key]
-    return build_row({**constants, **values}, key=key, line=line, source=source, problems=mapping.problems)
+    problems = [*mapping.problems, *_unnamed_values(mapping, cells)]
+    return build_row({**constants, **values}, key=key, line=line, source=source, problems=problems)
+
+
+def _unnamed_values(mapping: ColumnMapping, cells: Sequence[Any]) -> Iterator[str]:
+    """Yield a problem for each value in a column without a name: it would be lost silently."""
+    for index in mapping.unnamed:
+        if cells[index] and not _is_empty(cells[index]):
+            yield (
+                f"column {index + 1}: has a value, but no name in the header (expected a name, or --ignore '' to leave "
+                'the column out, in a program Columns(ignore=[""]))'
+            )
+
+
+def _is_empty(raw: Any) -> bool:
+    try:
+        return not cell_text(raw)
+    except ValueError:
+        return False
 
 
 def unreadable_row(reason: str, *, line: int | None = None, source: Mapping[str, Any] | None = None) -> VaultRow:
@@ -111,6 +146,12 @@ def _values(cells: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
             problems.append(f"{name}: {error}")
             values[name] = None
     return values
+
+
+def _zip_problems(values: Mapping[str, Any]) -> Iterator[str]:
+    if lacks_zero(values.get("billing_zip") or "") and is_us_state(values.get("billing_state") or ""):
+        digits = sum(map(str.isdigit, values["billing_zip"]))
+        yield f"billing_zip: has {digits} digits beside a US state: a leading zero is missing (expected 5 or 9 digits)"
 
 
 # --- which request
@@ -196,7 +237,7 @@ def _card_problems(number: str) -> Iterator[str]:
 def _key(raw: Any, values: Mapping[str, Any], problems: list[str]) -> str:
     api_id = values.get("account_vault_api_id") or ""
     try:
-        key = cell_text(raw) or api_id
+        key = key_text(raw) or api_id
     except ValueError as error:
         problems.append(f"key: {error}")
         return ""
@@ -206,6 +247,12 @@ def _key(raw: Any, values: Mapping[str, Any], problems: list[str]) -> str:
         problems.append("key: contains the account number (expected another column, because the journal stores keys)")
         return ""
     return key
+
+
+def _former_key(raw: Any, key: str) -> str | None:
+    """Return the key as earlier versions read it, if that differs."""
+    former = cell_text(raw) if key else ""
+    return former if former != key else None
 
 
 def _contains_number(text: str, values: Mapping[str, Any]) -> bool:

@@ -1,6 +1,8 @@
 """Mapping of a file's columns to the contract's fields, and to the key of a row."""
 
 import re
+from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike
@@ -23,11 +25,14 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 
-__all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "ColumnMapping", "Columns"]
+__all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "SURPLUS", "ColumnMapping", "Columns", "source_names"]
 
 KEY: Final = "key"
 PROBLEMS: Final = "problems"
 """The column that a file of rejects has in addition to the input's; it is ignored when that file is read again."""
+
+SURPLUS: Final = ""
+"""The name, in the source of a row, of a list of the cells beyond the last column."""
 
 KINDS: Final[Mapping[type[VaultCreate], str]] = {
     CardVaultCreate: "a card",
@@ -43,6 +48,10 @@ FIELDS: Final = tuple(dict.fromkeys(["payment_method", *(name for kind in KINDS 
 """The contract's names of all fields that a row can have."""
 
 _API_ID: Final = "account_vault_api_id"
+_NO_KEY: Final = re.compile(r"account|card|iban|pan$|\d{3}|[\0<>]")
+"""Names of columns that cannot name the rows, and texts that are no names."""
+
+_BLANKS: Final = str.maketrans("01", " \t")
 _MAX_SHOWN_LENGTH: Final = 40
 _MAX_LISTED: Final = 20
 
@@ -64,11 +73,13 @@ class ColumnMapping:
         fields: for each column the contract's field, or None.
         key: the index of the column that is the row's key, or None.
         problems: columns that cannot be mapped, one line each.
+        unnamed: the indexes of columns without a name; the meaning of a value there is not known.
     """
 
     fields: tuple[str | None, ...]
     key: int | None
     problems: tuple[str, ...] = ()
+    unnamed: tuple[int, ...] = ()
 
     def fields_by_column(self, header: Sequence[str]) -> dict[str, str]:
         """Return column → field for the columns that have a field."""
@@ -80,7 +91,8 @@ class Columns:
     """The mapping of a file's columns to the fields of an account vault (contract, *Account vault*).
 
     A column needs no entry if its name is a field's name; case, blanks and dashes do not matter. Every other column
-    must be mapped or ignored. Otherwise a mistyped name would lose its values silently.
+    must be mapped or ignored. Otherwise a mistyped name would lose its values silently. A column without a name has the
+    name "". If it is neither mapped nor ignored, a row with a value there is rejected.
 
     Args:
         names: column → field.
@@ -115,7 +127,7 @@ class Columns:
             InvalidRequestError: the file cannot be read, or has other content.
         """
         try:
-            content = msgspec.toml.decode(Path(path).read_bytes(), type=_File)
+            content = msgspec.toml.decode(Path(path).read_bytes().removeprefix(BOM_UTF8), type=_File)
         except (OSError, ValueError) as error:
             raise InvalidRequestError(f"columns: {path} cannot be read: {error}") from None
         constants = {name: str(value) for name, value in content.constants.items()}
@@ -133,30 +145,34 @@ class Columns:
         mapping = self.map_names(header)
         problems = [*mapping.problems, *self._missing_columns(header)]
         if not any(mapping.fields) and header:
-            problems.append("header: no column is a field of an account vault; is the first line the header?")
+            delimiter = " Is another --delimiter needed?" if len(header) == 1 else ""
+            problems.append(
+                f"header: no column is a field of an account vault; is the first line the header?{delimiter}"
+            )
         if problems:
             raise InvalidRequestError(problems)
         return mapping
 
     def map_names(self, header: Sequence[str]) -> ColumnMapping:
         """Return the mapping for names, with its problems. Columns may be missing."""
-        known = {name: name for name in FIELDS} | {_normalize(name): field for name, field in self.names.items()}
+        known = dict(zip(FIELDS, FIELDS, strict=True))
+        known |= {_normalize(name): field for name, field in self.names.items()}
         ignored = {_normalize(name) for name in (*self.ignore, PROBLEMS)}
         normalized = [_normalize(name) for name in header]
         key_name = KEY if self.key is None else _normalize(self.key)
         key = normalized.index(key_name) if key_name in normalized else None
         fields = tuple(None if name in ignored else known.get(name) for name in normalized)
+        unknown = [
+            index for index, name in enumerate(normalized) if fields[index] is None and name not in ignored | {key_name}
+        ]
+        lacks_key = key is None and self.key is None and _API_ID not in (*fields, *self.constants)
         problems = [
-            *(
-                _unknown_column(name)
-                for index, name in enumerate(header)
-                if fields[index] is None and normalized[index] and normalized[index] not in ignored | {key_name}
-            ),
+            *(_unknown_column(header[index], may_be_key=lacks_key) for index in unknown if normalized[index]),
             *_find_repeated(header, fields),
             *(f"{name}: both a column and a constant" for name in self.constants if name in fields),
             *self._key_problems(header, fields, key),
         ]
-        return ColumnMapping(fields, key, tuple(problems))
+        return ColumnMapping(fields, key, tuple(problems), tuple(index for index in unknown if not normalized[index]))
 
     def check_key(self, header: Sequence[str]) -> None:
         """Reject a file without a key for its rows.
@@ -189,9 +205,24 @@ class Columns:
             yield f"key: column {_mask_name(header[key])} appears twice"
 
 
+def source_names(header: Sequence[str]) -> tuple[str, ...]:
+    """Return the name of each column in the source of a row.
+
+    Columns without a name, and ignored ones with the same name, have blanks added, which differ. In a header they mean
+    the same.
+    """
+    seen = Counter({"": 1})
+    names = []
+    for name in header:
+        names.append(name + f"{seen[name]:b}".translate(_BLANKS) if seen[name] else name)
+        seen[name] += 1
+    return tuple(names)
+
+
 def _normalize(name: str) -> str:
-    """Normalize a column's name: `Account-Number ` becomes `account_number`."""
-    return re.sub(r"[\W_]+", "_", name.strip().casefold()).strip("_")
+    """Normalize a column's name: `Account-Number ` becomes `account_number`. Without letters, it stays as it is."""
+    bare = name.strip().casefold()
+    return re.sub(r"[\W_]+", "_", bare).strip("_") or bare
 
 
 def _ambiguous_names(names: Mapping[str, str]) -> Iterator[str]:
@@ -208,11 +239,14 @@ def _unknown_fields(fields: Iterable[str], where: str) -> Iterator[str]:
             yield f"{where}: {_mask_name(field)} is not a field of an account vault{_suggest(field)}"
 
 
-def _unknown_column(name: str) -> str:
+def _unknown_column(name: str, *, may_be_key: bool) -> str:
     shown = _mask_name(name)
+    may_be_key = may_be_key and not _NO_KEY.search(name.casefold())
+    key = f"; --key {shown} if it names the rows" if may_be_key else ""
     return (
-        f"{shown}: not a field of an account vault{_suggest(name)} (expected --map {shown[:-1]}=FIELD{shown[-1]} or "
-        f"--ignore {shown}, in a program Columns(names=…, ignore=…); gateway-async migrate fields lists the fields)"
+        f"{shown}: not a field of an account vault{key}{_suggest(name)} (expected --map {shown[:-1]}=FIELD{shown[-1]} "
+        f"or --ignore {shown}, in a program Columns(key=…, names=…, ignore=…); gateway-async migrate fields lists the "
+        "fields)"
     )
 
 

@@ -28,6 +28,9 @@ class VaultRow:
         request: the request that stores it; None if the row cannot be read.
         problems: why it cannot be stored, one line each, beginning with the field's name.
         source: the row as it is in its file, with the full card number, for the file of rejects.
+        former_key: the key as earlier versions read it, if that differs, such as 1001.0 for 1001. A journal that one of
+            them began goes on with it.
+        has_full_date: whether the file gives the expiry as a full date, which a spreadsheet may have made.
     """
 
     key: str
@@ -35,6 +38,8 @@ class VaultRow:
     request: VaultCreate | None = attrs.field(default=None, repr=False)
     problems: tuple[str, ...] = ()
     source: Mapping[str, Any] | None = attrs.field(default=None, repr=False)
+    former_key: str | None = attrs.field(default=None, repr=False)
+    has_full_date: bool = attrs.field(default=False, repr=False)
 
 
 def api_id_of(migration: str, key: str) -> str:

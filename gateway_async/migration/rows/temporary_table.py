@@ -1,4 +1,4 @@
-"""Tables of millions of rows in bounded memory: duplicate texts, and the stored rows of a journal.
+"""Tables of millions of rows in bounded memory: duplicate texts, and the started rows of a journal.
 
 SQLite keeps each table in memory, or in a private temporary file if it is large. The file is deleted when closed.
 """
@@ -11,12 +11,12 @@ from typing import Final
 
 import attrs
 
-__all__ = ["DuplicateCount", "DuplicateFinder", "StoredRow", "StoredRows"]
+__all__ = ["DuplicateCount", "DuplicateFinder", "JournalRow", "JournalRows"]
 
 _BATCH: Final = 1000
 _REPEATED: Final = """
 CREATE TABLE IF NOT EXISTS repeated AS
-SELECT digest, count(*) - 1 AS times, max(0, sum(marked) - 1) AS marked FROM texts GROUP BY digest HAVING times > 0
+SELECT digest, count(*) - 1 AS times FROM texts GROUP BY digest HAVING times > 0
 """
 _EXAMPLES: Final = """
 SELECT line, first FROM (
@@ -55,78 +55,79 @@ class DuplicateFinder:
 
     def __init__(self) -> None:
         self._secret = os.urandom(32)
-        self._connection = _create_table("texts (digest INTEGER, line INTEGER, marked INTEGER)")
-        self._pending: list[tuple[int, int, bool]] = []
+        self._connection = _create_table("texts (digest INTEGER, line INTEGER)")
+        self._pending: list[tuple[int, int]] = []
 
-    def add(self, text: str, line: int, *, marked: bool = True) -> None:
-        """Add a text and its line. `count_marked` ignores texts that are not marked."""
+    def add(self, text: str, line: int) -> None:
+        """Add a text and its line."""
         digest = blake2b(text.encode(errors="surrogatepass"), key=self._secret, digest_size=8).digest()
-        self._pending.append((int.from_bytes(digest, signed=True), line, marked))
+        self._pending.append((int.from_bytes(digest, signed=True), line))
         if len(self._pending) >= _BATCH:
             self._flush()
 
     def find(self, most_examples: int = 5) -> DuplicateCount:
         """Return the texts that occurred more than once. No more texts can be added."""
-        count = self._sum("times")
+        self._flush()
+        self._connection.execute(_REPEATED)
+        (count,) = self._connection.execute("SELECT coalesce(sum(times), 0) FROM repeated").fetchone()
         return DuplicateCount(count, tuple(self._connection.execute(_EXAMPLES, (most_examples,)).fetchall()))
-
-    def count_marked(self) -> int:
-        """Return how many marked texts repeat an earlier marked text. No more texts can be added."""
-        return self._sum("marked")
 
     def close(self) -> None:
         """Delete the table."""
         self._connection.close()
 
-    def _sum(self, column: str) -> int:
-        self._flush()
-        self._connection.execute(_REPEATED)
-        (count,) = self._connection.execute(f"SELECT coalesce(sum({column}), 0) FROM repeated").fetchone()  # noqa: S608
-        return int(count)
-
     def _flush(self) -> None:
-        self._connection.executemany("INSERT INTO texts VALUES (?, ?, ?)", self._pending)
+        self._connection.executemany("INSERT INTO texts VALUES (?, ?)", self._pending)
         self._pending.clear()
 
 
 @attrs.frozen
-class StoredRow:
-    """The journal's data of a stored account; `is_sampled` tells whether it is to be read back."""
+class JournalRow:
+    """The journal's data of a started row.
+
+    Attributes:
+        reasons: why it is not stored, in one text.
+        is_sampled: whether its account is to be read back.
+    """
 
     key: str
     line: int | None
+    state: str
+    fingerprint: str
     vault_id: str
     api_id: str
     last_four: str | None
+    reasons: str
     is_sampled: bool
 
 
-class StoredRows:
-    """Stored rows by key."""
+class JournalRows:
+    """Started rows by key."""
 
     def __init__(self) -> None:
         self._connection = _create_table(
-            "stored (key TEXT PRIMARY KEY, line INTEGER, vault_id TEXT, api_id TEXT, last_four TEXT, "
-            "sampled BOOLEAN, taken INTEGER NOT NULL DEFAULT FALSE) WITHOUT ROWID"
+            "rows (key TEXT PRIMARY KEY, line INTEGER, state TEXT, fingerprint TEXT, vault_id TEXT, api_id TEXT, "
+            "last_four TEXT, reasons TEXT, sampled BOOLEAN, taken INTEGER NOT NULL DEFAULT FALSE) WITHOUT ROWID"
         )
 
-    def add(self, row: StoredRow) -> None:
+    def add(self, row: JournalRow) -> None:
         """Add a row."""
-        self._connection.execute("INSERT OR IGNORE INTO stored VALUES (?, ?, ?, ?, ?, ?, FALSE)", attrs.astuple(row))
+        values = attrs.astuple(row)
+        self._connection.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE)", values)
 
-    def take(self, key: str) -> StoredRow | None:
-        """Return the row of a key, unless it was taken before."""
-        statement = "UPDATE stored SET taken = TRUE WHERE key = ? AND NOT taken RETURNING *"
-        rows = self._connection.execute(statement, (key,)).fetchall()
-        return StoredRow(*rows[0][:-1]) if rows else None
+    def find(self, key: str) -> tuple[JournalRow | None, bool]:
+        """Return the row of a key, and whether it was taken."""
+        rows = self._connection.execute("SELECT * FROM rows WHERE key = ?", (key,)).fetchall()
+        return (JournalRow(*rows[0][:-1]), bool(rows[0][-1])) if rows else (None, False)
 
-    def __contains__(self, key: str) -> bool:
-        return self._connection.execute("SELECT 1 FROM stored WHERE key = ?", (key,)).fetchone() is not None
+    def take(self, key: str) -> None:
+        """Note that the input has the row of a key."""
+        self._connection.execute("UPDATE rows SET taken = TRUE WHERE key = ?", (key,))
 
-    def remaining(self) -> Iterator[StoredRow]:
+    def remaining(self) -> Iterator[JournalRow]:
         """Yield the sampled rows that were not taken."""
-        for row in self._connection.execute("SELECT * FROM stored WHERE sampled AND NOT taken"):
-            yield StoredRow(*row[:-1])
+        for row in self._connection.execute("SELECT * FROM rows WHERE sampled AND NOT taken"):
+            yield JournalRow(*row[:-1])
 
     def close(self) -> None:
         """Delete the table."""

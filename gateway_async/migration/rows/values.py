@@ -5,17 +5,33 @@ accepted formats. No message holds more than the last four digits of anything.
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-__all__ = ["EXPIRY_FORMS", "cell_text", "read_value"]
+__all__ = [
+    "AMBIGUOUS_DATE",
+    "EXPIRY_FORMS",
+    "cell_text",
+    "is_full_date",
+    "is_us_state",
+    "key_text",
+    "lacks_zero",
+    "read_value",
+]
 
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _FORMULA: Final = re.compile(r'="([^"]*)"')
 _WHOLE: Final = re.compile(r"(\d+)\.0+")
+_WHOLE_FLOAT: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
+"""A whole number that a program has kept as a float. No float begins with a zero, so `007.0` is text."""
+
+_ROUNDED: Final = re.compile(r"-?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]+")
+"""A number as spreadsheets shorten it. An id such as `12E5` or `7e10` has no plus sign."""
+
 _SCIENTIFIC: Final = re.compile(r"\d+([.,]\d*)?[eE]\+?\d+")
 _GROUPING: Final = re.compile(r"[\s\-\u2010-\u2015]")
 _PHONE: Final = re.compile(r"[\s\-\u2010-\u2015().]|^\+1")
@@ -35,20 +51,38 @@ _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep",
 _MONTH_NAME: Final = re.compile(
     r"(jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?[\s\-/]*(\d{4}|\d{2})", re.IGNORECASE
 )
-EXPIRY_FORMS: Final = "such as 1230, 12/30, 12/2030, 2030-12, 2030-12-31 or Dec 2030"
+EXPIRY_FORMS: Final = "such as 1230, 12/30, 12/2030, 2030-12 or Dec 2030"
+AMBIGUOUS_DATE: Final = "is a full date"
+"""The beginning of the problem of an expiry that a spreadsheet may have made of another one."""
+
 _EXPIRIES: Final = tuple(
     re.compile(form)
     for form in (
         r"(?P<month>\d{1,2})\s*[/\-. ]\s*(?P<year>\d{2}|\d{4})",
         r"(?P<month>\d{1,2})(?P<year>\d{2})",
         r"(?P<year>20\d{2})\s*[/\-.]\s*(?P<month>\d{1,2})",
-        r"(?P<year>20\d{2})[/\-.](?P<month>\d{1,2})[/\-.]\d{1,2}([T ]\d{2}:\d{2}.*)?",
         r"(?P<month>0[1-9]|1[0-2])(?P<year>20\d{2})",
         r"(?P<year>20\d{2})(?P<month>0[1-9]|1[0-2])",
     )
 )
-_FULL_DATE: Final = re.compile(r"(\d{1,2})[/\-.](\d{1,2})[/\-.](20\d{2})")
+_TIME: Final = r"(?:[T ]+(?P<time>\d{1,2}:\d{2}).*)?"
+_YEAR_FIRST: Final = re.compile(rf"(?P<year>\d{{4}})[/\-.](?P<month>\d{{1,2}})[/\-.](?P<day>\d{{1,2}}){_TIME}")
+_YEAR_LAST: Final = re.compile(rf"(?P<first>\d{{1,2}})[/\-.](?P<second>\d{{1,2}})[/\-.](?P<year>\d{{4}}|\d\d){_TIME}")
+_SERIAL_DATE: Final = re.compile(r"[2-7]\d{4}")
+"""A spreadsheet's number of a day: the days since 1900, for the years 1955 to 2118."""
+
+_ZIP_WITHOUT_ZERO: Final = re.compile(r"[0-9]{4}(?:[ -]?[0-9]{4})?|[0-9]{3}[ -]?[0-9]{4}")
+_US_STATE: Final = re.compile(
+    "A[AEKLPRSZ]|C[AOT]|D[CE]|FL|G[AU]|HI|I[ADLN]|K[SY]|LA|M[ADEINOPST]|N[CDEHJMVY]|O[HKR]|P[AR]|RI|S[CD]|T[NX]|UT|"
+    "V[AIT]|W[AIVY]|CONNECTICUT|MAINE|MASSACHUSETTS|NEW HAMPSHIRE|NEW JERSEY|NEW YORK|PUERTO RICO|RHODE ISLAND|VERMONT|"
+    "VIRGIN ISLANDS",
+    re.IGNORECASE,
+)
+"""The states and territories by their codes, and by name those with zip codes that begin with a zero."""
+
 _YEAR_END: Final = 12
+_NOON: Final = 12
+_LAST_MINUTE: Final = "23:59"
 
 
 def cell_text(raw: Any) -> str:
@@ -74,6 +108,19 @@ def cell_text(raw: Any) -> str:
             raise ValueError(f"must be text, not a {type(raw).__name__}")
 
 
+def key_text(raw: Any) -> str:
+    """Return the text of a key or id. The number 1001.0 is 1001, and 007 stays 007.
+
+    Raises:
+        ValueError: it is a number that has lost digits.
+    """
+    text = cell_text(raw)
+    whole = _WHOLE_FLOAT.fullmatch(text)
+    if _ROUNDED.fullmatch(text) or (whole and abs(int(whole[1])) >= _EXACT):
+        raise ValueError("a rounded number, which has lost digits (expected a column formatted as text)")
+    return str(int(whole[1])) if whole else text
+
+
 def read_value(field: str, text: str) -> Any:
     """Convert a field's text to the contract's format.
 
@@ -86,7 +133,8 @@ def read_value(field: str, text: str) -> Any:
     """
     if field != "track_data" and _CONTROL.search(text):
         raise ValueError("contains a line break or another control character")
-    return _READERS.get(field, str)(text)
+    reader = _READERS.get(field) or (key_text if field.endswith("_id") else str)
+    return reader(text)
 
 
 def _strip(text: str) -> str:
@@ -121,6 +169,16 @@ def _phone(text: str) -> str:
     return _PHONE.sub("", _digits(text))
 
 
+def lacks_zero(zip_code: str) -> bool:
+    """Return whether a zip code seems to have lost its leading zero."""
+    return _ZIP_WITHOUT_ZERO.fullmatch(zip_code) is not None
+
+
+def is_us_state(state: str) -> bool:
+    """Return whether a text is a state of the US."""
+    return _US_STATE.fullmatch(state.strip()) is not None
+
+
 def _flag(text: str) -> bool:
     flag = _FLAGS.get(text.lower())
     if flag is None:
@@ -138,7 +196,7 @@ def _method(text: str) -> str:
 def _expiry(text: str) -> str:
     """Return `MMYY` from a text that means one month of this century."""
     bare = _digits(text)
-    parts = _named_month(bare) or _numbered_month(bare)
+    parts = _named_month(bare) or _numbered_month(bare) or _month_of_date(bare)
     if parts is None:
         raise ValueError(f"must be a month and a year, {EXPIRY_FORMS}")
     month, year = parts
@@ -159,16 +217,57 @@ def _numbered_month(text: str) -> tuple[int, str] | None:
         match = form.fullmatch(text)
         if match and match["year"][:-2] in ("", "20"):
             return int(match["month"]), match["year"][-2:]
-    full = _FULL_DATE.fullmatch(text)
-    return None if full is None else _month_of_date(int(full[1]), int(full[2]), full[3][-2:])
+    return None
 
 
-def _month_of_date(first: int, second: int, year: str) -> tuple[int, str]:
-    """Return the month of a date of unknown order: 12/31/2030 is clear, 01/12/2030 is ambiguous."""
+def is_full_date(text: str) -> bool:
+    """Return whether an expiry has a day. Then a spreadsheet may have changed it."""
+    bare = text.removeprefix("'").strip()
+    return bool(_YEAR_FIRST.fullmatch(bare) or _YEAR_LAST.fullmatch(bare))
+
+
+def _month_of_date(text: str) -> tuple[int, str] | None:
+    """Return the month that a full date begins or ends.
+
+    Spreadsheets take 09/27 for a day of this year, 2026-09-27. The first or last day of a month is probably meant as an
+    expiry. Any other day is not.
+    """
+    if _SERIAL_DATE.fullmatch(text):
+        raise _ambiguous("a spreadsheet's serial number", "of a day")
+    if match := _YEAR_FIRST.fullmatch(text):
+        form, year, month, day = "year, month, day", match["year"], int(match["month"]), int(match["day"])
+    elif match := _YEAR_LAST.fullmatch(text):
+        year = match["year"]
+        form = f"two numbers and a year of {len(year)} digits"
+        month, day = _month_and_day(int(match["first"]), int(match["second"]), form)
+    else:
+        return None
+    if year[:-2] != "20":
+        raise _ambiguous(form, "of another century, or of none")
+    if not (1 <= month <= _YEAR_END and 1 <= day <= (last := monthrange(int(year), month)[1])):
+        return None
+    if day not in (1, last):
+        raise _ambiguous(form, "whose day is neither the first nor the last of its month")
+    if day == last and match["time"] and int(match["time"].split(":")[0]) >= _NOON and match["time"] != _LAST_MINUTE:
+        raise _ambiguous(form, "that may be the next day in another time zone")
+    return month, year[-2:]
+
+
+def _month_and_day(first: int, second: int, form: str) -> tuple[int, int]:
+    """Return the month and the day of a date of unknown order: 12/31/2030 is clear, 01/12/2030 is ambiguous."""
     months = {part for part in (first, second) if part <= _YEAR_END}
-    if len(months) != 1:
-        raise ValueError(f"ambiguous, because either part can be the month (expected a form {EXPIRY_FORMS})")
-    return months.pop(), year
+    if len(months) > 1:
+        raise _ambiguous(form, "of which either number can be the month")
+    month = next(iter(months), 0)
+    return month, second if first == month else first
+
+
+def _ambiguous(form: str, problem: str) -> ValueError:
+    """Return the error of a full date. It names the form of the cell, not its value."""
+    return ValueError(
+        f"{AMBIGUOUS_DATE} ({form}) {problem}; a spreadsheet may have changed the whole column (expected months and "
+        f"years as text, {EXPIRY_FORMS})"
+    )
 
 
 _READERS: Final[Mapping[str, Callable[[str], Any]]] = {

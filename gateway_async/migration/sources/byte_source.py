@@ -25,6 +25,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _MAX_BOM: Final = 4
+_GZIP: Final = b"\x1f\x8b"
 _SINGLE_BYTES: Final = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "mac", "cp437", "cp85", "cp86")
 
 Given = str | PathLike[str] | BinaryIO
@@ -44,6 +45,7 @@ class Bytes:
         start: the offset of the first byte after the byte order mark.
         recoded: whether the bytes were converted to UTF-8. Then `position` differs from the number of bytes returned.
         position: bytes read from the file.
+        is_compressed: whether the file is compressed with gzip.
         total: size in bytes, or None.
     """
 
@@ -57,6 +59,7 @@ class Bytes:
             ((mark, name) for mark, name in _BOMS if head.startswith(mark)), (b"", normalize_codec(encoding))
         )
         self.start = len(mark)
+        self.is_compressed = head.startswith(_GZIP)
         self.position = len(head)
         self.recoded = not is_ascii_compatible(self.encoding)
         self._decoder = codecs.getincrementaldecoder(self.encoding)("replace") if self.recoded else None

@@ -2,6 +2,8 @@
 
 import csv
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, Final
 
@@ -9,8 +11,8 @@ from gateway_async._problem import pluralize
 from gateway_async._secrets import is_confidential
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.formulas import unescape_formulas
-from gateway_async.migration.rows.builder import build_mapped_row
-from gateway_async.migration.rows.columns import PROBLEMS, Columns
+from gateway_async.migration.rows.builder import build_mapped_row, unreadable_row
+from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import Bytes
 from gateway_async.migration.sources.records import MAX_RECORD, RawRecord, Shard, Splitter
@@ -49,48 +51,63 @@ class CsvRows(TextRows):
     ) -> None:
         super().__init__(source, shard)
         self._constants = columns.constants
+        quote = quotechar.encode() if quotechar else None
         head, before = _head(source)
         separator = _SEPARATOR_LINE.match(head)
         if separator:
             head, before = head[separator.end() :], before + separator.end()
             delimiter = delimiter or separator[1].decode("latin-1")
-        self.delimiter = delimiter or _detect_delimiter(head, quotechar)
+        source.give_back(head)
+        self.delimiter = delimiter or _detect_delimiter(source, quote)
         self._dialect: dict[str, Any] = (
             {"delimiter": self.delimiter, "quotechar": quotechar}
             if quotechar
             else {"delimiter": self.delimiter, "quoting": csv.QUOTE_NONE}
         )
-        source.give_back(head)
-        quote = quotechar.encode() if quotechar else None
-        self._splitter = Splitter(quote, self.delimiter.encode(), line=1 + bool(separator), start=before)
-        self.columns = self._header()
+        self._quote = quote
+        self._splitter = self._split_from(line=1 + bool(separator), start=before)
+        self.columns = self._header(before)
         self._mapping = columns.map_header(self.columns)
+        self._source_names = source_names(self.columns)
         self.fields = self._mapping.fields_by_column(self.columns)
         secret = [name for name, field in self.fields.items() if is_confidential(field)]
         self._hidden = next(iter([*secret, *self.columns]), "")
         self._problems = self.columns.index(PROBLEMS) if PROBLEMS in self.columns else None
         if shard:
             source.move_to(shard.start)
-            self._splitter = Splitter(quote, self.delimiter.encode(), line=shard.first_line, start=shard.start)
+            self._splitter = self._split_from(line=shard.first_line, start=shard.start)
         self._splitter.plausible = self._is_one_record
 
-    def _header(self) -> tuple[str, ...]:
-        """Return the names of the columns. It reads line by line, so that the lines below remain unread."""
+    def _split_from(self, line: int, start: int) -> Splitter:
+        return Splitter(self._quote, self.delimiter.encode(), line=line, start=start)
+
+    def _header(self, start: int) -> tuple[str, ...]:
+        """Return the names of the columns. What follows is given back: its records have as many cells as the header."""
+        read = b""
         while data := self._source.read():
-            lines = data.splitlines(keepends=True)
-            for index, line in enumerate(lines):
-                for record in self._splitter.feed(line):
-                    if record.content.strip() or record.problem:
-                        self._source.give_back(b"".join(lines[index + 1 :]))
-                        return self._names(record)
-        last = (record for record in self._splitter.finish() if record.content.strip() or record.problem)
-        return next((self._names(record) for record in last), ())
+            read += data
+            records = self._splitter.feed(data)
+            for index, record in enumerate(records):
+                if not record.is_blank:
+                    line, end = self._splitter.rest
+                    for following in records[index + 1 : index + 2]:
+                        line, end = following.line, following.start
+                    self._source.give_back(read[end - start :])
+                    self._splitter = self._split_from(line, end)
+                    return self._names(record)
+        return next((self._names(record) for record in self._splitter.finish() if not record.is_blank), ())
 
     def _names(self, record: RawRecord) -> tuple[str, ...]:
         try:
-            return tuple(name.strip() for name in super()._content(record))
+            names = tuple(name.strip() for name in super()._content(record))
         except ValueError as error:
             raise InvalidRequestError(f"header: {error}") from None
+        if any("\0" in name for name in names):
+            raise InvalidRequestError(
+                "header: contains NUL characters; is the first line the header? (expected text; UTF-16 without a byte "
+                "order mark needs --encoding utf-16-le or utf-16-be)"
+            )
+        return names
 
     def _is_one_record(self, content: bytes) -> bool:
         """Return whether several lines are one record.
@@ -111,22 +128,27 @@ class CsvRows(TextRows):
     def _content(self, record: RawRecord) -> list[str]:
         """Return the cells of a row; [] if all are empty."""
         cells: list[str] = super()._content(record)
-        if not any(map(str.strip, cells)):
-            return []
-        if any(map(str.strip, cells[len(self.columns) :])) or len(cells) < len(self.columns):
-            raise ValueError(
-                f"has {len(cells)} {pluralize(len(cells), 'cell')} (expected {len(self.columns)} as in the header)"
-            )
-        return cells
+        return cells if any(map(str.strip, cells)) else []
 
     def _build_row(self, content: list[str], line: int) -> VaultRow | None:
-        cells = content
+        cells, expected = content, len(self.columns)
         if not cells:
             return None
+        if any(map(str.strip, cells[expected:])) or len(cells) < expected:
+            reason = f"has {len(cells)} {pluralize(len(cells), 'cell')} (expected {expected} as in the header)"
+            if self._problems == expected - 1 < len(cells):  # in a file of rejects, surplus cells come before its note
+                cells = [*cells[: self._problems], cells[-1], *cells[self._problems : -1]]
+            return unreadable_row(reason, line=line, source=self._source_of(cells))
         if self._problems is not None:
             cells = [*unescape_formulas(cells, cells[self._problems])]
-        source = dict(zip(self.columns, cells, strict=False))
+        source = self._source_of(cells[:expected])
         return build_mapped_row(self._mapping, cells, self._constants, line=line, source=source)
+
+    def _source_of(self, cells: Sequence[str]) -> dict[str, Any]:
+        """Return cells by the names of their columns."""
+        surplus = cells[len(self.columns) :]
+        source: dict[str, Any] = dict(zip(self._source_names, cells, strict=False))
+        return source | {SURPLUS: surplus} if surplus else source
 
     def _parse(self, text: str) -> list[str]:
         try:
@@ -146,11 +168,32 @@ def _head(source: Bytes) -> tuple[bytes, int]:
     return head, source.start
 
 
-def _detect_delimiter(head: bytes, quotechar: str | None) -> str:
-    """Return the most frequent delimiter in the first line, ignoring quoted cells."""
-    lines = head.decode("latin-1").split("\n" if b"\n" in head else "\r")
-    line = next((line for line in lines if line.strip()), "")
-    if quotechar:
-        quote = re.escape(quotechar)
-        line = re.sub(rf"{quote}[^{quote}]*{quote}", "", line)
-    return max(_DELIMITERS, key=line.count)
+def _detect_delimiter(source: Bytes, quote: bytes | None) -> str:
+    """Return the delimiter that divides the first record into most cells. What is read of the source is given back.
+
+    Each delimiter splits records in its own way, because a quoted cell begins after a delimiter.
+    """
+    splitters = {delimiter: Splitter(quote, delimiter.encode()) for delimiter in _DELIMITERS}
+    firsts: dict[str, RawRecord] = {}
+    head = b""
+    while len(firsts) < len(splitters) and len(head) <= MAX_RECORD:
+        data = source.read()
+        head += data
+        for delimiter in splitters.keys() - firsts.keys():
+            records = splitters[delimiter].feed(data) if data else splitters[delimiter].finish()
+            firsts.update((delimiter, record) for record in reversed(records) if not record.is_blank)
+        if not data:
+            break
+    source.give_back(head)
+    cells = {delimiter: _count_cells(record, delimiter, quote) for delimiter, record in firsts.items()}
+    return max(_DELIMITERS, key=lambda delimiter: cells.get(delimiter, (False, 0)))
+
+
+def _count_cells(record: RawRecord, delimiter: str, quote: bytes | None) -> tuple[bool, int]:
+    """Return whether quotes fit several cells, and their number."""
+    text = record.content.decode("latin-1")
+    if not record.problem and quote is not None:
+        with suppress(csv.Error):
+            count = sum(map(len, csv.reader((text,), delimiter=delimiter, quotechar=quote.decode())))
+            return count > 1, count
+    return False, text.count(delimiter) + 1

@@ -11,7 +11,7 @@ import anyio.to_thread
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.sources.byte_source import STDIN, Given, open_bytes
+from gateway_async.migration.sources.byte_source import STDIN, Bytes, Given, open_bytes
 from gateway_async.migration.sources.csv import CsvRows
 from gateway_async.migration.sources.jsonl import JsonRows
 from gateway_async.migration.sources.parquet import ParquetRows
@@ -31,6 +31,11 @@ _FORMATS: Final[dict[str, Format]] = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+}
+_OTHER_FORMATS: Final = {
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst"), "compressed (expected the file in it)"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a workbook (expected one of its sheets, exported as CSV)"),
+    ".json": "JSON (expected JSON Lines: one object on each line, with --format jsonl)",
 }
 
 
@@ -188,12 +193,8 @@ class Rows:
             sharded: whether the file is split into shards, which needs line ends of a single byte.
         """
         file = open_bytes(self._source, self.encoding)
-        if sharded and file.recoded:
-            file.close()
-            raise InvalidRequestError(
-                "encoding: not allowed for shards (expected UTF-8 or another single-byte encoding)"
-            )
         try:
+            _check_bytes(file, sharded=sharded)
             if self.format == "jsonl":
                 return JsonRows(file, self._mapping, shard=self._shard)
             parser = CsvRows(file, self._mapping, shard=self._shard, **self._dialect)
@@ -220,10 +221,19 @@ class Rows:
 def _format_of(source: Given) -> Format:
     """Return the format from a path's suffix."""
     name = fspath(source) if isinstance(source, str | PathLike) else ""
-    found = _FORMATS.get(PurePath(name).suffix.lower())
-    if found is None:
+    suffix = PurePath(name).suffix.lower()
+    if suffix in _OTHER_FORMATS:
+        raise InvalidRequestError(f"source: {name} is {_OTHER_FORMATS[suffix]}")
+    if suffix not in _FORMATS:
         raise InvalidRequestError("format: not given and not clear from the file name (expected csv, jsonl or parquet)")
-    return found
+    return _FORMATS[suffix]
+
+
+def _check_bytes(file: Bytes, *, sharded: bool) -> None:
+    if file.is_compressed:
+        raise InvalidRequestError("source: is compressed with gzip (expected the file in it)")
+    if sharded and file.recoded:
+        raise InvalidRequestError("encoding: not allowed for shards (expected UTF-8 or another single-byte encoding)")
 
 
 def _check_one_byte(**characters: str | None) -> None:

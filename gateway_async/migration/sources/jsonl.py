@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from gateway_async._wire.convert.json_text import object_names
+from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.builder import build_mapped_row
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
@@ -29,10 +30,15 @@ class JsonRows(TextRows):
         source: the bytes of the file.
         columns: the mapping of the objects' names to fields.
         shard: the part to read; None for all.
+
+    Raises:
+        InvalidRequestError: the file is one JSON document, such as an array.
     """
 
     def __init__(self, source: Bytes, columns: Columns, *, shard: Shard | None = None) -> None:
         super().__init__(source, shard)
+        if shard is None:
+            _check_is_lines(self._peek())
         self.fields = dict(columns.names)
         self._constants = columns.constants
         self._mapping = lru_cache(256)(columns.map_names)
@@ -42,14 +48,16 @@ class JsonRows(TextRows):
 
     def first_names(self) -> tuple[str, ...]:
         """Return the names in the first object without consuming it; () if the file begins with something else."""
-        data = self._source.read()
-        self._source.give_back(data)
-        first = next((line for line in data.splitlines() if line.strip()), b"")
         try:
-            content = _decoder.decode(first)
+            content = _decoder.decode(_first_line(self._peek()))
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return ()
         return tuple(content) if isinstance(content, dict) else ()
+
+    def _peek(self) -> bytes:
+        data = self._source.read()
+        self._source.give_back(data)
+        return data
 
     def _build_row(self, content: tuple[Sequence[str], dict[str, Any]], line: int) -> VaultRow:
         names, cells = content
@@ -66,3 +74,15 @@ class JsonRows(TextRows):
             raise ValueError("must be a JSON object, one on each line")
         may_repeat = len(_NAME_END.findall(text)) > len(content)  # otherwise there is no room for another name
         return object_names(text) if may_repeat else [*content], content
+
+
+def _first_line(data: bytes) -> bytes:
+    return next((line for line in map(bytes.strip, data.splitlines()) if line), b"")
+
+
+def _check_is_lines(data: bytes) -> None:
+    """Reject one JSON document over several lines: some could be taken for rows."""
+    first = _first_line(data)
+    if first.startswith(b"[") or first.endswith((b"[", b"{")):
+        kind = "array" if first.startswith(b"[") else "document over several lines"
+        raise InvalidRequestError(f"source: is a JSON {kind} (expected JSON Lines: one object on each line)")

@@ -19,6 +19,9 @@ __all__ = ["MAX_RECORD", "RawRecord", "Shard", "Splitter", "read_records"]
 MAX_RECORD: Final = 1 << 20
 """Maximum bytes of a record."""
 
+_END_OF_FILE: Final = b"\x1a"
+"""Ctrl-Z, with which DOS programs end a text file."""
+
 _UNCLOSED: Final = "a quote is not closed, or text follows a closing quote"
 _LONGEST_LINE_END: Final = 2
 _LARGE: Final = 1 << 16
@@ -59,6 +62,11 @@ class RawRecord(NamedTuple):
     start: int
     content: bytes
     problem: str = ""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is a line without text."""
+        return not (self.problem or self.content.strip(_END_OF_FILE).strip())
 
 
 class _RecordEnd(NamedTuple):
@@ -102,6 +110,11 @@ class Splitter:
         if quote is not None:
             self._record, self._open = _patterns(re.escape(quote), re.escape(delimiter))
 
+    @property
+    def rest(self) -> tuple[int, int]:
+        """The line and the offset of the bytes that are not in a record yet."""
+        return self._line, self._start
+
     def feed(self, data: bytes) -> list[RawRecord]:
         """Add bytes, and return the records that end in them."""
         self._pending = self._pending + data if self._pending else data
@@ -111,6 +124,7 @@ class Splitter:
 
     def finish(self) -> list[RawRecord]:
         """Return the last record if it has no line end."""
+        self._pending = self._pending.rstrip(_END_OF_FILE)
         return list(self._records(last=True))
 
     def _records(self, *, last: bool) -> Iterator[RawRecord]:

@@ -40,7 +40,7 @@ class TextRows(ABC):
     def batches(self) -> Iterator[Sequence[VaultRow]]:
         """Yield the rows in batches."""
         for records in self.records():
-            rows = (self._row(record) for record in records if record.content.strip() or record.problem)
+            rows = (self._row(record) for record in records if not record.is_blank)
             yield [row for row in rows if row is not None]
 
     def records(self) -> Iterator[Sequence[RawRecord]]:

@@ -104,7 +104,7 @@ def _kill_migrations(kind: Literal["sqlite", "postgres"], count: int) -> Result:
                 results.append(migration.finish(migration.kill(random)))
             finally:
                 if table:
-                    ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs")
+                    ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs, {table}_not_started")
     return add_up(results)
 
 
