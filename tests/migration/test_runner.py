@@ -292,6 +292,13 @@ async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
     assert migration.journal.states() == {"a": "stored"}
 
 
+async def test_a_card_number_in_the_wrong_column_is_not_kept(migration: Migration) -> None:
+    """The key of a row that cannot be sent is masked in the journal, because its columns may be mixed up."""
+    await migration.run([VaultRow(key=NUMBERS["1111"], line=2, problems=("account_number: must be digits only",))])
+    assert [entry.key for entry in await migration.journal.not_started()] == ["************1111"]
+    assert list(migration.ends) == [NUMBERS["1111"]]
+
+
 @pytest.mark.parametrize("key", ["", "a\0", "\ud800"])
 async def test_a_key_that_cannot_be_kept(migration: Migration, key: str) -> None:
     """A key that a journal cannot store is rejected."""

@@ -84,7 +84,7 @@ class ResultRecorder:
         self._record(row, _result(journal_row, RowState.REJECTED, reasons=_mask_all(reasons), started=started))
 
     def record_unknown(self, task: RowTask, reason: str) -> None:
-        """Record that the row may be stored or not, under the id and with the content that were sent."""
+        """Record that the row may be stored, as it was sent."""
         self._report.unknown += 1
         sent = task.journal_row
         if task.earlier_entry is not None:
@@ -105,7 +105,8 @@ class ResultRecorder:
             self._allowance.give_back()
 
     def _record(self, row: VaultRow, result: RowResult) -> None:
-        self._journal_writer.add_result(result)
+        recorded = result if result.started else attrs.evolve(result, key=mask_text(result.key))
+        self._journal_writer.add_result(recorded)
         self._call_back(row, result)
 
     def _call_back(self, row: VaultRow, result: RowResult) -> None:
