@@ -1,12 +1,19 @@
-"""`PageStream`: iterate over pages, and fetch the next ones while one is used."""
+"""`PageStream`: iterate over a list that may change meanwhile, and fetch the next pages while one is used.
+
+A record that is in the list from the first request to the last is yielded exactly once, if the order of the list is
+fixed. Each page has to begin with a record that was yielded before (`PagePlan`); a page that does not is read again
+from further ahead. Records that were yielded recently are not yielded again (`RecentIds`).
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 import anyio.lowlevel
 import attrs
 
+from gateway_async._execution.page_plan import PagePlan, Window
 from gateway_async._execution.prefetch import Prefetch
+from gateway_async._execution.recent_ids import MAX_REMEMBERED, RecentIds
 from gateway_async._secrets import detach
 from gateway_async._wire.pagination import RawPage
 from gateway_async.errors import GatewayError, MalformedReplyError
@@ -15,12 +22,13 @@ from gateway_async.models.page import Page
 __all__ = ["PageStream", "read_in_slices"]
 
 T = TypeVar("T")
+Fetch = Callable[[int, int], Awaitable[RawPage[T]]]
 
-_MAX_REMEMBERED_IDS: Final = 25_000
-"""Maximum number of ids in each of the two generations of `_SeenIds`."""
-
-_MAX_STALE_PAGES: Final = 3
+_MAX_READS_WITHOUT_PROGRESS: Final = 20
 """Pages in a row without a new record, after which iteration fails."""
+
+_FIXED: Final = frozenset({"id", "created_ts"})
+"""Fields that no change of a record alters. A list that is sorted by them has a fixed order."""
 
 
 async def read_in_slices(raw: RawPage[T]) -> Page[T]:
@@ -43,6 +51,22 @@ async def read_in_slices(raw: RawPage[T]) -> Page[T]:
     raise failure
 
 
+@attrs.frozen
+class _Reading(Generic[T]):
+    """A page that was read.
+
+    Attributes:
+        window: the part of the list that it shows.
+        is_end: whether the list ends with it.
+        has_fixed_order: whether no change of a record moves it in the list, as far as is known.
+    """
+
+    window: Window
+    page: Page[T]
+    is_end: bool
+    has_fixed_order: bool
+
+
 class _Lookahead(Generic[T]):
     """Requests the two pages after the one in use, and reads the first of them.
 
@@ -50,149 +74,224 @@ class _Lookahead(Generic[T]):
     only when the one before it has arrived and was not empty.
     """
 
-    def __init__(self, fetch: Callable[[int], Awaitable[RawPage[T]]]) -> None:
+    def __init__(self, fetch: Fetch[T], plan: PagePlan, sorted_by: tuple[str, ...]) -> None:
         self._fetch = fetch
-        self._responses: dict[int, Prefetch[RawPage[T]]] = {}
-        self._page: Prefetch[Page[T]] | None = None
-        self._number = 0
-        self._page_count = 0
-        self._is_last = False
+        self._plan = plan
+        self._sorted_by = sorted_by
+        self._responses: dict[Window, Prefetch[RawPage[T]]] = {}
+        self._reading: Prefetch[_Reading[T]] | None = None
+        self._window = plan.after(0)
+        self._length = 0
 
-    async def next(self) -> tuple[Page[T], bool]:
-        """Return the next page, and whether it is the last one."""
-        page = await (self._page or self._start_page()).result()
-        is_last = self._is_last
-        self._page = None if is_last else self._start_page()
-        return page, is_last
+    async def next(self) -> _Reading[T]:
+        """Return the next page."""
+        reading = await (self._reading or self._start()).result()
+        self._reading = None if reading.is_end else self._start()
+        return reading
 
-    def _start_page(self) -> Prefetch[Page[T]]:
-        self._number += 1
-        self._page = Prefetch(self._read)
-        return self._page
+    async def read_alone(self, window: Window) -> Page[T]:
+        """Read a page out of turn."""
+        return await read_in_slices(await self._fetch(window.number, window.size))
 
-    async def _read(self) -> Page[T]:
-        await anyio.lowlevel.checkpoint_if_cancelled()  # a cancelled read requests nothing more
-        number = self._number
-        response = self._request(number)
-        if number < self._page_count:
-            self._request(number + 1)
-        raw = await response.result()
-        await anyio.lowlevel.checkpoint_if_cancelled()
-        self._page_count, self._is_last = raw.page_count or 0, raw.is_last
-        del self._responses[number]
-        if raw.is_last:
-            self._cancel_responses()  # the list has become shorter
-        else:
-            self._request(number + 1)
-        return await read_in_slices(raw)
-
-    def _request(self, number: int) -> Prefetch[RawPage[T]]:
-        if number not in self._responses:
-            self._responses[number] = Prefetch(lambda: self._fetch(number))
-        return self._responses[number]
+    def continue_after(self, position: int, size: int) -> None:
+        """Read on after the first `position` records, with a page of `size`, instead of the page that would be next."""
+        self.cancel()
+        self._reading = None
+        self._window = self._plan.after(position, size)
 
     def cancel(self) -> None:
         """Cancel all reads."""
-        if self._page is not None:
-            self._page.cancel()
+        if self._reading is not None:
+            self._reading.cancel()
         self._cancel_responses()
 
-    def _cancel_responses(self) -> None:
-        while self._responses:
-            _, response = self._responses.popitem()
-            response.cancel()
+    def _start(self) -> Prefetch[_Reading[T]]:
+        self._reading = Prefetch(self._read)
+        return self._reading
+
+    async def _read(self) -> _Reading[T]:
+        await anyio.lowlevel.checkpoint_if_cancelled()  # a cancelled read requests nothing more
+        requested = self._window
+        response = self._request(requested)
+        if requested.end < self._length:
+            self._request(self._plan.after(requested.end))
+        raw = await response.result()
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        window = self._plan.observe(requested, raw)
+        is_end = self._plan.is_end(window, raw)
+        self._length = raw.total_count or (raw.page_count or 0) * window.size
+        self._window = self._plan.after(window.end)
+        del self._responses[requested]
+        if is_end:
+            self._cancel_responses()  # the list has become shorter
+        else:
+            self._cancel_responses(but=self._window)
+            self._request(self._window)
+        has_fixed_order = _FIXED.issuperset(raw.sorted_by or self._sorted_by)
+        return _Reading(window, await read_in_slices(raw), is_end, has_fixed_order)
+
+    def _request(self, window: Window) -> Prefetch[RawPage[T]]:
+        if window not in self._responses:
+            self._responses[window] = Prefetch(lambda: self._fetch(window.number, window.size))
+        return self._responses[window]
+
+    def _cancel_responses(self, *, but: Window | None = None) -> None:
+        for window in [each for each in self._responses if each != but]:
+            self._responses.pop(window).cancel()
 
 
 class PageStream(Generic[T]):
-    """Iterates over the pages that have new records."""
+    """Iterates over the new records of each page.
 
-    def __init__(self, call: str, fetch: Callable[[int], Awaitable[RawPage[T]]]) -> None:
+    Args:
+        call: the call, for errors.
+        fetch: function from the number and the size of a page to the page.
+        page_size: records in a page.
+        sorted_by: the fields that the list is sorted by, if the caller chose them.
+    """
+
+    def __init__(self, call: str, fetch: Fetch[T], page_size: int, sorted_by: tuple[str, ...] = ()) -> None:
         self._call = call
-        self._lookahead = _Lookahead(fetch)  # has no reference to this stream: dropping the stream ends the reads
+        self._plan = PagePlan(page_size)
+        self._lookahead = _Lookahead(fetch, self._plan, sorted_by)  # has no reference to this stream: see `__del__`
+        self._recent = RecentIds()
         self._ended = False
-        self._stale_pages = 0
-        self._previous: tuple[Any, ...] = ()
-        self._seen = _SeenIds()
+        self._position = self._furthest = 0
+        self._total_count: int | None = None
+        self._reads_without_progress = self._returns = 0
+
+    @property
+    def page_size(self) -> int:
+        """Records in a page, as the caller and the gateway want it."""
+        return self._plan.size
 
     def __aiter__(self) -> AsyncIterator[Page[T]]:
         return self
 
     async def __anext__(self) -> Page[T]:
         while not self._ended:
-            page = await self._next()
-            new_records = self._new_records(page)
+            try:
+                reading = await self._lookahead.next()
+                new_records = await self._accept(reading)
+            except BaseException:
+                self._end()
+                raise
             if new_records:
-                return page if new_records is page.records else attrs.evolve(page, records=new_records)
+                return attrs.evolve(reading.page, records=new_records)
         raise StopAsyncIteration
 
-    async def _next(self) -> Page[T]:
-        try:
-            page, self._ended = await self._lookahead.next()
-        except BaseException:
-            self._ended = True
-            self._lookahead.cancel()
-            raise
-        return page
-
-    def _new_records(self, page: Page[T]) -> tuple[T, ...]:
-        """Return the page's records that are new.
-
-        Raises `MalformedReplyError` instead of iterating without end.
-        """
-        ids = tuple(getattr(record, "id", None) for record in page.records)
-        if ids and ids == self._previous:
-            self._fail(f"page {page.number} repeats the page before it")
-        self._previous = ids
-        if self._seen.are_new(ids):
-            new_records = page.records
-        else:
-            named = zip(page.records, ids, strict=True)
-            new_records = tuple(record for record, name in named if self._seen.is_new(name))
-        self._stale_pages = 0 if new_records else self._stale_pages + 1
-        if self._stale_pages >= _MAX_STALE_PAGES and not self._ended:
-            self._fail(f"page {page.number} is the third page in a row without a new record")
+    async def _accept(self, reading: _Reading[T]) -> tuple[T, ...]:
+        """Return the new records of a page, and decide where to read on."""
+        window, page = reading.window, reading.page
+        ids = [getattr(record, "id", None) for record in page.records]
+        known = self._recent.among(ids)
+        if not await self._is_next(window, page, ids, known):
+            self._go_back(page)
+            return ()
+        new_records = self._new_records(page.records, ids, known)
+        is_whole_beginning = window.start == 0 and bool(new_records) and not self._recent.has_forgotten
+        self._recent.remember(
+            (name for name in ids if name is not None), others_are_gone=is_whole_beginning and reading.has_fixed_order
+        )
+        self._move_on(window, page, is_new=bool(new_records), is_known=bool(known))
+        if None in ids and self._plan.overlaps:  # such records cannot be recognized
+            self._plan.overlaps = False
+            self._lookahead.continue_after(window.end, self._plan.size)
+        if reading.is_end:
+            self._end()
         return new_records
 
-    def _fail(self, reason: str) -> None:
+    async def _is_next(self, window: Window, page: Page[T], ids: Sequence[Any], known: set[Any]) -> bool:
+        """Return whether no record can be between those that were yielded and this page.
+
+        Raises:
+            MalformedReplyError: it cannot be known any more.
+        """
+        if window.start == 0:
+            if ids and not known and self._recent.has_forgotten:
+                self._fail(
+                    "none of the records that were yielded recently is listed any more, so where to continue is unknown "
+                    "(list again; sort by created_ts or id)"
+                )
+            return True
+        if known or None in ids:
+            return True
+        if window.start < self._position:
+            return False
+        before = await self._lookahead.read_alone(Window(window.number - 1, window.size))
+        names = {getattr(record, "id", None) for record in before.records}
+        return self._recent.among(names) == names and (
+            bool(names) or before.total_count == page.total_count is not None
+        )
+
+    def _new_records(self, records: tuple[T, ...], ids: Sequence[Any], known: set[Any]) -> tuple[T, ...]:
+        """Return the records of a page that were not yielded before.
+
+        If ids were forgotten, an unknown record before all known ones may have been yielded long ago.
+        """
+        begin = next(index for index, name in enumerate(ids) if name in known) if known else 0
+        if not self._recent.has_forgotten:
+            begin = 0
+        seen = known.copy()
+        new_records: list[T] = []
+        for record, name in zip(records[begin:], ids[begin:], strict=True):
+            if name is None or name not in seen:
+                seen.add(name)
+                new_records.append(record)
+        return tuple(new_records)
+
+    def _move_on(self, window: Window, page: Page[T], *, is_new: bool, is_known: bool) -> None:
+        """Read on behind a page with new or known records.
+
+        If it has known ones only, records that were added before them have shifted the list.
+        """
+        position = window.end
+        if is_new:
+            self._reads_without_progress = 0
+        elif position > self._furthest:
+            self._count_read()
+            if is_known and self._total_count is not None and page.total_count is not None:
+                position = max(position, self._position + page.total_count - self._total_count)
+        self._returns = 0
+        self._total_count, self._position = page.total_count, position
+        self._furthest = max(self._furthest, window.end)
+        if position != window.end:
+            self._continue_after(position)
+
+    def _go_back(self, page: Page[T]) -> None:
+        """Read again from before the records that may have moved.
+
+        As many as the list has lost may be before the reader. If that is not enough, others were added meanwhile.
+        """
+        self._count_read()
+        removed = 0
+        if self._total_count is not None and page.total_count is not None:
+            removed = max(self._total_count - page.total_count, 0)
+        if self._recent.has_forgotten:
+            removed = min(removed, MAX_REMEMBERED // 2)  # no further than to what is remembered
+        step = removed + max(self._plan.size // 4, 1) * 4**self._returns
+        self._returns += 1
+        self._continue_after(self._position - step)
+
+    def _continue_after(self, position: int) -> None:
+        """Read on elsewhere, with a larger page each time that this was not enough."""
+        self._lookahead.continue_after(position, self._plan.size * 2 ** (self._reads_without_progress - 1))
+
+    def _count_read(self) -> None:
+        """Count a read that has brought nothing new so far."""
+        self._reads_without_progress += 1
+        if self._reads_without_progress > _MAX_READS_WITHOUT_PROGRESS:
+            self._fail(
+                f"{_MAX_READS_WITHOUT_PROGRESS} pages in a row have no new record "
+                "(expected a list in a fixed order: sort by created_ts or id)"
+            )
+
+    def _fail(self, reason: str) -> NoReturn:
+        raise MalformedReplyError("$.meta.pagination", reason, call=self._call)
+
+    def _end(self) -> None:
         self._ended = True
         self._lookahead.cancel()
-        raise MalformedReplyError("$.meta.pagination", reason, call=self._call)
 
     def __del__(self) -> None:
         self._lookahead.cancel()
-
-
-class _SeenIds:
-    """The ids seen recently, in bounded memory.
-
-    There are two generations; the older one is dropped when the younger one is full.
-    """
-
-    def __init__(self) -> None:
-        self._young: set[Any] = set()
-        self._old: set[Any] = set()
-
-    def are_new(self, names: Sequence[Any]) -> bool:
-        """Remember `names` if all are different, new and not None.
-
-        Almost every page has only such ids, which sets compare in much less time than a loop.
-        """
-        different = set(names)
-        if len(different) < len(names) or None in different:
-            return False
-        if not (self._young.isdisjoint(different) and self._old.isdisjoint(different)):
-            return False
-        if len(self._young) + len(different) > _MAX_REMEMBERED_IDS:
-            self._old, self._young = self._young, set()
-        self._young |= different
-        return True
-
-    def is_new(self, name: Any) -> bool:
-        if name is None:
-            return True
-        if name in self._young or name in self._old:
-            return False
-        if len(self._young) >= _MAX_REMEMBERED_IDS:
-            self._old, self._young = self._young, set()
-        self._young.add(name)
-        return True

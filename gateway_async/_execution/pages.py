@@ -12,7 +12,7 @@ from gateway_async._execution.page_stream import PageStream, read_in_slices
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.query import NamesToCheck, Params, list_params
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async.errors import MalformedReplyError
+from gateway_async.errors import GatewayError, MalformedReplyError
 from gateway_async.models.page import Page
 from gateway_async.models.record import Record
 
@@ -39,12 +39,17 @@ class Pages(Generic[T]):
         n = await pages.count()                  # how many there are, without fetching them
         newest = await pages.to_list(limit=50)   # a list of the first records
 
-    Nothing is fetched before first use. Iteration holds at most three pages in memory: the one in use, the next
-    one, and the response with the one after it. It ends when the gateway has no more. It yields no id twice: it
-    remembers at least the last 25,000 ids, more than a list can shift between two pages.
+    Nothing is fetched before first use. Iteration holds a few pages in memory: the one in use, the next one, and the
+    response with the one after it.
+
+    The list may change meanwhile, for example because the loop deletes what it gets. A record that is in the list from
+    the first request to the last is yielded exactly once, whatever is added and removed, if the list has a fixed order,
+    such as that of `id` or `created_ts`. Requested pages overlap by some records to notice changes: page 2 of 1000
+    records is requested with a size of 999. At least the last 20,000 ids are remembered.
 
     Raises:
-        MalformedReplyError: the gateway sends the same page again, or three in a row with nothing new.
+        MalformedReplyError: twenty pages in a row have nothing new, or none of the remembered records is listed any
+            more, so where to continue is unknown.
     """
 
     def __init__(
@@ -59,12 +64,19 @@ class Pages(Generic[T]):
         return f"<Pages of {self._call}>"
 
     def __aiter__(self) -> AsyncIterator[T]:
-        return _Records(self.by_page())
+        return _Records(self._stream())
 
     def by_page(self) -> AsyncIterator[Page[T]]:
-        """Iterate over the pages that have new records."""
-        size = self._page_size or _PAGE_SIZE
-        return PageStream(self._call, lambda number: self._fetch(number, self._params_with_size(size)))
+        """Iterate over pages of `page_size` records; the last one may have fewer."""
+        return _EvenPages(self._stream())
+
+    def _stream(self) -> PageStream[T]:
+        return PageStream(
+            self._call,
+            lambda number, size: self._fetch(number, self._params_with_size(size)),
+            self._page_size or _PAGE_SIZE,
+            tuple(value.removeprefix("-") for name, value in self._params if name == "sort"),
+        )
 
     def __await__(self) -> Generator[Any, Any, Page[T]]:
         return self._first_page(self._page_size).__await__()
@@ -135,6 +147,43 @@ def pages_of(
     return Pages(
         f"GET {spec.path}", lambda number, sized: executor.execute(spec.page(number, sized)), params, page_size
     )
+
+
+class _EvenPages(Generic[T]):
+    """Divides the records of a stream into pages of the same size."""
+
+    def __init__(self, stream: PageStream[T]) -> None:
+        self._stream = stream
+        self._records: list[T] = []
+        self._number = 0
+        self._failure: GatewayError | None = None
+        self._last = Page[T](records=(), number=0, total_count=None, page_count=None)
+
+    def __aiter__(self) -> AsyncIterator[Page[T]]:
+        return self
+
+    async def __anext__(self) -> Page[T]:
+        ended = False
+        while not ended and self._failure is None and len(self._records) < self._stream.page_size:
+            try:
+                self._last = await anext(self._stream)
+                self._records += self._last.records
+            except StopAsyncIteration:
+                ended = True
+            except GatewayError as error:
+                self._failure = error
+        if self._records:
+            return self._next_page()
+        failure, self._failure = self._failure, None
+        raise failure or StopAsyncIteration
+
+    def _next_page(self) -> Page[T]:
+        size, self._number = self._stream.page_size, self._number + 1
+        records, self._records = self._records[:size], self._records[size:]
+        total_count, page_count = self._last.total_count, self._last.page_count
+        if total_count is not None:
+            page_count = max(-(-total_count // size), self._number)
+        return Page(records=tuple(records), number=self._number, total_count=total_count, page_count=page_count)
 
 
 class _Records(Generic[T]):

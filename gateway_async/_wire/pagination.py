@@ -59,6 +59,8 @@ class RawPage(Generic[T]):
 
     Attributes:
         number, total_count, page_count: as in `Page`.
+        page_size: the maximum number of records of a page; None if the gateway does not report it.
+        sorted_by: the fields that the gateway sorts by; empty if it does not report them.
         on_error: makes the error for a row that cannot be read.
     """
 
@@ -68,7 +70,14 @@ class RawPage(Generic[T]):
     number: int
     total_count: int | None
     page_count: int | None
+    page_size: int | None = None
+    sorted_by: tuple[str, ...] = ()
     on_error: Callable[[ValueError], Exception] = attrs.field(default=lambda error: error, repr=False)
+
+    @property
+    def row_count(self) -> int:
+        """How many records the page has."""
+        return len(self._rows)
 
     @property
     def is_last(self) -> bool:
@@ -137,7 +146,8 @@ def read_raw_page(content: Any, plural: str, number: int, kind: type[R]) -> RawP
         FieldError: the response is not a list.
     """
     rows = _rows(content, plural)
-    return RawPage(rows, plural, kind, number, *_counts(content))
+    page_size = _count(_pagination(content), "perPage") or None
+    return RawPage(rows, plural, kind, number, *_counts(content), page_size, _sorted_by(content))
 
 
 def read_page(content: Any, plural: str, number: int, read_record: Callable[[Any], T]) -> Page[T]:
@@ -162,6 +172,10 @@ def _rows(content: Any, plural: str) -> list[Any]:
 def _counts(content: Mapping[str, Any]) -> tuple[int | None, int | None]:
     pagination = _pagination(content)
     return _count(pagination, "totalCount"), _count(pagination, "pageCount")
+
+
+def _sorted_by(content: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(map(str, _mapping(_mapping(_mapping(content.get("meta")).get("sort")).get("attributes"))))
 
 
 def _pagination(content: Any) -> Mapping[str, Any]:

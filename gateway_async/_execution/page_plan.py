@@ -1,0 +1,113 @@
+"""`PagePlan`: choose the pages to request, so that each one begins with records that were read before.
+
+A list has pages only. When a record before the reader is removed, the first record of the next page moves to the page
+that was read, and would be skipped. Pages of slightly different sizes overlap: page 2 of 999 records begins with the
+last of 1000 records. A response that contains it continues the list without a gap.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._wire.pagination import RawPage
+from gateway_async._wire.query import MAX_PAGE_SIZE
+
+__all__ = ["PagePlan", "Window"]
+
+_SMALLEST_CHOICE: Final = 20
+"""Up to this size, a page may be larger than the caller wants: almost no sizes below would overlap."""
+
+
+@attrs.frozen
+class Window:
+    """The part of a list that page `number` shows if pages have `size` records."""
+
+    number: int
+    size: int
+
+    @property
+    def start(self) -> int:
+        """How many records are before it."""
+        return (self.number - 1) * self.size
+
+    @property
+    def end(self) -> int:
+        """How many records are before its end."""
+        return self.number * self.size
+
+
+class PagePlan:
+    """Chooses the windows of one list, and learns how the gateway divides it.
+
+    Attributes:
+        size: records in a page, as the caller and the gateway want it.
+        overlaps: whether windows overlap. They cannot if the gateway ignores the requested size.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.overlaps = True
+        self._largest = MAX_PAGE_SIZE
+        self._largest_seen = 0
+
+    def after(self, position: int, wanted: int | None = None) -> Window:
+        """Return the window to read after the first `position` records, with about `wanted` records."""
+        wanted = min(wanted or self.size, self._largest)
+        if self.overlaps:
+            if position <= 0:
+                return Window(1, wanted)
+            size = _overlapping_size(position, wanted, self._largest)
+            if size:
+                return Window((position - 1) // size + 1, size)
+        return Window(max(position, 0) // self.size + 1, self.size)
+
+    def observe(self, window: Window, raw: RawPage[Any]) -> Window:
+        """Return the part of the list that the response to `window` shows, and learn from its size."""
+        if raw.page_count is None:  # a shorter page must be the last one, so none may exceed the gateway's maximum
+            self._largest = self.size
+        obeys, is_trial = self._obeys(window, raw), self._is_trial(window)
+        self._largest_seen = max(self._largest_seen, raw.row_count)
+        if not self.overlaps or obeys:
+            return window
+        shown = raw.page_size or raw.row_count
+        if 0 < shown < window.size and is_trial:
+            self._largest, self.size = shown, min(shown, self.size)  # the gateway's maximum
+            return Window(window.number, shown)
+        self.overlaps = False
+        self.size = raw.page_size or (raw.row_count if window.number == 1 else 0) or self.size
+        return Window(window.number, self.size)
+
+    def is_end(self, window: Window, raw: RawPage[Any]) -> bool:
+        """Return whether a response shows the end of the list.
+
+        A full page may be followed by another one, whatever the response counts: the gateway may count records at
+        another moment than it reads them.
+        """
+        if not self.overlaps:
+            return raw.is_last
+        return raw.row_count < window.size and (raw.is_last or raw.page_count is None)
+
+    def _obeys(self, window: Window, raw: RawPage[Any]) -> bool:
+        """Return whether a response has the requested page size, as far as it shows that."""
+        if raw.is_last:
+            return raw.row_count <= window.size and (window.number == 1 or raw.page_size in (None, window.size))
+        if raw.row_count == window.size:
+            return raw.page_size in (None, window.size)
+        return raw.page_count is None and raw.row_count < window.size and not self._is_trial(window)
+
+    def _is_trial(self, window: Window) -> bool:
+        """Return whether the gateway's maximum may be less than the size of a window."""
+        return window.size > self._largest_seen
+
+
+@lru_cache(maxsize=1024)
+def _overlapping_size(position: int, size: int, largest: int) -> int:
+    """Return the page size to read on with after `position` records; 0 if there is none.
+
+    Of the pages that contain the record before `position`, it is one that has many new records and few old ones.
+    """
+    begin = size - size // 4 if size > _SMALLEST_CHOICE else 2
+    sizes = range(begin, min(max(size, _SMALLEST_CHOICE), largest) + 1)
+    best = max(sizes, key=lambda each: min(-position % each, size) / (size + each), default=0)
+    return best if best and position % best else 0

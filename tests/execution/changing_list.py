@@ -1,0 +1,93 @@
+"""A gateway whose list of contacts changes between the requests."""
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
+
+import anyio
+import httpx
+
+from gateway_async import AsyncGateway, UserApiKey
+
+__all__ = ["ChangingList"]
+
+
+class ChangingList(httpx.AsyncBaseTransport):
+    """Answers list requests with the ids of the moment, in a fixed order.
+
+    Attributes:
+        ids: the list.
+        changes: each request is answered after the next of these changes was made.
+        largest: the gateway's maximum page size.
+        fixed_size: the page size of a gateway that ignores `page_size`.
+        has_meta: whether responses count records and pages.
+        asked: number and size of the requested pages.
+        open: answers wait while it is not set.
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[str],
+        changes: Sequence[Callable[["ChangingList"], object]] = (),
+        *,
+        largest: int = 5000,
+        fixed_size: int | None = None,
+        has_meta: bool = True,
+    ) -> None:
+        self.ids = [*ids]
+        self.changes = [*changes]
+        self.largest, self.fixed_size, self.has_meta = largest, fixed_size, has_meta
+        self.asked: list[tuple[int, int]] = []
+        self.open = anyio.Event()
+        self.open.set()
+        self.removed: set[str] = set()
+        self._made = 0
+
+    def insert(self, share: float) -> None:
+        """Insert a new id at a share of the list's length."""
+        self._made += 1
+        self.ids.insert(int(share * (len(self.ids) + 1)), f"new-{self._made}")
+
+    def remove(self, share: float) -> None:
+        """Remove the id at a share of the list's length."""
+        if self.ids:
+            self.discard(self.ids[int(share * len(self.ids))])
+
+    def discard(self, name: str) -> None:
+        """Remove an id, if it is listed."""
+        if name in self.ids:
+            self.ids.remove(name)
+            self.removed.add(name)
+
+    def hold(self) -> None:
+        """Let answers wait until `release`."""
+        self.open = anyio.Event()
+
+    def release(self) -> None:
+        """Let answers be made from now on."""
+        self.open.set()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer with a page of the list as it is when the answer is made."""
+        await self.open.wait()
+        await anyio.lowlevel.checkpoint()
+        number, wanted = int(request.url.params["page"]), int(request.url.params.get("page_size", "20"))
+        self.asked.append((number, wanted))
+        if self.changes:
+            self.changes.pop(0)(self)
+        size = self.fixed_size or min(wanted, self.largest)
+        rows = [{"id": each, "last_name": each} for each in self.ids[(number - 1) * size : number * size]]
+        pagination = {
+            "totalCount": len(self.ids),
+            "pageCount": ceil(len(self.ids) / size),
+            "currentPage": number - 1,
+            "perPage": size,
+        }
+        body: dict[str, Any] = {"contacts": rows} | ({"meta": {"pagination": pagination}} if self.has_meta else {})
+        return httpx.Response(200, json=body)
+
+    def gateway(self, **options: Any) -> AsyncGateway:
+        """A client of this gateway."""
+        return AsyncGateway(
+            "https://gateway.test", developer_id="dev", credentials=UserApiKey("user", "key"), transport=self, **options
+        )
