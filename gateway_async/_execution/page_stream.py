@@ -13,7 +13,7 @@ import attrs
 
 from gateway_async._execution.page_plan import PagePlan, Window
 from gateway_async._execution.prefetch import Prefetch
-from gateway_async._execution.recent_ids import MAX_REMEMBERED, RecentIds
+from gateway_async._execution.recent_ids import RecentIds
 from gateway_async._secrets import detach
 from gateway_async._wire.pagination import RawPage
 from gateway_async.errors import GatewayError, MalformedReplyError
@@ -210,8 +210,8 @@ class PageStream(Generic[T]):
         if window.start == 0:
             if ids and not known and self._recent.has_forgotten:
                 self._fail(
-                    "none of the records that were yielded recently is listed any more, so where to continue is unknown "
-                    "(list again; sort by created_ts or id)"
+                    "no record that was yielded recently is listed any more, so where to continue is unknown "
+                    "(list again, and sort by created_ts or id)"
                 )
             return True
         if known or None in ids:
@@ -268,7 +268,7 @@ class PageStream(Generic[T]):
         if self._total_count is not None and page.total_count is not None:
             removed = max(self._total_count - page.total_count, 0)
         if self._recent.has_forgotten:
-            removed = min(removed, MAX_REMEMBERED // 2)  # no further than to what is remembered
+            removed = min(removed, self._recent.reach)
         step = removed + max(self._plan.size // 4, 1) * 4**self._returns
         self._returns += 1
         self._continue_after(self._position - step)

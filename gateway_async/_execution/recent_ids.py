@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-__all__ = ["MAX_REMEMBERED", "RecentIds"]
+__all__ = ["RecentIds"]
 
-MAX_REMEMBERED: Final = 25_000
+_MAX_REMEMBERED: Final = 25_000
 """Maximum number of ids in each of the two generations."""
 
 
@@ -25,6 +25,11 @@ class RecentIds:
         self._old: set[Any] = set()
         self._young_may_be_listed = self._old_may_be_listed = False
 
+    @property
+    def reach(self) -> int:
+        """How many records further ahead in the list a remembered one certainly is, if none was removed."""
+        return _MAX_REMEMBERED // 2
+
     def among(self, names: Iterable[Any]) -> set[Any]:
         """Return those of the ids that are remembered."""
         wanted = set(names)
@@ -35,7 +40,7 @@ class RecentIds:
         if others_are_gone:
             self._young_may_be_listed = self._old_may_be_listed = False
         new = set(names)
-        if len(self._young) + len(new) > MAX_REMEMBERED:
+        if len(self._young) + len(new) > _MAX_REMEMBERED:
             self.has_forgotten = self.has_forgotten or self._old_may_be_listed
             self._old, self._old_may_be_listed = self._young, self._young_may_be_listed
             self._young = set()

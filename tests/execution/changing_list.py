@@ -22,7 +22,7 @@ class ChangingList(httpx.AsyncBaseTransport):
         fixed_size: the page size of a gateway that ignores `page_size`.
         has_meta: whether responses count records and pages.
         asked: number and size of the requested pages.
-        open: answers wait while it is not set.
+        stayed: the ids that were in the list all the time.
     """
 
     def __init__(
@@ -38,9 +38,9 @@ class ChangingList(httpx.AsyncBaseTransport):
         self.changes = [*changes]
         self.largest, self.fixed_size, self.has_meta = largest, fixed_size, has_meta
         self.asked: list[tuple[int, int]] = []
-        self.open = anyio.Event()
-        self.open.set()
-        self.removed: set[str] = set()
+        self._open = anyio.Event()
+        self._open.set()
+        self.stayed = set(ids)
         self._made = 0
 
     def insert(self, share: float) -> None:
@@ -57,26 +57,26 @@ class ChangingList(httpx.AsyncBaseTransport):
         """Remove an id, if it is listed."""
         if name in self.ids:
             self.ids.remove(name)
-            self.removed.add(name)
+            self.stayed.discard(name)
 
     def hold(self) -> None:
         """Let answers wait until `release`."""
-        self.open = anyio.Event()
+        self._open = anyio.Event()
 
     def release(self) -> None:
         """Let answers be made from now on."""
-        self.open.set()
+        self._open.set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer with a page of the list as it is when the answer is made."""
-        await self.open.wait()
+        await self._open.wait()
         await anyio.lowlevel.checkpoint()
         number, wanted = int(request.url.params["page"]), int(request.url.params.get("page_size", "20"))
         self.asked.append((number, wanted))
         if self.changes:
             self.changes.pop(0)(self)
         size = self.fixed_size or min(wanted, self.largest)
-        rows = [{"id": each, "last_name": each} for each in self.ids[(number - 1) * size : number * size]]
+        rows = [{"id": each or None, "last_name": each} for each in self.ids[(number - 1) * size : number * size]]
         pagination = {
             "totalCount": len(self.ids),
             "pageCount": ceil(len(self.ids) / size),

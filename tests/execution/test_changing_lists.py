@@ -1,26 +1,39 @@
 """Lists that change while they are read: a record that stays in the list is yielded exactly once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from unittest.mock import patch
 
 import anyio
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gateway_async import MalformedReplyError
+from gateway_async._execution import recent_ids
+from gateway_async._execution.recent_ids import RecentIds
+
 from .changing_list import ChangingList
+from .scripted_transport import error_of
 
 Change = Callable[[ChangingList], object]
 
-SHARES = st.floats(0, 1, exclude_max=True)
+REMEMBERED = 100
+"""Ids in each generation, in tests in which ids are forgotten."""
 
 
-def inserting(share: float) -> Change:
-    """Insert a record."""
-    return lambda server: server.insert(share)
+def unchanged(_: ChangingList) -> None:
+    """Change nothing."""
 
 
-def removing(share: float) -> Change:
-    """Remove a record."""
-    return lambda server: server.remove(share)
+def inserting(share: float, count: int = 1) -> Change:
+    """Insert records at a share of the list's length."""
+    return lambda server: [server.insert(share) for _ in range(count)]
+
+
+def removing(share: float, count: int = 1) -> Change:
+    """Remove the records at a share of the list's length."""
+    return lambda server: [server.remove(share) for _ in range(count)]
 
 
 def together(changes: Sequence[Change]) -> Change:
@@ -28,31 +41,13 @@ def together(changes: Sequence[Change]) -> Change:
     return lambda server: [change(server) for change in changes]
 
 
-CHANGES = st.lists(st.one_of(SHARES.map(inserting), SHARES.map(removing)), max_size=6).map(together)
-
-
-async def walk(
-    server: ChangingList, page_size: int, *, removes: Callable[[int], bool] = lambda _: False, late: bool = False
-) -> list[str]:
-    """Iterate over a list whose loop removes some of the records that it gets.
-
-    `late` answers are made when the next page is needed; others when they are requested, which is a page or two before.
-    """
-    seen: list[str] = []
-    async with server.gateway() as gateway:
-        pages = gateway.contacts.list(page_size=page_size).by_page()
-        while True:
-            server.release()
-            try:
-                page = await anext(pages)
-            except StopAsyncIteration:
-                return seen
-            if late:
-                server.hold()
-            for record in page.records:
-                seen.append(str(record.id))
-                if removes(len(seen)):
-                    server.discard(str(record.id))
+SHARES = st.one_of(st.floats(0, 1, exclude_max=True), st.just(0.0), st.just(0.999))
+CHANGES = st.lists(
+    st.builds(lambda kind, share: kind(share), st.sampled_from([inserting, removing]), SHARES), max_size=6
+)
+SERVERS = st.fixed_dictionaries(
+    {"changes": st.lists(CHANGES.map(together), max_size=40), "largest": st.sampled_from([5000, 5000, 5000, 12])}
+)
 
 
 def names(number: int) -> list[str]:
@@ -60,26 +55,210 @@ def names(number: int) -> list[str]:
     return [f"c{each}" for each in range(number)]
 
 
+async def walk(
+    server: ChangingList, page_size: int, *, removes: int = 0, late: bool = False, by_page: bool = False, **options: str
+) -> list[str]:
+    """Iterate over a list; the loop removes every `removes`-th record that it gets.
+
+    `late` answers are made when the next page is needed; others when they are requested, which is a page or two before.
+    """
+    seen: list[str] = []
+    async with server.gateway() as gateway:
+        listed = gateway.contacts.list(page_size=page_size, **options)
+        steps = listed.by_page() if by_page else aiter(listed)
+        while True:
+            server.release()
+            step = await anext(steps, None)
+            if step is None:
+                return seen
+            if late:
+                server.hold()
+            for record in getattr(step, "records", [step]):
+                seen.append(record.id)
+                if removes and len(seen) % removes == 0:
+                    server.discard(record.id)
+
+
+def check(server: ChangingList, seen: Sequence[str]) -> None:
+    """Check that the records that stayed in the list were yielded, and none twice."""
+    assert server.stayed <= set(seen), "skipped"
+    assert len(seen) == len(set(seen)), "yielded twice"
+
+
 @given(
     number=st.integers(0, 60),
     page_size=st.integers(1, 25),
-    changes=st.lists(CHANGES, max_size=25),
-    removes=st.sampled_from([0, 1, 2, 3, 7]),
+    server=SERVERS,
+    removes=st.sampled_from([0, 0, 1, 2, 3]),
     late=st.booleans(),
-    largest=st.sampled_from([5000, 5000, 5000, 12]),
+    by_page=st.booleans(),
+    backend=st.sampled_from(["asyncio", "trio"]),
 )
-@example(number=60, page_size=10, changes=[], removes=1, late=False, largest=5000)
-@example(number=60, page_size=10, changes=[], removes=1, late=True, largest=5000)
+@example(number=60, page_size=10, server={}, removes=1, late=False, by_page=False, backend="asyncio")
+@example(number=60, page_size=10, server={}, removes=1, late=True, by_page=True, backend="trio")
 def test_a_record_that_stays_listed_is_yielded_exactly_once(
-    number: int, page_size: int, changes: list[Change], removes: int, late: bool, largest: int
+    number: int,
+    page_size: int,
+    server: dict[str, list[Change]],
+    removes: int,
+    late: bool,
+    by_page: bool,
+    backend: str,
 ) -> None:
     """Whatever is inserted and removed meanwhile, by the loop or by others, and however early pages are read."""
+    changing = ChangingList(names(number), **server)
+    iterate = partial(walk, changing, page_size, removes=removes, late=late, by_page=by_page)
+    check(changing, anyio.run(iterate, backend=backend))
 
-    async def run() -> tuple[ChangingList, list[str]]:
-        server = ChangingList(names(number), [lambda _: None, *changes], largest=largest)
-        return server, await walk(server, page_size, removes=lambda n: bool(removes) and n % removes == 0, late=late)
 
-    server, seen = anyio.run(run)
-    stayed = set(names(number)) - server.removed
-    assert stayed <= set(seen), "skipped"
-    assert len(seen) == len(set(seen)), "yielded twice"
+@given(
+    number=st.integers(0, 600),
+    page_size=st.integers(1, REMEMBERED // 5),
+    server=SERVERS,
+    removes=st.sampled_from([0, 1, 2, 3]),
+    late=st.booleans(),
+)
+def test_a_long_list_is_yielded_exactly_once_or_fails(
+    number: int, page_size: int, server: dict[str, list[Change]], removes: int, late: bool
+) -> None:
+    """A list that is longer than what is remembered: nothing is skipped and nothing yielded twice without an error."""
+    changing = ChangingList(names(number), **server)
+    with patch.object(recent_ids, "_MAX_REMEMBERED", REMEMBERED):
+        try:
+            seen = anyio.run(partial(walk, changing, page_size, removes=removes, late=late))
+        except MalformedReplyError:
+            return
+    check(changing, seen)
+
+
+@pytest.fixture
+def short_memory() -> Iterator[None]:
+    """A client that remembers few ids."""
+    with patch.object(recent_ids, "_MAX_REMEMBERED", REMEMBERED):
+        yield
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.usefixtures("short_memory")
+async def test_a_loop_may_delete_a_list_of_any_length(late: bool) -> None:
+    """More records than are remembered."""
+    server = ChangingList(names(2000))
+    assert await walk(server, 20, removes=1, late=late) == names(2000)
+    assert server.ids == []
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("short_memory")
+async def test_a_loop_may_keep_some_records_of_a_long_list() -> None:
+    """Those at the beginning, so that nothing that was yielded recently is listed."""
+    server = ChangingList(names(2000))
+
+    async def run() -> list[str]:
+        seen: list[str] = []
+        async with server.gateway() as gateway:
+            async for contact in gateway.contacts.list(page_size=20):
+                seen.append(contact.id)
+                if len(seen) not in (1, 2, 17):
+                    server.discard(contact.id)
+        return seen
+
+    assert await run() == names(2000)
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("short_memory")
+async def test_a_list_of_which_all_that_is_remembered_was_deleted_is_an_error() -> None:
+    """It is unknown which of the others were yielded; without an error, they would be yielded twice."""
+
+    def purge(server: ChangingList) -> None:
+        for name in names(600)[200:]:
+            server.discard(name)
+
+    server = ChangingList(names(700), [*[unchanged] * 32, purge])
+    error = await error_of(walk(server, 20), MalformedReplyError, match="where to continue is unknown")
+    assert "sort by created_ts or id" in str(error)
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("short_memory")
+async def test_a_long_list_in_another_order_is_an_error_if_it_is_deleted() -> None:
+    """Records that change their place could be those that are listed, so that a loop over them might never end."""
+    server = ChangingList(names(2000))
+    await error_of(walk(server, 20, removes=1, sort="modified_ts"), MalformedReplyError, match="sort by created_ts")
+
+
+@pytest.mark.anyio
+async def test_a_loop_that_moves_records_to_the_end_ends() -> None:
+    """Sorted by the time of change: each is yielded once, as far as ids are remembered."""
+    server = ChangingList(names(25))
+    seen: list[str] = []
+    async with server.gateway() as gateway:
+        async for contact in gateway.contacts.list(sort="modified_ts", page_size=10):
+            seen.append(contact.id)
+            server.ids.remove(contact.id)
+            server.ids.append(contact.id)
+    assert len(seen) == len(set(seen))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("removed", [1, 9, 10, 11, 60])
+@pytest.mark.parametrize("late", [False, True])
+async def test_equal_counts_hide_no_removal(removed: int, late: bool) -> None:
+    """As many records are added at the end as are removed before the reader."""
+    changes = [*[unchanged] * 9, together([removing(0, removed), inserting(1, removed)])]
+    server = ChangingList(names(200), changes)
+    check(server, await walk(server, 10, late=late))
+
+
+@pytest.mark.anyio
+async def test_many_new_records_at_the_front_cost_few_requests() -> None:
+    """The gateway's count says how far they have moved the others."""
+    still, growing = ChangingList(names(1000)), ChangingList(names(1000), [*[unchanged] * 80, inserting(0, 500)])
+    assert await walk(still, 10) == names(1000)
+    check(growing, await walk(growing, 10))
+    assert len(growing.asked) <= len(still.asked) + 6
+
+
+@pytest.mark.anyio
+async def test_a_list_that_grows_faster_than_it_is_read_is_read_with_larger_pages() -> None:
+    """Each request finds more new records at the front than a page has."""
+    server = ChangingList(names(60), [unchanged, unchanged, *[inserting(0, 50)] * 100])
+    check(server, await walk(server, 10))
+
+
+@pytest.mark.anyio
+async def test_a_list_that_does_not_change_costs_hardly_more_requests_than_it_has_pages() -> None:
+    """A few records are read twice, because the page size of later requests is a bit smaller."""
+    server = ChangingList(names(99_000))
+    assert await walk(server, 1000) == names(99_000)
+    assert len(server.asked) <= 105
+    assert sum(size for _, size in server.asked) < 1.03 * 99_000
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("meta", [False, True])
+async def test_a_record_that_moves_to_the_page_before_is_found_without_page_sizes(meta: bool) -> None:
+    """A gateway that ignores the page size, or counts nothing: the page before is read again."""
+    server = ChangingList(names(30), [unchanged, removing(0, 2), removing(0, 3)], fixed_size=5, has_meta=meta)
+    check(server, await walk(server, 5))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size", [1, 2, 3])
+async def test_records_without_ids_are_all_yielded(size: int) -> None:
+    """They cannot be recognized, so pages do not overlap."""
+    server = ChangingList([""] * 7)
+    async with server.gateway() as gateway:
+        things = gateway.resource("contacts", name="contact").list(page_size=size)
+        assert len([thing async for thing in things]) == 7
+
+
+def test_memory_is_bounded() -> None:
+    """However many ids are remembered, the last 20,000 are there, and at most 50,000."""
+    recent = RecentIds()
+    for start in range(0, 1_000_000, 5000):
+        recent.remember(range(start, start + 5000), others_are_gone=False)
+    remembered = recent.among(range(1_000_000))
+    assert set(range(980_000, 1_000_000)) <= remembered
+    assert len(remembered) <= 50_000

@@ -1,13 +1,14 @@
-"""Lists: awaited for a page, iterated to the end, one page ahead."""
+"""Lists: awaited for a page, iterated to the end, one page ahead. `test_changing_lists.py` has lists that change."""
 
 from collections.abc import Awaitable, Callable
+from string import ascii_letters
 from typing import Any
 
 import anyio
 import httpx
 import pytest
 
-from gateway_async import Contact, InvalidRequestError, MalformedReplyError, TimeRange
+from gateway_async import Contact, InvalidRequestError, MalformedReplyError, ServerError, TimeRange
 from gateway_async._execution.page_stream import read_in_slices
 from gateway_async._wire.convert.write import encode
 from gateway_async._wire.pagination import decode_page, read_raw_page
@@ -18,7 +19,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyn
 
 
 def paged(pages: list[list[str]], *, base: int = 0, count: int | None = None, meta: bool = True) -> Callable[..., Any]:
-    """A list of contacts with the given ids on each page."""
+    """A list of contacts of a gateway that divides it into these pages, whatever page size is requested."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         number = int(request.url.params.get("page", "1"))
@@ -27,12 +28,27 @@ def paged(pages: list[list[str]], *, base: int = 0, count: int | None = None, me
             "totalCount": sum(map(len, pages)),
             "pageCount": len(pages) if count is None else count,
             "currentPage": number - 1 + base,
-            "perPage": 2,
         }
         body: dict[str, Any] = {"contacts": [{"id": each} for each in ids]}
         return httpx.Response(200, json=body | ({"meta": {"pagination": pagination}} if meta else {}))
 
     return answer
+
+
+def divided(ids: str, *, base: int = 0, meta: bool = True, largest: int = 5000) -> Callable[..., Any]:
+    """A list of contacts, each with a letter as its id, of a gateway that obeys the page size up to a maximum."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        size = min(int(request.url.params.get("page_size", "20")), largest)
+        pages = [[*ids[start : start + size]] for start in range(0, len(ids), size)]
+        return httpx.Response(200, json=paged(pages, base=base, meta=meta)(request).json())
+
+    return answer
+
+
+def asked(script: Script) -> list[tuple[int, int]]:
+    """Number and size of the requested pages."""
+    return [(int(request.url.params["page"]), int(request.url.params["page_size"])) for request in script.asked]
 
 
 async def ids_of(script: Script, **options: Any) -> list[str]:
@@ -44,16 +60,38 @@ async def ids_of(script: Script, **options: Any) -> list[str]:
 @pytest.mark.parametrize("base", [0, 1])
 async def test_every_record_of_every_page_comes_once_in_order(base: int) -> None:
     """Number pages from 1, whatever `currentPage` counts from."""
-    script = Script(get=[paged([["a", "b"], ["c", "d"], ["e"]], base=base)])
-    assert await ids_of(script) == ["a", "b", "c", "d", "e"]
-    assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3"]
+    script = Script(get=[divided(ascii_letters, base=base)])
+    assert await ids_of(script, page_size=25) == [*ascii_letters]
+    assert asked(script) == [(1, 25), (2, 24), (3, 23)]  # each begins with a record of the one before it
 
 
-async def test_a_list_without_meta_ends_with_its_first_empty_page() -> None:
+@pytest.mark.parametrize("size", range(1, 60))
+async def test_a_list_is_read_with_any_page_size(size: int) -> None:
+    """Few more requests are needed than there are pages."""
+    script = Script(get=[divided(ascii_letters)])
+    assert await ids_of(script, page_size=size) == [*ascii_letters]
+    assert len(script.asked) <= 1.5 * len(ascii_letters) / size + 3
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3, 7, 20])
+@pytest.mark.parametrize("meta", [True, False])
+async def test_a_gateway_may_have_a_smaller_maximum(largest: int, meta: bool) -> None:
+    """The first response shows it."""
+    assert await ids_of(Script(get=[divided(ascii_letters, largest=largest, meta=meta)])) == [*ascii_letters]
+
+
+async def test_a_list_without_meta_ends_with_a_page_without_new_records() -> None:
     """A gateway that does not count its pages is asked until it has no more."""
-    script = Script(get=[paged([["a"], ["b"]], meta=False)])
-    assert await ids_of(script) == ["a", "b"]
-    assert len(script.asked) == 3
+    script = Script(get=[divided("abc", meta=False)])
+    assert await ids_of(script) == ["a", "b", "c"]
+    assert asked(script) == [(1, 1000), (2, 2)]
+
+
+async def test_a_gateway_that_ignores_the_page_size_shows_each_page_before_the_next_one_again() -> None:
+    """Its pages do not overlap, so only this shows that no record has moved to the page before."""
+    script = Script(get=[paged([["a", "b"], ["c", "d"], ["e"]])])
+    assert await ids_of(script) == ["a", "b", "c", "d", "e"]
+    assert sorted(number for number, _ in asked(script)) == [1, 1, 2, 2, 3]
 
 
 async def test_an_empty_page_in_between_is_survived() -> None:
@@ -68,15 +106,16 @@ async def test_an_id_that_moves_to_the_next_page_is_not_yielded_twice() -> None:
 
 async def test_a_gateway_that_sends_the_same_page_for_ever_is_an_error() -> None:
     """Rather than loop, and rather than end as if that had been all."""
-    script = Script(get=[paged([["a", "b"]] * 10)])
-    await error_of(ids_of(script), MalformedReplyError, match="page 2 repeats the page before it")
+    script = Script(get=[paged([["a", "b"]] * 100)])
+    await error_of(ids_of(script), MalformedReplyError, match="20 pages in a row have no new record")
+    assert len(script.asked) < 50
 
 
 async def test_a_gateway_that_sends_nothing_but_empty_pages_is_an_error() -> None:
-    """Three in a row are enough."""
+    """Twenty in a row are enough."""
     script = Script(get=[paged([["a"]] + [[]] * 100)])
-    await error_of(ids_of(script), MalformedReplyError, match="third page in a row")
-    assert len(script.asked) < 10
+    await error_of(ids_of(script), MalformedReplyError, match="20 pages in a row have no new record")
+    assert len(script.asked) < 50
 
 
 async def test_an_empty_list_yields_nothing() -> None:
@@ -92,12 +131,22 @@ async def test_an_empty_list_yields_nothing() -> None:
 
 async def test_a_page_has_its_number() -> None:
     """`by_page` and `await` give records, a 1-based number and the counts."""
-    async with Script(get=[paged([["a", "b"], ["c"]])]).gateway() as gateway:
-        pages = [page async for page in gateway.contacts.list().by_page()]
-        first = await gateway.contacts.list()
+    async with Script(get=[divided("abc")]).gateway() as gateway:
+        pages = [page async for page in gateway.contacts.list(page_size=2).by_page()]
+        first = await gateway.contacts.list(page_size=2)
     facts = [([record.id for record in page.records], page.number, page.total_count, page.page_count) for page in pages]
     assert facts == [(["a", "b"], 1, 3, 2), (["c"], 2, 3, 2)]
     assert first == pages[0]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 25, 26, 51, 52, 53])
+async def test_pages_have_the_requested_size(size: int) -> None:
+    """But for the last one, although each request reads some records again."""
+    async with Script(get=[divided(ascii_letters)]).gateway() as gateway:
+        pages = [page async for page in gateway.contacts.list(page_size=size).by_page()]
+    expected = [[*ascii_letters[start : start + size]] for start in range(0, 52, size)]
+    assert [[record.id for record in page.records] for page in pages] == expected
+    assert [(page.number, page.page_count) for page in pages] == [(n + 1, len(expected)) for n in range(len(expected))]
 
 
 async def test_first_and_count_fetch_one_record_at_most() -> None:
@@ -111,15 +160,16 @@ async def test_first_and_count_fetch_one_record_at_most() -> None:
 
 async def test_the_next_two_pages_are_fetched_while_one_is_used() -> None:
     """Request a page when the one before it has arrived, but not a third one ahead."""
-    script = Script(get=[paged([["a"], ["b"], ["c"], ["d"], ["e"]])])
+    script = Script(get=[divided(ascii_letters)])
     async with script.gateway() as gateway:
-        records = aiter(gateway.contacts.list())
+        records = aiter(gateway.contacts.list(page_size=10))
         await anext(records)
         await anyio.wait_all_tasks_blocked()
-        assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3"]
-        await anext(records)
+        assert len(script.asked) == 3
+        for _ in range(10):
+            await anext(records)
         await anyio.wait_all_tasks_blocked()
-        assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3", "4"]
+        assert len(script.asked) == 4
 
 
 async def test_leaving_a_list_early_cancels_the_page_ahead() -> None:
@@ -150,6 +200,17 @@ async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
         await error_of(anext(records), StopAsyncIteration)
 
 
+async def test_pages_before_a_failing_one_are_yielded() -> None:
+    """Also the records that do not fill a page."""
+    answer = divided(ascii_letters)
+    async with Script(get=[answer, answer, httpx.Response(500)]).gateway() as gateway:
+        pages = gateway.contacts.list(page_size=20).by_page()
+        assert len((await anext(pages)).records) == 20
+        assert 0 < len((await anext(pages)).records) < 20
+        await error_of(anext(pages), ServerError, match="500")
+        await error_of(anext(pages), StopAsyncIteration)
+
+
 async def test_leaving_a_list_at_its_first_record_requests_nothing_more() -> None:
     """A read that is cancelled before its first step requests no page."""
     under_way: set[str] = set()
@@ -177,7 +238,7 @@ async def test_a_list_that_becomes_shorter_ends_early() -> None:
 
     async def second_page(_: httpx.Request) -> Answer:
         await started.wait()
-        return paged([["a"], ["b"]])
+        return divided("abc")
 
     async def third_page(_: httpx.Request) -> httpx.Response:
         started.set()
@@ -187,9 +248,9 @@ async def test_a_list_that_becomes_shorter_ends_early() -> None:
             ended.set()
         raise AssertionError
 
-    script = Script(get=[paged([["a"], ["b"], ["c"]]), second_page, third_page])
+    script = Script(get=[divided("abcdef"), second_page, third_page])
     async with script.gateway() as gateway:
-        assert [contact.id async for contact in gateway.contacts.list()] == ["a", "b"]
+        assert [contact.id async for contact in gateway.contacts.list(page_size=2)] == ["a", "b", "c"]
         with anyio.fail_after(5):
             await ended.wait()
 
@@ -285,19 +346,16 @@ async def test_two_iterations_of_one_list_are_independent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "ids", "pages"),
-    [(None, "abcde", ["1", "2", "3"]), (2, "ab", ["1"]), (4, "abcd", ["1", "2"]), (99, "abcde", ["1", "2", "3"])],
+    ("limit", "ids", "requests"), [(None, "abcde", 4), (2, "ab", 1), (4, "abcd", 4), (99, "abcde", 4)]
 )
-async def test_a_list_of_the_first_records(limit: int | None, ids: str, pages: list[str]) -> None:
+async def test_a_list_of_the_first_records(limit: int | None, ids: str, requests: int) -> None:
     """No more than the limit is returned, and no more is fetched than a page ahead."""
-    script = Script(get=[paged([["a", "b"], ["c", "d"], ["e"]])])
+    script = Script(get=[divided("abcde")])
     async with script.gateway() as gateway:
         records = await gateway.contacts.list(page_size=2).to_list(limit)
     assert "".join(record.id for record in records) == ids
-    assert [request.url.params["page"] for request in script.asked][: len(pages)] == pages
-    if limit == 2:
-        assert script.asked[0].url.params["page_size"] == "2"
-        assert len(script.asked) == 1
+    assert len(script.asked) <= requests
+    assert asked(script)[0] == (1, 2)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "5"])
