@@ -21,6 +21,7 @@ class ChangingList(httpx.AsyncBaseTransport):
         largest: the gateway's maximum page size.
         fixed_size: the page size of a gateway that ignores `page_size`.
         has_meta: whether responses count records and pages.
+        counts_first: whether records are counted before the change, and read after it.
         asked: number and size of the requested pages.
         stayed: the ids that were in the list all the time.
     """
@@ -33,10 +34,12 @@ class ChangingList(httpx.AsyncBaseTransport):
         largest: int = 5000,
         fixed_size: int | None = None,
         has_meta: bool = True,
+        counts_first: bool = False,
     ) -> None:
         self.ids = [*ids]
         self.changes = [*changes]
-        self.largest, self.fixed_size, self.has_meta = largest, fixed_size, has_meta
+        self.largest, self.fixed_size = largest, fixed_size
+        self.has_meta, self.counts_first = has_meta, counts_first
         self.asked: list[tuple[int, int]] = []
         self._open = anyio.Event()
         self._open.set()
@@ -73,13 +76,15 @@ class ChangingList(httpx.AsyncBaseTransport):
         await anyio.lowlevel.checkpoint()
         number, wanted = int(request.url.params["page"]), int(request.url.params.get("page_size", "20"))
         self.asked.append((number, wanted))
+        before = len(self.ids)
         if self.changes:
             self.changes.pop(0)(self)
+        count = before if self.counts_first else len(self.ids)
         size = self.fixed_size or min(wanted, self.largest)
         rows = [{"id": each or None, "last_name": each} for each in self.ids[(number - 1) * size : number * size]]
         pagination = {
-            "totalCount": len(self.ids),
-            "pageCount": ceil(len(self.ids) / size),
+            "totalCount": count,
+            "pageCount": ceil(count / size),
             "currentPage": number - 1,
             "perPage": size,
         }

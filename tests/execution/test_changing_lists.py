@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 from unittest.mock import patch
 
 import anyio
@@ -46,7 +47,11 @@ CHANGES = st.lists(
     st.builds(lambda kind, share: kind(share), st.sampled_from([inserting, removing]), SHARES), max_size=6
 )
 SERVERS = st.fixed_dictionaries(
-    {"changes": st.lists(CHANGES.map(together), max_size=40), "largest": st.sampled_from([5000, 5000, 5000, 12])}
+    {
+        "changes": st.lists(CHANGES.map(together), max_size=40),
+        "largest": st.sampled_from([5000, 5000, 5000, 12]),
+        "counts_first": st.booleans(),
+    }
 )
 
 
@@ -99,7 +104,7 @@ def check(server: ChangingList, seen: Sequence[str]) -> None:
 def test_a_record_that_stays_listed_is_yielded_exactly_once(
     number: int,
     page_size: int,
-    server: dict[str, list[Change]],
+    server: dict[str, Any],
     removes: int,
     late: bool,
     by_page: bool,
@@ -119,10 +124,10 @@ def test_a_record_that_stays_listed_is_yielded_exactly_once(
     late=st.booleans(),
 )
 def test_a_long_list_is_yielded_exactly_once_or_fails(
-    number: int, page_size: int, server: dict[str, list[Change]], removes: int, late: bool
+    number: int, page_size: int, server: dict[str, Any], removes: int, late: bool
 ) -> None:
     """A list that is longer than what is remembered: nothing is skipped and nothing yielded twice without an error."""
-    changing = ChangingList(names(number), **server)
+    changing = ChangingList(names(number), **(server | {"largest": REMEMBERED // 5}))
     with patch.object(recent_ids, "_MAX_REMEMBERED", REMEMBERED):
         try:
             seen = anyio.run(partial(walk, changing, page_size, removes=removes, late=late))
@@ -164,6 +169,23 @@ async def test_a_loop_may_keep_some_records_of_a_long_list() -> None:
         return seen
 
     assert await run() == names(2000)
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("short_memory")
+async def test_a_record_that_was_yielded_long_ago_is_not_yielded_again() -> None:
+    """Its id is forgotten, and it moves to a page with records that were yielded recently."""
+
+    def remove_all_between(server: ChangingList) -> None:
+        number, size = server.asked[-1]
+        removed = server.ids[5 : (number - 1) * size - 20]
+        for name in removed:
+            server.discard(name)
+        inserting(0.9999, len(removed))(server)
+
+    server = ChangingList(names(700), [*[unchanged] * 20, remove_all_between], largest=20)
+    check(server, await walk(server, 20))
+    assert server.ids[0] == "c0"
 
 
 @pytest.mark.anyio
@@ -225,6 +247,21 @@ async def test_a_list_that_grows_faster_than_it_is_read_is_read_with_larger_page
     """Each request finds more new records at the front than a page has."""
     server = ChangingList(names(60), [unchanged, unchanged, *[inserting(0, 50)] * 100])
     check(server, await walk(server, 10))
+
+
+@pytest.mark.anyio
+async def test_a_loop_that_deletes_costs_a_request_more_for_each_page_that_was_not_read_ahead() -> None:
+    """The gateway's count says how far the others have moved."""
+    server = ChangingList(names(10_000))
+    assert await walk(server, 100, removes=1, late=True) == names(10_000)
+    assert len(server.asked) <= 250
+
+
+@pytest.mark.anyio
+async def test_the_end_is_a_page_with_fewer_records_than_requested() -> None:
+    """A gateway may count before it reads a page; records added in between move others behind the last page."""
+    server = ChangingList(names(20), [unchanged, inserting(0, 6)], counts_first=True)
+    check(server, await walk(server, 11))
 
 
 @pytest.mark.anyio
