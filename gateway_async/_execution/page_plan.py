@@ -90,11 +90,11 @@ class PagePlan:
 
     def _obeys(self, window: Window, raw: RawPage[Any]) -> bool:
         """Return whether a response has the requested page size, as far as it shows that."""
-        if raw.is_last:
-            return raw.row_count <= window.size and (window.number == 1 or raw.page_size in (None, window.size))
-        if raw.row_count == window.size:
-            return raw.page_size in (None, window.size)
-        return raw.page_count is None and raw.row_count < window.size and not self._is_trial(window)
+        size = raw.page_size or window.size
+        if window.number == 1 and raw.is_last and raw.row_count < min(size, window.size):
+            return True  # the whole list, whatever the sizes are
+        is_short_end = raw.is_last or (raw.page_count is None and not self._is_trial(window))
+        return size == window.size and (raw.row_count == size or (raw.row_count < size and is_short_end))
 
     def _is_trial(self, window: Window) -> bool:
         """Return whether the gateway's maximum may be less than the size of a window."""

@@ -57,12 +57,14 @@ class _Reading(Generic[T]):
 
     Attributes:
         window: the part of the list that it shows.
+        is_last: whether the gateway calls it the last one.
         is_end: whether the list ends with it.
         has_fixed_order: whether no change of a record moves it in the list, as far as is known.
     """
 
     window: Window
     page: Page[T]
+    is_last: bool
     is_end: bool
     has_fixed_order: bool
 
@@ -128,7 +130,7 @@ class _Lookahead(Generic[T]):
             self._cancel_responses(but=self._window)
             self._request(self._window)
         has_fixed_order = _FIXED.issuperset(raw.sorted_by or self._sorted_by)
-        return _Reading(window, await read_in_slices(raw), is_end, has_fixed_order)
+        return _Reading(window, await read_in_slices(raw), raw.is_last, is_end, has_fixed_order)
 
     def _request(self, window: Window) -> Prefetch[RawPage[T]]:
         if window not in self._responses:
@@ -156,7 +158,7 @@ class PageStream(Generic[T]):
         self._lookahead = _Lookahead(fetch, self._plan, sorted_by)  # has no reference to this stream: see `__del__`
         self._recent = RecentIds()
         self._ended = False
-        self._position = self._furthest = 0
+        self._position = self._furthest = self._reread_until = 0
         self._total_count: int | None = None
         self._reads_without_progress = self._returns = 0
 
@@ -189,15 +191,15 @@ class PageStream(Generic[T]):
             self._go_back(page)
             return ()
         new_records = self._new_records(page.records, ids, known)
-        is_whole_beginning = window.start == 0 and bool(new_records) and not self._recent.has_forgotten
+        is_beginning = window.start == 0 and bool(new_records) and not self._recent.has_forgotten
         self._recent.remember(
-            (name for name in ids if name is not None), others_are_gone=is_whole_beginning and reading.has_fixed_order
+            ids, others_are_gone=is_beginning and reading.has_fixed_order, may_forget=window.end >= self._reread_until
         )
         self._move_on(window, page, is_new=bool(new_records), is_known=bool(known))
         if None in ids and self._plan.overlaps:  # such records cannot be recognized
             self._plan.overlaps = False
             self._lookahead.continue_after(window.end, self._plan.size)
-        if reading.is_end:
+        if reading.is_end or (reading.is_last and not new_records):
             self._end()
         return new_records
 
@@ -267,6 +269,7 @@ class PageStream(Generic[T]):
         removed = 0
         if self._total_count is not None and page.total_count is not None:
             removed = max(self._total_count - page.total_count, 0)
+        self._reread_until = self._position - removed
         if self._recent.has_forgotten:
             removed = min(removed, self._recent.reach)
         step = removed + max(self._plan.size // 4, 1) * 4**self._returns

@@ -6,14 +6,15 @@ from typing import Any, Final
 __all__ = ["RecentIds"]
 
 _MAX_REMEMBERED: Final = 25_000
-"""Maximum number of ids in each of the two generations."""
+"""Number of ids in each of the two generations; twice as many while pages are read again."""
 
 
 class RecentIds:
-    """Remembers between 20,000 and 50,000 ids.
+    """Remembers between 20,000 and 100,000 ids.
 
-    There are two generations; the older one is dropped when the younger one is full. An id becomes young again when its
-    record is read again. In a list with a fixed order, all yielded records behind a remembered one are remembered too.
+    There are two generations; the older one is dropped when the younger one is full. The ids of a page that is read
+    again become young again. So all yielded records that are listed behind a remembered one are remembered too, if the
+    list has a fixed order.
 
     Attributes:
         has_forgotten: whether an id was dropped whose record may still be listed.
@@ -35,12 +36,18 @@ class RecentIds:
         wanted = set(names)
         return (wanted & self._young) | (wanted & self._old)
 
-    def remember(self, names: Iterable[Any], *, others_are_gone: bool) -> None:
-        """Remember ids; `others_are_gone` says that no other record that was yielded is still listed."""
+    def remember(self, names: Iterable[Any], *, others_are_gone: bool, may_forget: bool) -> None:
+        """Remember the ids of a page.
+
+        Args:
+            names: the ids; None is not one.
+            others_are_gone: whether no other record that was yielded is still listed.
+            may_forget: whether older ids may be dropped, because no record behind the page was yielded.
+        """
         if others_are_gone:
             self._young_may_be_listed = self._old_may_be_listed = False
-        new = set(names)
-        if len(self._young) + len(new) > _MAX_REMEMBERED:
+        new = set(names) - {None}
+        if len(self._young) + len(new) > (_MAX_REMEMBERED if may_forget else 2 * _MAX_REMEMBERED):
             self.has_forgotten = self.has_forgotten or self._old_may_be_listed
             self._old, self._old_may_be_listed = self._young, self._young_may_be_listed
             self._young = set()

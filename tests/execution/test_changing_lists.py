@@ -48,7 +48,7 @@ CHANGES = st.lists(
 )
 SERVERS = st.fixed_dictionaries(
     {
-        "changes": st.lists(CHANGES.map(together), max_size=40),
+        "changes": st.lists(CHANGES.map(together), max_size=16),  # fewer new records than ids are remembered
         "largest": st.sampled_from([5000, 5000, 5000, 12]),
         "counts_first": st.booleans(),
     }
@@ -189,6 +189,14 @@ async def test_a_record_that_was_yielded_long_ago_is_not_yielded_again() -> None
 
 
 @pytest.mark.anyio
+async def test_pages_that_are_read_again_make_no_id_forgotten() -> None:
+    """Those of the records behind them are needed next."""
+    server = ChangingList(names(750), largest=25)
+    with patch.object(recent_ids, "_MAX_REMEMBERED", 125):
+        check(server, await walk(server, 25, removes=3))
+
+
+@pytest.mark.anyio
 @pytest.mark.usefixtures("short_memory")
 async def test_a_list_of_which_all_that_is_remembered_was_deleted_is_an_error() -> None:
     """It is unknown which of the others were yielded; without an error, they would be yielded twice."""
@@ -292,10 +300,10 @@ async def test_records_without_ids_are_all_yielded(size: int) -> None:
 
 
 def test_memory_is_bounded() -> None:
-    """However many ids are remembered, the last 20,000 are there, and at most 50,000."""
+    """However many ids were remembered, the last 20,000 still are, and no more than 100,000."""
     recent = RecentIds()
     for start in range(0, 1_000_000, 5000):
-        recent.remember(range(start, start + 5000), others_are_gone=False)
+        recent.remember(range(start, start + 5000), others_are_gone=False, may_forget=start % 3 == 0)
     remembered = recent.among(range(1_000_000))
     assert set(range(980_000, 1_000_000)) <= remembered
-    assert len(remembered) <= 50_000
+    assert len(remembered) <= 100_000
