@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
+import attrs
 
 from gateway_async._exceptions import describe_error, first_error
 from gateway_async._execution.attempts import Attempts, NotExecutedError
@@ -35,6 +36,7 @@ from gateway_async.errors import (
     DeadlineExceededError,
     DuplicateError,
     GatewayError,
+    MismatchedReplyError,
     NotSentError,
     OutcomeUnknownError,
     StatusError,
@@ -368,8 +370,13 @@ class CallExecutor:
             raise self._outcome_resolver.final_error(state, error) from error.__cause__
 
     async def _resolve(self, state: CallState[T], error: GatewayError, on_lookup: Callable[[], object] | None) -> T:
-        """Look up the outcome of a failed attempt if it is uncertain; otherwise raise its error."""
+        """Look up the outcome of a failed attempt if it is uncertain; otherwise raise its error.
+
+        A read whose response belongs to another request is repeated on a connection of its own.
+        """
         decision = self._attempts.report(state, error)
+        if state.call.kind.is_read and isinstance(error, MismatchedReplyError):
+            state.call = attrs.evolve(state.call, fresh_connection=True)
         if decision.step is not NextStep.LOOK_UP:
             raise error
         if on_lookup is not None:

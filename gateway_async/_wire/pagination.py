@@ -19,6 +19,7 @@ import msgspec
 from gateway_async._problem import pluralize
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import RowReader
+from gateway_async._wire.filter_matching import check_rows
 from gateway_async._wire.query import Params, plain_params
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.page import Page
@@ -139,13 +140,16 @@ def _envelope_decoder(plural: str) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(msgspec.defstruct("Envelope", fields, rename={"rows": plural}), float_hook=Decimal)
 
 
-def read_raw_page(content: Any, plural: str, number: int, kind: type[R]) -> RawPage[R]:
-    """Read the page requested as `number` from what `decode_page` has returned.
+def read_raw_page(content: Any, plural: str, number: int, kind: type[R], params: Params = ()) -> RawPage[R]:
+    """Read the page requested as `number`, with `params`, from what `decode_page` has returned.
 
     Raises:
         FieldError: the response is not a list.
+        MismatchedReplyError: it is the list of another request.
     """
     rows = _rows(content, plural)
+    check_link(content, params)
+    check_rows(rows, params)
     page_size = _count(_pagination(content), "perPage") or None
     return RawPage(rows, plural, kind, number, *_counts(content), page_size, _sorted_by(content))
 

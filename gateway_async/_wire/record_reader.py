@@ -118,7 +118,7 @@ class RecordReader(Generic[R]):
                 secrets=tuple(secrets_in_params(params)),
             ),
             decode=partial(decode_page, plural=self.plural, singular=self.name),
-            read=lambda content: read_raw_page(content, self.plural, number, self.record),
+            read=lambda content: read_raw_page(content, self.plural, number, self.record, params),
         )
 
     def absence(self, ref: Ref, scope: Scope) -> Lookup[Any]:

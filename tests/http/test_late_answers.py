@@ -14,6 +14,7 @@ import pytest
 from gateway_async import (
     AsyncGateway,
     GatewayError,
+    MismatchedReplyError,
     OutcomeUnknownError,
     RecurringCreate,
     SqliteLedger,
@@ -167,3 +168,51 @@ async def test_a_late_404_does_not_prove_a_deletion() -> None:
         await look_for_nothing(gateway)
         with pytest.raises(OutcomeUnknownError):
             await gateway.contacts.delete("c")
+
+
+PAYMENTS = [
+    {"id": f"{contact}{number}", "contact_id": contact, "location_id": "loc"} for contact in "xyz" for number in "12"
+]
+
+
+async def test_a_list_has_no_rows_of_another_contact() -> None:
+    """Rows that contradict a filter are read again on a connection of their own."""
+    peer_gateway = Gateway()
+    peer_gateway.records["transactions"] = PAYMENTS
+    async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=6) as gateway:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):
+                tasks.start_soon(gateway.transactions.list({"contact_id": "x"}).first)
+        for contact in "yz":
+            payments = gateway.transactions.list({"contact_id": contact})
+            assert [payment.id async for payment in payments] == [f"{contact}1", f"{contact}2"]
+            assert [payment.id for payment in (await payments).records] == [f"{contact}1", f"{contact}2"]
+
+
+async def test_a_record_that_was_read_is_the_requested_one() -> None:
+    """A read whose answer shows another record is repeated on a connection of its own."""
+    peer_gateway = Gateway()
+    peer_gateway.records["transactions"] = PAYMENTS
+    async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=6) as gateway:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):
+                tasks.start_soon(gateway.transactions.get, "x2")
+        for name in ("x1", "y1", "z2", "x1"):
+            assert (await gateway.transactions.get(name)).id == name
+
+
+async def test_rows_that_contradict_a_filter_on_each_connection_are_an_error() -> None:
+    """A gateway that ignores the filter would otherwise have its other payments refunded."""
+
+    async def ignore_filters(wire: Wire) -> None:
+        while True:
+            await wire.request()
+            await wire.send(respond(200, {"transactions": PAYMENTS, "meta": {"pagination": {"pageCount": 1}}}))
+
+    async with serving(ignore_filters) as peer, client(peer.url) as gateway:
+        for filters in ({"contact_id": "y"}, {"id": "y1"}, {"contact_id": ["y", "z"]}):
+            with pytest.raises(MismatchedReplyError, match=r"belongs to another request: (contact_)?id is"):
+                await gateway.transactions.list(filters)
+        assert (
+            len((await gateway.transactions.list({"contact_id": ["x", "y", "z"], "location_id": "loc"})).records) == 6
+        )

@@ -1,6 +1,7 @@
 """A list's answer → a page, and whether another one follows."""
 
 from collections import deque
+from contextlib import nullcontext
 from itertools import chain
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.write import encode
 from gateway_async._wire.pagination import RawPage, check_link, decode_page, find_row, read_raw_page
+from gateway_async._wire.query import Params
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.contacts import Contact
 from gateway_async.models.page import Page
@@ -267,3 +269,78 @@ def test_a_list_under_the_singular_name() -> None:
     for wrong in (body, b'{"contact": {"id": "c"}}'):
         with pytest.raises(FieldError):
             read_raw_page(decode_page(wrong, "contacts", "contact" * (wrong != body)), "contacts", 1, Contact)
+
+
+def listed(rows: list[dict[str, Any]], filters: Params, href: str = "") -> RawPage[Contact]:
+    """Read a list that was requested with filters."""
+    links = {"self": {"href": href}}
+    body = encode({"contacts": rows, "meta": {"pagination": {"links": links}}})
+    return read_raw_page(decode_page(body, "contacts"), "contacts", 1, Contact, filters)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "got"),
+    [
+        ("contact_id", "c1", "c1"),
+        ("contact_id", "c1", "C1"),
+        ("contact_id", "c1,c2", "c2"),
+        ("contact_id", "c1, c2", "c2"),
+        ("contact_id", "c", "c1"),  # part of a text
+        ("contact_id", "c1|c9", "c5"),  # a range
+        ("contact_id", "c%", "c1"),
+        ("contact_id", "c1", None),
+        ("contact_id", "c1", ""),
+        ("contact_id", "c1", {"id": "c1"}),
+        ("status_id", "101", 101),
+        ("status_id", "101", "101"),
+        ("status_id", "101,102", 102),
+        ("status_id", "2", 0),  # a closed invoice
+        ("status_id", "0", 2),
+        ("contact_api_id", "100", "7"),  # text, which a gateway may compare in its own way
+        ("last_name", "Muller", "Müller"),
+        ("created_ts", "custom", 17),
+        ("page_size", "20", 7),
+    ],
+)
+def test_a_row_may_match_its_filter(name: str, wanted: str, got: Any) -> None:
+    """As far as it can be known."""
+    assert listed([{"id": "a", name: got}], ((name, wanted),)).row_count == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "got"),
+    [
+        ("contact_id", "c1", "c2"),
+        ("contact_id", "c1,c2", "c3"),
+        ("id", "b", "a"),
+        ("status_id", "101", 102),
+        ("status_id", "10", 101),
+        ("status_id", "101,102", 301),
+        ("status_id", "2", 1),
+        ("status_id", "101", True),
+    ],
+)
+def test_a_row_that_contradicts_its_filter_is_of_another_list(name: str, wanted: str, got: Any) -> None:
+    """Any row of the page."""
+    rows = [{"id": wanted, name: wanted}, {"id": "a", name: got}]
+    with pytest.raises(MismatchedReplyError, match=f"{name} is .*, not '{wanted}'"):
+        listed(rows, (("last_name", "x"), (name, wanted)))
+
+
+@pytest.mark.parametrize(
+    ("href", "is_own"),
+    [
+        ("", True),
+        ("https://other.example/v2/contacts?page=3", True),
+        ("/v2/contacts?contact_id=c1&page=1", True),
+        ("/v2/contacts?page=1&contact_id=c1&developer-id=x#top", True),
+        ("/v2/contacts?contact_id=%631", True),
+        ("/v2/contacts?contact_id=c2", False),
+        ("/v2/contacts?contact_id=c1&contact_id=c2", False),
+        ("/v2/contacts?city=Bern", False),
+    ],
+)
+def test_the_filters_of_a_link_are_those_that_were_sent(href: str, is_own: bool) -> None:
+    """If it shows filters; an empty list shows nothing else."""
+    with nullcontext() if is_own else pytest.raises(MismatchedReplyError, match="links"):
+        listed([], (("contact_id", "c1"), ("page", "1")), href)
