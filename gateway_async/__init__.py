@@ -12,7 +12,7 @@ from gateway_async.resources import _MODELS
 if TYPE_CHECKING:
     from gateway_async._execution.circuit_breaker import CircuitBreaker as CircuitBreaker
     from gateway_async._execution.circuit_breaker import CircuitState as CircuitState
-    from gateway_async._execution.pages import Pages as Pages
+    from gateway_async._execution.lists.pages import Pages as Pages
     from gateway_async._execution.user_agent import __version__ as __version__
     from gateway_async._secrets import Secret as Secret
     from gateway_async._wire.reply import Reply as Reply
@@ -58,7 +58,7 @@ _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
     "models.request": ("UNSET", "Request", "Unset"),
     **{f"models.{name}": names for name, names in _MODELS.items()},
     "_execution.circuit_breaker": ("CircuitBreaker", "CircuitState"),
-    "_execution.pages": ("Pages",),
+    "_execution.lists.pages": ("Pages",),
     "_wire.reply": ("Reply",),
     "models.untyped": ("UntypedRecord",),
     "resources._untyped": ("UntypedResource",),

@@ -32,7 +32,9 @@ def check_rows(rows: Sequence[msgspec.Raw], params: Params) -> None:
     Raises:
         MismatchedReplyError: a row does, so the list is the response to another request.
     """
-    wanted = {name: value for name, value in plain_params(params) if _COMPARED.fullmatch(name) and not _SYNTAX.search(value)}
+    wanted = {
+        name: value for name, value in plain_params(params) if _COMPARED.fullmatch(name) and not _SYNTAX.search(value)
+    }
     if not wanted:
         return
     alternatives = {name: frozenset(_alternatives(name, value)) for name, value in wanted.items()}
@@ -41,7 +43,7 @@ def check_rows(rows: Sequence[msgspec.Raw], params: Params) -> None:
         try:
             values = decoder.decode(row)
         except msgspec.ValidationError:
-            continue  # not an object: whoever reads it says so
+            continue  # not an object, which is reported when it is read
         for name, value in wanted.items():
             got = getattr(values, name)
             if _contradicts(alternatives[name], got):

@@ -141,7 +141,9 @@ def _envelope_decoder(plural: str) -> msgspec.json.Decoder[Any]:
 
 
 def read_raw_page(content: Any, plural: str, number: int, kind: type[R], params: Params = ()) -> RawPage[R]:
-    """Read the page requested as `number`, with `params`, from what `decode_page` has returned.
+    """Read the page requested as `number` from what `decode_page` has returned.
+
+    `params` are the parameters of the request.
 
     Raises:
         FieldError: the response is not a list.

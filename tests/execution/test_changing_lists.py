@@ -1,6 +1,6 @@
 """Lists that change while they are read: a record that stays in the list is yielded exactly once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway_async import MalformedReplyError
-from gateway_async._execution import recent_ids
-from gateway_async._execution.recent_ids import RecentIds
+from gateway_async._execution.lists import recent_ids
+from gateway_async._execution.lists.recent_ids import RecentIds
 
 from .changing_list import ChangingList
 from .scripted_transport import error_of
@@ -27,19 +27,19 @@ def unchanged(_: ChangingList) -> None:
     """Change nothing."""
 
 
+def together(changes: Sequence[Change]) -> Change:
+    """Make several changes."""
+    return lambda server: [change(server) for change in changes]
+
+
 def inserting(share: float, count: int = 1) -> Change:
     """Insert records at a share of the list's length."""
-    return lambda server: [server.insert(share) for _ in range(count)]
+    return together([lambda server: server.insert(share)] * count)
 
 
 def removing(share: float, count: int = 1) -> Change:
     """Remove the records at a share of the list's length."""
-    return lambda server: [server.remove(share) for _ in range(count)]
-
-
-def together(changes: Sequence[Change]) -> Change:
-    """Make several changes."""
-    return lambda server: [change(server) for change in changes]
+    return together([lambda server: server.remove(share)] * count)
 
 
 SHARES = st.one_of(st.floats(0, 1, exclude_max=True), st.just(0.0), st.just(0.999))
@@ -61,7 +61,13 @@ def names(number: int) -> list[str]:
 
 
 async def walk(
-    server: ChangingList, page_size: int, *, removes: int = 0, late: bool = False, by_page: bool = False, **options: str
+    server: ChangingList,
+    page_size: int,
+    *,
+    removes: int = 0,
+    late: bool = False,
+    by_page: bool = False,
+    sort: str | None = None,
 ) -> list[str]:
     """Iterate over a list; the loop removes every `removes`-th record that it gets.
 
@@ -69,8 +75,8 @@ async def walk(
     """
     seen: list[str] = []
     async with server.gateway() as gateway:
-        listed = gateway.contacts.list(page_size=page_size, **options)
-        steps = listed.by_page() if by_page else aiter(listed)
+        listed = gateway.contacts.list(page_size=page_size, sort=sort)
+        steps: AsyncIterator[Any] = listed.by_page() if by_page else aiter(listed)
         while True:
             server.release()
             step = await anext(steps, None)
@@ -110,7 +116,7 @@ def test_a_record_that_stays_listed_is_yielded_exactly_once(
     by_page: bool,
     backend: str,
 ) -> None:
-    """Whatever is inserted and removed meanwhile, by the loop or by others, and however early pages are read."""
+    """The loop and others insert and remove records, and pages are read earlier or later."""
     changing = ChangingList(names(number), **server)
     iterate = partial(walk, changing, page_size, removes=removes, late=late, by_page=by_page)
     check(changing, anyio.run(iterate, backend=backend))
@@ -156,7 +162,7 @@ async def test_a_loop_may_delete_a_list_of_any_length(late: bool) -> None:
 @pytest.mark.anyio
 @pytest.mark.usefixtures("short_memory")
 async def test_a_loop_may_keep_some_records_of_a_long_list() -> None:
-    """Those at the beginning, so that nothing that was yielded recently is listed."""
+    """Keep records at the beginning, so that nothing that was yielded recently is listed."""
     server = ChangingList(names(2000))
 
     async def run() -> list[str]:
@@ -190,7 +196,7 @@ async def test_a_record_that_was_yielded_long_ago_is_not_yielded_again() -> None
 
 @pytest.mark.anyio
 async def test_pages_that_are_read_again_make_no_id_forgotten() -> None:
-    """Those of the records behind them are needed next."""
+    """Keep the ids of the records behind them, which are needed next."""
     server = ChangingList(names(750), largest=25)
     with patch.object(recent_ids, "_MAX_REMEMBERED", 125):
         check(server, await walk(server, 25, removes=3))
@@ -199,7 +205,7 @@ async def test_pages_that_are_read_again_make_no_id_forgotten() -> None:
 @pytest.mark.anyio
 @pytest.mark.usefixtures("short_memory")
 async def test_a_list_of_which_all_that_is_remembered_was_deleted_is_an_error() -> None:
-    """It is unknown which of the others were yielded; without an error, they would be yielded twice."""
+    """Fail, because others would be yielded twice: which of them were yielded is unknown."""
 
     def purge(server: ChangingList) -> None:
         for name in names(600)[200:]:
@@ -292,7 +298,7 @@ async def test_a_record_that_moves_to_the_page_before_is_found_without_page_size
 @pytest.mark.anyio
 @pytest.mark.parametrize("size", [1, 2, 3])
 async def test_records_without_ids_are_all_yielded(size: int) -> None:
-    """They cannot be recognized, so pages do not overlap."""
+    """Pages do not overlap, because such records cannot be recognized."""
     server = ChangingList([""] * 7)
     async with server.gateway() as gateway:
         things = gateway.resource("contacts", name="contact").list(page_size=size)

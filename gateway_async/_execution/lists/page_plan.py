@@ -13,14 +13,14 @@ import attrs
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.query import MAX_PAGE_SIZE
 
-__all__ = ["PagePlan", "Window"]
+__all__ = ["PagePlan", "PageWindow"]
 
 _SMALLEST_CHOICE: Final = 20
 """Up to this size, a page may be larger than the caller wants: almost no sizes below would overlap."""
 
 
 @attrs.frozen
-class Window:
+class PageWindow:
     """The part of a list that page `number` shows if pages have `size` records."""
 
     number: int
@@ -51,19 +51,22 @@ class PagePlan:
         self._largest = MAX_PAGE_SIZE
         self._largest_seen = 0
 
-    def after(self, position: int, wanted: int | None = None) -> Window:
-        """Return the window to read after the first `position` records, with about `wanted` records."""
+    def after(self, position: int, wanted: int | None = None) -> PageWindow:
+        """Return the window to read after the first `position` records.
+
+        It has about `wanted` records.
+        """
         wanted = min(wanted or self.size, self._largest)
         if self.overlaps:
             if position <= 0:
-                return Window(1, wanted)
+                return PageWindow(1, wanted)
             size = _overlapping_size(position, wanted, self._largest)
             if size:
-                return Window((position - 1) // size + 1, size)
-        return Window(max(position, 0) // self.size + 1, self.size)
+                return PageWindow((position - 1) // size + 1, size)
+        return PageWindow(max(position, 0) // self.size + 1, self.size)
 
-    def observe(self, window: Window, raw: RawPage[Any]) -> Window:
-        """Return the part of the list that the response to `window` shows, and learn from its size."""
+    def observe(self, window: PageWindow, raw: RawPage[Any]) -> PageWindow:
+        """Return the window that a response shows, and learn from its size."""
         if raw.page_count is None:  # a shorter page must be the last one, so none may exceed the gateway's maximum
             self._largest = self.size
         obeys, is_trial = self._obeys(window, raw), self._is_trial(window)
@@ -73,12 +76,12 @@ class PagePlan:
         shown = raw.page_size or raw.row_count
         if 0 < shown < window.size and is_trial:
             self._largest, self.size = shown, min(shown, self.size)  # the gateway's maximum
-            return Window(window.number, shown)
+            return PageWindow(window.number, shown)
         self.overlaps = False
         self.size = raw.page_size or (raw.row_count if window.number == 1 else 0) or self.size
-        return Window(window.number, self.size)
+        return PageWindow(window.number, self.size)
 
-    def is_end(self, window: Window, raw: RawPage[Any]) -> bool:
+    def is_end(self, window: PageWindow, raw: RawPage[Any]) -> bool:
         """Return whether a response shows the end of the list.
 
         A full page may be followed by another one, whatever the response counts: the gateway may count records at
@@ -88,24 +91,24 @@ class PagePlan:
             return raw.is_last
         return raw.row_count < window.size and (raw.is_last or raw.page_count is None)
 
-    def _obeys(self, window: Window, raw: RawPage[Any]) -> bool:
-        """Return whether a response has the requested page size, as far as it shows that."""
+    def _obeys(self, window: PageWindow, raw: RawPage[Any]) -> bool:
+        """Return whether a response may have the requested page size."""
         size = raw.page_size or window.size
         if window.number == 1 and raw.is_last and raw.row_count < min(size, window.size):
             return True  # the whole list, whatever the sizes are
         is_short_end = raw.is_last or (raw.page_count is None and not self._is_trial(window))
         return size == window.size and (raw.row_count == size or (raw.row_count < size and is_short_end))
 
-    def _is_trial(self, window: Window) -> bool:
-        """Return whether the gateway's maximum may be less than the size of a window."""
+    def _is_trial(self, window: PageWindow) -> bool:
+        """Return whether the gateway's maximum may be smaller than a window."""
         return window.size > self._largest_seen
 
 
 @lru_cache(maxsize=1024)
 def _overlapping_size(position: int, size: int, largest: int) -> int:
-    """Return the page size to read on with after `position` records; 0 if there is none.
+    """Return the page size to read on with; 0 if none overlaps.
 
-    Of the pages that contain the record before `position`, it is one that has many new records and few old ones.
+    A page of this size contains the record before `position`, many new records and few other old ones.
     """
     begin = size - size // 4 if size > _SMALLEST_CHOICE else 2
     sizes = range(begin, min(max(size, _SMALLEST_CHOICE), largest) + 1)

@@ -11,9 +11,9 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 import anyio.lowlevel
 import attrs
 
-from gateway_async._execution.page_plan import PagePlan, Window
-from gateway_async._execution.prefetch import Prefetch
-from gateway_async._execution.recent_ids import RecentIds
+from gateway_async._execution.lists.page_plan import PagePlan, PageWindow
+from gateway_async._execution.lists.prefetch import Prefetch
+from gateway_async._execution.lists.recent_ids import RecentIds
 from gateway_async._secrets import detach
 from gateway_async._wire.pagination import RawPage
 from gateway_async.errors import GatewayError, MalformedReplyError
@@ -62,7 +62,7 @@ class _Reading(Generic[T]):
         has_fixed_order: whether no change of a record moves it in the list, as far as is known.
     """
 
-    window: Window
+    window: PageWindow
     page: Page[T]
     is_last: bool
     is_end: bool
@@ -80,7 +80,7 @@ class _Lookahead(Generic[T]):
         self._fetch = fetch
         self._plan = plan
         self._sorted_by = sorted_by
-        self._responses: dict[Window, Prefetch[RawPage[T]]] = {}
+        self._responses: dict[PageWindow, Prefetch[RawPage[T]]] = {}
         self._reading: Prefetch[_Reading[T]] | None = None
         self._window = plan.after(0)
         self._length = 0
@@ -91,12 +91,12 @@ class _Lookahead(Generic[T]):
         self._reading = None if reading.is_end else self._start()
         return reading
 
-    async def read_alone(self, window: Window) -> Page[T]:
+    async def read_alone(self, window: PageWindow) -> Page[T]:
         """Read a page out of turn."""
         return await read_in_slices(await self._fetch(window.number, window.size))
 
     def continue_after(self, position: int, size: int) -> None:
-        """Read on after the first `position` records, with a page of `size`, instead of the page that would be next."""
+        """Read on after the first `position` records, with a page of `size`."""
         self.cancel()
         self._reading = None
         self._window = self._plan.after(position, size)
@@ -132,12 +132,12 @@ class _Lookahead(Generic[T]):
         has_fixed_order = _FIXED.issuperset(raw.sorted_by or self._sorted_by)
         return _Reading(window, await read_in_slices(raw), raw.is_last, is_end, has_fixed_order)
 
-    def _request(self, window: Window) -> Prefetch[RawPage[T]]:
+    def _request(self, window: PageWindow) -> Prefetch[RawPage[T]]:
         if window not in self._responses:
             self._responses[window] = Prefetch(lambda: self._fetch(window.number, window.size))
         return self._responses[window]
 
-    def _cancel_responses(self, *, but: Window | None = None) -> None:
+    def _cancel_responses(self, *, but: PageWindow | None = None) -> None:
         for window in [each for each in self._responses if each != but]:
             self._responses.pop(window).cancel()
 
@@ -183,7 +183,7 @@ class PageStream(Generic[T]):
         raise StopAsyncIteration
 
     async def _accept(self, reading: _Reading[T]) -> tuple[T, ...]:
-        """Return the new records of a page, and decide where to read on."""
+        """Return a page's new records, and decide where to read on."""
         window, page = reading.window, reading.page
         ids = [getattr(record, "id", None) for record in page.records]
         known = self._recent.among(ids)
@@ -203,8 +203,8 @@ class PageStream(Generic[T]):
             self._end()
         return new_records
 
-    async def _is_next(self, window: Window, page: Page[T], ids: Sequence[Any], known: set[Any]) -> bool:
-        """Return whether no record can be between those that were yielded and this page.
+    async def _is_next(self, window: PageWindow, page: Page[T], ids: Sequence[Any], known: set[Any]) -> bool:
+        """Return whether the page follows the yielded records without a gap.
 
         Raises:
             MalformedReplyError: it cannot be known any more.
@@ -220,7 +220,7 @@ class PageStream(Generic[T]):
             return True
         if window.start < self._position:
             return False
-        before = await self._lookahead.read_alone(Window(window.number - 1, window.size))
+        before = await self._lookahead.read_alone(PageWindow(window.number - 1, window.size))
         names = {getattr(record, "id", None) for record in before.records}
         return self._recent.among(names) == names and (
             bool(names) or before.total_count == page.total_count is not None
@@ -242,7 +242,7 @@ class PageStream(Generic[T]):
                 new_records.append(record)
         return tuple(new_records)
 
-    def _move_on(self, window: Window, page: Page[T], *, is_new: bool, is_known: bool) -> None:
+    def _move_on(self, window: PageWindow, page: Page[T], *, is_new: bool, is_known: bool) -> None:
         """Read on behind a page with new or known records.
 
         If it has known ones only, records that were added before them have shifted the list.
@@ -277,7 +277,7 @@ class PageStream(Generic[T]):
         self._continue_after(self._position - step)
 
     def _continue_after(self, position: int) -> None:
-        """Read on elsewhere, with a larger page each time that this was not enough."""
+        """Read on elsewhere, with a larger page if that repeatedly fails."""
         self._lookahead.continue_after(position, self._plan.size * 2 ** (self._reads_without_progress - 1))
 
     def _count_read(self) -> None:

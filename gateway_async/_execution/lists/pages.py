@@ -8,7 +8,7 @@ import anyio.lowlevel
 
 from gateway_async._arguments import check_numbers
 from gateway_async._execution.executor import CallExecutor
-from gateway_async._execution.page_stream import PageStream, read_in_slices
+from gateway_async._execution.lists.page_stream import PageStream, read_in_slices
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.query import NamesToCheck, Params, list_params
 from gateway_async._wire.resource import ResourceSpec
@@ -42,10 +42,10 @@ class Pages(Generic[T]):
     Nothing is fetched before first use. Iteration holds a few pages in memory: the one in use, the next one, and the
     response with the one after it.
 
-    The list may change meanwhile, for example because the loop deletes what it gets. A record that is in the list from
-    the first request to the last is yielded exactly once, whatever is added and removed, if the list has a fixed order,
-    such as that of `id` or `created_ts`. Requested pages overlap by some records to notice changes: page 2 of 1000
-    records is requested with a size of 999. At least the last 20,000 ids are remembered.
+    The list may change meanwhile, for example because the loop deletes what it gets. If the list has a
+    fixed order, such as that of `id` or `created_ts`, a record that is in it from the first request to the last is
+    yielded exactly once. To notice changes, requested pages overlap by some records: page 2 of 1000 records has a size
+    of 999. At least the last 20,000 ids are remembered.
 
     Raises:
         MalformedReplyError: twenty pages in a row have nothing new, or none of the remembered records is listed any
