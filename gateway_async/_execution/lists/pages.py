@@ -10,7 +10,7 @@ from gateway_async._arguments import check_numbers
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.lists.page_stream import PageStream, read_in_slices
 from gateway_async._wire.pagination import RawPage
-from gateway_async._wire.query import NamesToCheck, Params, list_params
+from gateway_async._wire.query import NamesToCheck, Params, list_params, plain_params
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import GatewayError, MalformedReplyError
 from gateway_async.models.page import Page
@@ -75,7 +75,7 @@ class Pages(Generic[T]):
             self._call,
             lambda number, size: self._fetch(number, self._params_with_size(size)),
             self._page_size or _PAGE_SIZE,
-            tuple(value.removeprefix("-") for name, value in self._params if name == "sort"),
+            tuple(value.removeprefix("-") for name, value in plain_params(self._params) if name == "sort"),
         )
 
     def __await__(self) -> Generator[Any, Any, Page[T]]:
