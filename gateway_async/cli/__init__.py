@@ -1,9 +1,15 @@
 """The command `gateway-async`; it needs the extra `cli`, whose packages are imported only when the command runs."""
 
-import io
 import sys
 
+from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.standard_streams import OutputError, discard_output, flush_output, guard_streams
+
 __all__ = ["main"]
+
+_INTERRUPTED = 130
+_READER_LEFT = 141
+"""As a shell reports the end by SIGPIPE."""
 
 
 def main() -> None:
@@ -11,17 +17,30 @@ def main() -> None:
 
     It ends the process with one of the statuses of `gateway_async.cli.exit_status`.
     """
-    _replace_unprintable()
+    guard_streams()
+    status: int
     try:
-        sys.exit(_run())
+        status = _run()
+        flush_output()
     except KeyboardInterrupt:
-        sys.exit(130)
+        status = _INTERRUPTED
+    except OutputError as error:
+        status = _READER_LEFT if error.reader_left else _failed(str(error), ExitStatus.FAILED)
     except ModuleNotFoundError as missing:
         package = (missing.name or "gateway_async").partition(".")[0]
         if package == "gateway_async":
             raise
-        sys.stderr.write(f"gateway-async: {package} is not installed: pip install 'gateway-async[cli]'\n")
-        sys.exit(2)
+        status = _failed(f"{package} is not installed: pip install 'gateway-async[cli]'", ExitStatus.WRONG_USAGE)
+    try:
+        flush_output()
+    except OutputError:
+        discard_output()
+    sys.exit(status)
+
+
+def _failed(message: str, status: int) -> int:
+    sys.stderr.write(f"gateway-async: {message}\n")
+    return status
 
 
 def _run() -> int:
@@ -39,10 +58,3 @@ def _run() -> int:
         return error.exit_code
     except Abort:
         return 1
-
-
-def _replace_unprintable() -> None:
-    """Print "?" for characters that the output encoding lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")

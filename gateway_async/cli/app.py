@@ -134,7 +134,8 @@ def gateway_async(
     GATEWAY_ALLOW_HTTP=1 allows plain http to another host.
 
     Exit status of every command: 0 done. 1 failed. 2 wrong usage, nothing was sent. 3 done, and something needs
-    attention. 4 the outcome of a write is unknown. 5 stopped at a limit. 130 Ctrl-C. 143 SIGTERM.
+    attention. 4 the outcome of a write is unknown. 5 stopped at a limit. 6 done, but the output could not be written.
+    130 Ctrl-C. 141 the reader of the output has left. 143 SIGTERM.
     """
 
 

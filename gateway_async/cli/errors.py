@@ -1,15 +1,18 @@
 """Report expected failures of a command as lines on standard error, without a traceback."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import typer
 
 from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.standard_streams import OutputError, discard_output, flush_output
 
 if TYPE_CHECKING:
     from gateway_async.errors import GatewayError
 
-__all__ = ["fail", "fail_with", "print_error", "warn"]
+__all__ = ["fail", "fail_with", "print_error", "printing", "warn"]
 
 
 _PREFIX: Final = "gateway-async: "
@@ -30,6 +33,30 @@ def fail_with(error: "GatewayError") -> NoReturn:
     for problem in error.problems:
         print_error(f"{_PREFIX}{problem}", "red")
     raise typer.Exit(ExitStatus.WRONG_USAGE)
+
+
+@contextmanager
+def printing(status: int = ExitStatus.DONE, *, done: str = "") -> Iterator[None]:
+    """Print a result in the block, then end the command with its status.
+
+    Args:
+        status: the status of the result.
+        done: what was executed, with the ids of the records; "" if the command only reads. If the output cannot be
+            written, standard error says it, and the status is `OUTPUT_LOST` unless `status` names a problem.
+
+    Raises:
+        OutputError: the output of a command that only reads cannot be written.
+    """
+    try:
+        yield
+        flush_output()
+    except OutputError as error:
+        if not done:
+            raise
+        discard_output()
+        fail(f"{done}, but {error}", status or ExitStatus.OUTPUT_LOST)
+    if status:
+        raise typer.Exit(status)
 
 
 def warn(message: str) -> None:

@@ -6,7 +6,10 @@ __all__ = ["ExitStatus"]
 
 
 class ExitStatus(IntEnum):
-    """The exit statuses; the first that applies is used. Ctrl-C exits with 130, SIGTERM with 143."""
+    """The exit statuses; the first that applies is used. Ctrl-C exits with 130, SIGTERM with 143.
+
+    A command that only reads exits with 141 if the reader of its output has left, and otherwise with 1.
+    """
 
     DONE = 0
     """Done, and nothing is left to do."""
@@ -20,3 +23,5 @@ class ExitStatus(IntEnum):
     """A write may have been executed, and no lookup found it. Repeat it only under the same integrator id."""
     STOPPED = 5
     """A migration stopped at a limit that you set."""
+    OUTPUT_LOST = 6
+    """Done, but standard output could not be written. Standard error names what was done."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from gateway_async.cli.errors import fail, fail_with
+from gateway_async._problem import pluralize
+from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import is_database
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
@@ -56,18 +57,20 @@ def inbox(
         raise typer.BadParameter(
             "--dead, --waiting, --all, --replay, --replay-dead, --discard: only one of them can be used"
         )
+    change = ""
     if discard is not None:
-        rows = _run(address, table, lambda opened: _discard(opened, discard))
+        rows, change = _run(address, table, lambda opened: _discard(opened, discard)), "discarded"
     elif replay is not None or replay_dead:
-        rows = _run(address, table, lambda opened: _replay(opened, replay))
+        rows, change = _run(address, table, lambda opened: _replay(opened, replay)), "waiting again"
     else:
         rows = _run(address, table, lambda opened: _list(opened, _states(dead, waiting, show_all)))
     has_dead = any(row["state"] == "dead" for row in rows)
-    print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, "No such postbacks in the inbox.")
-    if has_dead and not as_json:
-        print_advice(f"\n{WHAT_TO_DO}")
-    if has_dead:
-        raise typer.Exit(ExitStatus.ATTENTION)
+    numbers, are = ", ".join(str(row["number"]) for row in rows), pluralize(len(rows), "is", "are")
+    done = f"{pluralize(len(rows), 'postback')} {numbers} {are} {change}" if change and rows else ""
+    with printing(ExitStatus.ATTENTION if has_dead else ExitStatus.DONE, done=done):
+        print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, "No such postbacks in the inbox.")
+        if has_dead and not as_json:
+            print_advice(f"\n{WHAT_TO_DO}")
 
 
 def read_dead(address: str, table: str) -> list[Row]:

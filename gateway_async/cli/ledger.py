@@ -13,7 +13,7 @@ from rich.text import Text
 
 from gateway_async._problem import pluralize
 from gateway_async.cli.command_name import command_line
-from gateway_async.cli.errors import fail, fail_with
+from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import display_location, is_database
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
@@ -127,13 +127,20 @@ def ledger(
         operation = _list_all if show_all else _list_open
     rows: list[Row] = _run(address, table, operation)
     headings, cells = (_RECOVERED_HEADINGS, _recovered_cells) if recover else (_HEADINGS, _cells)
-    print_json(rows) if as_json else print_table(
-        rows, headings, cells, f"No open calls in {display_location(address)}."
-    )
-    if not as_json:
-        _print_advice(address, table, rows)
-    if any(row["outcome"] in ("open", "unknown") for row in rows):
-        raise typer.Exit(ExitStatus.ATTENTION)
+    is_open = any(row["outcome"] in ("open", "unknown") for row in rows)
+    done = _describe(rows) if recover or resolve_id is not None else ""
+    with printing(ExitStatus.ATTENTION if is_open else ExitStatus.DONE, done=done):
+        print_json(rows) if as_json else print_table(
+            rows, headings, cells, f"No open calls in {display_location(address)}."
+        )
+        if not as_json:
+            _print_advice(address, table, rows)
+
+
+def _describe(rows: list[Row]) -> str:
+    """Say which outcomes are recorded."""
+    outcomes = (f"{row['api_id'] or row['call']} {row['outcome']} {row['record_id'] or ''}".rstrip() for row in rows)
+    return f"the ledger was updated ({', '.join(outcomes) or 'no call was open'})"
 
 
 def count_open(address: str, table: str) -> int:
@@ -231,11 +238,12 @@ def _moment(option: str, text: str) -> datetime:
 
 def _print_reconciliation(found: "Reconciliation", *, as_json: bool) -> None:
     rows = [*map(_row_of_discrepancy, found.discrepancies), *map(_row_of_open, found.open_intents)]
-    print_json(rows) if as_json else print_table(rows, _DISCREPANCY_HEADINGS, _discrepancy_cells, "No discrepancies.")
-    if not as_json:
-        print_advice(f"\n{found.summary}")
-    if not found.agrees:
-        raise typer.Exit(ExitStatus.ATTENTION)
+    with printing(ExitStatus.DONE if found.agrees else ExitStatus.ATTENTION):
+        print_json(rows) if as_json else print_table(
+            rows, _DISCREPANCY_HEADINGS, _discrepancy_cells, "No discrepancies."
+        )
+        if not as_json:
+            print_advice(f"\n{found.summary}")
 
 
 def _row_of_discrepancy(each: "Discrepancy") -> Row:

@@ -27,6 +27,7 @@ from gateway_async.cli.postback_format import (
     text_of,
 )
 from gateway_async.cli.sandbox import REASONS
+from gateway_async.cli.standard_streams import OutputError
 from gateway_async.cli.temporary_configs import TemporaryConfigs
 from gateway_async.models.codes import PostbackResource
 from gateway_async.observe import logger
@@ -43,7 +44,7 @@ Forwards = Callable[["Postback[Any]", Mapping[str, str], bytes], None]
 """Function that starts to forward a postback, with its headers and its body."""
 
 
-@attrs.frozen
+@attrs.define
 class PostbackDisplay:
     """Prints the events of the listener.
 
@@ -52,6 +53,8 @@ class PostbackDisplay:
     """
 
     as_json: bool
+    _failure: OutputError | None = attrs.field(default=None, init=False)
+    _failed: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
 
     def ready(self, url: str, configs: int) -> None:
         """Print the address, now that postbacks can be received."""
@@ -77,10 +80,22 @@ class PostbackDisplay:
             self._show(forward_line(forward), forward_object(forward, datetime.now(UTC)))
 
     def _show(self, text: Text, content: Mapping[str, Any]) -> None:
-        if self.as_json:
-            typer.echo(json.dumps(content))
-        else:
-            Console().print(text, soft_wrap=True)
+        try:
+            typer.echo(json.dumps(content)) if self.as_json else Console().print(text, soft_wrap=True)
+        except OutputError as error:
+            self._failure = error
+            self._failed.set()
+            raise
+
+    async def wait_until_lost(self) -> None:
+        """Wait until the output cannot be written.
+
+        Raises:
+            OutputError: always, at the end.
+        """
+        await self._failed.wait()
+        if self._failure:
+            raise self._failure
 
 
 def listen(
@@ -198,7 +213,7 @@ async def _listen(
             await listener.open()
             made = await stack.enter_async_context(configs.create(f"{listener.url}/")) if configs else 0
             display.ready(f"{listener.url}/", made)
-            await asyncio.Event().wait()
+            await display.wait_until_lost()
 
 
 @asynccontextmanager

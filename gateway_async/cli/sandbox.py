@@ -21,6 +21,7 @@ from rich.text import Text
 from gateway_async._secrets import mask_text
 from gateway_async._storage.sqlite import describe_error
 from gateway_async.cli.errors import fail, warn
+from gateway_async.cli.standard_streams import OutputError, discard_output
 
 if TYPE_CHECKING:
     from gateway_async.sandbox import SandboxInfo
@@ -190,8 +191,12 @@ def _print_request(request: "LoggedRequest") -> None:
 
 
 def _print_line(line: Text) -> None:
+    """Print a line of the request log. The sandbox goes on if it cannot be written."""
     time = Text(f"{datetime.now().astimezone():%H:%M:%S}  ", style="dim")
-    Console(highlight=False).print(time + line, soft_wrap=True)
+    try:
+        Console(highlight=False).print(time + line, soft_wrap=True)
+    except OutputError:
+        discard_output()
 
 
 def _print_json(info: "SandboxInfo") -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gateway_async.cli.errors import fail, fail_with
+from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.sandbox_control import NotASandboxError, SandboxControl
 from gateway_async.cli.sandbox_events import EVENTS
@@ -48,9 +48,10 @@ def trigger(
         fail_with(error)
     except NotASandboxError:
         fail("GATEWAY_BASE_URL: is not a sandbox (expected the address of gateway-async sandbox)")
-    _print(event, record_id, deliveries, as_json=as_json)
-    if not deliveries or any(each["state"] != "delivered" for each in deliveries):
-        raise typer.Exit(ExitStatus.ATTENTION)
+    was_delivered = bool(deliveries) and all(each["state"] == "delivered" for each in deliveries)
+    status = ExitStatus.DONE if was_delivered else ExitStatus.ATTENTION
+    with printing(status, done=f"{event} was triggered with {record_id}"):
+        _print(event, record_id, deliveries, as_json=as_json)
 
 
 async def _run(event: str) -> tuple[str, list[dict[str, Any]]]:

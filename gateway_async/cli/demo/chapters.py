@@ -28,6 +28,7 @@ from gateway_async.cli.demo import snippets
 from gateway_async.cli.demo.display import Chapter, Display, JsonLinesDisplay, TextDisplay, sparkline
 from gateway_async.cli.demo.serving import crash_while_selling, serve
 from gateway_async.cli.errors import fail
+from gateway_async.cli.standard_streams import OutputError
 from gateway_async.models.postbacks import Postback
 from gateway_async.observe import AttemptFailed, CallEnded, Event, OutcomeLookedUp
 from gateway_async.sandbox import Sandbox
@@ -248,6 +249,8 @@ def run_demo(*, as_json: bool) -> None:
     demo = Demo(display)
     try:
         asyncio.run(demo.run())
+    except OutputError:
+        raise
     except Exception as error:  # noqa: BLE001  any error is reported with its chapter
         fail(f"the demo failed in chapter {len(demo.chapters)}, {demo.chapters[-1].title!r}: {_first_message(error)}")
     command = command_name()

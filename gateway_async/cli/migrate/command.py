@@ -142,7 +142,7 @@ def run(  # noqa: PLR0913  the options of a command
 
     Exit status 0: every row is stored. 1: failure. 2: wrong usage or no rows, nothing was sent. 3: some rows are
     rejected or repeated; with --plan, some cannot be sent. 4: some are unknown, run it again. 5: stopped at a limit.
-    130: Ctrl-C. 143: SIGTERM.
+    6: every row is stored, but the output is lost. 130: Ctrl-C. 143: SIGTERM.
     Reads the GATEWAY_* variables of the environment.
     """
     from gateway_async.cli.migrate.settings import OutputFiles, Settings

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from rich.progress import (
 from rich.text import Text
 
 from gateway_async._problem import pluralize
+from gateway_async.cli.standard_streams import OutputError
 from gateway_async.migration.journal.protocol import RowState
 from gateway_async.migration.output.summary import STATES, RunProgress, duration, figures, figures_of
 from gateway_async.migration.report import Report
@@ -196,6 +197,10 @@ class JsonDisplay(MigrationDisplay):
         if report.seconds < self._next:
             return
         self._next = report.seconds + _EVENT_SECONDS
+        with suppress(OutputError):  # a migration goes on; its end reports the lost output
+            self._print_progress(report)
+
+    def _print_progress(self, report: Report) -> None:
         names = (
             "stored",
             "rejected",

@@ -13,10 +13,10 @@ import attrs
 import typer
 
 from gateway_async.cli.command_name import command_line
-from gateway_async.cli.errors import warn
+from gateway_async.cli.errors import printing, warn
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.clients import client_factory
-from gateway_async.cli.migrate.display import ProgressMeter, create_display
+from gateway_async.cli.migrate.display import ProgressMeter, create_display, format_counts
 from gateway_async.cli.migrate.result import CommandResult, exit_status
 from gateway_async.cli.migrate.settings import Settings
 from gateway_async.cli.migrate.signals import Interruption
@@ -309,5 +309,11 @@ class _MigrationRun:
         result = CommandResult(
             report=report, status=status, context=self._context(), files=self._files, notes=self._notes
         )
-        result.show(as_json=self._settings.as_json)
+        with printing(status, done=self._describe_result()):
+            result.show(as_json=self._settings.as_json)
         return status
+
+    def _describe_result(self) -> str:
+        """Say what was done, if there was anything to do."""
+        counts = format_counts(self._report, running=False).plain.replace(" · ", ", ")
+        return f"{counts}, in the journal {self._context().journal}" if self._report.rows else ""

@@ -19,8 +19,6 @@ def exit_on_usage_error() -> Iterator[None]:
     except InvalidRequestError as error:
         for problem in error.problems:
             warn(problem)
-    except BrokenPipeError:  # the reader of the output has closed it
-        raise
     except (GatewayError, ModuleNotFoundError, OSError) as error:
         warn(str(error))
     else:

@@ -8,14 +8,16 @@ import anyio
 import typer
 
 from gateway_async import ApiId, AsyncGateway, GatewayError, SqliteLedger
-from gateway_async.cli.errors import fail_with
+from gateway_async.cli.errors import fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.records.output import print_record
+from gateway_async.cli.records.resources import spec_of
 from gateway_async.models.record import Record
 
 __all__ = ["count", "execute", "print_list", "reference"]
 
 _PAGE_SIZE = 1000
+_DONE = {"create": "created", "update": "updated"}
 
 
 def reference(record_id: str, *, api_id: bool, location_id: str | None) -> str | ApiId:
@@ -33,9 +35,17 @@ def execute(
     record = _run(lambda gateway: getattr(getattr(gateway, resource), method)(*values, **options), ledger)
     if record is None:
         return
-    print_record(record, compact=as_json)
-    if getattr(record, "declined", False):
-        raise typer.Exit(ExitStatus.ATTENTION)
+    status = ExitStatus.ATTENTION if getattr(record, "declined", False) else ExitStatus.DONE
+    with printing(status, done=_describe(resource, method, record)):
+        print_record(record, compact=as_json)
+
+
+def _describe(resource: str, method: str, record: Any) -> str:
+    """Say what a method did to a record; "" if it only read it."""
+    if method not in _DONE:
+        return ""
+    declined = " and declined" if getattr(record, "declined", False) else ""
+    return f"{spec_of(resource).name} {record.id} was {_DONE[method]}{declined}"
 
 
 def print_list(
