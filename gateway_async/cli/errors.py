@@ -37,7 +37,7 @@ def fail_with(error: "GatewayError") -> NoReturn:
 
 @contextmanager
 def printing(status: int = ExitStatus.DONE, *, done: str = "") -> Iterator[None]:
-    """Print a result in the block, then end the command with its status.
+    """Print a result, and end the command with its status.
 
     Args:
         status: the status of the result.

@@ -58,9 +58,9 @@ class _Errors(_Stream):
 
 
 def guard_streams() -> None:
-    """Replace the standard streams, and give a closed one a file descriptor again.
+    """Replace the standard streams, also those that are closed.
 
-    Otherwise the next file or socket would get that descriptor. Characters that an encoding lacks become "?".
+    Otherwise the next file or socket would get the descriptor of a closed one. Characters that an encoding lacks become "?".
     """
     for number in range(_ERRORS + 1):
         try:
@@ -82,7 +82,7 @@ def flush_output() -> None:
 
 
 def discard_output() -> None:
-    """Drop what is left, and all further output, because it cannot be written."""
+    """Drop what is left, and all further output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

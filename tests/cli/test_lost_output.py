@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import time
@@ -187,7 +188,7 @@ async def store(sandbox: Sandbox, journal: Path) -> None:
 @pytest.mark.parametrize("place", [FULL, CLOSED])
 @pytest.mark.parametrize("name", READS)
 def test_a_lost_read(sandbox: Sandbox, environment: dict[str, str], cards: Path, name: str, place: str) -> None:
-    """A reader that has left is no error to talk about; other places are, in one line."""
+    """Nothing is said about a reader that has left, and one line about another place."""
     write(cards.parent / "payments.db", [OPEN], [])
     anyio.run(fill, SqliteInbox(cards.parent / "inbox.db"))
     anyio.run(store, sandbox, cards.with_suffix(".journal"))
@@ -219,8 +220,9 @@ def test_a_pipe_that_does_not_block(sandbox: Sandbox, environment: dict[str, str
     os.set_blocking(writer, False)
     line = [sys.executable, *COMMAND, "list", "account_vaults"]
     with subprocess.Popen(line, env=ENVIRONMENT | environment, stdout=writer) as process:  # noqa: S603  our own
+        while select.select((), (writer,), (), 0)[1]:  # the pipe is not full yet
+            time.sleep(0.01)
         os.close(writer)
-        time.sleep(1)
         with open(reader, encoding="utf-8") as output:  # noqa: PTH123  a descriptor
             assert len([json.loads(record) for record in output]) == 2000
         assert process.wait(20) == 0
@@ -230,7 +232,7 @@ def test_a_pipe_that_does_not_block(sandbox: Sandbox, environment: dict[str, str
 
 
 def test_a_sandbox_outlives_the_reader_of_its_log(start: Start) -> None:
-    """It serves on without one, and its end is the usual one."""
+    """The sandbox serves on without one, and its end is the usual one."""
     process = start("sandbox", "--port", "0")
     assert process.stdout
     url = next(line.split()[-2] for line in process.stdout if "ready at" in line)
@@ -248,7 +250,7 @@ def test_a_sandbox_outlives_the_reader_of_its_log(start: Start) -> None:
 async def test_a_listener_ends_with_its_reader(
     sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], start: Start
 ) -> None:
-    """It acknowledges nothing that it cannot show, and deletes its configs."""
+    """A postback that cannot be shown is not acknowledged, and the configs are deleted."""
     process = start("listen", "--json", "--port", "0", "--create-configs", "--resource", "contact", **environment)
     assert process.stdout
     assert json.loads(process.stdout.readline())["event"] == "ready"
