@@ -2,9 +2,6 @@
 
 import sys
 
-from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.standard_streams import OutputError, discard_output, flush_output, guard_streams
-
 __all__ = ["main"]
 
 _INTERRUPTED = 130
@@ -17,6 +14,9 @@ def main() -> None:
 
     It ends the process with one of the statuses of `gateway_async.cli.exit_status`.
     """
+    from gateway_async.cli.exit_status import ExitStatus
+    from gateway_async.cli.standard_streams import OutputError, discard_output, flush_output, guard_streams
+
     guard_streams()
     status: int
     try:
