@@ -60,7 +60,8 @@ class _Errors(_Stream):
 def guard_streams() -> None:
     """Replace the standard streams, also those that are closed.
 
-    Otherwise the next file or socket would get the descriptor of a closed one. Characters that an encoding lacks become "?".
+    Otherwise the next file or socket would get the descriptor of a closed one. Characters that an encoding lacks become
+    "?".
     """
     for number in range(_ERRORS + 1):
         try:
