@@ -12,7 +12,7 @@ import typer
 from gateway_async._problem import pluralize
 from gateway_async.cli.errors import fail_with
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.store_location import display_location
+from gateway_async.cli.store_location import check_location, display_location
 
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway
@@ -68,6 +68,8 @@ def check(
     from gateway_async import GatewayError
 
     try:
+        for option, location in (("--ledger", ledger), ("--inbox", inbox)):
+            check_location(option, location or "")
         findings = anyio.run(_check_gateway, as_json)
     except GatewayError as error:
         fail_with(error)

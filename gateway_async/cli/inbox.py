@@ -11,7 +11,7 @@ from rich.text import Text
 from gateway_async._problem import pluralize
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.store_location import is_database
+from gateway_async.cli.store_location import check_location, is_database
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def _open(address: str, table: str) -> "Inbox":
     from gateway_async import InboxError
     from gateway_async.postbacks import PostgresInbox, SqliteInbox
 
+    check_location("FILE", address)
     if is_database(address):
         return PostgresInbox(address, table=table, keep_days=_ALL_DAYS, create=False)
     path = Path(address)

@@ -15,7 +15,7 @@ from gateway_async._problem import pluralize
 from gateway_async.cli.command_name import command_line
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.store_location import display_location, is_database
+from gateway_async.cli.store_location import check_location, display_location, is_database
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
@@ -177,6 +177,7 @@ def _operate(address: str, table: str, operation: "Operation") -> Any:
 def _open(address: str, table: str) -> "PostgresLedger | SqliteLedger":
     from gateway_async import LedgerError, PostgresLedger, SqliteLedger
 
+    check_location("FILE", address)
     if is_database(address):
         return PostgresLedger(address, table=table, keep_days=_ALL_DAYS, create=False)
     path = Path(address)

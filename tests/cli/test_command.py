@@ -4,6 +4,7 @@ import importlib.metadata
 import platform
 import socket
 import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,6 +92,32 @@ def test_one_voice(arguments: tuple[str, ...]) -> None:
     ended = run(*arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.splitlines()[0] == f"gateway-async: {MESSAGES[arguments]}"
+
+
+STORES = {
+    ("ledger", "ADDRESS"): "FILE",
+    ("inbox", "ADDRESS", "--replay-dead"): "FILE",
+    ("check", "--ledger", "ADDRESS"): "--ledger",
+    ("check", "--inbox", "ADDRESS"): "--inbox",
+    ("migrate", "journal", "ADDRESS", "--name", "cards"): "journal",
+    ("migrate", "verify", "--journal", "ADDRESS", "--name", "cards"): "journal",
+    ("migrate", "CARDS", "--journal", "ADDRESS", "--name", "cards"): "journal",
+}
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://u:planted@h:abc/db", "postgres://h:99999/db", "postgresql://[::1/db"]
+)
+@pytest.mark.parametrize("arguments", STORES, ids=" ".join)
+def test_an_invalid_address(tmp_path: Path, arguments: tuple[str, ...], address: str) -> None:
+    """A bad port or bracket in the address of a database is one line, before anything else is done."""
+    (tmp_path / "cards.csv").write_text("key,account_number\n")
+    given = {"ADDRESS": address, "CARDS": str(tmp_path / "cards.csv")}
+    ended = run(*(given.get(each, each) for each in arguments))
+    said = f"gateway-async: {STORES[arguments]}: invalid address (expected postgresql://"
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert [line.startswith(said) for line in ended.stderr.splitlines()] == [True]
+    assert "planted" not in ended.stderr
 
 
 @pytest.mark.parametrize("module", ["gateway_async", "gateway_async.cli"])

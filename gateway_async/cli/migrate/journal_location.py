@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway_async.cli.store_location import is_database
+from gateway_async.cli.store_location import check_location, is_database
 from gateway_async.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ def open_journal(location: str, name: str | None) -> "Journal":
     """Return the journal at a location. It is created when it is first used.
 
     Raises:
-        InvalidRequestError: its folder does not exist, or a database needs the migration's name.
+        InvalidRequestError: its folder does not exist, or a database needs the migration's name or a valid address.
     """
     from gateway_async.migration import PostgresJournal, SqliteJournal
 
+    check_location("journal", location)
     if is_database(location):
         if name is None:
             raise InvalidRequestError("name: required with a journal in PostgreSQL")
