@@ -30,16 +30,17 @@ async def finish(work: Callable[[], Awaitable[object]], seconds: float) -> bool:
 
     if anyio.get_cancelled_exc_class() is not asyncio.CancelledError:
         return await run()
-    running, was_cancelled = asyncio.create_task(run()), False
+    running = asyncio.create_task(run())
+    message: tuple[object, ...] | None = None  # of the cancellation, by which anyio knows its own
     with anyio.CancelScope(shield=True):
         while not running.done():
             try:
                 await asyncio.wait([running])
-            except asyncio.CancelledError:
-                was_cancelled = True
-    if was_cancelled and (task := asyncio.current_task()) is not None:
+            except asyncio.CancelledError as error:
+                message = error.args
+    if message is not None and (task := asyncio.current_task()) is not None:
         task.uncancel()
-        task.cancel()
+        task.cancel(*message)
     return running.result()
 
 
