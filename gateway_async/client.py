@@ -81,7 +81,8 @@ class AsyncGateway(_Resources):
         timeout: total seconds for an ordinary call, with attempts, waits and lookups.
         terminal_timeout: seconds a router call may stay open at the terminal. A lookup may take 10 more.
         max_connections: ordinary calls that run at the same time; more wait.
-        max_terminals: router calls that run at the same time, over their own connections; more wait.
+        max_terminals: router calls that run or wait for a lease at the same time, over their own connections; more
+            wait.
         terminal_lease: shares terminals with other processes and hosts, such as a `RedisTerminalLease`. Each client
             needs its own and closes it. Without it, only calls of this client wait for each other.
         block_unresolved_terminals: reject calls for a terminal (`TerminalBusyError`) while an earlier call with an
