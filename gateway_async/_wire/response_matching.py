@@ -3,7 +3,9 @@
 A value that is missing or null in the record proves nothing, so it does not count as a difference.
 """
 
+import html
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -130,7 +132,8 @@ def differences(expected: Mapping[str, Any], record: Mapping[str, Any], *, is_ne
 def compare(name: str, sent: Any, record: Mapping[str, Any]) -> bool | None:
     """Return whether the raw record shows a sent value in any notation; None if it shows no comparable value.
 
-    Ids and codes are compared exactly. Texts may differ in letter case and spaces, and phone numbers in punctuation.
+    Ids and codes are compared exactly. Texts may differ in letter case, accents, spaces and characters written as HTML,
+    and phone numbers in punctuation.
     A secret may be hidden, so null tells nothing about it.
     """
     got, is_secret = record.get(name), isinstance(sent, Secret)
@@ -166,7 +169,9 @@ def _is_identifier(name: str) -> bool:
 
 
 def _plain_text(name: str, value: Any) -> str:
-    text = _SPACES.sub(" ", str(value)).strip().casefold()
+    """Return a text without what gateways and processors change: case, accents, spaces, characters written as HTML."""
+    letters = unicodedata.normalize("NFKD", html.unescape(str(value)))
+    text = _SPACES.sub(" ", "".join(each for each in letters if not unicodedata.combining(each))).strip().casefold()
     return _NOT_DIGITS.sub("", text) if name.endswith("phone") else text
 
 

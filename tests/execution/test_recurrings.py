@@ -415,6 +415,16 @@ async def test_a_response_with_the_old_status_is_not_the_result(verb: str, path:
     await script.fail(lambda g: getattr(g.recurrings, verb)("r"), MismatchedWriteError, match=match)
 
 
+@pytest.mark.parametrize(("verb", "path", "done", "not_done"), [(name, *facts) for name, facts in STATES.items()])
+async def test_a_status_with_another_letter_case_is_the_same(verb: str, path: str, done: str, not_done: str) -> None:
+    """Some gateways write "Active", which is no effect of a hold."""
+    script = Script(post=[plan(status=done.title())])
+    assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done.title()
+    assert [request.url.path for request in script.asked] == [f"/v2/recurrings/r/{path}"]
+    script = Script(post=[plan(status=not_done.title())], get=[plan(status=not_done.title())])
+    await script.fail(lambda g: getattr(g.recurrings, verb)("r"), MismatchedWriteError, match="shows no effect")
+
+
 async def test_a_plan_that_ends_when_it_is_activated_is_a_result() -> None:
     """All its charges may be in the past."""
     script = Script(post=[plan(status="ended")], get=[plan(status="ended")])

@@ -173,6 +173,9 @@ def test_texts_that_differ_are_different(sent: str, got: str) -> None:
     ("name", "sent", "shown"),
     [
         ("account_holder_name", "Ada  Lovelace", "ADA LOVELACE "),
+        ("account_holder_name", "José Núñez", "JOSE NUNEZ"),
+        ("account_holder_name", "Jos\u00e9", "Jose\u0301"),
+        ("description", "O'Brien & Sons", "O&#039;Brien &amp; Sons"),
         ("cell_phone", "4055551234", "(405) 555-1234"),
         ("description", "", None),
         ("end_date", None, "0000-00-00"),
@@ -182,7 +185,7 @@ def test_texts_that_differ_are_different(sent: str, got: str) -> None:
     ],
 )
 def test_what_is_the_same_value(name: str, sent: Any, shown: Any) -> None:
-    """Gateways change the case and the spaces of texts, and the punctuation of phone numbers."""
+    """Gateways change the case, accents, spaces and HTML of texts, and the punctuation of phone numbers."""
     assert compare(name, sent, {name: shown}) is True
 
 
