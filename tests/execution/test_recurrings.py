@@ -416,8 +416,8 @@ async def test_a_response_with_the_old_status_is_not_the_result(verb: str, path:
 
 
 @pytest.mark.parametrize(("verb", "path", "done", "not_done"), [(name, *facts) for name, facts in STATES.items()])
-async def test_a_status_with_another_letter_case_is_the_same(verb: str, path: str, done: str, not_done: str) -> None:
-    """Some gateways write "Active", which is no effect of a hold."""
+async def test_a_status_is_recognized_in_title_case(verb: str, path: str, done: str, not_done: str) -> None:
+    """Some gateways may write "Active" instead of "active"."""
     script = Script(post=[plan(status=done.title())])
     assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done.title()
     assert [request.url.path for request in script.asked] == [f"/v2/recurrings/r/{path}"]
