@@ -114,7 +114,7 @@ def test_a_migration_is_reported(
 ) -> None:
     """All rows are stored, and the status does not say that nothing was sent."""
     ended = run_without_output(place, "migrate", str(cards), *options, **environment)
-    counts = "3 stored, 0 rejected, 0 unknown, 0 skipped"
+    counts = "3 stored, 0 rejected, 0 repeated, 0 unknown"
     journal = cards.with_suffix(".journal")
     said = f"gateway-async: {counts}, in the journal {journal}, but standard output cannot be written: {REASONS[place]}"
     assert (ended.returncode, ended.stderr.splitlines()) == (6, [said])
