@@ -178,6 +178,9 @@ _ANYWHERE = rf"(?:{_ESCAPED}|[\W_]{{1,8}})"
 _SIMPLE = re.compile(rf"{_ESCAPED}|[{_NO_WIDTH}]*(?:{_BLANK}|[-+\u2010-\u2015\u2043\u2212\uff0d])?[{_NO_WIDTH}]*")
 """A blank or a hyphen, as people group a number, or a plus sign, as forms encode a blank."""
 
+_GAP = r"(?:\\[nrt]|[\W_]){0,8}+"
+"""A separator between digits of a known number."""
+
 _POSSIBLE = re.compile(rf"[^a-zA-Z]{{{_SHORTEST}}}|\\[xu]|%[2cCeE]")  # a quick test, which most texts fail
 _GROUP = re.compile(rf"{_ESCAPED}|(\d+)")
 _TRACK_TAIL = re.compile(r"[=^](?:[^^\r\n]{2,26}\^)?\d{7,}")
@@ -491,16 +494,16 @@ def repr_of(name: str, value: Any) -> str:
 
 
 def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> str:
-    """Return the first `limit` characters of `text`, masked.
+    """Return the first `limit` characters of `text`, masked and on one line.
 
-    A longer text ends with "…".
+    A longer text ends with "…". A card number that is broken over lines is masked, too.
 
     Only the beginning of the text is read, so a long text costs no more than a short one. A secret that is cut at the
     end of this beginning cannot be masked, so the characters that may belong to it are dropped.
     """
     secrets = tuple(secrets)
     margin = max((len(secret.reveal()) for secret in secrets), default=0) + LONGEST_CARD
-    words = mask_text(text[: limit + margin], secrets)
+    words = mask_text(" ".join(text[: limit + margin].splitlines()), secrets)
     if len(text) > limit + margin:
         words = words[:-margin]
     elif len(words) <= limit:
@@ -524,10 +527,12 @@ def detach(error: E) -> E:
 def _mask_value(text: str, secret: Secret) -> str:
     """Mask a secret in `text`, also as URLs and JSON escape it.
 
-    A short one, such as a CVV, is masked only as a separate word.
+    A short one, such as a CVV, is masked only as a separate word. An account number is found in groups of any size.
     """
     value = secret.reveal()
     if len(value) > _MAX_SHORT_SECRET:
+        if isinstance(secret, AccountNumber) and value.isdecimal():
+            text = re.sub(_GAP.join(value), lambda _: str(secret), text)
         for form in {value} if value.isalnum() else _written_forms(value):
             text = text.replace(form, str(secret))
         return text

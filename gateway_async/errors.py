@@ -148,7 +148,8 @@ class InvalidRequestError(GatewayError):
     """
 
     def __init__(self, problems: Iterable[str] | str) -> None:
-        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        lines = (problems,) if isinstance(problems, str) else problems
+        self.problems: tuple[str, ...] = tuple(map(mask_text, lines))  # even a field's name may be a card number
         super().__init__("nothing was sent: " + "; ".join(self.problems))
 
     @property

@@ -301,6 +301,13 @@ def test_problems_in_words_have_their_fields(problems: Any, fields: dict[str, tu
     assert InvalidRequestError(problems).fields == fields
 
 
+def test_a_problem_shows_no_card_number_as_name() -> None:
+    """A form may confuse name and value; the message names the field."""
+    error = InvalidRequestError(["5454545454545454: must not be a float", "memo: is required"])
+    assert error.problems == ("************5454: must not be a float", "memo: is required")
+    assert "54545454" not in str(error) + repr(error.fields)
+
+
 def test_api_ids_that_look_like_cards_are_masked() -> None:
     """An integrator who used a card number as an id does not find it in the message; the attribute keeps it."""
     error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=Reached.RESPONDED)

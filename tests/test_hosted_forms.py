@@ -217,6 +217,7 @@ def test_a_setting_of_another_form(name: str, problem: str) -> None:
         ("account_number", "4111111111111111", "must not be in a URL"),
         ("cvv", "999", "must not be in a URL"),
         ("track_data", "%B", "must not be in a URL"),
+        ("custom_data", {"5454545454545454": 1}, "must not be in a URL"),
     ],
 )
 def test_a_field_that_cannot_be_sent(field: str, value: object, problem: str) -> None:
@@ -225,6 +226,12 @@ def test_a_field_that_cannot_be_sent(field: str, value: object, problem: str) ->
     assert line.startswith(f"{field}: ")
     assert problem in line
     assert "4111" not in line
+
+
+def test_a_card_number_as_the_name_of_a_field_is_not_sent() -> None:
+    """Name and value were confused; the message masks the name."""
+    (line,) = problems_of(payform, SALE | {"5454545454545454": "1"})
+    assert line == "************5454: must not be in a URL; it contains a card number or a secret"
 
 
 @pytest.mark.parametrize(

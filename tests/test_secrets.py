@@ -312,6 +312,27 @@ def test_secrets_that_a_text_repeats_are_masked() -> None:
     assert mask_text("routing 072000326, cvv 999", secrets) == "routing ************0326, cvv ************"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{0}\r\n{1}",
+        "['{0}', '{1}']",
+        r'"{0}\r\n{1}"',
+        "{0} - - {1}",
+    ],
+)
+def test_a_known_number_is_masked_however_it_is_split(text: str) -> None:
+    """A peer may repeat what was sent as a list or over two lines, which other numbers may be, too."""
+    quoted = mask_text(f"no: {text.format('54545454', '54545454')}!", [AccountNumber("5454545454545454")])
+    assert "************5454" in quoted
+    assert "54545454" not in quoted
+
+
+def test_a_quote_is_one_line() -> None:
+    """A peer adds no line to a log, and a card number that it breaks over lines is masked."""
+    assert quote_text("no\nERROR: 4111 1111\r\n1111 1111") == "no ERROR: ************1111"
+
+
 def test_a_short_secret_is_masked_as_a_separate_word() -> None:
     """A CVV inside a longer number or word is chance, and masking it would spoil what the text says."""
     assert mask_text("999 is (999), not 1999 or x999", [Secret("999")]) == (

@@ -74,7 +74,7 @@ def connect(url: Secret, problems: Sequence[str], *, who: str, connections: int,
         retry=retry(no_backoff(), retries),
     )
     if pool is None:
-        problems = [*problems, "url: must be redis://, rediss:// or unix://"]
+        problems = [*problems, "url: must be redis://, rediss:// or unix://, with options that redis-py knows"]
     if problems:
         raise InvalidRequestError(problems)
     return redis.Redis.from_pool(pool)
@@ -86,6 +86,10 @@ def _pool_at(url: Secret, redis: Any, **options: Any) -> Any:
         found = redis.connection.parse_url(url.reveal())
         user, password = found.pop("username", ""), found.pop("password", "")
         login = {"credential_provider": _Login(user, Secret(password))} if user or password else {}
-        return redis.BlockingConnectionPool(**options, **found, **login)
+        if "ssl_password" in found:  # the password of a client's key; OpenSSL calls the function
+            found["ssl_password"] = Secret(found["ssl_password"]).reveal
+        pool = redis.BlockingConnectionPool(**options, **found, **login)
+        pool.connection_class(**pool.connection_kwargs)  # it connects later, but raises TypeError for unknown options
     except (TypeError, ValueError, AttributeError):
         return None
+    return pool

@@ -271,6 +271,7 @@ def _form(body: bytes, content_type: str) -> Mapping[str, Any]:
 
 
 def _decode_json(text: bytes, place: str) -> Any:
+    text = as_utf8(text)  # the text of `data` may have a byte order mark of its own
     try:
         content = decode(text)
     except ValueError:

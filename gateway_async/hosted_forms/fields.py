@@ -53,7 +53,7 @@ def value_problems(form: str, name: str, value: Any) -> Iterator[str]:
     """Yield what is wrong with a form's sealed field or setting."""
     if is_confidential(name):
         yield f"{name}: must not be in a URL; it is entered on the form"
-    elif _has_secret(value):
+    elif _has_secret(name) or _has_secret(value):
         yield f"{name}: must not be in a URL; it contains a card number or a secret"
     elif value is not None and (problem := setting_problem(form, name, value)):
         yield f"{name}: {problem}"
@@ -68,7 +68,7 @@ def _has_secret(value: Any) -> bool:
         case Secret():
             return True
         case Mapping():
-            return any(map(_has_secret, value.values()))
+            return any(map(_has_secret, (*value, *value.values())))
         case list() | tuple():
             return any(map(_has_secret, value))
         case str():  # digits alone may be a time or another number

@@ -353,7 +353,7 @@ async def test_a_redis_rate_needs_asyncio() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problems"),
     [
-        (("http://x", 1), ["url: must be redis://, rediss:// or unix://"]),
+        (("http://x", 1), ["url: must be redis://, rediss:// or unix://, with options that redis-py knows"]),
         (("redis://x", 0, " "), ["per_second: must be a number above 0", "name: must be printable text, not empty"]),
     ],
 )

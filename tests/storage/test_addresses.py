@@ -189,6 +189,14 @@ async def test_a_redis_that_cannot_be_used_tells_no_password(name: str, fault: s
     await used.opened.aclose()
 
 
+async def test_the_password_of_a_key_of_redis_is_not_told() -> None:
+    """Neither the store nor its error leads to the password of the key that the client shows."""
+    url = f"rediss://127.0.0.1:{free_port()}/0?ssl_password={ENCODED}&ssl_ca_certs=/missing.pem"
+    used = REDIS_STORES["lease"](url)
+    assert found_in(await error_of(used.operate), used.opened) == set()
+    await used.opened.aclose()
+
+
 @needs_redis
 async def test_a_cancelled_call_tells_no_password(redis: StoreServer) -> None:
     """The error of a time-out, whose cause is the cancelled command, leads to no password."""
@@ -240,13 +248,19 @@ async def test_an_invalid_address_of_postgres_is_refused_at_once(make: Callable[
         repr(frame[0].f_locals.get("self"))
 
 
-@pytest.mark.parametrize("url", [f"redis://:{ENCODED}@[::1/0", f"redis://:{ENCODED}@h:port/0", f"http://:{ENCODED}@h"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"redis://:{ENCODED}@[::1/0", f"redis://:{ENCODED}@h:port/0", f"http://:{ENCODED}@h",
+        f"redis://h/0?pasword={ENCODED}",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("make", [lambda url: RedisTerminalLease(url, owner="t"), lambda url: RedisRate(url, 1)])
 async def test_an_invalid_address_of_redis_is_refused_at_once(make: Callable[[str], object], url: str) -> None:
     """One sentence, from the constructor, and no password."""
     with pytest.raises(InvalidRequestError) as refused:
         make(url)
-    assert refused.value.problems == ("url: must be redis://, rediss:// or unix://",)
+    assert refused.value.problems == ("url: must be redis://, rediss:// or unix://, with options that redis-py knows",)
     assert found_in(refused.value, None) == set()
     for frame in traceback.walk_tb(refused.tb):
         repr(frame[0].f_locals.get("self"))

@@ -85,6 +85,13 @@ def test_a_record_may_stand_in_json_as_an_object() -> None:
     assert read(body) == read(form())
 
 
+@pytest.mark.parametrize("mark", ["\ufeff", "\ufeff \n"])
+def test_the_text_of_a_record_may_have_a_byte_order_mark(mark: str) -> None:
+    """A gateway that encodes the record by itself may put a mark before it, within the JSON of the body."""
+    body = msgspec.json.encode({**fields(), "data": mark + msgspec.json.encode(SALE).decode()})
+    assert read(body) == read(form())
+
+
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/json", "application/x-www-form-urlencoded"])
 @pytest.mark.parametrize("body", [form(), b"\xef\xbb\xbf \n" + msgspec.json.encode(fields())])
 def test_a_body_is_what_it_looks_like(content_type: str, body: bytes) -> None:
