@@ -15,6 +15,7 @@ import attrs
 
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import CallState, seconds_in_doubt
+from gateway_async._execution.ledger_limits import INTENT_SECONDS, finish_within
 from gateway_async._secrets import mask_text, secrets_in
 from gateway_async._wire.call import Call, LedgerEntry
 from gateway_async._wire.outcome_query import OutcomeQuery
@@ -22,22 +23,18 @@ from gateway_async.errors import (
     DuplicateError,
     GatewayError,
     InvalidRequestError,
-    LedgerError,
     NotSentError,
     OutcomeUnknownError,
 )
 from gateway_async.ledger.protocol import DONE, Intent, Ledger, ReadableLedger
 from gateway_async.observe import logger
 
-__all__ = ["INTENT_SECONDS", "RECORDING_SECONDS", "LedgerRecorder", "finish_within"]
+__all__ = ["RECORDING_SECONDS", "LedgerRecorder"]
 
 T = TypeVar("T")
 
 RECORDING_SECONDS: Final = 5.0
 """Maximum seconds for recording an outcome, which delays the call, also a cancelled one."""
-
-INTENT_SECONDS: Final = 30.0
-"""Maximum seconds for storing an intent, and for reading the open ones."""
 
 _CLOSING_SECONDS: Final = 20.0
 """Maximum seconds for closing a ledger; those of this package take 15 at most."""
@@ -326,17 +323,6 @@ def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
             return "refused"
         case _:
             return None if state.may_have_been_sent else "not_sent"
-
-
-async def finish_within(seconds: float, work: Awaitable[T], ledger: Ledger, method: str) -> T:
-    """Await a method of a ledger for a limited time.
-
-    Raises:
-        LedgerError: it takes longer.
-    """
-    with anyio.move_on_after(seconds):
-        return await work
-    raise LedgerError(type(ledger).__name__, f"{method} did not end within {seconds:.3g} s")
 
 
 async def _record_within(seconds: float, recording: Awaitable[None]) -> bool:

@@ -11,7 +11,7 @@ import attrs
 
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
-from gateway_async._execution.outcomes.ledger_recorder import INTENT_SECONDS, finish_within
+from gateway_async._execution.ledger_limits import INTENT_SECONDS, finish_within
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call
