@@ -91,12 +91,11 @@ def discard_output() -> None:
 
 def _guarded(stream: Any, kind: type[_Stream], number: int) -> Any:
     if stream is not None:
-        try:
-            number = stream.fileno()
-        except OSError:  # a stream in memory
-            stream.reconfigure(errors="replace")
+        if not isinstance(getattr(stream.buffer, "raw", stream.buffer), io.FileIO):
+            stream.reconfigure(errors="replace")  # it is in memory, or a console of Windows
             return stream
         stream.flush()
+        number = stream.fileno()
     return io.TextIOWrapper(
         io.BufferedWriter(kind(number, "w", closefd=False)),
         encoding=getattr(stream, "encoding", "utf-8"),

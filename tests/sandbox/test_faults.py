@@ -302,6 +302,7 @@ MISSPELLED: dict[str, Callable[[Sandbox], object]] = {
     r"terminal Bar: not found\.": lambda s: s.present("Bar"),
     "entry_mode: must be one of S, K": lambda s: s.present(entry_mode="X"),  # type: ignore[arg-type]
     r"terminal \w+: no call arrived within 0.01 seconds": lambda s: s.wait_for_call(timeout=0.01),
+    r"terminal \w+: no call arrived within 1 second\.": lambda s: s.wait_for_call(timeout=1),
     r"terminal \w+: no call waits there": lambda s: s.present(),
 }
 

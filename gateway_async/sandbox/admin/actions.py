@@ -251,7 +251,7 @@ async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> R
         async with asyncio.timeout(seconds):
             await gateway.terminals.wait_for_call(terminal_id)
     except TimeoutError:
-        raise TimeoutError(f"terminal {terminal_id}: no call arrived within {seconds:g} seconds.") from None
+        raise TimeoutError(f"terminal {terminal_id}: no call arrived within {_seconds(seconds)}.") from None
     call: Row = _describe(gateway, row)["waiting"][0]
     return call
 
@@ -341,7 +341,7 @@ async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool
                 await gateway.listener.wait_until_idle()  # receivers may send requests back
     except TimeoutError:
         subject = "a request or a postback" if with_postbacks else "a request"
-        raise TimeoutError(f"{subject} is still in progress after {seconds:g} seconds.") from None
+        raise TimeoutError(f"{subject} is still in progress after {_seconds(seconds)}.") from None
 
 
 def set_postback_format(gateway: Gateway, format: PostbackFormat) -> PostbackFormat:  # noqa: A002  # so in the call
@@ -352,6 +352,10 @@ def set_postback_format(gateway: Gateway, format: PostbackFormat) -> PostbackFor
     """
     gateway.postback_delivery.postback_format = check_format(format)
     return format
+
+
+def _seconds(number: float) -> str:
+    return f"{number:g} second{'s' * (number != 1)}"
 
 
 async def reset(gateway: Gateway) -> None:
