@@ -227,6 +227,7 @@ WRITERS = {
     "sandbox/runtime/store.py",  # imports nothing of the client
     "migration/rows/temporary_table.py",  # a file without a name, which SQLite makes private
     "_execution/reconciliation/tables.py",  # likewise
+    "cli/standard_streams.py",  # the null device only
     "crash_testing/recording_ledger.py",  # in a temporary folder
 }
 
