@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from functools import lru_cache
 from hashlib import shake_256
 from itertools import accumulate, pairwise
 from json import dumps
+from types import NoneType
 from typing import Any, Final, NoReturn, Self, TypeVar, cast
 from urllib.parse import quote
 
@@ -350,6 +350,8 @@ _PATH_SEPARATOR: Final = re.compile(r"[.\[\]]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NOT_IN_WORD: Final = re.compile(r"[\W_]+")
 
+_NO_NUMBERS: Final = frozenset({bool, date, datetime, Decimal, float, NoneType})
+_SMALLEST_CARD: Final = 10 ** (_SHORTEST - 1)
 _NUMBER_ALONE: Final = re.compile(rf"[\d\W_]{{{_SHORTEST},{LONGEST_CARD}}}")
 _NOT_OF_CARD: Final = re.compile(r"\W*(?:[01789]|2[01])")
 """The beginning of a number that no issuer gives, such as a time. Card numbers begin with 22 to 27, or 3 to 6."""
@@ -362,16 +364,27 @@ def is_confidential(name: str) -> bool:
     path, such as `transaction[account_number]`. `contact.account_number` is the merchant's own number for a customer,
     so it is not hidden.
     """
-    return _class_for(name) is not None
+    return _classes[name] is not None
 
 
-def _class_for(name: str) -> "type[Secret] | None":
-    """Return the class of secrets for the values of a name; None if they are not confidential."""
-    # Only identifiers are remembered, because any other name may itself be a card number.
-    return _class_for_word(name) if name.isidentifier() else _class_for_path(name)
+class _Classes(dict[Any, "type[Secret] | None"]):
+    """The class of secrets for the values of each name; None if they are not confidential.
+
+    Only identifiers are remembered, because any other name may itself be a card number.
+    """
+
+    def __missing__(self, name: Any) -> "type[Secret] | None":
+        found = _class_for(str(name))
+        if str(name).isidentifier() and len(self) < _MAX_REMEMBERED_NAMES:
+            self[name] = found
+        return found
 
 
-def _class_for_path(path: str) -> "type[Secret] | None":
+_MAX_REMEMBERED_NAMES: Final = 4096
+_classes: Final = _Classes()
+
+
+def _class_for(path: str) -> "type[Secret] | None":
     owner = ""
     for name in _PATH_SEPARATOR.split(path):
         words = _NOT_IN_WORD.sub("_", _HUMP.sub("_", name).lower()).strip("_")
@@ -382,9 +395,6 @@ def _class_for_path(path: str) -> "type[Secret] | None":
             return Secret
         owner = words or owner
     return None
-
-
-_class_for_word: Final = lru_cache(maxsize=4096)(_class_for_path)
 
 
 def is_card_number(value: object) -> bool:
@@ -405,11 +415,21 @@ def seal(data: Any, owner: str = "") -> Any:
 
 def seal_fields(fields: Mapping[Any, Any], owner: str = "", kind: "type[Secret] | None" = None) -> dict[Any, Any]:
     """Seal a mapping; `kind` is the class for all its values, if they are confidential."""
-    sealed = {}  # a loop, because each record is sealed, and Python 3.11 calls a comprehension
-    for name, value in fields.items():
-        inside = f"{owner}.{name}" if owner else str(name)
-        find_class = _class_for_word if inside.isidentifier() else _class_for_path
-        sealed[name] = _seal(value, inside, kind or find_class(inside))
+    sealed: dict[Any, Any] = {}
+    is_number = _NUMBER_ALONE.fullmatch
+    for name, value in fields.items():  # each record is sealed, so most values take no further call
+        found = kind or _classes[f"{owner}.{name}" if owner else name]
+        of = type(value)
+        if of is dict:
+            sealed[name] = seal_fields(value, kind=found)
+        elif found is None and (
+            of in _NO_NUMBERS
+            or (of is str and (len(value) < _SHORTEST or not is_number(value)))
+            or (of is int and value < _SMALLEST_CARD)
+        ):
+            sealed[name] = value
+        else:
+            sealed[name] = _seal(value, str(name), found)
     return sealed
 
 
@@ -423,7 +443,7 @@ def _seal(value: Any, name: str, kind: "type[Secret] | None") -> Any:  # noqa: P
             if is_number and not _ID_NAME.fullmatch(name):
                 kind = AccountNumber
             return value if kind is None else kind.of(value)
-        case dict() | Mapping():  # a dict is recognized faster than any other mapping
+        case Mapping():
             return seal_fields(value, kind=kind)
         case list():
             return [_seal(each, name, kind) for each in value]

@@ -1,6 +1,7 @@
 """Shared parts of the PostgreSQL stores: address, pool, tables, transactions and error texts."""
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -76,9 +77,11 @@ class Address:
         Raises:
             Exception: an error of the driver, or an `OSError`.
         """
-        password = self._password and self._password.reveal
+        # As a function, because a connection keeps it. That of the environment would be kept as text.
+        password = self._password or Secret(os.environ.get("PGPASSWORD", ""))
+        known = password.reveal if password.reveal() else None
         try:
-            return await driver.connect(self._dsn.reveal(), password=password, **options)
+            return await driver.connect(self._dsn.reveal(), password=known, **options)
         except BaseException as error:  # noqa: BLE001
             is_setting = isinstance(error, ValueError) and not isinstance(error, driver.InterfaceError)
             failure = OSError(f"invalid setting: {error}") if is_setting else detach(error)

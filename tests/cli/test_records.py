@@ -81,11 +81,14 @@ def test_card_number_in_an_option(sandbox: Sandbox, environment: dict[str, str])
     fields = ("--exp-date", "1230", "--contact-id", sandbox.contact_id)
     created = run_with_input(f"{CARD}\n", environment, "create", "account_vaults", "--account-number", "@-", *fields)
     assert parsed(created)["last_four"] == "1111"
-    warned = run("create", "account_vaults", "--account-number", CARD, *fields, **environment)
+    more = ("--ssn4", "4829", "--extra", "userPin=7391")
+    warned = run("create", "account_vaults", "--account-number", CARD, *more, *fields, **environment)
     assert (warned.returncode, json.loads(warned.stdout)["last_four"]) == (0, "1111")
-    assert (
-        "account_number: other users see it in the list of processes (expected @- and standard input)" in warned.stderr
-    )
+    warnings = [line.partition("gateway-async: ")[2] for line in warned.stderr.splitlines()]
+    seen = "other users see it in the list of processes"
+    named = [f"{name}: {seen} (expected @- and standard input)" for name in ("account_number", "ssn4")]
+    assert sorted(warnings) == [*named, f"userPin: {seen}"]
+    assert not any(secret in warned.stdout + warned.stderr for secret in ("4829", "7391"))
 
 
 @pytest.mark.parametrize(

@@ -160,3 +160,8 @@ def test_a_wrong_toml_file_is_refused(tmp_path: Path, text: str | None, said: st
         path.write_text(text)
     with pytest.raises(InvalidRequestError, match=said):
         Columns.from_toml(path)
+
+
+def test_constants_are_shown_masked() -> None:
+    """Mask the values of confidential fields."""
+    assert "constants={'ssn4': '***', 'run_avs': '1'}" in repr(Columns(constants={"ssn4": "4829", "run_avs": "1"}))

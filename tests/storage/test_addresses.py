@@ -208,6 +208,19 @@ async def test_a_cancelled_call_tells_no_password(redis: StoreServer) -> None:
 
 
 @needs_postgres
+@pytest.mark.parametrize("name", sorted(STORES.keys() - {"client"}))
+async def test_the_password_of_the_environment_is_kept_as_a_secret(
+    name: str, postgres: StoreServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`PGPASSWORD` is read by us, because the driver's connection would keep it as text."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    used = STORES[name](postgres.url)
+    await used.operate()
+    assert leaks(used.opened, PLANTED, OWN) == set()
+    await used.opened.aclose()
+
+
+@needs_postgres
 async def test_a_password_of_any_characters_is_used(postgres: StoreServer) -> None:
     """In the login or among the options, percent-encoded."""
     for dsn in (with_login(postgres.url, "postgres"), f"{postgres.url}?password={ENCODED}"):

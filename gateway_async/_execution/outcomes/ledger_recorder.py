@@ -16,7 +16,7 @@ import attrs
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import CallState, seconds_in_doubt
 from gateway_async._execution.ledger_limits import INTENT_SECONDS, finish_within
-from gateway_async._secrets import mask_text, secrets_in
+from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, LedgerEntry
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import (
@@ -264,20 +264,17 @@ def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta,
 def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], OutcomeQuery | None]:
     """Return the call's id, location and terminal, masked, and its outcome query.
 
-    If anything in the outcome query has to be masked, the query is None. A call whose id could be a card number, or
-    whose evidence is a secret, can therefore not be looked up after a crash.
+    If anything in the outcome query has to be masked, the query is None. A call whose id could be a card number can
+    therefore not be looked up after a crash.
     """
     secrets = tuple(secret for secret in call.request.secrets if len(secret.reveal()) > _MIN_SECRET)
     outcome_query = None if entry.outcome_query is None else _storable(entry.outcome_query)
     shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
     texts = () if outcome_query is None else tuple(_texts(outcome_query))
     together = "\n".join((*shown, *texts))
-    has_secret = outcome_query is not None and any(secrets_in((outcome_query.expected, outcome_query.sent)))
-    if not has_secret and mask_text(together, secrets) == together:
+    if mask_text(together, secrets) == together:
         return shown, outcome_query
-    has_no_card = not has_secret and all(
-        _GATEWAY_ID.fullmatch(text) or mask_text(text, secrets) == text for text in texts
-    )
+    has_no_card = all(_GATEWAY_ID.fullmatch(text) or mask_text(text, secrets) == text for text in texts)
     return [mask_text(text, secrets) for text in shown], outcome_query if has_no_card else None
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import is_confidential, mask_text
 from gateway_async._wire.convert.json_text import as_utf8, repeated_name
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import fields_of
 from gateway_async.cli.errors import warn
-from gateway_async.cli.records.values import is_secret, read_source, value_of
+from gateway_async.cli.records.values import read_source, value_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import ExactlyOne, Request
 
@@ -51,7 +51,9 @@ def request_of(
     body = _json_object(data, wrapper) if data else {}
     kind = _choose(kinds, {*body, *texts})
     annotations = fields_of(kind)
-    _warn_of_secrets(texts, annotations)
+    unknown = _pairs("--extra", extra)
+    _warn_of_secrets(kind, texts, " (expected @- and standard input)")
+    _warn_of_secrets(kind, unknown)
     given: dict[str, Any] = body | {name: read_source(name, text) for name, text in texts.items()}
     for name, value in kind.implied.items():
         if given.get(name) == value:
@@ -60,7 +62,7 @@ def request_of(
     values = {
         name: value_of(annotations[name], value) if isinstance(value, str) else value for name, value in given.items()
     }
-    return kind(**values, extra=_pairs("--extra", extra))
+    return kind(**values, extra=unknown)
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
@@ -127,7 +129,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     return mask_text(f"{name}: unknown field{hint} (expected a field of the resource, or --extra {name}=VALUE)")
 
 
-def _warn_of_secrets(texts: Mapping[str, str], annotations: Mapping[str, Any]) -> None:
+def _warn_of_secrets(kind: type[Request], texts: Mapping[str, str], expected: str = "") -> None:
     for name, text in texts.items():
-        if name in annotations and is_secret(annotations[name]) and not text.startswith("@"):
-            warn(f"{name}: other users see it in the list of processes (expected @- and standard input)")
+        if is_confidential(f"{kind.__name__}.{name}") and not text.startswith("@"):
+            warn(mask_text(f"{name}: other users see it in the list of processes{expected}"))

@@ -8,12 +8,11 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from gateway_async._secrets import Secret
 from gateway_async._wire.convert.read import BOOLEANS, decode
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import Cents
 
-__all__ = ["is_secret", "read_source", "value_of"]
+__all__ = ["read_source", "value_of"]
 
 _FROM: Final = "@"
 _STANDARD_INPUT: Final = "@-"
@@ -36,11 +35,6 @@ def read_source(name: str, text: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
         raise InvalidRequestError(f"{name}: cannot read the file: {reason} (expected {_FROM}FILE or a value)") from None
-
-
-def is_secret(annotation: Any) -> bool:
-    """Return whether a field holds a card number or another secret."""
-    return any(isinstance(kind, type) and issubclass(kind, Secret) for kind, _ in _leaves(annotation))
 
 
 def value_of(annotation: Any, text: str) -> Any:

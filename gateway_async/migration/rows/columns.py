@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 import msgspec
 
-from gateway_async._secrets import is_confidential, mask_text
+from gateway_async._secrets import is_confidential, mask_fields, mask_text
 from gateway_async._wire.convert.write import fields_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.account_vaults import (
@@ -103,7 +103,7 @@ class Columns:
     """
 
     names: Mapping[str, str] = attrs.field(factory=dict)
-    constants: Mapping[str, str] = attrs.field(factory=dict)
+    constants: Mapping[str, str] = attrs.field(factory=dict, repr=lambda constants: repr(mask_fields(constants)))
     key: str | None = None
     ignore: Collection[str] = ()
 
