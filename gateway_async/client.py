@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, get_args
 
 from gateway_async._arguments import check_numbers, is_loopback, number_problems
-from gateway_async._secrets import seal
+from gateway_async._secrets import Secret, seal
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
 from gateway_async.leases import TerminalLease
@@ -157,10 +157,13 @@ class AsyncGateway(_Resources):
         observers = (*observers,) if isinstance(observers, Iterable) else (observers,)
         seconds: Any = {"timeout": timeout, "terminal_timeout": terminal_timeout, "in_doubt_seconds": in_doubt_seconds}
         counts: Any = {"max_connections": max_connections, "max_terminals": max_terminals, "max_attempts": max_attempts}
+        address_problems = [f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)]
+        if address_problems:
+            base_url = ""  # it may have a password, and an error's traceback shows local variables
         problems = [
             *number_problems("seconds", above=0, finite=False, **seconds),
             *number_problems(whole=True, above=0, **counts),
-            *(f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)),
+            *address_problems,
             *_object_problems(developer_id, credentials, observers, trace_headers),
             *_scope_problems(location_id),
             *_flag_problems(
@@ -173,7 +176,7 @@ class AsyncGateway(_Resources):
         if proxy is not None and transport is not None:
             problems.append("proxy: not possible with a transport (expected one of them)")
         http_proxy, proxy_problem = (None, "") if proxy is None else Proxy.parse(proxy)
-        proxy = None  # it may have a password, and an error's traceback shows local variables
+        proxy = None  # as above
         if proxy_problem:
             problems.append(f"proxy: {proxy_problem}")
         trusted, verify_problem = load_certificates(verify) if transport is None else (True, "")
@@ -182,6 +185,7 @@ class AsyncGateway(_Resources):
         if not problems and is_loopback(httpx.URL(base_url).host):
             http_proxy = None  # this machine, which the proxy cannot reach; its plain http would leave the machine
         if problems:
+            ledger = terminal_lease = None  # instead of an object they may be an address with a password
             raise InvalidRequestError(problems)
         if verify is False and transport is None:
             warning = f"verify=False: any server can impersonate {base_url} and read card numbers and keys"
@@ -232,17 +236,18 @@ class AsyncGateway(_Resources):
             problems.append("GATEWAY_ALLOW_HTTP: invalid value (expected 1 or 0)")
         if problems:
             raise InvalidRequestError(problems)
-        base_url, developer_id, user_id, user_api_key = (os.environ[name] for name in names)
-        options.setdefault("credentials", UserApiKey(user_id, user_api_key))
+        # No local variable has the key or an address, because an error's traceback shows local variables.
+        key = Secret(os.environ["GATEWAY_USER_API_KEY"])
+        options.setdefault("credentials", UserApiKey(os.environ["GATEWAY_USER_ID"], key))
         options.setdefault("location_id", os.environ.get("GATEWAY_LOCATION_ID") or None)
-        options.setdefault("developer_id", developer_id)
+        options.setdefault("developer_id", os.environ["GATEWAY_DEVELOPER_ID"])
         if "transport" not in options:
             options.setdefault("proxy", os.environ.get("GATEWAY_PROXY") or None)
         options.setdefault("allow_http", allow_http == "1")
         try:
-            return cls(base_url, **options)
+            return cls(os.environ["GATEWAY_BASE_URL"], **options)
         finally:
-            options.pop("proxy", None)  # the proxy's address may have a password, and a traceback shows local variables
+            options.pop("proxy", None)  # as above
 
     @property
     def base_url(self) -> str:

@@ -13,9 +13,9 @@ __all__ = ["UntypedRecord"]
 class UntypedRecord(Record):
     """A record of `gateway.resource(…)`, as the gateway returned it.
 
-    `record["description"]` is a field's value as in the JSON; numbers with a fraction are `Decimal`. A field that the
-    gateway omitted raises `KeyError`; `record.get("description")` is None then. All fields but `id` are in `extra`. The
-    repr shows their names only.
+    `record["description"]` is a field's value as in the JSON; numbers with a fraction are `Decimal`, and confidential
+    values are a `Secret`, as in `Record.extra`. A field that the gateway omitted raises `KeyError`;
+    `record.get("description")` is None then. All fields but `id` are in `extra`. The repr shows their names only.
     """
 
     id: str | None = None

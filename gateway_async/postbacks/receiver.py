@@ -122,7 +122,9 @@ class PostbackReceiver:
         allowed_networks: Collection[Network] | None = None,
         max_per_second: float | None = None,
     ) -> None:
+        password = seal_passwords(password)  # an error's traceback shows local variables
         if isinstance(inbox, str | PathLike):
+            inbox = None  # it may be an address with a password
             raise TypeError("inbox: must be an inbox, such as SqliteInbox('inbox.db')")
         _check_above_zero(
             max_bytes=max_bytes,
@@ -133,7 +135,6 @@ class PostbackReceiver:
             **({} if max_per_second is None else {"max_per_second": max_per_second}),
         )
         self._networks = AllowedNetworks(allowed_networks)
-        password = seal_passwords(password)  # an error's traceback shows local variables
         self._credentials = BasicCredentials(username, password)
         self._rate_limit = RateLimit(max_per_second)
         self._inbox = inbox

@@ -366,6 +366,45 @@ def test_invalid_credentials(make: Callable[[], object]) -> None:
     assert leaks(raised.value, (KEY,), OWN) == set()
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PostbackReceiver("user", KEY, allowed_networks=["nowhere"]),
+        lambda: PostbackReceiver("user", KEY, max_bytes=0),
+        lambda: PostbackReceiver("us:er", KEY),
+        lambda: PostbackReceiver("user", "secret", inbox=f"postgresql://u:{KEY}@h/db"),  # type: ignore[arg-type]
+        lambda: of_nowhere(ledger=f"postgresql://u:{KEY}@h/db"),
+        lambda: of_nowhere(terminal_lease=f"redis://:{KEY}@h"),
+    ],
+)
+def test_invalid_arguments(make: Callable[[], object]) -> None:
+    """Neither a password nor an address in the wrong place is in a local variable of the error."""
+    with pytest.raises((ga.InvalidRequestError, TypeError, ValueError)) as raised:
+        make()
+    assert leaks(raised.value, (KEY,), OWN) == set()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"GATEWAY_USER_API_KEY": f"{KEY}\n"},
+        {"GATEWAY_BASE_URL": f"https://user:{KEY}@gateway.test"},
+        {"GATEWAY_BASE_URL": f"https://gateway.test?key={KEY}"},
+        {"GATEWAY_PROXY": f"http://user:{KEY}@[::1"},
+        {"GATEWAY_USER_API_KEY": KEY, "GATEWAY_DEVELOPER_ID": " "},
+    ],
+)
+def test_an_invalid_environment(changes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a key nor a password of an address is in a local variable of the error."""
+    for name in ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY"):
+        monkeypatch.setenv(f"GATEWAY_{name}", "https://gateway.test")
+    for name, value in changes.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ga.InvalidRequestError) as raised:
+        AsyncGateway.from_env()
+    assert leaks(raised.value, (KEY,), OWN) == set()
+
+
 BASIC = {"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"}
 
 

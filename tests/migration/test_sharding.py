@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration import migrate_vaults_dask
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, _ShardJournal
 from gateway_async.migration.engine.row_allowance import RowAllowance
 from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowStarted, RowState
 from gateway_async.migration.report import Report
 from gateway_async.migration.sources.shards import shards
+from tests.support.leaks import leaks
 
 from .cluster import row, write_rows
 from .journals import counts
@@ -21,6 +24,11 @@ pytestmark = pytest.mark.anyio
 
 
 # --- what goes through the scheduler
+
+
+def found_in(value: object) -> set[str]:
+    """Return how a value leads to the password, but for the pickle, which workers need."""
+    return {leak for leak in leaks(value, ["hidden"], [__file__]) if "partial" not in leak}
 
 
 def test_no_secret_goes_to_a_worker_or_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,6 +42,20 @@ def test_no_secret_goes_to_a_worker_or_is_shown(tmp_path: Path, monkeypatch: pyt
     assert b"41111111" not in sent
     assert b"7777777" not in sent
     assert "hidden" not in repr(work)
+    assert found_in(work) == set()
+    there, _ = pickle.loads(sent)  # noqa: S301  our own bytes
+    assert (there, there.journal.reveal()) == (work, "postgresql://me:hidden@host/db")
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_no_address_is_in_the_frames_of_an_error(tmp_path: Path) -> None:
+    """Neither that of the journal nor that of Redis, whatever argument is wrong."""
+    path = write_rows(tmp_path / "cards.jsonl", [row("k")])
+    addresses: Any = {"journal": "postgresql://me:hidden@host/db", "redis": "redis://:hidden@host"}
+    for wrong in ({"rate": -1}, {"redis": "redis://:hidden@host:port"}, {"journal": "postgresql://me:hidden@h:x/db"}):
+        with pytest.raises(InvalidRequestError) as refused:
+            await migrate_vaults_dask("127.0.0.1:1", path, name="m", **addresses | wrong)
+        assert found_in(refused.value) == set()
 
 
 # --- whose rows they take for theirs, and what they come to
