@@ -34,7 +34,9 @@ __all__ = [
     "luhn_valid",
     "mask_digits",
     "mask_fields",
+    "mask_passwords",
     "mask_text",
+    "passwords_in",
     "quote_text",
     "repr_of",
     "seal",
@@ -510,7 +512,22 @@ def repr_of(name: str, value: Any) -> str:
     """Return the repr of a field's value, masked if it is confidential; `name` is as for `is_confidential`."""
     if isinstance(value, Secret):
         return repr(value)
-    return MASK if is_confidential(name) and not isinstance(value, bool) else mask_text(repr(mask_fields(value)))
+    if is_confidential(name) and not isinstance(value, bool):
+        return MASK
+    return mask_text(mask_passwords(repr(mask_fields(value))))
+
+
+_URL_PASSWORD: Final = re.compile(r"(?<=://)([^/?#\s:@]*):([^?#\s]*)(?=@)")
+
+
+def mask_passwords(text: str) -> str:
+    """Mask the passwords of URLs in a text."""
+    return _URL_PASSWORD.sub(rf"\1:{MASK}", text)
+
+
+def passwords_in(text: str) -> Iterator[Secret]:
+    """Yield the passwords of URLs in a text."""
+    yield from (Secret(found[2]) for found in _URL_PASSWORD.finditer(text) if found[2])
 
 
 def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> str:

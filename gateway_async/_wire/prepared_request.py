@@ -6,7 +6,17 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._secrets import MASK, Secret, is_confidential, mask_fields, mask_text, seal, secrets_in
+from gateway_async._secrets import (
+    MASK,
+    Secret,
+    is_confidential,
+    mask_fields,
+    mask_passwords,
+    mask_text,
+    passwords_in,
+    seal,
+    secrets_in,
+)
 from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import omits_none, values_of, writers_of
 from gateway_async._wire.validation import problems
@@ -79,7 +89,8 @@ def _write(request: Request, values: Mapping[str, Any]) -> PreparedRequest:
             if isinstance(written, dict | list):
                 content[name], masked[name] = seal(written), mask_text(str(mask_fields(value)))
             elif is_shown:
-                content[name], masked[name] = written, mask_text(str(value))
+                text = str(value)
+                content[name], masked[name] = written, mask_text(mask_passwords(text) if "://" in text else text)
             else:
                 content[name], masked[name] = Secret(written) if isinstance(written, str) else written, MASK
     content.update(request.extra)
@@ -94,6 +105,8 @@ def _secrets_of(content: Mapping[str, Any]) -> list[Secret]:
             secrets.append(value)
         elif isinstance(value, dict | list | tuple):
             secrets.extend(secrets_in(value))
+        elif isinstance(value, str) and "://" in value:
+            secrets.extend(passwords_in(value))
     return secrets
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from gateway_async._secrets import MASK, is_confidential, mask_text
+from gateway_async._secrets import MASK, is_confidential, mask_passwords, mask_text
 
 __all__ = ["mask_argument", "mask_arguments", "mask_shown"]
 
@@ -18,7 +18,6 @@ def mask_shown(text: str) -> str:
     return text if _ID.fullmatch(text) else mask_text(text)
 
 
-_PASSWORD: Final = re.compile(r"(?<=://)([^:?]*):[^?]*(?=@)")
 _OPTION: Final = re.compile(r"(?<=[?&])([^=&]+)=[^&]*")
 _FIELD: Final = re.compile(r"((?:--set=)?([^=]+))=.*", re.DOTALL)
 
@@ -26,7 +25,7 @@ _FIELD: Final = re.compile(r"((?:--set=)?([^=]+))=.*", re.DOTALL)
 def mask_argument(argument: str) -> str:
     """Mask the password of an address, and card numbers."""
     if "://" in argument:
-        argument = _OPTION.sub(_mask_option, _PASSWORD.sub(rf"\1:{MASK}", argument))
+        argument = _OPTION.sub(_mask_option, mask_passwords(argument))
     return mask_text(argument)
 
 

@@ -11,7 +11,16 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 
 import attrs
 
-from gateway_async._secrets import MASK, AccountNumber, Secret, mask_fields, mask_text, repr_of, seal_fields
+from gateway_async._secrets import (
+    MASK,
+    AccountNumber,
+    Secret,
+    mask_fields,
+    mask_passwords,
+    mask_text,
+    repr_of,
+    seal_fields,
+)
 
 __all__ = ["Record", "tolerate_odd_values"]
 
@@ -109,7 +118,7 @@ def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911  one for each kind of
         case Decimal():
             return str(value)
         case str():
-            return value if _GATEWAY_ID.fullmatch(name) else mask_text(value)
+            return value if _GATEWAY_ID.fullmatch(name) else mask_text(mask_passwords(value))
         case _:
             return value
 

@@ -10,7 +10,15 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Final
 
-from gateway_async._secrets import AccountNumber, Secret, is_confidential, mask_text, secrets_in
+from gateway_async._secrets import (
+    AccountNumber,
+    Secret,
+    is_confidential,
+    mask_passwords,
+    mask_text,
+    passwords_in,
+    secrets_in,
+)
 from gateway_async._wire.convert.write import is_text, money
 from gateway_async._wire.prepared_request import PreparedRequest
 from gateway_async.errors import InvalidRequestError
@@ -39,7 +47,8 @@ def prepare_content(content: Any, filled: Mapping[str, Any] = _NOTHING) -> Prepa
         raise InvalidRequestError(problems)
     written = {**{name: _write(name, value) for name, value in content.items()}, **filled}
     masked = {name: _mask(value) for name, value in written.items()}
-    return PreparedRequest(written, masked, tuple(secrets_in(written)))
+    passwords = (each for value in written.values() if isinstance(value, str) for each in passwords_in(value))
+    return PreparedRequest(written, masked, (*secrets_in(written), *passwords))
 
 
 def _problems(content: Any, path: str) -> Iterator[str]:
@@ -126,4 +135,4 @@ def _write(name: str, value: Any) -> Any:
 def _mask(value: Any) -> str:
     if isinstance(value, AccountNumber):
         return str(value)
-    return "***" if isinstance(value, Secret | dict | list) else mask_text(str(value))
+    return "***" if isinstance(value, Secret | dict | list) else mask_text(mask_passwords(str(value)))
