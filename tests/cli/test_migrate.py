@@ -107,6 +107,8 @@ def test_rejects_are_mended_and_migrated(sandbox: Sandbox, environment: dict[str
     mended.write_text(rejects.read_text().replace("13/30", "12/30"))
     ended = migrate(environment, mended, *MAPPED, "--journal", tmp_path / "cards.journal")
     assert (ended.returncode, len(stored(sandbox))) == (0, 5)
+    assert "over all runs: 5 rows: 5 stored, 0 rejected, 0 repeated, 0 unknown" in ended.stdout
+    assert "this run: 2 stored, 0 rejected, 0 repeated, 0 unknown, 0 stored before" in ended.stdout
     assert "Complete: every row is stored." in ended.stdout
 
 

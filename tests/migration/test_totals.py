@@ -194,7 +194,7 @@ interruptions = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=st.lists(row_texts, max_size=14), interruptions=interruptions)
 async def test_the_figures_add_up(rows: list[str], interruptions: list[dict[str, int]]) -> None:
     """A whole run leaves the same figures everywhere, after any kills, and the next one leaves them so."""
