@@ -1,0 +1,103 @@
+"""Programs that change what they list, against the sandbox: they reach every record."""
+
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
+
+import anyio
+import pytest
+
+from gateway_async import AsyncGateway, Contact, ContactCreate, TransactionCreate, TransactionStatus
+from gateway_async._execution.lists import pages
+from gateway_async.postbacks import Postback, PostbackReceiver
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+HOLD = TransactionCreate(
+    action="authonly", transaction_amount="1.00", account_number="4111111111111111", exp_date="1230"
+)
+
+
+async def make_contacts(gateway: AsyncGateway, count: int) -> list[str]:
+    """Create contacts; return their ids, the oldest first."""
+    return [(await gateway.contacts.create(ContactCreate(last_name=f"Old {n}"))).id for n in range(count)]
+
+
+@pytest.mark.parametrize("sort", [None, "created_ts", "-created_ts", "id"])
+async def test_deleting_what_a_list_yields_reaches_every_record(gateway: AsyncGateway, sort: str | None) -> None:
+    """Each deletion moves the records behind the reader."""
+    made = await make_contacts(gateway, 60)
+    seen = []
+    async for contact in gateway.contacts.list({"last_name": "Old"}, sort=sort, page_size=10):
+        await gateway.contacts.delete(contact.id)
+        seen.append(contact.id)
+    assert sorted(seen) == sorted(made)
+    assert await gateway.contacts.list({"last_name": "Old"}).count() == 0
+
+
+async def test_every_hold_that_a_list_shows_is_captured(gateway: AsyncGateway) -> None:
+    """A captured payment leaves the list, and new holds come to its beginning."""
+    holds = {(await gateway.transactions.create(HOLD)).id for _ in range(60)}
+    captured = []
+    async for payment in gateway.transactions.list({"status_id": [TransactionStatus.AUTH_ONLY]}, page_size=10):
+        await gateway.transactions.complete(payment.id)
+        captured.append(payment.id)
+        if len(captured) % 7 == 0:
+            await gateway.transactions.create(HOLD)
+    assert holds <= set(captured)
+    assert len(captured) == len(set(captured))
+
+
+async def test_a_list_of_all_records_is_complete_while_others_are_deleted(gateway: AsyncGateway) -> None:
+    """`to_list` returns those that stay."""
+    made = await make_contacts(gateway, 120)
+
+    async def delete_some() -> None:
+        for name in made[::3]:
+            await gateway.contacts.delete(name)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(delete_some)
+        contacts = await gateway.contacts.list({"last_name": "Old"}, sort="created_ts", page_size=10).to_list()
+    ids = [contact.id for contact in contacts]
+    assert {name for number, name in enumerate(made) if number % 3} <= set(ids)
+    assert len(ids) == len(set(ids))
+
+
+async def test_catching_up_reaches_every_record_while_records_are_deleted(
+    gateway: AsyncGateway, sandbox: Sandbox
+) -> None:
+    """The handler deletes the contact of each postback."""
+    start = datetime.fromtimestamp(int(sandbox.now()), UTC) - timedelta(seconds=1)
+    made = await make_contacts(gateway, 60)
+    receiver = PostbackReceiver(username=None, password=None)
+    handled: list[str] = []
+
+    @receiver.on("contact")
+    async def delete(postback: Postback[Contact]) -> None:
+        if postback.record_id in made:
+            handled.append(postback.record_id)
+            await gateway.contacts.delete(postback.record_id)
+
+    with patch.object(pages, "_PAGE_SIZE", 10):
+        await receiver.reconcile(gateway, since=start)
+    assert sorted(handled) == sorted(made)
+
+
+async def test_the_command_lists_every_record_while_others_are_deleted(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """`gateway-async list`, whose reader deletes each contact."""
+    made = await make_contacts(gateway, 100)
+    command = [sys.executable, "-m", "gateway_async", "list", "contacts", "--last-name", "Old", "--page-size", "10"]
+    printed: list[str] = []
+    async with await anyio.open_process(command, env={**os.environ, **sandbox.environment()}, stderr=None) as process:
+        assert process.stdout is not None
+        rest = ""
+        async for chunk in process.stdout:
+            *lines, rest = (rest + chunk.decode()).split("\n")
+            for line in lines:
+                printed += [name for name in made if f'"{name}"' in line]
+                await gateway.contacts.delete(printed[-1])
+    assert process.returncode == 0
+    assert sorted(printed) == sorted(made)
