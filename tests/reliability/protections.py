@@ -10,6 +10,7 @@ import attrs
 from gateway_async._execution import attempts, http_client
 from gateway_async._execution.authentication.token_provider import TokenProvider
 from gateway_async._execution.call_state import CallState
+from gateway_async._execution.lists.page_stream import PageStream
 from gateway_async._execution.outcomes import ledger_recorder
 from gateway_async._execution.retry_budget import RetryBudget
 from gateway_async._wire import response_matching
@@ -24,6 +25,7 @@ __all__ = [
     "check_of_responses",
     "lookup_before_repeat",
     "monotonic_doubt",
+    "overlapping_pages",
     "retry_budget",
     "shared_login",
     "total_deadline",
@@ -90,6 +92,17 @@ def total_deadline() -> Iterator[None]:
 def body_limit() -> Iterator[None]:
     """Accept a body of any length."""
     with patch.object(http_client, "MAX_BODY", 1 << 60):
+        yield
+
+
+@contextmanager
+def overlapping_pages() -> Iterator[None]:
+    """Take each page of a list for the next one, also if no record of it was read before."""
+
+    async def is_next(*_: object) -> bool:
+        return True
+
+    with patch.object(PageStream, "_is_next", is_next):
         yield
 
 

@@ -231,12 +231,15 @@ class PageStream(Generic[T]):
 
         If ids were forgotten, an unknown record before all known ones may have been yielded long ago.
         """
-        begin = next(index for index, name in enumerate(ids) if name in known) if known else 0
-        if not self._recent.has_forgotten:
-            begin = 0
+        begin = 0
+        if known and self._recent.has_forgotten:
+            begin = next(index for index, name in enumerate(ids) if name in known)
+        named = zip(records[begin:], ids[begin:], strict=True)
+        if len(set(ids)) == len(ids):  # which is almost always so
+            return tuple([record for record, name in named if name not in known])
         seen = known.copy()
         new_records: list[T] = []
-        for record, name in zip(records[begin:], ids[begin:], strict=True):
+        for record, name in named:
             if name is None or name not in seen:
                 seen.add(name)
                 new_records.append(record)

@@ -5,6 +5,7 @@ from typing import Final
 from tests.reliability.condition import Condition
 from tests.reliability.conditions.bad_files import FILE_CONDITIONS
 from tests.reliability.conditions.bad_input import INPUT_CONDITIONS
+from tests.reliability.conditions.changing_lists import LIST_CONDITIONS
 from tests.reliability.conditions.clocks import CLOCK_CONDITIONS
 from tests.reliability.conditions.disk_full import DISK_CONDITIONS
 from tests.reliability.conditions.faults import FAULT_CONDITIONS
@@ -30,10 +31,11 @@ TRAFFIC_CONDITIONS: Final[tuple[Condition, ...]] = (
     *STORM_CONDITIONS,
     *TOKEN_CONDITIONS,
     *CLOCK_CONDITIONS,
+    *LIST_CONDITIONS,
     *HOSTILE_CONDITIONS,
     *PROXY_CONDITIONS,
 )
-"""Conditions of calls: load, faults, clocks and peers."""
+"""Conditions of calls: load, faults, clocks, lists and peers."""
 
 CRASH_CONDITIONS: Final[tuple[Condition, ...]] = (
     *MIGRATION_KILL_CONDITIONS,
