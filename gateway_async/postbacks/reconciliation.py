@@ -99,8 +99,8 @@ async def reconcile(
 ) -> Reconciled:
     """Pass on the changes since a moment, resource by resource.
 
-    Records are listed in order of creation, which no change alters. A record that changes meanwhile can be listed twice
-    (which the list detects), but it cannot be skipped.
+    Records are listed in order of creation, which no change alters. A record that stays in the list is passed on once,
+    whatever is created, changed and deleted meanwhile.
 
     Args:
         gateway: an `AsyncGateway`.
