@@ -62,7 +62,7 @@ def test_a_page_is_created_read_and_listed(raw_client: RawClient, sides: dict[st
     assert (shown["min_payment_amount"], shown["action"]) == ("1.00", "sale")
     read = sdk.portal.call(pages.get, made.id)
     listed = sdk.portal.call(pages.list({"title": "Tea"}, page_size=1).to_list, 1)
-    assert {each["encryption_key"] for each in (read, *listed)} == {shown["encryption_key"]}
+    assert {each["encryption_key"].reveal() for each in (read, *listed)} == {shown["encryption_key"]}
     assert raw_client.http.get(PATH).json()[PATH[4:]][0]["id"] == made.id
 
 

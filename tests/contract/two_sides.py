@@ -13,6 +13,7 @@ import attrs
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from gateway_async import AsyncGateway, TransactionCreate, TransactionUpdate, ValidationError
+from gateway_async._secrets import unseal
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import VISA, RawClient
@@ -130,9 +131,9 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def plain(record: Any) -> Values:
-    """Return a record of the SDK with the values of JSON."""
+    """Return a record of the SDK with the values of JSON, secrets in plain."""
     known = {field.name: getattr(record, field.name) for field in attrs.fields(type(record)) if field.name != "extra"}
-    return {name: _plain_value(value) for name, value in (known | dict(record.extra)).items()}
+    return {name: _plain_value(value) for name, value in unseal(known | dict(record.extra)).items()}
 
 
 def _plain_value(value: Any) -> Any:
