@@ -290,10 +290,7 @@ async def test_killed_workers_do_not_exceed_a_cap(
 async def test_killed_workers_double_and_lose_nothing(
     migrate_together: Any, sandbox: Sandbox, database: str, name: str, tmp_path: Path
 ) -> None:
-    """While workers are killed and others come, each row is stored once, at the rate that all of them share.
-
-    The figures are those of one process, which continues the same migration.
-    """
+    """While workers are killed and others come, each row is stored once, at their shared rate; one process agrees."""
     # GATEWAY_DASK_ROWS=5000 pytest -s tests/migration/test_dask.py -k killed: takes longer, and keeps the rate to 5 %.
     keys = [f"k{number}" for number in range(LONG)]
     bad = [row(f"bad{number}", "411") for number in range(5)]
