@@ -144,6 +144,7 @@ async def test_what_is_sealed_keeps_its_value_and_type() -> None:
     assert (sealed["cvv"], sealed["token"], sealed["has_pin"], sealed["contact_id"]) == ("", None, True, CARD)
     assert (type(sealed["pin"]), type(sealed["n"])) == (Secret, AccountNumber)
     assert seal(sealed) == sealed
+    assert str(seal({"memo": f";{CARD}=30121010000012345678?"})["memo"]) == "************"
     assert mask_fields({"pin": [1234, {"a": "b"}]}) == {"pin": ["***", {"a": "***"}]}
 
 
