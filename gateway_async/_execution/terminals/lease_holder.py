@@ -45,7 +45,9 @@ def _boot_time() -> float:
     The event loop's clock stops then, and uvloop's also while a callback blocks the loop. Systems other than Linux may
     have no better one.
     """
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
 
 
 @attrs.frozen
