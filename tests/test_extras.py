@@ -46,7 +46,7 @@ PARTS = [
     ),
     ("otel", "opentelemetry", "import gateway_async.telemetry.opentelemetry"),
     ("cli", "typer", COMMAND),
-    ("cli", "rich", COMMAND),
+    ("cli", "rich", COMMAND.replace("--help", "check")),
 ]
 
 

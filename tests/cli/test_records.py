@@ -44,7 +44,9 @@ def contact(environment: dict[str, str]) -> dict[str, Any]:
         "-f",
         "date_of_birth=2000-01-02",
     )
-    return parsed(run(*new, "--field", "contact_api_id=ada", **environment))
+    ended = run(*new, "--field", "contact_api_id=ada", **environment)
+    assert ended.stderr.startswith("gateway-async: date_of_birth: other users see it")
+    return dict(json.loads(ended.stdout))
 
 
 def test_create_and_get(contact: dict[str, Any], environment: dict[str, str]) -> None:

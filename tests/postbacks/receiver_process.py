@@ -36,8 +36,10 @@ class ShortPostgresInbox(PostgresInbox):
 def make_receiver(kind: str, place: str, table: str = "") -> PostbackReceiver:
     """Return a receiver whose handler writes an effect and a counter beside its inbox."""
     effects, counter, one, two = "effects", "counter", "?", "?"
-    inbox: Any = ShortSqliteInbox(place)
-    if kind == "postgres":
+    inbox: Any
+    if kind != "postgres":
+        inbox = ShortSqliteInbox(place)
+    else:
         inbox = ShortPostgresInbox(place, table=table)
         effects, counter, one, two = f"{table}_effects", f"{table}_counter", "$1", "$2"
     receiver = PostbackReceiver("shop", "secret", inbox=inbox, max_attempts=MAX_ATTEMPTS)

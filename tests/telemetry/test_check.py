@@ -49,6 +49,10 @@ async def test_a_broken_ledger_is_a_problem(sandbox: Sandbox) -> None:
             """Fail as a full disk does."""
             raise OSError("disk")
 
+        async def record_intent(self, *_: Any) -> None:
+            """Fail likewise."""
+            raise OSError("disk")
+
         async def aclose(self) -> None:
             """Do nothing."""
 
