@@ -210,5 +210,6 @@ HOSTILE_CONDITIONS: Final = (
         short=40,
         timeout=1.0,
         at_once=50,
+        protections={"response-matching": protections.check_of_responses},
     ),
 )
