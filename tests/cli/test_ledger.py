@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import aclosing, closing
+from contextlib import aclosing, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import ANY
@@ -241,10 +241,10 @@ def test_reconciling(sandbox: Sandbox, environment: dict[str, str], store: Ledge
     assert (ended.returncode, rows(ended)[1:]) == (3, [(ANY, "open", None)])
 
 
-@postgres_only
-def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
-    """The address of the database lists the call, and its api id resolves it."""
-    store = LedgerStore("postgres", tmp_path)
+@contextmanager
+def database_with_an_open_call(folder: Path) -> Iterator[LedgerStore]:
+    """Keep one open call in tables of its own, and drop them at the end."""
+    store = LedgerStore("postgres", folder)
 
     async def record() -> None:
         async with aclosing(store.ledger()) as ledger:
@@ -252,29 +252,27 @@ def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
 
     try:
         anyio.run(record)
+        yield store
+    finally:
+        store.drop()
+
+
+@postgres_only
+def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
+    """The address of the database lists the call, and its api id resolves it."""
+    with database_with_an_open_call(tmp_path) as store:
         assert rows(run("ledger", *store.arguments, "--json")) == [("order-17", "open", None)]
         run("ledger", *store.arguments, "--resolve", "order-17", "--as", "not_made")
         assert rows(run("ledger", *store.arguments, "--json", "--all")) == [("order-17", "not_made", None)]
-    finally:
-        store.drop()
 
 
 @postgres_only
 def test_the_advice_names_the_database_without_its_password(tmp_path: Path) -> None:
     """The command for the next step has a placeholder, and says what to do about it."""
-    store = LedgerStore("postgres", tmp_path)
-
-    async def record() -> None:
-        async with aclosing(store.ledger()) as ledger:
-            await ledger.record_intent(OPEN)
-
-    try:
-        anyio.run(record)
+    with database_with_an_open_call(tmp_path) as store:
         scheme, _, rest = store.arguments[0].partition("://")
         user, _, host = rest.partition("@")
         shown = run_on_terminal("ledger", f"{scheme}://{user}:planted-82c1@{host}", *store.arguments[1:]).stdout
-    finally:
-        store.drop()
     told = " ".join(shown.split())
     assert "planted" not in told
     assert f"ledger '{scheme}://{user}:***@{host}' --table {store.table} --recover # *** hides a secret" in told

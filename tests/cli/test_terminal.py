@@ -38,7 +38,7 @@ SHOWN = {
     "check": ("check",),
     "check with a failure": ("check", "--ledger", "none.db"),
     "usage": ("sandbox", "--prt"),
-    "failure": ("get", "contacts", "nobody"),
+    "failure": ("get", "contacts", "unknown"),
     "help": ("migrate", "--help"),
     "record": ("get", "users", "me"),
     "rows": ("migrate", "journal", "FILES/cards.journal"),
