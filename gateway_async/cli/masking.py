@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from gateway_async._secrets import MASK, is_confidential, mask_passwords, mask_text
 
-__all__ = ["mask_argument", "mask_arguments", "mask_shown"]
+__all__ = ["mask_arguments", "mask_shown"]
 
 _ID: Final = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{24}")
 """An id of the gateway: hexadecimal, with a letter. Its digits may look like a card number by chance."""
@@ -22,7 +22,7 @@ _OPTION: Final = re.compile(r"(?<=[?&])([^=&]+)=[^&]*")
 _FIELD: Final = re.compile(r"((?:--set=)?([^=]+))=.*", re.DOTALL)
 
 
-def mask_argument(argument: str) -> str:
+def _mask_argument(argument: str) -> str:
     """Mask the password of an address, and card numbers."""
     if "://" in argument:
         argument = _OPTION.sub(_mask_option, mask_passwords(argument))
@@ -31,7 +31,7 @@ def mask_argument(argument: str) -> str:
 
 def mask_arguments(arguments: Sequence[str]) -> list[str]:
     """Mask the arguments of a command, among them `--set ssn4=…`."""
-    masked = [mask_argument(argument) for argument in arguments]
+    masked = [_mask_argument(argument) for argument in arguments]
     for index, argument in enumerate(arguments):
         is_field = argument.startswith("--set=") or (index > 0 and arguments[index - 1] == "--set")
         found = _FIELD.fullmatch(argument) if is_field else None

@@ -76,13 +76,13 @@ def print_table(
         console.print(f"… and {more:,} more (--json lists all)")
 
 
-def print_advice(advice: str, style: str = "dim") -> None:
+def print_advice(advice: str) -> None:
     """Print a remark for a person; nothing in a pipe."""
     if is_terminal():
         from rich.console import Console
         from rich.text import Text
 
-        Console().print(Text(advice, style=style), soft_wrap=True)
+        Console().print(Text(advice, style="dim"), soft_wrap=True)
 
 
 def _print_aligned(console: Any, lines: "list[list[Text]]") -> None:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final
@@ -22,8 +22,8 @@ from rich.progress import (
 from rich.text import Text
 
 from gateway_async._problem import pluralize
+from gateway_async.cli.migrate.journal import COLORS
 from gateway_async.cli.standard_streams import OutputError
-from gateway_async.migration.journal.protocol import RowState
 from gateway_async.migration.output.summary import STATES, RunProgress, duration, figures, figures_of
 from gateway_async.migration.report import Report
 
@@ -43,13 +43,6 @@ _LINE_SECONDS: Final = 5.0
 _EVENT_SECONDS: Final = 1.0
 _RATE_SECONDS: Final = 5.0
 _ETA_SECONDS: Final = 30.0
-_COLORS: Final[Mapping[RowState, str]] = {
-    RowState.STORED: "green",
-    RowState.REJECTED: "red",
-    RowState.REPEATED: "red",
-    RowState.UNKNOWN: "yellow",
-    RowState.SENDING: "yellow",
-}
 
 
 class ProgressMeter:
@@ -242,7 +235,7 @@ def print_event(event: str, **values: Any) -> None:
 
 def format_counts(report: Report, *, running: bool = True) -> Text:
     """Return the number of rows of each state; while the migration runs also the number of calls."""
-    parts = [Text(f"{count:,} {STATES[state]}", style=_COLORS[state]) for state, count in figures(figures_of(report))]
+    parts = [Text(f"{count:,} {STATES[state]}", style=COLORS[state]) for state, count in figures(figures_of(report))]
     if running and report.skipped:
         parts.append(Text(f"{report.skipped:,} of them before", style="dim"))
     if running:

@@ -316,4 +316,5 @@ class _MigrationRun:
     def _describe_result(self) -> str:
         """Say what was done, if there was anything to do."""
         counts = format_counts(self._report, running=False).plain.replace(" · ", ", ")
-        return f"{counts}, in the journal {self._context().journal}" if self._report.rows else ""
+        journal = display_location(self._settings.journal_location)
+        return f"{counts}, in the journal {journal}" if self._report.rows else ""

@@ -13,7 +13,7 @@ from gateway_async._wire.convert.json_text import as_utf8, repeated_name
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import fields_of
 from gateway_async.cli.errors import warn
-from gateway_async.cli.records.values import read_source, value_of
+from gateway_async.cli.records.values import pairs_of, read_source, value_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import ExactlyOne, Request
 
@@ -47,11 +47,11 @@ def request_of(
     Raises:
         InvalidRequestError: a field is unknown or missing, or the body is not an object.
     """
-    texts = {**_pairs("--field", others), **fields}
+    texts = {**pairs_of("--field", others), **fields}
     body = _json_object(data, wrapper) if data else {}
     kind = _choose(kinds, {*body, *texts})
     annotations = fields_of(kind)
-    unknown = _pairs("--extra", extra)
+    unknown = pairs_of("--extra", extra)
     _warn_of_secrets(kind, texts, " (expected @- and standard input)")
     _warn_of_secrets(kind, unknown)
     given: dict[str, Any] = body | {name: read_source(name, text) for name, text in texts.items()}
@@ -63,16 +63,6 @@ def request_of(
         name: value_of(annotations[name], value) if isinstance(value, str) else value for name, value in given.items()
     }
     return kind(**values, extra=unknown)
-
-
-def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in texts]
-    if not all(name and sign for name, sign, _ in pairs):
-        raise InvalidRequestError(f"{option}: must have the form NAME=VALUE")
-    named = {name: value for name, _, value in pairs}
-    if len(named) < len(pairs):
-        raise InvalidRequestError(f"{option}: a name is given more than once")
-    return named
 
 
 def _json_object(location: str, wrapper: str) -> dict[str, Any]:

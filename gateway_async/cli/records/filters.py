@@ -1,12 +1,13 @@
 """Filters of a list, from the texts of its options."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 import attrs
 
 from gateway_async._wire.convert.read import rules_of
+from gateway_async.cli.records.values import pairs_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.time_range import TimeRange
 
@@ -33,10 +34,7 @@ def filters_of(record: type[Any], given: Mapping[str, str], others: Sequence[str
     """
     rules = rules_of(record)
     values = {name: _value(name, text, rules[name].kind) for name, text in given.items()}
-    pairs = [*_other_filters(others)]
-    if len(dict(pairs)) < len(pairs):
-        raise InvalidRequestError("--filter: a name is given more than once")
-    return values | dict(pairs)
+    return values | pairs_of("--filter", others)
 
 
 def _value(name: str, text: str, kind: Any) -> Any:
@@ -59,14 +57,6 @@ def _moment(text: str) -> datetime:
         return datetime.combine(date.fromisoformat(text), time(), UTC)
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _other_filters(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise InvalidRequestError("--filter: must have the form NAME=VALUE")
-        yield name, value
 
 
 _RANGES = {name: each for name, each in vars(TimeRange).items() if isinstance(each, TimeRange)}

@@ -90,6 +90,7 @@ def list_options(resource: str) -> list[Parameter]:
 
 def body_options(resource: str, kinds: Sequence[type[Any]]) -> list[Parameter]:
     """Return the options of a request: one for each of its fields, and those that read fields from elsewhere."""
+    required = set[str].intersection(*(set(required_names(kind)) for kind in kinds))
     return [
         _parameter(
             "others",
@@ -115,17 +116,13 @@ def body_options(resource: str, kinds: Sequence[type[Any]]) -> list[Parameter]:
             typer.Option("--extra", metavar="NAME=VALUE", help="A field that this version does not know. Repeatable."),
         ),
         json_option(),
-        *(_field_option(name, "Fields", _field_help(name, kinds)) for name in field_names(kinds)),
+        *(_field_option(name, "Fields", "Required." if name in required else "") for name in field_names(kinds)),
     ]
 
 
 def _field_option(name: str, panel: str, text: str) -> Parameter:
     option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", rich_help_panel=panel, help=text)
     return _parameter(f"{FIELD}{name}", str | None, option)
-
-
-def _field_help(name: str, kinds: Sequence[type[Any]]) -> str:
-    return "Required." if all(name in required_names(kind) for kind in kinds) else ""
 
 
 def _filter_help(name: str) -> str:

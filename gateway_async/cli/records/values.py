@@ -12,10 +12,29 @@ from gateway_async._wire.convert.read import BOOLEANS, decode
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import Cents
 
-__all__ = ["read_source", "value_of"]
+__all__ = ["pairs_of", "read_source", "value_of"]
 
 _FROM: Final = "@"
 _STANDARD_INPUT: Final = "@-"
+
+
+def pairs_of(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return name → value of `NAME=VALUE` texts.
+
+    Args:
+        option: the option that the texts belong to.
+        texts: the texts.
+
+    Raises:
+        InvalidRequestError: a text has another form, or a name is given more than once.
+    """
+    pairs = [text.partition("=") for text in texts]
+    if not all(name and sign for name, sign, _ in pairs):
+        raise InvalidRequestError(f"{option}: must have the form NAME=VALUE")
+    named = {name: value for name, _, value in pairs}
+    if len(named) < len(pairs):
+        raise InvalidRequestError(f"{option}: a name is given more than once")
+    return named
 
 
 def read_source(name: str, text: str) -> str:
