@@ -1,8 +1,6 @@
 """The rows are complete, each is tried, and a field that one side lacks is noticed."""
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +9,7 @@ import attrs
 import pytest
 
 import gateway_async
-from gateway_async import ContactCreate, resources
+from gateway_async import ContactCreate
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.request import Request
 from gateway_async.sandbox import schema as tables
@@ -20,6 +18,7 @@ from gateway_async.sandbox.openapi.records import TABLES as TABLES_BY_PATH
 from . import sdk_matrix
 from .field_table import Row, Table
 from .raw_client import RawClient
+from .reading import BY_PATH
 from .record_type import RecordType
 from .record_types import CONTACTS, RECORD_TYPES
 from .rows import CONTACT, TABLES
@@ -66,16 +65,10 @@ def test_the_sandbox_has_no_field_of_its_own() -> None:
     assert own <= {"quickinvoice.transaction_id"}  # the body of addTransaction and removeTransaction
 
 
-def specs() -> Iterator[ResourceSpec[Any]]:
-    """Yield the description of each resource of the client."""
-    for module in pkgutil.iter_modules(resources.__path__):
-        values = vars(importlib.import_module(f"{resources.__name__}.{module.name}")).values()
-        yield from (value for value in values if isinstance(value, ResourceSpec))
-
-
 WRITES: dict[str, tuple[str, str, tuple[type[Request], ...]]] = {
     f"{method} {spec.path}": (method, spec.plural, kinds)
-    for spec in specs()
+    for spec in BY_PATH.values()
+    if isinstance(spec, ResourceSpec)
     for method, kinds in (("POST", spec.creates), ("PUT", spec.updates))
     if kinds
 }

@@ -175,6 +175,7 @@ def absent(request: httpx.Request) -> httpx.Response:
 NOT_THERE = httpx.Response(404, json={"name": "Not Found", "message": "not found", "code": 0, "status": 404})
 LOST = httpx.ReadError("connection reset")
 APPROVED = record("transaction", status_id=101)
+FOUND = record("transaction", transaction_api_id="mine", status_id=101)
 CUT = httpx.Response(200, stream=BrokenOff())
 NEVER_LEFT = httpx.ConnectError("connection refused")
 

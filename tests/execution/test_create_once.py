@@ -34,6 +34,7 @@ from .scripted_transport import (
     error_of,
     listed,
     record,
+    refusal,
     refused,
 )
 from .test_ledger import LedgerScript
@@ -135,7 +136,7 @@ async def test_another_refusal_is_not_looked_up() -> None:
     assert (script.methods, [*error.fields]) == (["POST"], ["account_vault_id"])
 
 
-DELETED = httpx.Response(409, json={"name": "Conflict", "message": "is deleted", "code": 0, "status": 409})
+DELETED = refusal(409, "is deleted")
 
 
 @pytest.mark.parametrize("answer", [NOT_THERE, DELETED], ids=["not there", "deleted"])

@@ -42,7 +42,7 @@ DONE = httpx.Response(204)
 Verb = Callable[[AsyncGateway], Awaitable[Any]]
 
 
-DELETED = httpx.Response(409, json={"name": "Conflict", "message": "deleted", "code": 0, "status": 409})
+DELETED = refusal(409, "deleted")
 
 
 def invoice(**fields: Any) -> httpx.Response:

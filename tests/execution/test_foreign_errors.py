@@ -20,12 +20,12 @@ from gateway_async.observe import CallEnded
 
 from .scripted_transport import (
     APPROVED,
+    FOUND,
     LOST,
     NEVER_LEFT,
     Answer,
     Script,
     error_of,
-    record,
     sell_at_terminal,
     sell_named,
     silent,
@@ -33,8 +33,6 @@ from .scripted_transport import (
 from .test_ledger import LedgerScript, intent
 
 pytestmark = pytest.mark.anyio
-
-FOUND = record("transaction", transaction_api_id="mine", status_id=101)
 
 
 def fail(*_: object, **_options: object) -> NoReturn:

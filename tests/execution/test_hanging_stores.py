@@ -13,10 +13,10 @@ from gateway_async import GatewayError, Intent, LedgerError, NotSentError, UserA
 
 from .scripted_transport import (
     APPROVED,
+    FOUND,
     NOT_THERE,
     Script,
     error_of,
-    record,
     sell_at_terminal,
     sell_named,
     silent,
@@ -25,8 +25,6 @@ from .test_lease_holder import Lease
 from .test_ledger import Memory
 
 pytestmark = pytest.mark.anyio
-
-FOUND = record("transaction", transaction_api_id="mine", status_id=101)
 
 
 class Stuck(Memory):

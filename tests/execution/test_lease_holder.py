@@ -15,6 +15,7 @@ from gateway_async.observe import LeaseRenewalFailed
 
 from .scripted_transport import (
     APPROVED,
+    FOUND,
     LOST,
     NEVER_LEFT,
     NOT_THERE,
@@ -22,7 +23,6 @@ from .scripted_transport import (
     Script,
     echo,
     error_of,
-    record,
     refused,
     sell_at_terminal,
     silent,
@@ -30,9 +30,6 @@ from .scripted_transport import (
 from .test_ledger import LedgerScript
 
 pytestmark = pytest.mark.anyio
-
-
-FOUND = record("transaction", transaction_api_id="mine", status_id=101)
 
 
 class Lease:

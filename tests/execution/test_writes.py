@@ -513,7 +513,7 @@ async def test_an_update_is_settled_when_the_record_says_what_was_sent() -> None
 @pytest.mark.parametrize("status", [404, 409, 410])
 async def test_a_lost_delete_is_done_when_the_record_is_gone(status: int) -> None:
     """The gateway's own 404, 409 or 410 to the lookup, and a list without the record, are what a delete wants."""
-    gone = httpx.Response(status, json={"name": "Gone", "message": "gone", "code": 0, "status": status})
+    gone = refusal(status, "gone")
     script = Script(delete=[LOST], get=[lambda asked: absent(asked) if "page" in asked.url.params else gone])
     async with script.gateway() as gateway:
         delete: Callable[[ApiId], Awaitable[object]] = gateway.contacts.delete

@@ -124,9 +124,7 @@ def found_in(error: BaseException, opened: object) -> set[str]:
 @needs_postgres
 @pytest.mark.parametrize("name", STORES)
 @pytest.mark.parametrize("fault", ["wrong password", "refused", "unknown database", "setting"])
-async def test_a_postgres_that_cannot_be_used_tells_no_password(
-    name: str, fault: str, postgres: StoreServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_postgres_that_cannot_be_used_tells_no_password(name: str, fault: str, postgres: StoreServer) -> None:
     """Neither the objects nor the traceback of the error, nor the store itself, lead to the password."""
     dsn = with_login(postgres.url, "postgres")
     dsn = {

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, localcontext
@@ -28,6 +26,7 @@ from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate
 from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET
 from gateway_async.models.transactions import Transaction, TransactionCreate
+from tests.support.processes import run_python
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 
@@ -406,8 +405,8 @@ try:
 except ValueError as error:
     print(error)
 """
-    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)  # noqa: S603
-    assert run.stdout == "12345.67 12345.66 12346.665 12344.665\nhas more than two decimals\n"
+    run = run_python("-c", program)
+    assert (run.returncode, run.stdout) == (0, "12345.67 12345.66 12346.665 12344.665\nhas more than two decimals\n")
 
 
 # --- requests out
