@@ -343,7 +343,7 @@ class AsyncGateway(_Resources):
         """Send a single request to any path, and return the response.
 
             reply = await gateway.request("GET", "/v2/locationinfos", params={"relationship": "all"})
-            print(reply.status, reply.json()["locationinfos"])
+            print(reply.status_code, reply.json()["locationinfos"])
 
         A GET is a read, which is sent again after a failure. Any other method is a write. It is sent again only if it
         was certainly not sent, and its outcome is not looked up and not recorded in the ledger.

@@ -561,14 +561,14 @@ class LedgerError(GatewayError):
     """The ledger's file or database cannot be used.
 
     Attributes:
-        path: the path of the file, or the address of the database without its password.
+        location: the path of the file, or the address of the database without its password.
         reason: a description of the cause.
     """
 
-    def __init__(self, path: str, reason: str) -> None:
-        self.path = path
+    def __init__(self, location: str, reason: str) -> None:
+        self.location = location
         self.reason = reason
-        super().__init__(f"the ledger {path} cannot be used: {reason}")
+        super().__init__(f"the ledger {location} cannot be used: {reason}")
 
 
 class PostbackRefusedError(GatewayError):
@@ -592,7 +592,7 @@ class InboxError(GatewayError):
     """The inbox of postbacks cannot be used.
 
     Attributes:
-        location: the file or the database.
+        location: the path of the file, or the address of the database without its password.
         reason: a description of the cause.
     """
 
@@ -606,7 +606,7 @@ class JournalError(GatewayError):
     """The journal of a migration cannot be used, or belongs to another migration.
 
     Attributes:
-        location: the file or the database.
+        location: the path of the file, or the address of the database without its password.
         reason: a description of the cause.
     """
 

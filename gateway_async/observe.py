@@ -34,7 +34,9 @@ __all__ = [
     "CircuitOpened",
     "Event",
     "LeaseRenewalFailed",
+    "LookupOutcome",
     "LookupStarted",
+    "NextStep",
     "Observer",
     "OnProgress",
     "OutcomeLookedUp",
@@ -129,14 +131,25 @@ class AttemptEnded(_CallEvent):
     Attributes:
         attempt: its number, from 1.
         seconds: its duration, with the wait for a connection.
-        status: the HTTP status of the response, if there was one.
+        status_code: the HTTP status of the response, if there was one.
         error: the error that ended it, or None if it succeeded.
     """
 
     attempt: int
     seconds: float
-    status: int | None = None
+    status_code: int | None = None
     error: BaseException | None = None
+
+
+class NextStep(enum.StrEnum):
+    """The next step of a call after a failed attempt."""
+
+    AGAIN = "again"
+    LOOK_UP = "look up"
+    STOP = "stop"
+    """Raise the error."""
+    UNKNOWN = "unknown"
+    """Raise `OutcomeUnknownError`. It only follows a lookup that found nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -146,16 +159,16 @@ class AttemptFailed(_CallEvent):
     Attributes:
         attempt: its number, from 1.
         seconds: how long the call has taken so far.
-        status: the HTTP status of the response, if there was one.
+        status_code: the HTTP status of the response, if there was one.
         error: the error that ended it.
-        verdict: the next step: `"again"`, `"look up"` or `"stop"`.
+        next_step: what the client does next.
     """
 
     attempt: int
     seconds: float = 0.0
-    status: int | None = None
+    status_code: int | None = None
     error: GatewayError
-    verdict: str
+    next_step: NextStep
 
 
 @attrs.frozen(kw_only=True)
@@ -163,17 +176,27 @@ class LookupStarted(_CallEvent):
     """The client starts to look up a write; `OutcomeLookedUp` follows."""
 
 
+class LookupOutcome(enum.StrEnum):
+    """The result of looking up a write whose response was lost."""
+
+    FOUND = "found"
+    NOT_FOUND = "not found"
+    """There was no record at that time; the gateway may still execute the write."""
+    UNKNOWN = "unknown"
+    """The lookup failed, or was not conclusive."""
+
+
 @attrs.frozen(kw_only=True)
 class OutcomeLookedUp(_CallEvent):
     """The client looked up a write whose response was lost.
 
     Attributes:
-        outcome: `"found"`, `"not there"` (at that time: the write may still be executed) or `"unknown"`.
+        outcome: what the lookup found.
         error: why the outcome is unknown; None for a known one.
         cancelled: whether the task was cancelled before the lookup. Then only this event reports the outcome.
     """
 
-    outcome: str
+    outcome: LookupOutcome
     error: GatewayError | None = None
     cancelled: bool = False
 
@@ -198,13 +221,13 @@ class CallEnded(_CallEvent):
     Attributes:
         attempts: how many attempts it made.
         seconds: its total duration, with waits and lookups.
-        status: the HTTP status of the last attempt, if that got a response.
+        status_code: the HTTP status of the last attempt, if that got a response.
         error: the error that it raised, or None if it succeeded.
     """
 
     attempts: int
     seconds: float
-    status: int | None = None
+    status_code: int | None = None
     error: BaseException | None = None
 
 
@@ -271,7 +294,7 @@ class TerminalState(enum.StrEnum):
     """Another client has the terminal."""
     AT_TERMINAL = "at the terminal"
     """The gateway has the call, or is about to get it; the customer is asked."""
-    LOOKING_UP = "looking it up"
+    LOOKING_UP = "looking up"
     """A response was lost, of this call or of the one before it, and its outcome is looked up."""
 
 
@@ -373,11 +396,11 @@ def log_event(event: Event) -> None:
 
 def _level(event: Event) -> int:
     match event:
-        case AttemptFailed(verdict="again") | CircuitClosed():
+        case AttemptFailed(next_step=NextStep.AGAIN) | CircuitClosed():
             return logging.INFO
-        case OutcomeLookedUp(outcome="unknown"):
+        case OutcomeLookedUp(outcome=LookupOutcome.UNKNOWN):
             return logging.ERROR
-        case AttemptFailed(verdict="look up") | OutcomeLookedUp():
+        case AttemptFailed(next_step=NextStep.LOOK_UP) | OutcomeLookedUp():
             return logging.WARNING
         case LeaseRenewalFailed() | RecordDiffers() | RetryBudgetExhausted() | CircuitOpened():
             return logging.WARNING
@@ -401,7 +424,7 @@ def _sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912  one for eac
         case LookupStarted():
             return f"{named} is looked up"
         case AttemptFailed():
-            return f"{named} attempt {event.attempt} failed, next: {event.verdict}: {event.error}"
+            return f"{named} attempt {event.attempt} failed, next: {event.next_step}: {event.error}"
         case OutcomeLookedUp():
             reason = f": {event.error}" if event.error else ""
             return f"{named} looked up: {event.outcome}{', after cancellation' if event.cancelled else ''}{reason}"

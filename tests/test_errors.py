@@ -150,7 +150,7 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
     ),
     (
         LedgerError("payments.db", "the disk is full"),
-        {"path": "payments.db", "reason": "the disk is full", "call": ""},
+        {"location": "payments.db", "reason": "the disk is full", "call": ""},
         "the ledger payments.db cannot be used: the disk is full",
     ),
     (

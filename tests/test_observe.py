@@ -22,7 +22,9 @@ from gateway_async.observe import (
     CircuitOpened,
     Event,
     LeaseRenewalFailed,
+    LookupOutcome,
     LookupStarted,
+    NextStep,
     OutcomeLookedUp,
     RetryBudgetExhausted,
     TerminalProgress,
@@ -69,29 +71,37 @@ SENTENCES: list[tuple[Event, int, str]] = [
     ),
     (LookupStarted(call=CALL), logging.DEBUG, "POST /v2/transactions is looked up"),
     (
-        AttemptFailed(call=CALL, attempt=1, error=NotSentError("no route", call=CALL), verdict="again"),
+        AttemptFailed(call=CALL, attempt=1, error=NotSentError("no route", call=CALL), next_step=NextStep.AGAIN),
         logging.INFO,
         "POST /v2/transactions attempt 1 failed, next: again: POST /v2/transactions was not sent: no route",
     ),
     (
-        AttemptFailed(call=CALL, attempt=2, error=LOST, verdict="look up"),
+        AttemptFailed(call=CALL, attempt=2, error=LOST, next_step=NextStep.LOOK_UP),
         logging.WARNING,
         "POST /v2/transactions attempt 2 failed, next: look up: POST /v2/transactions: the connection was lost: reset",
     ),
     (
-        AttemptFailed(call=CALL, attempt=3, error=LOST, verdict="stop"),
+        AttemptFailed(call=CALL, attempt=3, error=LOST, next_step=NextStep.STOP),
         logging.DEBUG,
         "POST /v2/transactions attempt 3 failed, next: stop: POST /v2/transactions: the connection was lost: reset",
     ),
-    (OutcomeLookedUp(call=CALL, outcome="found"), logging.WARNING, "POST /v2/transactions looked up: found"),
     (
-        OutcomeLookedUp(call=CALL, outcome="not there", cancelled=True),
+        OutcomeLookedUp(call=CALL, outcome=LookupOutcome.FOUND),
         logging.WARNING,
-        "POST /v2/transactions looked up: not there, after cancellation",
+        "POST /v2/transactions looked up: found",
     ),
-    (OutcomeLookedUp(call=CALL, outcome="unknown"), logging.ERROR, "POST /v2/transactions looked up: unknown"),
     (
-        OutcomeLookedUp(call=CALL, outcome="unknown", error=LOST),
+        OutcomeLookedUp(call=CALL, outcome=LookupOutcome.NOT_FOUND, cancelled=True),
+        logging.WARNING,
+        "POST /v2/transactions looked up: not found, after cancellation",
+    ),
+    (
+        OutcomeLookedUp(call=CALL, outcome=LookupOutcome.UNKNOWN),
+        logging.ERROR,
+        "POST /v2/transactions looked up: unknown",
+    ),
+    (
+        OutcomeLookedUp(call=CALL, outcome=LookupOutcome.UNKNOWN, error=LOST),
         logging.ERROR,
         "POST /v2/transactions looked up: unknown: POST /v2/transactions: the connection was lost: reset",
     ),
@@ -139,9 +149,9 @@ def test_what_the_log_says(event: Event, level: int, sentence: str, caplog: pyte
 def test_what_shows_without_logging() -> None:
     """Print only failures that no caller receives, without logging set up."""
     program = """
-from gateway_async.observe import OutcomeLookedUp, log_event, logger
-log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="a", outcome="unknown"))
-log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="b", outcome="found", cancelled=True))
+from gateway_async.observe import LookupOutcome, OutcomeLookedUp, log_event, logger
+log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="a", outcome=LookupOutcome.UNKNOWN))
+log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="b", outcome=LookupOutcome.FOUND, cancelled=True))
 logger.error("a handler failed")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603  ours

@@ -19,7 +19,7 @@ from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.http_client import HttpClient, interruption_error
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._wire.call import Call, Lookup, LookupResult
-from gateway_async._wire.retry_policy import Decision, NextStep, backoff, decide
+from gateway_async._wire.retry_policy import Decision, backoff, decide
 from gateway_async.errors import (
     AuthenticationError,
     ClientClosedError,
@@ -35,6 +35,7 @@ from gateway_async.observe import (
     AttemptStarted,
     CircuitClosed,
     CircuitOpened,
+    NextStep,
     RetryBudgetExhausted,
 )
 
@@ -181,7 +182,7 @@ class Attempts:
             **state.event_facts(),
             attempt=state.attempt,
             seconds=anyio.current_time() - started,
-            status=state.status,
+            status_code=state.status_code,
             error=error,
         )
         self._events.emit(ended)
@@ -225,9 +226,9 @@ class Attempts:
                 **state.event_facts(),
                 attempt=state.attempt,
                 seconds=anyio.current_time() - state.started,
-                status=state.status,
+                status_code=state.status_code,
                 error=error,
-                verdict=decision.step.value,
+                next_step=decision.step,
             )
             self._events.emit(failed)
         return decision

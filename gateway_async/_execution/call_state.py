@@ -134,9 +134,9 @@ class CallState(Generic[T]):
         return event_facts(self.call, self.call_id)
 
     @property
-    def status(self) -> int | None:
+    def status_code(self) -> int | None:
         """The HTTP status of the last attempt, if it got a response."""
-        return self.progress.status if self.progress else None
+        return self.progress.status_code if self.progress else None
 
     def begin_attempt(self, progress: Progress) -> None:
         """Count an attempt."""

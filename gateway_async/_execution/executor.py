@@ -30,7 +30,7 @@ from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.reply import says_busy
-from gateway_async._wire.retry_policy import NextStep, is_refusal
+from gateway_async._wire.retry_policy import is_refusal
 from gateway_async.errors import (
     ConnectionLostError,
     DeadlineExceededError,
@@ -44,7 +44,7 @@ from gateway_async.errors import (
 )
 from gateway_async.leases import TerminalLease
 from gateway_async.ledger.protocol import Ledger, Recovered
-from gateway_async.observe import CallEnded, CallStarted, Observer, OnProgress, TerminalState
+from gateway_async.observe import CallEnded, CallStarted, NextStep, Observer, OnProgress, TerminalState
 
 if TYPE_CHECKING:
     from gateway_async._execution.reconciliation.reconciler import PaymentReads, Period
@@ -323,7 +323,7 @@ class CallExecutor:
                     **state.event_facts(),
                     attempts=state.attempt,
                     seconds=anyio.current_time() - state.started,
-                    status=state.status,
+                    status_code=state.status_code,
                     error=error,
                 )
                 self._events.emit(ended)

@@ -169,7 +169,7 @@ class HttpClient:
                 await progress.check()  # the package's own transport repeats it once there is a connection
             response = await self._open(call, progress, seconds, signature)
             progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
-            progress.status = response.status_code
+            progress.status_code = response.status_code
             reply = Reply(
                 response.status_code,
                 response.headers,

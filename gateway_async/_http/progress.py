@@ -50,12 +50,12 @@ async def _discard_nothing() -> None:
 class Progress:
     """How far one attempt got, and a way to discard its connection."""
 
-    __slots__ = ("before_sending", "discard", "sent_at", "stage", "status")
+    __slots__ = ("before_sending", "discard", "sent_at", "stage", "status_code")
 
     stage: Stage
     """Stays `Stage.UNREPORTED` under a transport that does not report."""
 
-    status: int | None
+    status_code: int | None
     """The HTTP status of the response, once its head was read."""
 
     before_sending: Callable[[], Awaitable[None]] | None
@@ -74,7 +74,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.stage = Stage.UNREPORTED
-        self.status = None
+        self.status_code = None
         self.before_sending = None
         self.sent_at = None
         self.discard = _discard_nothing

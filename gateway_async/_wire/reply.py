@@ -78,14 +78,14 @@ class Reply:
     """An HTTP response: the result of `gateway.request(…)`.
 
     Attributes:
-        status: the HTTP status.
+        status_code: the HTTP status.
         headers: a mapping that ignores the case of names.
         body: the body, decompressed.
         at: the time of arrival, Unix seconds.
         secrets: the credentials of the request, which are masked in quoted texts; empty for users.
     """
 
-    status: int
+    status_code: int
     headers: Mapping[str, str] = attrs.field(repr=False)
     body: bytes = attrs.field(repr=False)
     at: float = attrs.field(repr=False)
@@ -126,7 +126,7 @@ def read_reply(call: Call[T], reply: Reply) -> T:
 
 
 def _result(call: Call[T], reply: Reply) -> T:
-    if 200 <= reply.status < 300:  # noqa: PLR2004
+    if 200 <= reply.status_code < 300:  # noqa: PLR2004
         return _success(call, reply)
     content = _refusal_content(reply)
     if isinstance(call, Lookup) and call.not_found_result and _says_not_found(reply, content or {}):
@@ -187,7 +187,7 @@ def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:
 
 def _says_not_found(reply: Reply, content: Mapping[str, Any]) -> bool:
     """Return whether the gateway itself says that the record does not exist."""
-    return reply.status in _ABSENT and _is_from_gateway(reply.status, content)
+    return reply.status_code in _ABSENT and _is_from_gateway(reply.status_code, content)
 
 
 def _is_from_gateway(status: int, content: Mapping[str, Any]) -> bool:
@@ -203,8 +203,8 @@ def _is_from_gateway(status: int, content: Mapping[str, Any]) -> bool:
 
 
 def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -> StatusError:
-    kind = _ERRORS.get(reply.status, ServerError if reply.status >= 500 else StatusError)  # noqa: PLR2004
-    if call.error_class and reply.status not in _OVERLOADED:
+    kind = _ERRORS.get(reply.status_code, ServerError if reply.status_code >= 500 else StatusError)  # noqa: PLR2004
+    if call.error_class and reply.status_code not in _OVERLOADED:
         kind = call.error_class
     message, fields = _message_and_fields(call, reply, content)
     facts: dict[str, Any] = {
@@ -212,18 +212,18 @@ def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -
         "message": message,
         "fields": fields,
         "retry_after": _retry_after(reply.headers, reply.at),
-        "is_from_gateway": _is_from_gateway(reply.status, content or {}),
+        "is_from_gateway": _is_from_gateway(reply.status_code, content or {}),
     }
     if kind is AuthenticationError:
-        return AuthenticationError(reply.status, is_login=call.error_class is not None, **facts)
+        return AuthenticationError(reply.status_code, is_login=call.error_class is not None, **facts)
     if kind is ValidationError:
         check_refusal(fields, call.fields)
         api_id_field = call.recovery.api_id_field if call.recovery else ""
         if call.recovery and call.api_id and api_id_field and _says_duplicate(api_id_field, message, fields):
             if call.recovery.made_up_id:  # a proxy may have sent the request twice
                 raise MismatchedReplyError((f"{api_id_field} exists already, and only this call has sent it",))
-            return DuplicateError(reply.status, api_id=call.api_id, **facts)
-    return kind(reply.status, **facts)
+            return DuplicateError(reply.status_code, api_id=call.api_id, **facts)
+    return kind(reply.status_code, **facts)
 
 
 def says_busy(refusal: StatusError) -> bool:

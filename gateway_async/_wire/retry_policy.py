@@ -26,13 +26,13 @@ from gateway_async.errors import (
     StatusError,
     TerminalBusyError,
 )
+from gateway_async.observe import NextStep
 
 __all__ = [
     "BACK_OFF",
     "TABLE",
     "AttemptResult",
     "Decision",
-    "NextStep",
     "backoff",
     "classify",
     "decide",
@@ -68,16 +68,6 @@ class AttemptResult(enum.Enum):
         self.response = response
 
 
-class NextStep(enum.Enum):
-    """The next step of a call after a failed attempt."""
-
-    AGAIN = "again"
-    LOOK_UP = "look up"
-    STOP = "stop"
-    UNKNOWN = "unknown"
-    """Raise `OutcomeUnknownError`."""
-
-
 @attrs.frozen
 class Decision:
     """The decision after a failed attempt.
@@ -91,7 +81,7 @@ class Decision:
     if_not_found: NextStep = NextStep.STOP
 
     def __str__(self) -> str:
-        return f"look up, else {self.if_not_found.value}" if self.step is NextStep.LOOK_UP else self.step.value
+        return f"{self.step}, else {self.if_not_found}" if self.step is NextStep.LOOK_UP else str(self.step)
 
 
 _AGAIN: Final = Decision(NextStep.AGAIN)

@@ -72,7 +72,7 @@ class PostbackDisplay:
     def print_refused(self, response: "ReceiverResponse") -> None:
         """Print a rejected request."""
         at, reason = datetime.now(UTC), response.body.decode(errors="replace").strip()
-        self._show(refusal_line(response.status, reason, at), refusal_object(response.status, reason, at))
+        self._show(refusal_line(response.status_code, reason, at), refusal_object(response.status_code, reason, at))
 
     def print_forwarded(self, forward: Forward) -> None:
         """Print an attempt to forward a postback; people get the last one only."""
@@ -248,7 +248,7 @@ def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay, forw
     ) -> "ReceiverResponse":
         body = bytearray()
         response = await receiver.receive(method, headers, _copy(chunks, body), peer)
-        if response.status >= _REFUSED:
+        if response.status_code >= _REFUSED:
             display.print_refused(response)
         elif forward:
             forward(receiver.parse(headers, bytes(body)), headers, bytes(body))

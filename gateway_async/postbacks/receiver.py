@@ -277,7 +277,7 @@ class PostbackReceiver:
             peer: the IP address of the peer; `allowed_networks` needs it.
         """
         response = await self._respond(method, headers, chunks, peer)
-        self._responses[response.status] += 1
+        self._responses[response.status_code] += 1
         return response
 
     async def _respond(

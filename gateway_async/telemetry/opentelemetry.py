@@ -25,6 +25,7 @@ from gateway_async.observe import (
     CallStarted,
     Event,
     LeaseRenewalFailed,
+    LookupOutcome,
     LookupStarted,
     OutcomeLookedUp,
     RecordDiffers,
@@ -165,7 +166,7 @@ class OpenTelemetryObserver:
             case CallEnded():
                 self._end_call(event)
             case AttemptFailed():
-                failed = {"gateway_async.next_step": event.verdict} | _error(event.error)
+                failed = {"gateway_async.next_step": event.next_step.value} | _error(event.error)
                 trace.get_current_span().add_event("attempt failed", failed)
             case RecordDiffers() | RetryBudgetExhausted() | LeaseRenewalFailed():
                 self._counters[type(event)].add(1, _target(event))
@@ -188,15 +189,15 @@ class OpenTelemetryObserver:
         self._wait_duration.record(event.seconds, result)
 
     def _end_attempt(self, event: AttemptEnded) -> None:
-        response = {} if event.status is None else {"http.response.status_code": event.status}
+        response = {} if event.status_code is None else {"http.response.status_code": event.status_code}
         result = response | _error(event.error)
         opened = self._end(AttemptStarted, event, result)
         if opened is not None and isinstance(opened.event, AttemptStarted):
             self._request_duration.record(event.seconds, _request(opened.event) | result)
 
     def _end_lookup(self, event: OutcomeLookedUp) -> None:
-        result: Attributes = {"gateway_async.outcome": event.outcome, "gateway_async.cancelled": event.cancelled}
-        self._end(LookupStarted, event, result, failed=event.outcome == "unknown")
+        result: Attributes = {"gateway_async.outcome": event.outcome.value, "gateway_async.cancelled": event.cancelled}
+        self._end(LookupStarted, event, result, failed=event.outcome is LookupOutcome.UNKNOWN)
         self._lookups.add(1, _target(event) | result)
 
     def _end_call(self, event: CallEnded) -> None:

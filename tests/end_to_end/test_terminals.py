@@ -77,7 +77,7 @@ async def test_a_terminal_timeout_ends_with_the_transaction_that_is_found(sandbo
             assert (await gateway.router_transactions.create(sale(box, "late"), on_progress=shown.append)).approved
 
         tasks.start_soon(sell)
-        await until(lambda: shown and shown[-1].state == "looking it up")
+        await until(lambda: shown and shown[-1].state == "looking up")
         box.present()
     assert box.ledger()["charged"] == {"late": 1}
 
@@ -100,14 +100,14 @@ async def test_a_cancelled_task_does_not_ask_the_next_customer_for_the_last_ones
     async with box.gateway(observers=[events.append]) as gateway:
         await cancel_in_its_wait(gateway, box)
         (lookup,) = [event for event in events if isinstance(event, OutcomeLookedUp)]
-        assert (lookup.api_id, lookup.outcome, lookup.cancelled) == ("cancelled", "not there", True)
+        assert (lookup.api_id, lookup.outcome, lookup.cancelled) == ("cancelled", "not found", True)
         async with anyio.create_task_group() as tasks:
 
             async def sell() -> None:
                 assert (await gateway.router_transactions.create(sale(box, "next"), on_progress=shown.append)).approved
 
             tasks.start_soon(sell)
-            await until(lambda: shown and shown[-1].state == "looking it up")
+            await until(lambda: shown and shown[-1].state == "looking up")
             assert [each["amount"] for each in box.terminals()[0]["waiting"]] == ["12.50"]
             box.cancel()
             await until(lambda: shown and shown[-1].state == "at the terminal")
@@ -159,7 +159,7 @@ async def test_a_sale_that_the_next_one_looked_up_is_settled_in_the_ledger(
         async with anyio.create_task_group() as tasks:
             next_sale = partial(gateway.router_transactions.create, sale(box, "next"), on_progress=shown.append)
             tasks.start_soon(next_sale)
-            await until(lambda: shown and shown[-1].state == "looking it up")
+            await until(lambda: shown and shown[-1].state == "looking up")
             box.cancel()
             await until(lambda: shown and shown[-1].state == "at the terminal")
             await box.await_call()

@@ -136,5 +136,5 @@ async def test_errors_of_single_requests_are_those_of_all_calls(gateway: AsyncGa
         await gateway.request("POST", "/v2/contacts", body={"contact": {}})
     assert "last_name" in refused.value.fields
     reply = await gateway.request("GET", "/v2/contacts", params={"page_size": 1})
-    assert reply.status == 200
+    assert reply.status_code == 200
     assert "contacts" in reply.json()

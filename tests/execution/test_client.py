@@ -107,13 +107,13 @@ async def test_events_tell_the_story_of_a_call() -> None:
     for number, event in enumerate((first, second), 1):
         assert event == AttemptStarted(call="GET /v2/contacts/1", attempt=number, gateway="https://gateway.test")
     assert isinstance(first_ended, AttemptEnded)
-    assert (first_ended.attempt, first_ended.status, type(first_ended.error)) == (1, None, NotSentError)
+    assert (first_ended.attempt, first_ended.status_code, type(first_ended.error)) == (1, None, NotSentError)
     assert isinstance(second_ended, AttemptEnded)
-    assert (second_ended.attempt, second_ended.status, second_ended.error) == (2, 200, None)
+    assert (second_ended.attempt, second_ended.status_code, second_ended.error) == (2, 200, None)
     assert isinstance(failed, AttemptFailed)
-    assert (failed.attempt, failed.verdict, type(failed.error)) == (1, "again", NotSentError)
+    assert (failed.attempt, failed.next_step, type(failed.error)) == (1, "again", NotSentError)
     assert isinstance(ended, CallEnded)
-    assert (ended.attempts, ended.status, ended.error) == (2, 200, None)
+    assert (ended.attempts, ended.status_code, ended.error) == (2, 200, None)
     assert {event.call_id for event in script.events} == {started.call_id}
     assert started.call_id
     assert ended.template == "GET /v2/contacts/{id}"
@@ -128,8 +128,8 @@ async def test_events_of_two_calls_have_different_ids() -> None:
             await error_of(gateway.contacts.get("1"), NotFoundError)
     ends = script.events_of(CallEnded)
     assert len({event.call_id for event in ends}) == 2
-    assert [event.status for event in ends] == [404, 404]
-    assert [event.status for event in script.events_of(AttemptFailed)] == [404, 404]
+    assert [event.status_code for event in ends] == [404, 404]
+    assert [event.status_code for event in script.events_of(AttemptFailed)] == [404, 404]
 
 
 @ON_BOTH_LOOPS

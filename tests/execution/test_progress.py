@@ -91,7 +91,7 @@ async def test_a_screen_sees_the_line_and_the_lookup() -> None:
         tasks.start_soon(gateway.router_transactions.create, SALE_AT_TERMINAL)
         await anyio.wait_all_tasks_blocked()
         await sell_at_terminal(gateway, on_progress=screen)
-    assert screen.changes == [("queued", "", 0), ("at the terminal", "", 2.5), ("looking it up", "", 2.5)]
+    assert screen.changes == [("queued", "", 0), ("at the terminal", "", 2.5), ("looking up", "", 2.5)]
 
 
 async def test_a_screen_is_told_of_the_lookup_after_a_cancellation() -> None:

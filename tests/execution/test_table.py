@@ -18,8 +18,8 @@ from gateway_async import (
     UserApiKey,
 )
 from gateway_async._wire.call import Kind
-from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision, NextStep
-from gateway_async.observe import AttemptFailed, Event
+from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision
+from gateway_async.observe import AttemptFailed, Event, NextStep
 
 from .scripted_transport import APPROVED, CUT, LOST, NEVER_LEFT, NOT_THERE, Answer, Script, record, refusal
 
@@ -135,7 +135,7 @@ class Run:
         self.credentials = PasswordLogin("user", "password", "domain") if with_token else UserApiKey("user", "key")
         answers: dict[str, list[Answer]] = {"post": [LOST], "get": [lookup], self.method.lower(): attempts}
         self.script = LoggingIn(**answers)
-        self.verdicts: list[str] = []
+        self.next_steps: list[NextStep] = []
         self.result: Any = None
         self.error: GatewayError | None = None
 
@@ -151,7 +151,7 @@ class Run:
     def watch(self, event: Event) -> None:
         """Note what is done after an attempt."""
         if isinstance(event, AttemptFailed) and event.call.startswith(self.method):
-            self.verdicts.append(event.verdict)
+            self.next_steps.append(event.next_step)
 
     @property
     def times(self) -> int:
@@ -193,11 +193,11 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
             assert (run.ended, run.times) == ("unknown", 1)  # the cell cannot come about: there is no second try
             return
         ended, times = after_nothing_found(kind, decision)
-        assert (run.ended, run.times, run.verdicts[1]) == (ended, times + 1, decision.step.value)
+        assert (run.ended, run.times, run.next_steps[1]) == (ended, times + 1, decision.step)
     else:
         run = await Run(result, kind, [answer, done(kind)], nothing)()
         assert (run.ended, run.times) == after_nothing_found(kind, decision)
-        assert run.verdicts == [decision.step.value]
+        assert run.next_steps == [decision.step]
     if isinstance(run.error, OutcomeUnknownError) and kind is not Kind.LOOKUP:
         reached = Reached.SENT if result is AttemptResult.REFUSED_LATER else result.reached
         assert run.error.reached is reached

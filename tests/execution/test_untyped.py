@@ -370,7 +370,7 @@ async def test_a_request_returns_the_response() -> None:
     """Its status, its headers and its JSON, with exact fractions."""
     script = Script(get=[httpx.Response(200, headers={"x-y": "z"}, json={"n": 1.25})])
     reply = await script.run(lambda gateway: gateway.request("GET", "/v2/info", params={"a": [1, 2], "_format": "x"}))
-    assert (reply.status, reply.headers["X-Y"], reply.json()) == (200, "z", {"n": Decimal("1.25")})
+    assert (reply.status_code, reply.headers["X-Y"], reply.json()) == (200, "z", {"n": Decimal("1.25")})
     assert dict(script.asked[0].url.params) == {"a": "1,2", "_format": "x"}
     assert reply.secrets == ()
 
@@ -415,7 +415,7 @@ async def test_an_empty_response_has_no_json() -> None:
     """A 204 of a write is a success."""
     script = Script(delete=[httpx.Response(204)])
     reply = await script.run(lambda gateway: gateway.request("DELETE", "/v2/plans/1"))
-    assert (reply.status, reply.json()) == (204, None)
+    assert (reply.status_code, reply.json()) == (204, None)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from gateway_async import (
 )
 from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, SteadyRate
 from gateway_async.migration.engine.redis_rate_limiter import RedisRate
-from gateway_async.observe import AttemptFailed, OutcomeLookedUp
+from gateway_async.observe import AttemptFailed, LookupOutcome, NextStep, OutcomeLookedUp
 
 pytestmark = pytest.mark.anyio
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
@@ -177,9 +177,9 @@ async def test_what_the_client_sends_of_its_own_accord_counts() -> None:
     """Repeats and lookups take from the rate, too."""
     limiter = ConcurrencyLimiter(64, SteadyRate(50))
     for _ in range(100):
-        limiter.observe(AttemptFailed(call="", attempt=1, error=DOWN, verdict="again"))
-        limiter.observe(AttemptFailed(call="", attempt=1, error=DOWN, verdict="stop"))
-        limiter.observe(OutcomeLookedUp(call="", outcome="not there"))
+        limiter.observe(AttemptFailed(call="", attempt=1, error=DOWN, next_step=NextStep.AGAIN))
+        limiter.observe(AttemptFailed(call="", attempt=1, error=DOWN, next_step=NextStep.STOP))
+        limiter.observe(OutcomeLookedUp(call="", outcome=LookupOutcome.NOT_FOUND))
     assert limiter.failed_attempts == 200
     assert 7.8 < await Calls(limiter).make(200) < 8.2
 
@@ -196,7 +196,7 @@ async def test_an_answer_is_no_failure() -> None:
         ("POST /v2/accountvaults", DOWN),
         ("POST /v2/accountvaults", ConnectionLostError("4111111111111111 reset")),
     ]:
-        limiter.observe(AttemptFailed(call=call, attempt=1, error=error, verdict="stop"))
+        limiter.observe(AttemptFailed(call=call, attempt=1, error=error, next_step=NextStep.STOP))
     assert (limiter.failed_attempts, limiter.failures) == (
         4,
         {"not found (404)": 1, "the gateway failed (503)": 2, "connection lost: ************1111 reset": 1},

@@ -29,7 +29,7 @@ from gateway_async.migration.journal.protocol import JournalEntry, RowResult, Ro
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report, Totals
 from gateway_async.migration.rows.row import VaultRow, fingerprint_of
-from gateway_async.observe import AttemptFailed
+from gateway_async.observe import AttemptFailed, NextStep
 
 from .journals import MemoryJournal, counts
 
@@ -106,7 +106,7 @@ class FakeGateway:
         error = plan.pop(0) if plan else self.always
         if error is not None:
             for observer in self._observers:
-                observer(AttemptFailed(call="", attempt=1, error=error, verdict="stop"))
+                observer(AttemptFailed(call="", attempt=1, error=error, next_step=NextStep.STOP))
             raise error
 
     async def recover_after(self, seconds: float) -> None:

@@ -39,7 +39,7 @@ async def shop_on_anyio(tmp_path: Path) -> AsyncIterator[Shop]:
 
 async def handles_a_postback(shop: PostbackReceiver, received: list[Postback[Any]]) -> None:
     """Check that a postback that is stored is handled."""
-    assert (await shop.receive("POST", HEADERS, chunks(form()))).status == 204
+    assert (await shop.receive("POST", HEADERS, chunks(form()))).status_code == 204
     await until(lambda: [each.record_id for each in received] == [sale()["id"]])
 
 

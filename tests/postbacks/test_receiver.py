@@ -35,7 +35,7 @@ pytestmark = pytest.mark.anyio
 async def post(to: PostbackReceiver, body: bytes = b"", headers: dict[str, str] | None = None) -> tuple[int, str]:
     """Return the response of a receiver to a POST."""
     response = await to.receive("POST", HEADERS if headers is None else headers, chunks(body))
-    return response.status, response.body.decode()
+    return response.status_code, response.body.decode()
 
 
 # --- what is answered
@@ -45,7 +45,7 @@ async def test_a_postback_reaches_its_handler_and_is_acknowledged() -> None:
     """Typed, and 204 with nothing in it."""
     shop, received = recording_receiver("transaction")
     response = await shop.receive("POST", HEADERS, chunks(form()[:10], b"", form()[10:]))
-    assert (response.status, response.body, dict(response.headers)) == (204, b"", {})
+    assert (response.status_code, response.body, dict(response.headers)) == (204, b"", {})
     assert [type(each.record) for each in received] == [Transaction]
 
 
@@ -58,7 +58,7 @@ async def test_what_no_handler_wants_is_acknowledged() -> None:
 async def test_only_post_is_taken(method: str) -> None:
     """The response names it; the body is not looked at."""
     response = await receiver().receive(method, HEADERS, unread())
-    assert (response.status, response.headers["allow"]) == (405, "POST")
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
 
 async def unread() -> AsyncIterator[bytes]:
@@ -71,7 +71,7 @@ async def unread() -> AsyncIterator[bytes]:
 async def test_a_stranger_is_asked_for_credentials(headers: dict[str, str]) -> None:
     """Credentials are checked before the body is read, so that strangers cannot fill the memory."""
     response = await receiver().receive("POST", headers, unread())
-    assert response.status == 401
+    assert response.status_code == 401
     assert response.headers["www-authenticate"] == 'Basic realm="postbacks", charset="UTF-8"'
     assert PASSWORD not in response.body.decode()
 
@@ -90,7 +90,7 @@ async def test_without_credentials_of_its_own_a_receiver_asks_for_none() -> None
 async def test_a_refusal_says_in_plain_words_what_is_wrong() -> None:
     """Short, by the name of the field, and without what came."""
     response = await receiver().receive("POST", HEADERS, chunks(form({"id": {"card": CARD}})))
-    assert (response.status, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert (response.status_code, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
     assert response.body == b"data.id: not a text\n"
 
 
@@ -135,8 +135,8 @@ async def test_a_peer_outside_the_networks_is_refused_unread() -> None:
     """403, even with the right credentials."""
     shop = receiver(allowed_networks=["203.0.113.0/24"])
     for peer in (None, "192.0.2.1"):
-        assert (await shop.receive("POST", HEADERS, unread(), peer)).status == 403
-    assert (await shop.receive("POST", HEADERS, chunks(form()), "203.0.113.9")).status == 204
+        assert (await shop.receive("POST", HEADERS, unread(), peer)).status_code == 403
+    assert (await shop.receive("POST", HEADERS, chunks(form()), "203.0.113.9")).status_code == 204
 
 
 async def test_too_many_postbacks_are_refused_unread() -> None:
@@ -144,7 +144,7 @@ async def test_too_many_postbacks_are_refused_unread() -> None:
     shop = receiver(max_per_second=2)
     assert [await post(shop, form()) for _ in range(2)] == [(204, "")] * 2
     response = await shop.receive("POST", HEADERS, unread())
-    assert (response.status, response.headers["retry-after"]) == (429, "1")
+    assert (response.status_code, response.headers["retry-after"]) == (429, "1")
 
 
 async def test_strangers_do_not_use_up_the_rate() -> None:
@@ -162,7 +162,7 @@ async def test_strangers_do_not_use_up_the_rate() -> None:
 async def test_a_body_that_says_it_is_too_large_is_not_read(length: str) -> None:
     """413, and not a byte of it."""
     response = await receiver(max_bytes=1000).receive("POST", {**HEADERS, "Content-Length": length}, unread())
-    assert response.status == 413
+    assert response.status_code == 413
     assert b"1000 bytes" in response.body
 
 
@@ -177,7 +177,7 @@ async def test_a_body_that_is_too_large_is_not_read_to_its_end(length: str | Non
             yield b"x" * 300
 
     headers = HEADERS if length is None else {**HEADERS, "Content-Length": length}
-    assert (await receiver(max_bytes=1000).receive("POST", headers, endless())).status == 413
+    assert (await receiver(max_bytes=1000).receive("POST", headers, endless())).status_code == 413
     assert sum(read) == 1200
 
 
@@ -562,7 +562,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     """Callers that dawdle do not pile up."""
     with anyio.fail_after(30):
         response = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
-    assert (response.status, response.body) == (408, b"the body: not received within 0.01 seconds\n")
+    assert (response.status_code, response.body) == (408, b"the body: not received within 0.01 seconds\n")
 
 
 async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: pytest.LogCaptureFixture) -> None:

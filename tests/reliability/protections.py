@@ -16,9 +16,10 @@ from gateway_async._execution.retry_budget import RetryBudget
 from gateway_async._wire import response_matching
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call
-from gateway_async._wire.retry_policy import Decision, NextStep, decide
+from gateway_async._wire.retry_policy import Decision, decide
 from gateway_async.credentials import AccessToken
 from gateway_async.ledger.protocol import Intent
+from gateway_async.observe import NextStep
 
 __all__ = [
     "body_limit",

@@ -19,8 +19,8 @@ from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.record_reader import RecordReader
 from gateway_async._wire.reply import Reply
-from gateway_async._wire.retry_policy import NextStep
 from gateway_async.errors import GatewayError
+from gateway_async.observe import NextStep
 
 __all__ = ["PLANTED_BUGS"]
 
@@ -42,7 +42,7 @@ def _lookup_that_believes_a_proxy() -> Iterator[None]:
     read_reply = reply._result
 
     def believe(call: Call[Any], received: Reply) -> Any:
-        if isinstance(call, Lookup) and received.status == 404:
+        if isinstance(call, Lookup) and received.status_code == 404:
             return LookupResult(LookupStatus.NOT_EXECUTED)
         return read_reply(call, received)
 

@@ -8,7 +8,6 @@ from gateway_async._wire.call import Kind
 from gateway_async._wire.retry_policy import (
     TABLE,
     AttemptResult,
-    NextStep,
     backoff,
     classify,
     decide,
@@ -33,6 +32,7 @@ from gateway_async.errors import (
     TerminalBusyError,
     ValidationError,
 )
+from gateway_async.observe import NextStep
 
 EXPECTED = """
 | how far it got | what came back | read | lookup | named write | idempotent write | unnamed write | terminal | pause before a retry |

@@ -16,10 +16,10 @@ from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
 from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record, contradiction
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._wire.call import Kind, Lookup, LookupResult, LookupStatus
-from gateway_async._wire.retry_policy import NextStep, decide
+from gateway_async._wire.retry_policy import decide
 from gateway_async.errors import GatewayError, InvalidRequestError, MalformedReplyError
 from gateway_async.ledger.protocol import Intent, Recovered
-from gateway_async.observe import OutcomeLookedUp
+from gateway_async.observe import LookupOutcome, NextStep, OutcomeLookedUp
 
 __all__ = ["CrashRecovery", "LookupOf"]
 
@@ -30,7 +30,11 @@ _LAST_LOOKUPS_SECONDS: Final = 30.0
 """Time for lookups that fail temporarily when the last call can no longer be executed."""
 
 _MAX_CONCURRENT: Final = 32
-_EVENT_OUTCOMES: Final = {"found": "found", "not_made": "not there", "unknown": "unknown"}
+_EVENT_OUTCOMES: Final = {
+    "found": LookupOutcome.FOUND,
+    "not_made": LookupOutcome.NOT_FOUND,
+    "unknown": LookupOutcome.UNKNOWN,
+}
 
 
 class CrashRecovery:

@@ -20,7 +20,7 @@ from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._http.background import finish
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
-from gateway_async._wire.retry_policy import NextStep, classify, says_absent
+from gateway_async._wire.retry_policy import classify, says_absent
 from gateway_async.errors import (
     DuplicateError,
     GatewayError,
@@ -30,7 +30,7 @@ from gateway_async.errors import (
     OutcomeUnknownError,
     StatusError,
 )
-from gateway_async.observe import LookupStarted, OutcomeLookedUp
+from gateway_async.observe import LookupOutcome, LookupStarted, NextStep, OutcomeLookedUp
 
 __all__ = ["OutcomeResolver"]
 
@@ -188,7 +188,7 @@ class OutcomeResolver:
         A missing record counts as "not executed" only in a lookup that starts `grace` seconds from now or later. With
         `conclusive`, a list must also prove that the record does not exist.
         """
-        call, outcome, reason = state.call, "unknown", error
+        call, outcome, reason = state.call, LookupOutcome.UNKNOWN, error
         if self._events.wants_routine:
             self._events.emit(LookupStarted(**state.event_facts()))
         try:
@@ -200,7 +200,7 @@ class OutcomeResolver:
             if found.status is LookupStatus.UNPROVEN:
                 found = _judge_unproven(call, error, found, conclusive=conclusive)
             if found.status in (LookupStatus.NOT_EXECUTED, LookupStatus.NO_RECORD):
-                outcome = "not there"
+                outcome = LookupOutcome.NOT_FOUND
                 return found
             facts = self._facts(state, error)
             record = accept_record(
@@ -210,7 +210,7 @@ class OutcomeResolver:
                 event_facts=state.event_facts(),
                 facts=facts,
             )
-            outcome = "found"
+            outcome = LookupOutcome.FOUND
             return LookupResult(LookupStatus.EXECUTED, record)
         except OutcomeUnknownError as unknown:
             reason = unknown
@@ -223,7 +223,7 @@ class OutcomeResolver:
                 state.record_failure(error, unclear=True)
             raise self.unknown_error(state, error, failed) from failed
         finally:
-            unclear = reason if outcome == "unknown" else None
+            unclear = reason if outcome is LookupOutcome.UNKNOWN else None
             self._events.emit(
                 OutcomeLookedUp(**state.event_facts(), outcome=outcome, error=unclear, cancelled=cancelled)
             )

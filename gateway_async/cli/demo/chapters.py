@@ -30,7 +30,7 @@ from gateway_async.cli.demo.serving import crash_while_selling, serve
 from gateway_async.cli.errors import fail
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.models.postbacks import Postback
-from gateway_async.observe import AttemptFailed, CallEnded, Event, OutcomeLookedUp
+from gateway_async.observe import AttemptFailed, CallEnded, Event, LookupOutcome, OutcomeLookedUp
 from gateway_async.sandbox import Sandbox
 
 __all__ = ["Demo", "DemoError", "run_demo"]
@@ -116,7 +116,7 @@ class Demo:
         found = [event.outcome for event in self._events if isinstance(event, OutcomeLookedUp)]
         charged = sandbox.ledger()["charged"].get(sale.transaction_api_id)
         self.check("the request left, then the connection was lost", lost == [ConnectionLostError])
-        self.check(f"the sale was looked up as {sale.transaction_api_id}, and found", found == ["found"])
+        self.check(f"the sale was looked up as {sale.transaction_api_id}, and found", found == [LookupOutcome.FOUND])
         self.check(f"it is approved for {sale.transaction_amount}", sale.approved)
         self.check("the gateway's ledger says that it was charged once", charged == 1)
         self._close("found, charged once")

@@ -30,7 +30,7 @@ from gateway_async.errors import (
     StatusError,
     ValidationError,
 )
-from gateway_async.observe import AttemptFailed, Event, OutcomeLookedUp
+from gateway_async.observe import AttemptFailed, Event, LookupOutcome, NextStep, OutcomeLookedUp
 
 __all__ = ["ConcurrencyLimiter", "Rate", "SteadyRate"]
 
@@ -160,9 +160,9 @@ class ConcurrencyLimiter:
         if isinstance(event, AttemptFailed):
             if not _is_expected_response(event):
                 self.record_failure(event.error)
-            self._uncounted_calls += event.verdict != "stop"
+            self._uncounted_calls += event.next_step is not NextStep.STOP
         elif isinstance(event, OutcomeLookedUp):
-            self._uncounted_calls += event.outcome == "not there"
+            self._uncounted_calls += event.outcome is LookupOutcome.NOT_FOUND
 
     def record_failure(self, error: GatewayError) -> None:
         """Count a failed attempt, and pause if the gateway asks for it."""

@@ -19,4 +19,4 @@ async def handle_request(receive: Callable[..., Awaitable[ReceiverResponse]], re
         response = await receive(request.method, request.headers, request.content.iter_any(), request.remote)
     except (ConnectionError, web.RequestPayloadError):
         response = ReceiverResponse.plain_text(400, "the body: broke off")
-    return web.Response(status=response.status, headers=response.headers, body=response.body or None)
+    return web.Response(status=response.status_code, headers=response.headers, body=response.body or None)

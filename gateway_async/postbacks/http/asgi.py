@@ -58,7 +58,7 @@ class AsgiApp:
             response = await self._receive(scope["method"], headers, _chunks(receive), peer)
         except _DisconnectedError:
             return
-        await send({"type": "http.response.start", "status": response.status, "headers": _raw(response)})
+        await send({"type": "http.response.start", "status": response.status_code, "headers": _raw(response)})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else response.body})
 
 
@@ -78,4 +78,4 @@ async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
 
 def _raw(response: ReceiverResponse) -> list[tuple[bytes, bytes]]:
     headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
-    return headers if response.status == 204 else [*headers, (b"content-length", b"%d" % len(response.body))]  # noqa: PLR2004
+    return headers if response.status_code == 204 else [*headers, (b"content-length", b"%d" % len(response.body))]  # noqa: PLR2004

@@ -20,20 +20,20 @@ class ReceiverResponse:
     """An HTTP response.
 
     Attributes:
-        status: the HTTP status. 2xx acknowledges the postback; after any other status the gateway delivers it again.
+        status_code: 2xx acknowledges the postback; after any other status the gateway delivers it again.
         headers: the header fields by lower-case name.
         body: one line of plain text, or empty.
     """
 
-    status: int
+    status_code: int
     headers: Mapping[str, str] = attrs.field(factory=dict)
     body: bytes = b""
 
     @classmethod
-    def plain_text(cls, status: int, sentence: str) -> "ReceiverResponse":
+    def plain_text(cls, status_code: int, sentence: str) -> "ReceiverResponse":
         """Make a plain-text response for a rejection or a failure."""
-        headers = {"content-type": "text/plain; charset=utf-8", **_EXTRA_HEADERS.get(status, {})}
-        return cls(status, headers, f"{sentence}\n".encode(errors="replace"))
+        headers = {"content-type": "text/plain; charset=utf-8", **_EXTRA_HEADERS.get(status_code, {})}
+        return cls(status_code, headers, f"{sentence}\n".encode(errors="replace"))
 
     @classmethod
     def refusal(cls, error: PostbackRefusedError) -> "ReceiverResponse":
