@@ -212,7 +212,12 @@ class Attempts:
 
     def report(self, state: CallState[Any], error: GatewayError) -> Decision:
         """Decide what follows a failed attempt, and emit its event."""
-        decision = decide(state.call.kind, error, may_have_been_sent_before=state.may_have_been_sent_before)
+        decision = decide(
+            state.call.kind,
+            error,
+            may_have_been_sent_before=state.may_have_been_sent_before,
+            on_reused_connection=state.progress is not None and state.progress.is_reused,
+        )
         recovery = state.call.recovery
         if (
             isinstance(error, DuplicateError)

@@ -79,6 +79,7 @@ class Exchange(httpx.AsyncByteStream):
         progress.stage = Stage.CONNECTING
         idle = None if self.fresh else await self.pool.acquire(self.origin)
         connection = self.connection = idle or await self._connect()
+        progress.is_reused = idle is not None
         if progress.before_sending is not None:
             await progress.check()
             if not connection.is_silent:

@@ -50,7 +50,7 @@ async def _discard_nothing() -> None:
 class Progress:
     """How far one attempt got, and a way to discard its connection."""
 
-    __slots__ = ("before_sending", "discard", "sent_at", "stage", "status_code")
+    __slots__ = ("before_sending", "discard", "is_reused", "sent_at", "stage", "status_code")
 
     stage: Stage
     """Stays `Stage.UNREPORTED` under a transport that does not report."""
@@ -63,6 +63,9 @@ class Progress:
 
     sent_at: float | None
     """The time of the last check: when the first byte was about to be sent, by the event loop's clock."""
+
+    is_reused: bool
+    """Whether the connection had been used for other requests, whose responses may still arrive."""
 
     discard: Callable[[], Awaitable[None]]
     """Await it to close the connection for good.
@@ -77,6 +80,7 @@ class Progress:
         self.status_code = None
         self.before_sending = None
         self.sent_at = None
+        self.is_reused = False
         self.discard = _discard_nothing
 
     async def check(self) -> None:

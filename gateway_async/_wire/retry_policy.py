@@ -18,6 +18,7 @@ from gateway_async._wire.call import Kind
 from gateway_async.errors import (
     AuthenticationError,
     ConnectionLostError,
+    DuplicateError,
     GatewayError,
     MalformedReplyError,
     MismatchedReplyError,
@@ -61,6 +62,7 @@ class AttemptResult(enum.Enum):
     BLOCKED = Reached.RESPONDED, "404 or other 4xx, not the gateway's JSON"
     INVALID = Reached.RESPONDED, "422"
     REFUSED = Reached.RESPONDED, "other 4xx"
+    REFUSED_REUSED = Reached.RESPONDED, "422 or other 4xx, on a connection that was used before"
     REFUSED_LATER = Reached.RESPONDED, "404 or other 4xx, after an attempt that may have arrived"
 
     def __init__(self, reached: Reached, response: str) -> None:
@@ -123,11 +125,11 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
     AttemptResult.UNREADABLE: _in_doubt(_STOP),
     AttemptResult.MISMATCHED: _in_doubt(_AGAIN, _ELSE_UNKNOWN),
     AttemptResult.THROTTLED: _row(
-        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_STOP, terminal=_ELSE_STOP
+        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_ELSE_STOP, terminal=_ELSE_STOP
     ),
     # The gateway checks credentials first. A proxy may have sent a copy of the request that the gateway executed.
     AttemptResult.EXPIRED: _row(
-        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_STOP, terminal=_STOP
+        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_ELSE_STOP, terminal=_ELSE_STOP
     ),
     AttemptResult.UNTRUSTED: _in_doubt(_AGAIN, _ELSE_UNKNOWN),
     AttemptResult.OVERLOADED: _in_doubt(_AGAIN),
@@ -144,6 +146,10 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
         read=_STOP, lookup=_STOP, named=_STOP, idempotent=_ELSE_STOP, unnamed=_STOP, terminal=_STOP
     ),
     AttemptResult.REFUSED: dict.fromkeys(Kind, _STOP),
+    # A connection that is one response behind brings the refusal of another call.
+    AttemptResult.REFUSED_REUSED: _row(
+        read=_STOP, lookup=_STOP, named=_ELSE_STOP, idempotent=_ELSE_STOP, unnamed=_ELSE_STOP, terminal=_ELSE_STOP
+    ),
     # "Already exists", "already voided" and a 404 to a delete can be effects of an earlier attempt of this call.
     AttemptResult.REFUSED_LATER: _row(
         read=_STOP, lookup=_STOP, named=_ELSE_UNKNOWN, idempotent=_ELSE_UNKNOWN, unnamed=_STOP, terminal=_STOP
@@ -156,6 +162,7 @@ _REFUSALS: Final = frozenset(
         AttemptResult.EXPIRED,
         AttemptResult.INVALID,
         AttemptResult.REFUSED,
+        AttemptResult.REFUSED_REUSED,
         AttemptResult.REFUSED_LATER,
     }
 )
@@ -167,6 +174,9 @@ id is taken.
 
 _FINAL: Final = frozenset({AttemptResult.ABSENT, AttemptResult.INVALID, AttemptResult.REFUSED})
 """Refusals that are final if the gateway itself sent them, and this attempt was the only one."""
+
+_MAY_BE_STALE: Final = frozenset({AttemptResult.INVALID, AttemptResult.REFUSED})
+"""Refusals that may belong to an earlier request of the connection. A duplicate does not count: it is open anyway."""
 
 _HONOR_RETRY_AFTER: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
 """Responses whose `Retry-After` is honored."""
@@ -200,15 +210,22 @@ BACK_OFF: Final = (0.2, 5.0)
 """Seconds: the maximum of the first pause, which doubles with each attempt, and the overall maximum."""
 
 
-def classify(error: GatewayError, *, may_have_been_sent_before: bool = False) -> AttemptResult:
+def classify(
+    error: GatewayError, *, may_have_been_sent_before: bool = False, on_reused_connection: bool = False
+) -> AttemptResult:
     """Classify the attempt that ended with `error`.
 
     Args:
         error: the error of the attempt.
         may_have_been_sent_before: whether an earlier attempt of the call may have been executed.
+        on_reused_connection: whether the attempt's connection had been used for other requests.
     """
     result = _classify_alone(error)
-    return AttemptResult.REFUSED_LATER if result in _FINAL and may_have_been_sent_before else result
+    if result in _FINAL and may_have_been_sent_before:
+        return AttemptResult.REFUSED_LATER
+    if result in _MAY_BE_STALE and on_reused_connection and not isinstance(error, DuplicateError):
+        return AttemptResult.REFUSED_REUSED
+    return result
 
 
 def _classify_alone(error: GatewayError) -> AttemptResult:
@@ -248,11 +265,16 @@ def is_definite(kind: Kind, error: GatewayError, *, may_have_been_sent_before: b
     return result in _REFUSALS or TABLE[result][kind].step is not NextStep.LOOK_UP
 
 
-def decide(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False) -> Decision:
+def decide(
+    kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False, on_reused_connection: bool = False
+) -> Decision:
     """Return the decision after `error`. The arguments are as in `classify`."""
     if isinstance(error, NotSentError) and error.ends_call:
         return _STOP  # the client is closed, or the lease of the terminal is lost
-    return TABLE[classify(error, may_have_been_sent_before=may_have_been_sent_before)][kind]
+    result = classify(
+        error, may_have_been_sent_before=may_have_been_sent_before, on_reused_connection=on_reused_connection
+    )
+    return TABLE[result][kind]
 
 
 def backoff(error: GatewayError, attempt: int, random_share: float) -> float:

@@ -181,10 +181,10 @@ async def test_a_request_that_never_left_is_sent_again() -> None:
 
 
 async def test_a_throttled_create_is_not_repeated() -> None:
-    """A 429 is a refusal, and nothing tells whether a repetition is safe."""
+    """A 429 is a refusal, unless a lookup shows the contrary."""
     script = Script(get=[listed("recurrings")], post=[refusal(429)])
     await script.fail(create, RateLimitError)
-    assert script.methods == ["GET", "POST"]
+    assert script.methods == ["GET", "POST", "GET"]
 
 
 async def test_a_create_that_a_proxy_throttled_is_looked_up() -> None:

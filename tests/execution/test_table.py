@@ -17,6 +17,7 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
+from gateway_async._http.progress import PROGRESS
 from gateway_async._wire.call import Kind
 from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision
 from gateway_async.observe import AttemptFailed, Event, NextStep
@@ -53,10 +54,13 @@ def done(kind: Kind) -> httpx.Response:
 
 
 class LoggingIn(Script):
-    """A gateway that answers logins apart from its script."""
+    """A gateway that answers logins apart from its script, and that may say that it uses connections again."""
+
+    reuses_connections = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """A token, or the next answer for the request's method."""
+        request.extensions[PROGRESS].is_reused = self.reuses_connections
         if request.url.path.startswith("/v2/token"):
             return httpx.Response(201, json={"token": {"id": "t", "token": "planted", "expire": 15}})
         return await super().handle_async_request(request)
@@ -96,6 +100,7 @@ ANSWERS: dict[AttemptResult, list[Answer]] = {
     ],
     AttemptResult.INVALID: [refusal(422)],
     AttemptResult.REFUSED: [refusal(status) for status in (400, 401, 403, 405, 409, 410)],
+    AttemptResult.REFUSED_REUSED: [refusal(422), *(refusal(status) for status in (400, 401, 403, 405, 409, 410))],
     AttemptResult.REFUSED_LATER: [NOT_THERE, refusal(422), refusal(409)],
 }
 
@@ -135,6 +140,7 @@ class Run:
         self.credentials = PasswordLogin("user", "password", "domain") if with_token else UserApiKey("user", "key")
         answers: dict[str, list[Answer]] = {"post": [LOST], "get": [lookup], self.method.lower(): attempts}
         self.script = LoggingIn(**answers)
+        self.script.reuses_connections = result is AttemptResult.REFUSED_REUSED
         self.next_steps: list[NextStep] = []
         self.result: Any = None
         self.error: GatewayError | None = None

@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections.abc import Awaitable, Callable
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -216,3 +216,49 @@ async def test_rows_that_contradict_a_filter_on_each_connection_are_an_error() -
         assert (
             len((await gateway.transactions.list({"contact_id": ["x", "y", "z"], "location_id": "loc"})).records) == 6
         )
+
+
+class Behind:
+    """Executes each sale. A connection answers every request after a refusal with that refusal."""
+
+    def __init__(self, status: int) -> None:
+        self.refusal = respond(status, {"name": "Refused", "message": "no", "code": 0, "status": status})
+        self.sales: list[dict[str, Any]] = []
+
+    async def serve(self, wire: Wire) -> None:
+        """Answer the requests of one connection."""
+        is_behind = False
+        while True:
+            head, body = await wire.request()
+            method, target, _ = head.decode().split(" ", 2)
+            if method == "GET":
+                found = [each for each in self.sales if each["transaction_api_id"] in target]
+                await wire.send(respond(200, {"transaction": found[0]}) if found else respond(404, NOT_THERE))
+                continue
+            sale = json.loads(body)["transaction"]
+            if sale["transaction_amount"] != "0.01":
+                made = {"id": f"made-{len(self.sales)}", "status_id": 101, "reason_code_id": 1000, **sale}
+                self.sales.append(made)
+                is_refused = is_behind
+            else:
+                is_refused = is_behind = True
+            await wire.send(self.refusal if is_refused else respond(201, {"transaction": made}))
+
+
+@pytest.mark.parametrize("status", [400, 402, 403, 409, 410, 422])
+async def test_the_refusal_of_another_call_is_not_believed(status: int, tmp_path: Path) -> None:
+    """The sale that it seems to refuse is found, and recorded as done; the connection is not used again."""
+    peer_gateway = Behind(status)
+    refused = TransactionCreate(**SALE | {"transaction_amount": "0.01"})
+    ledger = SqliteLedger(tmp_path / "ledger.db")
+    async with (
+        serving(peer_gateway.serve) as peer,
+        client(peer.url, ledger=ledger, max_connections=1) as gateway,
+    ):
+        await fail(lambda: gateway.transactions.create(refused))
+        for number in range(2):
+            assert (await gateway.transactions.create(TransactionCreate(**SALE))).id == f"made-{number}"
+        assert await gateway.recover() == []
+        entries = [entry async for entry in ledger.entries(datetime.now(UTC) - timedelta(minutes=1))]
+    assert len(peer_gateway.sales) == 2
+    assert [each.outcome for each in entries] == ["refused", "done", "done"]

@@ -43,8 +43,8 @@ EXPECTED = """
 | response cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
-| responded | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | `Retry-After` plus backoff |
-| responded | 401 to a token that a login replaces | again | again | look up, else again | look up, else again | stop | stop | backoff |
+| responded | 429 | again | again | look up, else again | look up, else again | look up, else stop | look up, else stop | `Retry-After` plus backoff |
+| responded | 401 to a token that a login replaces | again | again | look up, else again | look up, else again | look up, else stop | look up, else stop | backoff |
 | responded | 401 to such a token, not the gateway's JSON | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
 | responded | 502, 503, 504, or 429 that is not the gateway's JSON | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
@@ -52,6 +52,7 @@ EXPECTED = """
 | responded | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
 | responded | 422 | stop | stop | stop | look up, else stop | stop | stop | – |
 | responded | other 4xx | stop | stop | stop | stop | stop | stop | – |
+| responded | 422 or other 4xx, on a connection that was used before | stop | stop | look up, else stop | look up, else stop | look up, else stop | look up, else stop | – |
 | responded | 404 or other 4xx, after an attempt that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
 """  # noqa: E501
 
@@ -88,6 +89,7 @@ ERRORS: dict[AttemptResult, list[GatewayError]] = {
     ],
     AttemptResult.INVALID: [ValidationError(422), DuplicateError(422)],
     AttemptResult.REFUSED: REFUSALS,
+    AttemptResult.REFUSED_REUSED: [ValidationError(422), *REFUSALS],
     AttemptResult.REFUSED_LATER: [StatusError(404), ValidationError(422), *REFUSALS],
 }
 CELLS = [
@@ -97,29 +99,43 @@ CELLS = [
 ]
 
 
-def is_later(result: AttemptResult) -> bool:
-    """Whether an earlier attempt may have been carried out."""
-    return result is AttemptResult.REFUSED_LATER
+def circumstances(result: AttemptResult) -> dict[str, bool]:
+    """Return the circumstances under which an error has this result."""
+    return {
+        "may_have_been_sent_before": result is AttemptResult.REFUSED_LATER,
+        "on_reused_connection": result is AttemptResult.REFUSED_REUSED,
+    }
 
 
 @pytest.mark.parametrize(("result", "kind", "cell"), CELLS, ids=lambda part: getattr(part, "name", part))
 def test_each_cell(result: AttemptResult, kind: Kind, cell: str) -> None:
     """For every error of a result and every kind of call the decision is the one in the table."""
-    decisions = {str(decide(kind, error, may_have_been_sent_before=is_later(result))) for error in ERRORS[result]}
+    decisions = {str(decide(kind, error, **circumstances(result))) for error in ERRORS[result]}
     assert decisions == {cell}
 
 
 @pytest.mark.parametrize("result", AttemptResult)
 def test_each_error_has_its_fate(result: AttemptResult) -> None:
     """Classify each error by how far the call got."""
-    assert {classify(error, may_have_been_sent_before=is_later(result)) for error in ERRORS[result]} == {result}
+    assert {classify(error, **circumstances(result)) for error in ERRORS[result]} == {result}
 
 
 def test_an_earlier_try_changes_the_meaning_of_refusals_only() -> None:
     """Classify all other results the same after an earlier attempt."""
-    refusals = {AttemptResult.ABSENT, AttemptResult.INVALID, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER}
+    refusals = {
+        AttemptResult.ABSENT,
+        AttemptResult.INVALID,
+        AttemptResult.REFUSED,
+        AttemptResult.REFUSED_REUSED,
+        AttemptResult.REFUSED_LATER,
+    }
     for result in set(AttemptResult) - refusals:
         assert {classify(error, may_have_been_sent_before=True) for error in ERRORS[result]} == {result}
+
+
+def test_a_duplicate_on_a_reused_connection_is_a_duplicate() -> None:
+    """A duplicate is open until it is fetched, so it is not looked up."""
+    assert classify(DuplicateError(422), on_reused_connection=True) is AttemptResult.INVALID
 
 
 def test_the_printed_table() -> None:
@@ -155,13 +171,14 @@ def test_what_is_certain(kind: Kind, more: set[AttemptResult]) -> None:
         result
         for result in AttemptResult
         for error in ERRORS[result]
-        if is_definite(kind, error, may_have_been_sent_before=is_later(result))
+        if is_definite(kind, error, may_have_been_sent_before=result is AttemptResult.REFUSED_LATER)
     }
     refused = {
         AttemptResult.THROTTLED,
         AttemptResult.EXPIRED,
         AttemptResult.INVALID,
         AttemptResult.REFUSED,
+        AttemptResult.REFUSED_REUSED,
         AttemptResult.REFUSED_LATER,
     }
     assert definite == {*NEVER_LEFT, *refused, *more}

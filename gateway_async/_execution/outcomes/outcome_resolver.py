@@ -28,6 +28,7 @@ from gateway_async.errors import (
     MismatchedReplyError,
     MismatchedWriteError,
     OutcomeUnknownError,
+    RecordDeletedError,
     StatusError,
 )
 from gateway_async.observe import LookupOutcome, LookupStarted, NextStep, OutcomeLookedUp
@@ -84,6 +85,10 @@ class OutcomeResolver:
         if _is_absence(state, error):
             return self._after_absence(state, error, found)
         if found.status is LookupStatus.EXECUTED:
+            if _says_deleted(state, error) and found.record is True:
+                raise error  # before this call
+            if isinstance(error, StatusError) and state.progress is not None and state.progress.is_reused:
+                await state.progress.discard()  # the refusal was probably that of another call
             return cast("T", found.record)
         match if_not_found:
             case NextStep.AGAIN:
@@ -278,6 +283,11 @@ def _is_absence(state: CallState[Any], error: GatewayError) -> bool:
     """Return whether the answer to a change was that nothing was found."""
     is_change = state.call.kind in (Kind.IDEMPOTENT, Kind.UNNAMED)
     return is_change and not state.may_have_been_sent_before and says_absent(error)
+
+
+def _says_deleted(state: CallState[Any], error: GatewayError) -> bool:
+    """Return whether the only request was answered by "deleted"."""
+    return isinstance(error, RecordDeletedError) and not state.may_have_been_sent_before
 
 
 def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
