@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from gateway_async.ledger.protocol import ReadableLedger as ReadableLedger
     from gateway_async.ledger.protocol import Recovered as Recovered
     from gateway_async.ledger.protocol import StoredIntent as StoredIntent
-    from gateway_async.ledger.reconciliation import BatchTotals as BatchTotals
-    from gateway_async.ledger.reconciliation import Discrepancy as Discrepancy
-    from gateway_async.ledger.reconciliation import PaymentTotals as PaymentTotals
-    from gateway_async.ledger.reconciliation import Reconciliation as Reconciliation
+    from gateway_async.ledger.reconciliation.result import BatchTotals as BatchTotals
+    from gateway_async.ledger.reconciliation.result import Discrepancy as Discrepancy
+    from gateway_async.ledger.reconciliation.result import PaymentTotals as PaymentTotals
+    from gateway_async.ledger.reconciliation.result import Reconciliation as Reconciliation
     from gateway_async.ledger.sqlite import *  # noqa: F403
     from gateway_async.models.codes import *  # noqa: F403
     from gateway_async.models.identifiers import *  # noqa: F403
@@ -51,7 +51,7 @@ _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
     "_secrets": ("Secret",),
     "credentials": ("AccessToken", "BearerToken", "HashKey", "PasswordLogin", "UserApiKey"),
     "ledger.protocol": ("Intent", "Ledger", "ReadableLedger", "Recovered", "StoredIntent"),
-    "ledger.reconciliation": ("BatchTotals", "Discrepancy", "PaymentTotals", "Reconciliation"),
+    "ledger.reconciliation.result": ("BatchTotals", "Discrepancy", "PaymentTotals", "Reconciliation"),
     "ledger.sqlite": ("SqliteLedger",),
     "ledger.postgres": ("PostgresLedger",),
     "models.record": ("Record",),

@@ -212,6 +212,7 @@ class AsyncGateway(_Resources):
         self._location_id = location_id
         self._address = http.gateway
         self._transport = inner
+        self._ledger = ledger
         self._lookup_of: LookupOf | None = None
         if ledger is not None:
             from gateway_async.resources._ledger_lookups import lookup_of  # loads every resource
@@ -464,12 +465,22 @@ class AsyncGateway(_Resources):
             LedgerError: the ledger cannot be read.
             GatewayError: the gateway cannot be read.
         """
-        from gateway_async._execution.reconciliation.reconciler import period_of
+        from gateway_async.ledger.reconciliation.reconciler import Period, Reconciler
 
-        if self._lookup_of is None:
+        if self._ledger is None:
             raise InvalidRequestError("ledger: the client has none")
         check_numbers(whole=True, minimum=1, maximum=5000, page_size=page_size)
-        return await self._executor.reconcile(self, period_of(since, until, margin), page_size)
+        period = Period.between(since, until, margin)
+        self._executor.check_usable("reconcile()")
+        reconciler = Reconciler(
+            self.transactions,
+            self.transaction_batches,
+            self._ledger,
+            gateway=self._address,
+            location_id=self._location_id,
+            period=period,
+        )
+        return await reconciler.reconcile(page_size)
 
     async def aclose(self) -> None:
         """Revoke the token of a `PasswordLogin`; close all connections and the ledger.

@@ -61,7 +61,7 @@ PARTS: Final = {
             "ledger.protocol",
             "ledger.sqlite",
             "ledger.postgres",
-            "ledger.reconciliation",
+            "ledger.reconciliation.result",
         ),
     ),
     "leases": Part("Leases of terminals", (), ("leases",)),

@@ -47,8 +47,6 @@ from gateway_async.ledger.protocol import Ledger, Recovered
 from gateway_async.observe import CallEnded, CallStarted, NextStep, Observer, OnProgress, TerminalState
 
 if TYPE_CHECKING:
-    from gateway_async._execution.reconciliation.reconciler import PaymentReads, Period
-    from gateway_async.ledger.reconciliation import Reconciliation
     from gateway_async.telemetry.health import Health, PoolUse
 
 __all__ = ["CallExecutor"]
@@ -153,19 +151,13 @@ class CallExecutor:
         recovery = CrashRecovery(self._ledger_recorder, self._lookup, lookup_of, self._terminals, self._events)
         return await recovery.recover(wait)
 
-    async def reconcile(self, reads: "PaymentReads", period: "Period", page_size: int) -> "Reconciliation":
-        """Compare the ledger's payments with those of the gateway.
+    def check_usable(self, call: str) -> None:
+        """Check that the client is open and belongs to this event loop.
 
         Raises:
-            InvalidRequestError: there is no ledger, or it cannot return resolved intents.
-            GatewayError: the client is closed, or the gateway or the ledger cannot be read.
+            NotSentError: it is closed, or belongs to another event loop.
         """
-        from gateway_async._execution.reconciliation.reconciler import Reconciler
-
-        self._attempts.check_usable("reconcile()")
-        recorder = self._ledger_recorder
-        ledger = recorder.readable_ledger()
-        return await Reconciler(reads, ledger, recorder.is_from_other_gateway, period, page_size).reconcile()
+        self._attempts.check_usable(call)
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
         """Add an observer for the duration of the block."""

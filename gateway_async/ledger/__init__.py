@@ -1,6 +1,6 @@
 """Record each payment before it is sent, and its outcome afterwards.
 
-Contains the protocol of a ledger, the ledgers in SQLite and PostgreSQL with their stores, and the result of a
+Contains the protocol of a ledger, the ledgers in SQLite and PostgreSQL with their stores, and the
 reconciliation with the gateway.
 Start at `protocol.py`.
 """

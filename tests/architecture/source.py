@@ -38,6 +38,7 @@ LAYERS = (
     "_http",
     "_execution",
     "resources",
+    "ledger.reconciliation",
     "postbacks",
     "client",
     "migration",
@@ -48,7 +49,10 @@ LAYERS = (
     "cli",
     "__main__",
 )
-"""The modules and folders of the package; each imports only from itself and from those before it."""
+"""The modules and folders of the package; each imports only from itself and from those before it.
+
+A folder inside another one may have a place of its own.
+"""
 
 SANDBOX_LAYERS = (
     "schema",
@@ -128,7 +132,9 @@ def _names() -> frozenset[str]:
 
 def layer(module: str, depth: int = 1) -> str:
     """Return the layer of a module of the package; with depth 2, of a module of the sandbox."""
-    return [*module.split("."), "__init__"][depth]
+    parts = module.split(".")[depth:]
+    nested = ".".join(parts[:2])
+    return nested if nested in LAYERS else [*parts, "__init__"][0]
 
 
 def ids(path: Path) -> str:

@@ -226,7 +226,7 @@ WRITERS = {
     "_storage/sqlite.py",  # files that `private_file` has created
     "sandbox/runtime/store.py",  # imports nothing of the client
     "migration/rows/temporary_table.py",  # a file without a name, which SQLite makes private
-    "_execution/reconciliation/tables.py",  # likewise
+    "ledger/reconciliation/tables.py",  # likewise
     "cli/standard_streams.py",  # the null device only
     "crash_testing/recording_ledger.py",  # in a temporary folder
 }

@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import anyio
 import attrs
@@ -22,11 +22,10 @@ from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import (
     DuplicateError,
     GatewayError,
-    InvalidRequestError,
     NotSentError,
     OutcomeUnknownError,
 )
-from gateway_async.ledger.protocol import DONE, Intent, Ledger, ReadableLedger
+from gateway_async.ledger.protocol import DONE, Intent, Ledger
 from gateway_async.observe import logger
 
 __all__ = ["RECORDING_SECONDS", "LedgerRecorder"]
@@ -220,19 +219,6 @@ class LedgerRecorder:
         This gateway cannot look it up.
         """
         return bool(intent.gateway and self._gateway) and intent.gateway != self._gateway
-
-    def readable_ledger(self) -> ReadableLedger:
-        """Return the ledger, whose resolved intents can be read.
-
-        Raises:
-            InvalidRequestError: there is no ledger, or it cannot return resolved intents.
-        """
-        if self._ledger is None:
-            raise InvalidRequestError("ledger: the client has none")
-        if not callable(getattr(self._ledger, "entries", None)):
-            name = type(self._ledger).__name__
-            raise InvalidRequestError(f"ledger: {name} has no method entries (expected a ReadableLedger)")
-        return cast("ReadableLedger", self._ledger)
 
     async def aclose(self) -> None:
         """Close the ledger.

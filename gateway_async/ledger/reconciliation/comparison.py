@@ -15,7 +15,7 @@ from gateway_async._secrets import mask_text
 from gateway_async._wire.amounts import exact, to_cents
 from gateway_async._wire.response_matching import AMOUNTS, differences
 from gateway_async.ledger.protocol import StoredIntent
-from gateway_async.ledger.reconciliation import Discrepancy, DiscrepancyKind
+from gateway_async.ledger.reconciliation.result import Discrepancy, DiscrepancyKind
 from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType
 from gateway_async.models.transactions import Transaction
 

@@ -4,16 +4,16 @@ SQLite keeps the tables in memory, or in a private temporary file if they are la
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
 
 import msgspec
 
-from gateway_async._execution.reconciliation.comparison import GatewayPayment, RecordedCall
+from gateway_async.ledger.reconciliation.comparison import GatewayPayment, RecordedCall
 
 __all__ = ["ReconciliationTables"]
-
-T = TypeVar("T")
 
 _SCHEMA: Final = """
 CREATE TABLE payments (number INTEGER PRIMARY KEY, key TEXT UNIQUE, api_key TEXT, location_key TEXT, facts TEXT);
@@ -32,20 +32,19 @@ _SAME_PAYMENT: Final = """
 """
 """An integrator id is unique in its location. A call does not know the location if the gateway has chosen it."""
 
-_CALLS_OF_PAYMENT: Final = f"""
-SELECT calls.facts FROM payments JOIN calls ON {_SAME_PAYMENT} WHERE payments.key = ? ORDER BY calls.number
+_PAYMENTS_WITH_CALLS: Final = f"""
+SELECT payments.facts, calls.number, calls.facts FROM payments LEFT JOIN calls ON {_SAME_PAYMENT}
+ORDER BY payments.number
 """  # noqa: S608  constant text
-_EARLIER_TWIN: Final = """
+_EARLIER_TWINS: Final = """
 SELECT earlier.facts FROM payments JOIN payments AS earlier
 ON earlier.api_key = payments.api_key AND earlier.location_key IS payments.location_key
 WHERE payments.key = ? AND earlier.number < payments.number ORDER BY earlier.number
 """
-_UNMATCHED: Final = f"""
-SELECT number, facts FROM calls
-WHERE is_create AND outcome IN ('done', 'not_made') AND number > ?
-AND NOT EXISTS (SELECT 1 FROM payments WHERE {_SAME_PAYMENT}) ORDER BY number LIMIT ?
+_CALLS_WITHOUT_PAYMENT: Final = f"""
+SELECT facts FROM calls WHERE is_create AND outcome IN ('done', 'not_made')
+AND NOT EXISTS (SELECT 1 FROM payments WHERE {_SAME_PAYMENT}) ORDER BY number
 """  # noqa: S608  constant text
-_PAYMENTS: Final = "SELECT number, facts FROM payments WHERE number > ? ORDER BY number LIMIT ?"
 
 
 class ReconciliationTables:
@@ -72,35 +71,26 @@ class ReconciliationTables:
             "INSERT INTO calls (key, api_key, location_key, is_create, outcome, facts) VALUES (?, ?, ?, ?, ?, ?)", rows
         )
 
-    def payments(self, after: int, limit: int) -> Sequence[tuple[int, GatewayPayment]]:
-        """Return a page of payments with their numbers, after a number."""
-        return self._page(GatewayPayment, _PAYMENTS, after, limit)
+    def payments_with_calls(self) -> Iterator[tuple[GatewayPayment, Sequence[RecordedCall]]]:
+        """Yield each payment with its calls, the oldest first."""
+        rows = self._connection.execute(_PAYMENTS_WITH_CALLS)
+        for payment, found in groupby(rows, itemgetter(0)):
+            calls = [msgspec.json.decode(call, type=RecordedCall) for _, _, call in sorted(found) if call is not None]
+            yield msgspec.json.decode(payment, type=GatewayPayment), calls
 
-    def unmatched_calls(self, after: int, limit: int) -> Sequence[tuple[int, RecordedCall]]:
-        """Return a page of calls without a payment, with their numbers.
+    def calls_without_payment(self) -> Iterator[RecordedCall]:
+        """Yield the calls that made no payment of the list: they are done, or were certainly not executed."""
+        for (call,) in self._connection.execute(_CALLS_WITHOUT_PAYMENT):
+            yield msgspec.json.decode(call, type=RecordedCall)
 
-        They are done or were certainly not executed.
-        """
-        return self._page(RecordedCall, _UNMATCHED, after, limit)
-
-    def calls_of(self, payment: GatewayPayment) -> Sequence[RecordedCall]:
-        """Return the calls that made or changed a payment, the oldest first."""
-        return self._select(RecordedCall, _CALLS_OF_PAYMENT, payment.key)
-
-    def twins_of(self, payment: GatewayPayment) -> Sequence[GatewayPayment]:
+    def earlier_twins(self, payment: GatewayPayment) -> Sequence[GatewayPayment]:
         """Return the payments with the same integrator id that were added earlier."""
-        return self._select(GatewayPayment, _EARLIER_TWIN, payment.key)
+        rows = self._connection.execute(_EARLIER_TWINS, (payment.key,))
+        return [msgspec.json.decode(twin, type=GatewayPayment) for (twin,) in rows]
 
     def close(self) -> None:
         """Delete the tables."""
         self._connection.close()
-
-    def _select(self, kind: type[T], query: str, *values: str) -> Sequence[T]:
-        return [msgspec.json.decode(facts, type=kind) for (facts,) in self._connection.execute(query, values)]
-
-    def _page(self, kind: type[T], query: str, *values: int) -> Sequence[tuple[int, T]]:
-        rows = self._connection.execute(query, values)
-        return [(number, msgspec.json.decode(facts, type=kind)) for number, facts in rows]
 
 
 def _encode(facts: Any) -> str:

@@ -9,8 +9,8 @@ import attrs
 import pytest
 
 from gateway_async import Intent, NotFoundError, Reconciliation, StoredIntent, Transaction
-from gateway_async._execution.reconciliation.reconciler import Reconciler, period_of
 from gateway_async._secrets import mask_text
+from gateway_async.ledger.reconciliation.reconciler import Period, Reconciler
 from gateway_async.models.codes import BatchStatus, TransactionSource, TransactionStatus, TransactionType
 from gateway_async.models.page import Page
 from gateway_async.models.transaction_batches import TransactionBatch
@@ -36,16 +36,7 @@ class _Lists:
     """The lists and reads of a gateway with these records."""
 
     records: Sequence[Transaction]
-    location_id: str | None = "loc"
     readable: Sequence[Transaction | TransactionBatch] = ()
-
-    @property
-    def transactions(self) -> Any:
-        return self
-
-    @property
-    def transaction_batches(self) -> Any:
-        return self
 
     def list(self, *_: Any, **__: Any) -> "_Lists":
         return self
@@ -80,9 +71,11 @@ async def reconcile(
     readable: Sequence[Transaction | TransactionBatch] = (),
 ) -> Reconciliation:
     """Reconcile the day of these records and entries; `readable` records are found by their id only."""
-    period = period_of(NOON - timedelta(hours=12), NOON + timedelta(hours=12), 900)
+    lists: Any = _Lists(records, readable)
     ledger: Any = _Entries(stored)
-    return await Reconciler(_Lists(records, location_id, readable), ledger, lambda _: False, period, 1000).reconcile()
+    period = Period.between(NOON - timedelta(hours=12), NOON + timedelta(hours=12), 900)
+    reconciler = Reconciler(lists, lists, ledger, gateway="https://a.test", location_id=location_id, period=period)
+    return await reconciler.reconcile(page_size=1000)
 
 
 def done(outcome: str | None = "done", **changes: Any) -> StoredIntent:

@@ -4,19 +4,24 @@ It only reads. The gateway is read before the ledger: an intent is on disk befor
 that the gateway shows has its intent by then.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from itertools import islice
+from typing import Any, Final, Self, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._execution.reconciliation.comparison import (
+from gateway_async._secrets import mask_text
+from gateway_async._wire.amounts import add
+from gateway_async.errors import GatewayError, InvalidRequestError, NotFoundError, RecordDeletedError
+from gateway_async.ledger.protocol import Intent, Ledger, ReadableLedger, StoredIntent
+from gateway_async.ledger.reconciliation.comparison import (
     GatewayPayment,
     RecordedCall,
     compare,
@@ -24,20 +29,17 @@ from gateway_async._execution.reconciliation.comparison import (
     payment_of,
     recorded_call,
 )
-from gateway_async._execution.reconciliation.tables import ReconciliationTables
-from gateway_async._secrets import mask_text
-from gateway_async._wire.amounts import add
-from gateway_async.errors import GatewayError, InvalidRequestError, NotFoundError, RecordDeletedError
-from gateway_async.ledger.protocol import Intent, ReadableLedger, StoredIntent
-from gateway_async.ledger.reconciliation import BatchTotals, Discrepancy, PaymentTotals, Reconciliation
+from gateway_async.ledger.reconciliation.result import BatchTotals, Discrepancy, PaymentTotals, Reconciliation
+from gateway_async.ledger.reconciliation.tables import ReconciliationTables
 from gateway_async.models.codes import BatchStatus
 from gateway_async.models.identifiers import ApiId
-from gateway_async.models.page import Page
 from gateway_async.models.time_range import TimeRange
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
+from gateway_async.resources.transaction_batches import TransactionBatches
+from gateway_async.resources.transactions import Transactions
 
-__all__ = ["PaymentReads", "Period", "Reconciler", "period_of"]
+__all__ = ["Period", "Reconciler"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -49,39 +51,6 @@ _LONGEST_MARGIN: Final = 30 * 86_400.0
 
 _MAX_CONCURRENT: Final = 16
 """Reads of single records that run at the same time."""
-
-
-class _Pages(Protocol):
-    def by_page(self) -> AsyncIterator[Page[Transaction]]: ...
-
-
-class _Transactions(Protocol):
-    def list(self, filters: Mapping[str, Any], *, sort: str, page_size: int) -> _Pages: ...
-
-    async def get(self, id: str | ApiId) -> Transaction: ...  # noqa: A002
-
-
-class _TransactionBatches(Protocol):
-    async def get(self, id: str) -> TransactionBatch: ...  # noqa: A002
-
-
-class PaymentReads(Protocol):
-    """The part of an `AsyncGateway` that a reconciliation uses."""
-
-    @property
-    def location_id(self) -> str | None:
-        """The location whose payments are compared; None compares those of all locations."""
-        ...
-
-    @property
-    def transactions(self) -> _Transactions:
-        """The payments."""
-        ...
-
-    @property
-    def transaction_batches(self) -> _TransactionBatches:
-        """The transaction batches."""
-        ...
 
 
 @attrs.frozen
@@ -98,6 +67,24 @@ class Period:
     until: datetime
     margin: timedelta
 
+    @classmethod
+    def between(cls, since: datetime, until: datetime | None, margin: float) -> Self:
+        """Return the period between two times; without `until`, it ends now.
+
+        Raises:
+            InvalidRequestError: a time has no time zone, `until` is not after `since`, or `margin` is not a number
+                from 0.
+        """
+        until = datetime.now(UTC) if until is None else until
+        check_numbers("seconds", minimum=0, maximum=_LONGEST_MARGIN, margin=margin)
+        for name, moment in (("since", since), ("until", until)):
+            if not isinstance(moment, datetime) or moment.tzinfo is None:
+                raise InvalidRequestError(f"{name}: must be an aware datetime (with a tzinfo)")
+        since, until = since.astimezone(UTC), until.astimezone(UTC)  # in one other zone, their clocks would be compared
+        if until <= since:
+            raise InvalidRequestError("until: must be after since")
+        return cls(since, until, timedelta(seconds=margin))
+
     def __contains__(self, moment: datetime) -> bool:
         return self.since <= moment < self.until
 
@@ -112,23 +99,6 @@ class Period:
         return self.until + self.margin
 
 
-def period_of(since: datetime, until: datetime | None, margin: float) -> Period:
-    """Return the period between two times; without `until`, it ends now.
-
-    Raises:
-        InvalidRequestError: a time has no time zone, `until` is not after `since`, or `margin` is not a number from 0.
-    """
-    until = datetime.now(UTC) if until is None else until
-    check_numbers("seconds", minimum=0, maximum=_LONGEST_MARGIN, margin=margin)
-    for name, moment in (("since", since), ("until", until)):
-        if not isinstance(moment, datetime) or moment.tzinfo is None:
-            raise InvalidRequestError(f"{name}: must be an aware datetime (with a tzinfo)")
-    since, until = since.astimezone(UTC), until.astimezone(UTC)  # in one other zone, their clocks would be compared
-    if until <= since:
-        raise InvalidRequestError("until: must be after since")
-    return Period(since, until, timedelta(seconds=margin))
-
-
 class Reconciler:
     """Compares the payments of one period.
 
@@ -136,30 +106,40 @@ class Reconciler:
     record for each discrepancy, open intent and batch.
 
     Args:
-        reads: reads the gateway.
+        transactions: reads the payments of the gateway.
+        transaction_batches: reads its batches.
         ledger: the ledger.
-        is_foreign: whether an intent belongs to another gateway.
+        gateway: the gateway's address; intents of another gateway are ignored.
+        location_id: the location whose payments are compared; None compares those of all locations.
         period: the period.
-        page_size: the number of transactions in a page.
+
+    Raises:
+        InvalidRequestError: the ledger cannot return resolved intents.
     """
 
     def __init__(
         self,
-        reads: PaymentReads,
-        ledger: ReadableLedger,
-        is_foreign: Callable[[Intent], bool],
+        transactions: Transactions,
+        transaction_batches: TransactionBatches,
+        ledger: Ledger,
+        *,
+        gateway: str,
+        location_id: str | None,
         period: Period,
-        page_size: int,
     ) -> None:
-        self._reads = reads
-        self._ledger = ledger
-        self._is_foreign = is_foreign
+        if not callable(getattr(ledger, "entries", None)):
+            name = type(ledger).__name__
+            raise InvalidRequestError(f"ledger: {name} has no method entries (expected a ReadableLedger)")
+        self._transactions = transactions
+        self._transaction_batches = transaction_batches
+        self._ledger = cast("ReadableLedger", ledger)
+        self._gateway = gateway
+        self._location_id = location_id
         self._period = period
-        self._page_size = page_size
         self._started_at = datetime.now(UTC)
         self._findings = _Findings()
 
-    async def reconcile(self) -> Reconciliation:
+    async def reconcile(self, page_size: int) -> Reconciliation:
         """Read both sides, and compare them.
 
         Raises:
@@ -168,10 +148,11 @@ class Reconciler:
         async with self._open_ledger() as entries:
             await anext(entries, None)  # a ledger that cannot be read must not fail after a long list
         with closing(ReconciliationTables()) as tables:
-            await self._read_gateway(tables)
+            await self._read_gateway(tables, page_size)
             await self._read_ledger(tables)
             await self._confirm_missing(tables)
-            await self._compare(tables)
+            async for _ in _in_chunks(self._compare(tables)):
+                pass
         batches = await self._read_batches()
         found = self._findings
         return Reconciliation(
@@ -186,11 +167,11 @@ class Reconciler:
             batches=batches,
         )
 
-    async def _read_gateway(self, tables: ReconciliationTables) -> None:
+    async def _read_gateway(self, tables: ReconciliationTables, page_size: int) -> None:
         filters: dict[str, Any] = {"created_ts": TimeRange.custom(self._period.listed_since, self._period.listed_until)}
-        if self._reads.location_id is not None:
-            filters["location_id"] = self._reads.location_id
-        pages = self._reads.transactions.list(filters, sort="created_ts", page_size=self._page_size)
+        if self._location_id is not None:
+            filters["location_id"] = self._location_id
+        pages = self._transactions.list(filters, sort="created_ts", page_size=page_size)
         async for page in pages.by_page():
             await _run_in_thread(partial(tables.add_payments, _payments_of(page.records)))
 
@@ -242,22 +223,19 @@ class Reconciler:
 
     def _is_expected(self, intent: Intent) -> bool:
         """Return whether an intent belongs to this gateway and location."""
-        location_id = self._reads.location_id
+        location_id = self._location_id
         is_of_location = None in (location_id, intent.location_id) or intent.location_id == mask_text(location_id or "")
-        return is_of_location and not self._is_foreign(intent)
+        return is_of_location and intent.gateway in ("", self._gateway)
 
     async def _confirm_missing(self, tables: ReconciliationTables) -> None:
         """Read each payment that only the ledger has; the list may lack it because the clocks differ."""
-        after = 0
-        while chunk := await _run_in_thread(partial(tables.unmatched_calls, after, _CHUNK)):
-            after = chunk[-1][0]
-            calls = [call for _, call in chunk if call.sent_at in self._period]
+        async for chunk in _in_chunks(tables.calls_without_payment()):
+            calls = [call for call in chunk if call.sent_at in self._period]
             records = await _map_concurrently(self._find, calls)
-            locations = (None, self._reads.location_id) if self._reads.location_id else ()
-            of_location = [
-                record for record in records if record and (not locations or record.location_id in locations)
+            own = [
+                each for each in records if each and each.location_id in (None, self._location_id or each.location_id)
             ]
-            await _run_in_thread(partial(tables.add_payments, _payments_of(of_location)))
+            await _run_in_thread(partial(tables.add_payments, _payments_of(own)))
             for call, record in zip(calls, records, strict=True):
                 is_payment = record is not None and payment_of(record) is not None
                 if not is_payment and call.outcome == "done":
@@ -266,31 +244,26 @@ class Reconciler:
 
     async def _find(self, call: RecordedCall) -> Transaction | None:
         """Read a call's payment by its id, else by its integrator id."""
-        location_id = self._reads.location_id or call.location_key
+        location_id = self._location_id or call.location_key
         refs: list[str | ApiId] = [] if call.key is None else [call.key]
         if call.api_key is not None and location_id is not None:
             refs.append(ApiId(call.api_key, location_id))
         for ref in refs:
             try:
-                return await self._reads.transactions.get(ref)
+                return await self._transactions.get(ref)
             except (NotFoundError, RecordDeletedError, InvalidRequestError):  # a masked id cannot be sent
                 continue
         return None
 
-    async def _compare(self, tables: ReconciliationTables) -> None:
-        after: int | None = 0
-        while after is not None:
-            after = await _run_in_thread(partial(self._compare_chunk, tables, after))
+    def _compare(self, tables: ReconciliationTables) -> Iterator[GatewayPayment]:
+        """Compare each payment with its calls, and yield it."""
+        for payment, calls in tables.payments_with_calls():
+            self._compare_payment(payment, calls, tables)
+            yield payment
 
-    def _compare_chunk(self, tables: ReconciliationTables, after: int) -> int | None:
-        """Compare the payments of a chunk; return the number of the last one, or None after all."""
-        chunk = tables.payments(after, _CHUNK)
-        for _, payment in chunk:
-            self._compare_payment(payment, tables)
-        return chunk[-1][0] if chunk else None
-
-    def _compare_payment(self, payment: GatewayPayment, tables: ReconciliationTables) -> None:
-        calls = tables.calls_of(payment)
+    def _compare_payment(
+        self, payment: GatewayPayment, calls: Sequence[RecordedCall], tables: ReconciliationTables
+    ) -> None:
         creates = [call for call in calls if call.is_create]
         if creates:
             if any(call.sent_at in self._period for call in creates):
@@ -321,7 +294,7 @@ class Reconciler:
             return
         found.gateway.add(payment.amount, is_refund=payment.is_refund)
         found.add_to_batch(payment)
-        twins = [] if payment.is_masked else [each for each in tables.twins_of(payment) if not each.is_declined]
+        twins = [] if payment.is_masked else [each for each in tables.earlier_twins(payment) if not each.is_declined]
         if call.outcome not in ("done", "open"):
             found.discrepancies.append(discrepancy("recorded_as_not_executed", payment, call))
         elif twins:
@@ -350,7 +323,7 @@ class Reconciler:
 
     async def _find_batch(self, batch_id: str) -> TransactionBatch | None:
         try:
-            return await self._reads.transaction_batches.get(batch_id)
+            return await self._transaction_batches.get(batch_id)
         except (NotFoundError, RecordDeletedError, InvalidRequestError):  # a masked id cannot be sent
             return None
 
@@ -425,6 +398,12 @@ def _not_settled(batch_id: str, batch: TransactionBatch | None, settle: Intent) 
 async def _run_in_thread(function: Callable[[], T]) -> T:
     """Run a blocking function in a thread, to its end."""
     return await anyio.to_thread.run_sync(function)
+
+
+async def _in_chunks(items: Iterator[T]) -> AsyncIterator[Sequence[T]]:
+    """Yield the items of a blocking iterator in chunks; each is read in a thread."""
+    while chunk := await _run_in_thread(lambda: [*islice(items, _CHUNK)]):
+        yield chunk
 
 
 async def _map_concurrently(function: Callable[[T], Awaitable[R]], items: Sequence[T]) -> Sequence[R]:
