@@ -18,7 +18,8 @@ def command_name() -> str:
     """Return the name for a shell: `gateway-async`, its path, or `python -m gateway_async`."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
-        return f"{_shortest('python', sys.executable)} -m gateway_async"
+        python = Path(sys.executable).name.removesuffix(".exe")
+        return f"{_shortest(python, sys.executable)} -m gateway_async"
     if called.name.removesuffix(".exe") != _NAME:
         return _NAME  # another program, such as pytest
     return _shortest(_NAME, sys.argv[0])

@@ -12,7 +12,7 @@ from rich.console import Console
 from gateway_async.cli.demo import snippets
 from gateway_async.cli.demo.chapters import Demo, DemoError
 from gateway_async.cli.demo.display import TextDisplay, sparkline
-from tests.support.processes import Ended, Process, Start, run, run_python
+from tests.support.processes import PYTHON, Ended, Process, Start, run, run_python
 
 CHAPTERS = [
     "A gateway of your own",
@@ -74,7 +74,7 @@ def test_demo_as_json() -> None:
 def test_demo_names_the_command_as_it_was_called(ended: Ended) -> None:
     """The next commands to try can be copied, also without the command on the path."""
     _, _, summary = ended.stdout.partition("Summary")
-    assert "python -m gateway_async sandbox" in summary
+    assert f"{PYTHON} -m gateway_async sandbox" in summary
 
 
 def test_demo_without_a_terminal(ended: Ended) -> None:

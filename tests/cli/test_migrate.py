@@ -24,7 +24,7 @@ from gateway_async.cli.app import app
 from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Ended, Start, run, run_on_terminal
+from tests.support.processes import PYTHON, Ended, Start, run, run_on_terminal
 from tests.support.servers import POSTGRES, postgres_only
 
 MAPPED = ("--map", "Card No=account_number", "--map", "Expiry=exp_date", "--key", "Customer")
@@ -372,7 +372,7 @@ def test_ctrl_c_finishes_and_says_how_to_go_on(
     output, errors = process.communicate(timeout=30)
     assert process.returncode == status
     assert "Finishing the calls in progress" in errors
-    assert f"python -m gateway_async migrate {file}" in output
+    assert f"{PYTHON} -m gateway_async migrate {file}" in output
     assert 0 < len(out.read_text().splitlines()) - 1 == len(stored(sandbox)) < 150
     assert migrate(environment, *arguments).returncode == 0
     assert (len(stored(sandbox)), set(stored(sandbox).values())) == (150, {1})

@@ -7,10 +7,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 COMMAND = ("-W", "default", "-m", "gateway_async.cli")
 """With warnings shown, so that a socket left open is seen on standard error."""
+
+PYTHON = Path(sys.executable).name
+"""The name of this Python, such as `python` or `python3.11`."""
 
 _COLORED = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _COLORED}
