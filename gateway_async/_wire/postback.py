@@ -249,8 +249,6 @@ def _object(body: bytes) -> Mapping[str, Any]:
     fields = _decode_json(body, "the body")
     if not isinstance(fields, dict):
         raise PostbackRefusedError(400, "the body: must be an object")
-    if isinstance(fields.get("data"), dict):
-        _check_names(body, "data", "data")
     return fields
 
 
@@ -280,10 +278,10 @@ def _decode_json(text: bytes, place: str) -> Any:
     return content
 
 
-def _check_names(text: bytes, place: str, *path: str) -> None:
-    """Reject an object that has a name twice; its sender may mean either value."""
+def _check_names(text: bytes, place: str) -> None:
+    """Reject an object that has a name twice, at any depth; its sender may mean either value."""
     try:
-        name = repeated_name(text.decode(errors="replace"), *path)
+        name = repeated_name(text.decode(errors="replace"))
     except ValueError:
         raise PostbackRefusedError(400, f"{place}: nested too deep") from None
     if name is not None:

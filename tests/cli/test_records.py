@@ -177,6 +177,14 @@ def test_a_name_that_a_json_body_has_twice(environment: dict[str, str], form: st
     assert CARD not in ended.stderr
 
 
+def test_a_name_that_an_inner_object_has_twice(environment: dict[str, str]) -> None:
+    """Of two items with one name, one would be lost."""
+    body = '{"title": "Tea", "due_date": "2030-01-01", "item_list": {"Tea": 1, "Tea": 2}}'
+    ended = run_with_input(body, environment, "create", "quick_invoices", "--data", "-")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "--data: has Tea more than once" in ended.stderr
+
+
 def test_a_sale_at_a_terminal(sandbox: Sandbox, environment: dict[str, str]) -> None:
     """The command waits until the customer has paid."""
     fields = ("-f", "action=sale", "-f", "transaction_amount=1.00", "-f", f"terminal_id={sandbox.terminal_id}")

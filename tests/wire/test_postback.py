@@ -296,11 +296,23 @@ def test_fields_cannot_be_pushed_into_each_other() -> None:
         ),
         (
             b'{"type":"UPDATE","resource":"contact","data":{"id":"1","id":"2"}}',
-            "data: has 'id' more than once",
+            "the body: has 'id' more than once",
         ),
         (
             form('{"id":"1","transaction_amount":"1.00","transaction_amount":"9.00"}'),
             "data: has 'transaction_amount' more than once",
+        ),
+        (
+            form('{"id":"1","custom_data":{"order":{"total":1,"total":2}}}'),
+            "data: has 'total' more than once",
+        ),
+        (
+            form('{"id":"1","changelogs":[{"action":"UPDATE"},{"action":"UPDATE","action":"VOID"}]}'),
+            "data: has 'action' more than once",
+        ),
+        (
+            msgspec.json.encode(fields(data=msgspec.Raw(b'{"id":"1","tags":[{"id":"2","id":"3"}]}'))),
+            "the body: has 'id' more than once",
         ),
         (b"&".join([b"a=1"] * 65), "of 64 fields at most"),
         (form() + b"&type=DELETE", "type: is in the form more than once"),

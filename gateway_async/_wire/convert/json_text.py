@@ -4,7 +4,6 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, Final
 
 __all__ = ["as_utf8", "object_names", "repeated_name", "replace_surrogates"]
@@ -45,35 +44,35 @@ def replace_surrogates(text: bytes) -> bytes:
     return _SURROGATE.sub(lambda escape: escape[1] or rb"\ufffd", text)
 
 
-def object_names(text: str, *path: str) -> list[str]:
+def object_names(text: str) -> list[str]:
     """Return the names in a JSON object, including repeated ones.
 
-    Args:
-        text: valid JSON.
-        path: the names that lead to the object, if it is inside another one.
+    Raises:
+        ValueError: the JSON is nested too deep.
+    """
+    *_, outermost = _all_names(text)
+    return outermost
+
+
+def repeated_name(text: str) -> str | None:
+    """Return a name that one of the objects in a JSON text has more than once.
 
     Raises:
         ValueError: the JSON is nested too deep.
     """
+    repeated = (name for names in _all_names(text) for name, times in Counter(names).items() if times > 1)
+    return next(repeated, None)
+
+
+def _all_names(text: str) -> list[list[str]]:
+    """Return the names of each object in a JSON text; those of the outermost object come last."""
+    found: list[list[str]] = []
+
+    def add(pairs: list[tuple[str, Any]]) -> None:
+        found.append([name for name, _ in pairs])
+
     try:
-        found = json.loads(text, object_pairs_hook=list, parse_int=str, parse_float=str, parse_constant=str)
+        json.loads(text, object_pairs_hook=add, parse_int=str, parse_float=str, parse_constant=str)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    for wanted in path:
-        found = next((value for name, value in _pairs(found) if name == wanted), None)
-    return [name for name, _ in _pairs(found)]
-
-
-def repeated_name(text: str, *path: str) -> str | None:
-    """Return a name that a JSON object has more than once; the arguments are those of `object_names`.
-
-    Raises:
-        ValueError: the JSON is nested too deep.
-    """
-    names = object_names(text, *path)
-    return next((name for name, times in Counter(names).items() if times > 1), None)
-
-
-def _pairs(content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of what was an object; an array has no tuples."""
-    return (pair for pair in content if isinstance(pair, tuple)) if isinstance(content, list) else iter(())
+    return found

@@ -70,7 +70,7 @@ def _json_object(location: str, wrapper: str) -> dict[str, Any]:
         content = sys.stdin.buffer.read() if location == "-" else Path(location).read_bytes()
         found = decode(content)
         text = as_utf8(content).decode()
-        repeated = repeated_name(text) or repeated_name(text, wrapper)
+        repeated = repeated_name(text)
     except OSError as error:
         raise InvalidRequestError(f"--data: cannot read {location}: {error.strerror}") from None
     except ValueError:
