@@ -47,6 +47,17 @@ def bank_account(shop: Shop, **fields: Any) -> httpx.Response:
     return shop.vault(**(account | fields))
 
 
+@pytest.mark.parametrize(
+    ("number", "first_six"), [("123456", None), ("7009533657", None), ("70095336571", "700953"), ("1234", None)]
+)
+def test_the_digits_shown_of_a_bank_account_are_not_the_whole_number(
+    shop: Shop, number: str, first_six: str | None
+) -> None:
+    """The first six digits are shown only if some remain hidden between them and the last four."""
+    vault = bank_account(shop, account_number=number).json()["accountvault"]
+    assert (vault["first_six"], vault["last_four"]) == (first_six, number[-4:])
+
+
 def test_a_bank_account_needs_its_own_fields(shop: Shop, errors: Errors) -> None:
     """Each missing field of an ACH account is named."""
     names = ("account_type", "routing", "account_holder_name", "is_company")

@@ -26,7 +26,7 @@ _SHARED = {
 }
 
 
-def is_debit(first_six: str) -> bool:
+def is_debit(first_six: str | None) -> bool:
     """Return whether the gateway removes surcharges from payments with the card."""
     return first_six in _FUND_SOURCES
 

@@ -23,6 +23,9 @@ __all__ = [
 ]
 
 
+_MOST_SHOWN = 10
+"""The digits of `first_six` and `last_four`."""
+
 _DIGITS = re.compile(r"[0-9]+")
 _EXPIRY = re.compile(r"(0[1-9]|1[0-2])[0-9]{2}")
 _TRACK_1 = re.compile(r"%?B([0-9]{12,19})\^([^^]{2,26})\^([0-9]{4})")
@@ -61,6 +64,7 @@ class Account:
     Attributes:
         payment_method: `cc` or `ach`.
         account_type: The brand of a card, or `checking` or `savings` for a bank account.
+        first_six: None for a bank account whose number it would complete.
         exp_date: MMYY, for cards.
         vault_id: The source account vault, if any.
         transaction_id: The source transaction, if any.
@@ -68,7 +72,7 @@ class Account:
 
     payment_method: str
     account_type: str
-    first_six: str
+    first_six: str | None
     last_four: str
     exp_date: str | None = None
     account_holder_name: str | None = None
@@ -116,7 +120,8 @@ def read_bank_account(number: str, routing: str, account_type: str, holder: str)
     """
     if not _DIGITS.fullmatch(number):
         raise ValueError("must be digits only.")
-    return Account("ach", account_type, number[:6], number[-4:], account_holder_name=holder, routing=routing)
+    first_six = number[:6] if len(number) > _MOST_SHOWN else None
+    return Account("ach", account_type, first_six, number[-4:], account_holder_name=holder, routing=routing)
 
 
 def check_expiry(exp_date: str) -> str:
