@@ -4,7 +4,8 @@ The frames of redis-py contain the password. Every error, also a cancellation, i
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -13,6 +14,10 @@ from gateway_async._secrets import Secret, detach
 from gateway_async.errors import InvalidRequestError
 
 __all__ = ["connect", "run_script"]
+
+_FORM: Final = "must be redis://, rediss:// or unix://, with options that redis-py knows"
+_BAD_PORT: Final = "the port must be a number up to 65535 (in a password, / must be written as %2F)"
+"""It does not quote the port: after a `/` in the password, that is a part of the password."""
 
 
 @attrs.frozen(repr=False)
@@ -74,7 +79,7 @@ def connect(url: Secret, problems: Sequence[str], *, who: str, connections: int,
         retry=retry(no_backoff(), retries),
     )
     if pool is None:
-        problems = [*problems, "url: must be redis://, rediss:// or unix://, with options that redis-py knows"]
+        problems = [*problems, f"url: {_BAD_PORT if _has_bad_port(url) else _FORM}"]
     if problems:
         raise InvalidRequestError(problems)
     return redis.Redis.from_pool(pool)
@@ -93,3 +98,14 @@ def _pool_at(url: Secret, redis: Any, **options: Any) -> Any:
     except (TypeError, ValueError, AttributeError):
         return None
     return pool
+
+
+def _has_bad_port(url: Secret) -> bool:
+    try:
+        address = urlsplit(url.reveal())
+    except ValueError:
+        return False
+    try:
+        return (address.port or 0) < 0
+    except ValueError:
+        return True

@@ -244,7 +244,7 @@ ON_DASK = ("--dask", "tcp://127.0.0.1:1", "--journal", "postgresql://127.0.0.1/c
         (("cards.csv", *MAPPED, "--wait-for-window"), "only allowed with --window"),
         (("cards.csv", *MAPPED, "--redis", "redis://127.0.0.1"), "redis: only allowed with --dask"),
         (("cards.csv", *MAPPED, "--dask", "127.0.0.1:1"), "expected --journal postgresql://"),
-        (("cards.csv", *MAPPED, *ON_DASK, "--redis", "redis://:planted@h:abc"), "redis: must be redis://, rediss://"),
+        (("cards.csv", *MAPPED, *ON_DASK, "--redis", "redis://:planted@h:abc"), "redis: the port must be a number"),
         (("cards.csv", *MAPPED, *ON_DASK, "--redis", "http://127.0.0.1"), "redis: must be redis://, rediss://"),
         (("cards.csv", *MAPPED), "GATEWAY_BASE_URL: is not set in the environment"),
     ],

@@ -259,19 +259,29 @@ async def test_an_invalid_address_of_postgres_is_refused_at_once(make: Callable[
         repr(frame[0].f_locals.get("self"))
 
 
+_REDIS_FORM = "url: must be redis://, rediss:// or unix://, with options that redis-py knows"
+_REDIS_PORT = "url: the port must be a number up to 65535 (in a password, / must be written as %2F)"
+
+
 @pytest.mark.parametrize(
-    "url",
+    ("url", "problem"),
     [
-        f"redis://:{ENCODED}@[::1/0", f"redis://:{ENCODED}@h:port/0", f"http://:{ENCODED}@h",
-        f"redis://h/0?pasword={ENCODED}",
+        (f"redis://:{ENCODED}@[::1/0", _REDIS_FORM),
+        (f"http://:{ENCODED}@h", _REDIS_FORM),
+        (f"redis://h/0?pasword={ENCODED}", _REDIS_FORM),
+        (f"redis://:{ENCODED}@h:port/0", _REDIS_PORT),
+        (f"rediss://:{ENCODED}@h:65536", _REDIS_PORT),
+        (f"redis://:{ENCODED}/x@h:6379/0", _REDIS_PORT),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("make", [lambda url: RedisTerminalLease(url, owner="t"), lambda url: RedisRate(url, 1)])
-async def test_an_invalid_address_of_redis_is_refused_at_once(make: Callable[[str], object], url: str) -> None:
+async def test_an_invalid_address_of_redis_is_refused_at_once(
+    make: Callable[[str], object], url: str, problem: str
+) -> None:
     """One sentence, from the constructor, and no password."""
     with pytest.raises(InvalidRequestError) as refused:
         make(url)
-    assert refused.value.problems == ("url: must be redis://, rediss:// or unix://, with options that redis-py knows",)
+    assert refused.value.problems == (problem,)
     assert found_in(refused.value, None) == set()
     for frame in traceback.walk_tb(refused.tb):
         repr(frame[0].f_locals.get("self"))

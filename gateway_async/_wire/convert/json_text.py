@@ -55,7 +55,7 @@ def object_names(text: str) -> list[str]:
 
 
 def repeated_name(text: str) -> str | None:
-    """Return a name that one of the objects in a JSON text has more than once.
+    """Return a name that an object in the JSON text repeats.
 
     Raises:
         ValueError: the JSON is nested too deep.
