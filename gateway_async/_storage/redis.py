@@ -17,7 +17,7 @@ __all__ = ["connect", "run_script"]
 
 _FORM: Final = "must be redis://, rediss:// or unix://, with options that redis-py knows"
 _BAD_PORT: Final = "the port must be a number up to 65535 (in a password, / must be written as %2F)"
-"""It does not quote the port: after a `/` in the password, that is a part of the password."""
+"""The port is not quoted: if the password has a `/`, it is a part of the password."""
 
 
 @attrs.frozen(repr=False)

@@ -13,7 +13,7 @@ from gateway_async._arguments import check_numbers
 from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.migration.engine.iteration import iterate
-from gateway_async.migration.engine.row_task import as_vault_row, row_problems
+from gateway_async.migration.engine.row_task import as_vault_row, row_problems, storable_key
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.rows.builder import request_problems
 from gateway_async.migration.rows.row import VaultRow
@@ -189,7 +189,8 @@ class _Counter:
         self.rows += 1
         line = row.line if row.line is not None else self.rows
         problems = row_problems(row)
-        if row.key and mask_text(row.key) != row.key:
+        key = storable_key(row)
+        if mask_text(key) != key:
             self._warnings.add("key: looks like a card number, and the journal stores keys", line)
         for problem in problems:
             self._problems.add(mask_text(problem), line)

@@ -21,7 +21,7 @@ from gateway_async.errors import (
     RecordDeletedError,
 )
 from gateway_async.migration.engine.iteration import iterate
-from gateway_async.migration.engine.row_task import as_vault_row, other_content, row_problems, same_key
+from gateway_async.migration.engine.row_task import as_vault_row, other_content, row_problems, same_key, storable_key
 from gateway_async.migration.journal.protocol import Journal, RowState, iterate_started
 from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.output.reasons import MAX_KINDS, generalize
@@ -235,7 +235,7 @@ async def _pair_with_rows(journal_rows: JournalRows, rows: Any, checker: _Checke
             row = as_vault_row(given)
             entry, reasons = _find_entry(journal_rows, row)
             if reasons:
-                checker.add(Finding(row.key, row.line, None, Verdict.NOT_STORED, reasons))
+                checker.add(Finding(storable_key(row), row.line, None, Verdict.NOT_STORED, reasons))
             elif entry is not None and entry.is_sampled:
                 yield entry, row.request
     for entry in journal_rows.remaining():

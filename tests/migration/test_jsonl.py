@@ -39,7 +39,12 @@ async def test_line_ends_and_blank_lines_may_be_mixed(tmp_path: Path) -> None:
         ('{"key": 1', "row: not valid JSON"),
         ("nonsense", "row: not valid JSON"),
         ("[" * 100_000, "row: "),
-        ('{"key": "\\ud800", "account_number": "4111111111111111", "exp_date": "1230"}', "row: not valid JSON"),
+        ('{"key": "\\ud800", "account_number": "4111111111111111", "exp_date": "1230"}', "key: contains a character"),
+        (
+            '{"key": 1, "account_number": "4111111111111111", "exp_date": "1230", "title": "Ada \\ud83d"}',
+            "title: has an invalid character (a lone surrogate)",
+        ),
+        ('{"key": "\\ud83d", "account_number": NaN}', "row: not valid JSON"),
         (
             '{"key": 1, "account_number": ["4111111111111111"], "exp_date": "1230"}',
             "account_number: must be text, not a list",
@@ -62,6 +67,15 @@ async def test_a_wrong_line_costs_itself_only(tmp_path: Path, line: str, said: s
     assert wrong(rows)[2][0].startswith(said)
     assert CARD not in repr(rows)
     assert keys(rows) == ["1", "1"]
+
+
+async def test_half_an_emoji_in_a_column_that_is_left_out_rejects_nothing(tmp_path: Path) -> None:
+    """The row is read, and its source has what the file has."""
+    line = f'{{"key": 1, "account_number": {CARD}, "exp_date": "1230", "note": "Thanks \\ud83d", "price": 1.50}}'
+    (row,) = await read(put(tmp_path, line, "cards.jsonl"), columns=Columns(ignore=["note", "price"]))
+    assert (row.key, row.problems) == ("1", ())
+    assert row.source is not None
+    assert (row.source["note"], row.source["price"]) == ("Thanks \ud83d", "1.50")
 
 
 async def test_a_line_that_cannot_be_told_is_kept_where_it_is_masked(tmp_path: Path) -> None:

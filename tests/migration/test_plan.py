@@ -112,11 +112,17 @@ async def test_a_spreadsheets_dates_cast_doubt_on_their_column(tmp_path: Path) -
 
 
 async def test_keys_that_look_like_card_numbers_are_told() -> None:
-    """The row's own is refused; that of another card would stay in the journal."""
+    """A card's number is refused; one that no issuer gives may be another system's."""
     card = CardVaultCreate(account_number=CARD, exp_date="1240")
-    rows = [VaultRow(key=key, line=line, request=card) for line, key in enumerate(["c1", OTHER_CARD], start=2)]
-    (warning,) = (await plan_migration(rows, today=TODAY)).warnings
-    assert (warning.text, warning.lines) == ("key: looks like a card number, and the journal stores keys", (3,))
+    keys = ["c1", "9999999999999995", OTHER_CARD]
+    rows = [VaultRow(key=key, line=line, request=card) for line, key in enumerate(keys, start=2)]
+    plan = await plan_migration(rows, today=TODAY)
+    assert [(each.text, each.lines) for each in plan.warnings] == [
+        ("key: looks like a card number, and the journal stores keys", (3,))
+    ]
+    assert [(each.text.partition(" (")[0], each.lines) for each in plan.problems] == [
+        ("key: contains a card number", (4,))
+    ]
 
 
 async def test_doubles_are_found() -> None:

@@ -1,7 +1,7 @@
 """Results of rows, whatever the gateway and the journal do, on a virtual clock."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -293,10 +293,22 @@ async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
 
 
 async def test_a_card_number_in_the_wrong_column_is_not_kept(migration: Migration) -> None:
-    """The key of a row that cannot be sent is masked in the journal, because its columns may be mixed up."""
+    """The key of a row that cannot be sent is masked, because its columns may be mixed up."""
     await migration.run([VaultRow(key=NUMBERS["1111"], line=2, problems=("account_number: must be digits only",))])
     assert [entry.key for entry in await migration.journal.not_started()] == ["************1111"]
-    assert list(migration.ends) == [NUMBERS["1111"]]
+    assert list(migration.ends) == ["************1111"]
+
+
+@pytest.mark.parametrize(
+    "row_of", [lambda: row(NUMBERS["1111"]), lambda: row("a", account_vault_api_id=NUMBERS["1111"])]
+)
+async def test_a_card_number_is_neither_a_key_nor_an_id(migration: Migration, row_of: Callable[[], VaultRow]) -> None:
+    """Nothing is sent, because the journal would hold the number in the clear."""
+    assert counts(await migration.run([row_of()])) == (0, 1, 0, 0)
+    assert not migration.gateway.sent
+    (entry,) = await migration.journal.not_started()
+    assert entry.reasons[0].startswith("key: contains a card number")
+    assert NUMBERS["1111"] not in repr((entry, migration.ends))
 
 
 @pytest.mark.parametrize("key", ["", "a\0", "\ud800"])

@@ -64,6 +64,13 @@ async def test_all_is_as_it_should_be(sandbox: Sandbox, gateway: AsyncGateway, j
     assert seen[-1] == 30
 
 
+async def test_a_key_with_a_card_number_is_masked(gateway: AsyncGateway, journal: Path) -> None:
+    """Also the key of a row that was never sent."""
+    await migrate_vaults(gateway, [], journal=journal)
+    result = await verify_vaults(gateway, journal=journal, rows=[VaultRow(key="5454545454545454")])
+    assert found(result) == {("************5454", Verdict.NOT_STORED)}
+
+
 async def test_what_is_wrong_is_found(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
     """Changed, deleted and never stored accounts, each with its field; and what is not in the input is read too."""
     rows = cards(sandbox, 6)

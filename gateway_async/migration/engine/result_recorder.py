@@ -8,7 +8,7 @@ import attrs
 from gateway_async._secrets import mask_text
 from gateway_async.migration.engine.journal_writer import JournalWriter
 from gateway_async.migration.engine.row_allowance import RowAllowance
-from gateway_async.migration.engine.row_task import InvalidRow, RowTask, key_problems
+from gateway_async.migration.engine.row_task import InvalidRow, RowTask, storable_key
 from gateway_async.migration.journal.protocol import JournalEntry, RowResult, RowStarted, RowState
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
@@ -69,7 +69,7 @@ class ResultRecorder:
 
     def record_stored_earlier(self, entry: JournalEntry, vault: AccountVault) -> None:
         """Record that a former row of the key is stored."""
-        self._journal_writer.add_result(_result(_started(entry), RowState.STORED, **_account_of(vault)))
+        self._journal_writer.add_result(_result(entry, RowState.STORED, **_account_of(vault)))
 
     def record_invalid(self, task: RowTask | InvalidRow, reasons: Sequence[str]) -> None:
         """Record a row that was not sent. The next run checks it again, which costs no call."""
@@ -79,7 +79,7 @@ class ResultRecorder:
             self._return_allowance(task)
             journal_row = attrs.evolve(task.journal_row, fingerprint="")
         else:
-            key = "" if any(key_problems(row)) else row.key
+            key = storable_key(row)
             journal_row = RowStarted(key=key, api_id="", fingerprint="", line=row.line, row_number=task.row_number)
         self._record(row, _result(journal_row, RowState.REJECTED, reasons=_mask_all(reasons), started=started))
 
@@ -114,7 +114,7 @@ class ResultRecorder:
             self._on_row(row, result)
 
 
-def _result(journal_row: RowStarted, state: RowState, **details: Any) -> RowResult:
+def _result(journal_row: RowStarted | JournalEntry, state: RowState, **details: Any) -> RowResult:
     return RowResult(
         key=journal_row.key,
         api_id=journal_row.api_id,
@@ -123,12 +123,6 @@ def _result(journal_row: RowStarted, state: RowState, **details: Any) -> RowResu
         line=journal_row.line,
         row_number=journal_row.row_number,
         **details,
-    )
-
-
-def _started(entry: JournalEntry) -> RowStarted:
-    return RowStarted(
-        key=entry.key, api_id=entry.api_id, fingerprint=entry.fingerprint, line=entry.line, row_number=entry.row_number
     )
 
 

@@ -1,14 +1,13 @@
 """Row tasks: the request of each row, and the entry that the journal gets before it is sent."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import attrs
 
-from gateway_async._wire.convert.write import is_utf8
+from gateway_async._secrets import mask_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
-from gateway_async.migration.rows.row import VaultRow, api_id_of, fingerprint_of
+from gateway_async.migration.rows.row import VaultRow, api_id_of, fingerprint_of, key_problems
 from gateway_async.models.account_vaults import VaultCreate
 
 __all__ = [
@@ -17,10 +16,10 @@ __all__ = [
     "RowTask",
     "as_vault_row",
     "create_row_task",
-    "key_problems",
     "other_content",
     "row_problems",
     "same_key",
+    "storable_key",
     "with_former_key",
 ]
 
@@ -76,16 +75,17 @@ def as_vault_row(given: Any) -> VaultRow:
 
 def row_problems(row: VaultRow) -> tuple[str, ...]:
     """Return why a row cannot be sent; nothing if it can."""
-    problems = row.problems or tuple(key_problems(row))
+    api_id = None if row.request is None else row.request.account_vault_api_id
+    problems = row.problems or tuple(key_problems(row.key, api_id))
     return problems or (() if row.request is not None else ("row: nothing to store",))
 
 
-def key_problems(row: VaultRow) -> Iterator[str]:
-    """Return why no journal can store a row under its key."""
-    if not row.key:
-        yield "key: required (or account_vault_api_id)"
-    elif "\0" in row.key or not is_utf8(row.key):
-        yield "key: contains a character that cannot be stored"
+def storable_key(row: VaultRow) -> str:
+    """Return the key of a row as a journal can store it.
+
+    A card number in it is masked. A key with characters that cannot be stored is "".
+    """
+    return next((key for key in (row.key, mask_text(row.key)) if not any(key_problems(key, None))), "")
 
 
 def create_row_task(row: VaultRow, request: VaultCreate, migration: str, row_number: int) -> RowTask:

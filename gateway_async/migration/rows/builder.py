@@ -1,6 +1,6 @@
 """Builds the vault-create request of a row from its cells, and collects all problems at once.
 
-No message holds a card number, and no key of a row is one.
+No message and no key of a row holds a card number.
 """
 
 import re
@@ -16,7 +16,7 @@ from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import fields_of
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.migration.rows.columns import KINDS, ColumnMapping
-from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.row import VaultRow, key_problems
 from gateway_async.migration.rows.values import (
     cell_text,
     is_full_date,
@@ -241,12 +241,12 @@ def _key(raw: Any, values: Mapping[str, Any], problems: list[str]) -> str:
     except ValueError as error:
         problems.append(f"key: {error}")
         return ""
-    if not key:
-        problems.append("key: required (or account_vault_api_id)")
-    elif _contains_number(f"{key} {api_id}", values):
-        problems.append("key: contains the account number (expected another column, because the journal stores keys)")
-        return ""
-    return key
+    if _contains_number(f"{key} {api_id}", values):
+        found = ["key: contains the account number (expected another column, because the journal stores keys)"]
+    else:
+        found = [*key_problems(key, api_id)]
+    problems += found
+    return "" if found else key
 
 
 def _former_key(raw: Any, key: str) -> str | None:
@@ -256,7 +256,7 @@ def _former_key(raw: Any, key: str) -> str | None:
 
 
 def _contains_number(text: str, values: Mapping[str, Any]) -> bool:
-    """Return whether a key contains the account's number. A key that only looks like a number is fine."""
+    """Return whether a key contains the account's number."""
     numbers = (values.get(name) for name in ("account_number", "track_data", "ticket"))
     bare = _SEPARATORS.sub("", text)
     texts = chain((text, bare), (mask_text(text),) if values.get("track_data") else ())

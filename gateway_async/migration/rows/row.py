@@ -1,5 +1,6 @@
 """A row of a migration, and the id under which its account is stored (contract, *Account vault*)."""
 
+import re
 from base64 import b32encode
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
@@ -8,14 +9,16 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._secrets import is_confidential, luhn_valid, mask_text
+from gateway_async._secrets import is_card_number, is_confidential, luhn_valid, mask_text
 from gateway_async._wire.convert.read import once_per_class
-from gateway_async._wire.convert.write import fields_of
+from gateway_async._wire.convert.write import fields_of, is_utf8
 from gateway_async.models.account_vaults import VaultCreate
 
-__all__ = ["VaultRow", "api_id_of", "fingerprint_of"]
+__all__ = ["VaultRow", "api_id_of", "fingerprint_of", "key_problems"]
 
 _LENGTH: Final = 32
+_NUMBERS: Final = re.compile(r"[\d\W_]+")
+"""The parts of a key that may be a card number."""
 
 
 @attrs.frozen(kw_only=True)
@@ -40,6 +43,16 @@ class VaultRow:
     source: Mapping[str, Any] | None = attrs.field(default=None, repr=False)
     former_key: str | None = attrs.field(default=None, repr=False)
     has_full_date: bool = attrs.field(default=False, repr=False)
+
+
+def key_problems(key: str, api_id: str | None) -> Iterator[str]:
+    """Return why no journal can store a row under these names."""
+    if not key:
+        yield "key: required (or account_vault_api_id)"
+    elif "\0" in key or not is_utf8(key):
+        yield "key: contains a character that cannot be stored"
+    elif any(map(is_card_number, _NUMBERS.findall(f"{key}a{api_id or ''}"))):
+        yield "key: contains a card number (expected another column, because the journal stores keys)"
 
 
 def api_id_of(migration: str, key: str) -> str:

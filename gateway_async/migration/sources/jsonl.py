@@ -1,5 +1,6 @@
 """Rows of JSON Lines files: one object a line."""
 
+import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -7,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gateway_async._wire.convert.json_text import object_names
+from gateway_async._wire.convert.json_text import object_names, replace_surrogates
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.builder import build_mapped_row
 from gateway_async.migration.rows.columns import Columns
@@ -67,13 +68,22 @@ class JsonRows(TextRows):
     def _parse(self, text: str) -> tuple[Sequence[str], dict[str, Any]]:
         """Return the names of an object, including repeated ones, and its values."""
         try:
-            content = _decoder.decode(text)
+            content = _decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
             raise ValueError(f"not valid JSON: {error}") from None
         if not isinstance(content, dict):
             raise ValueError("must be a JSON object, one on each line")
         may_repeat = len(_NAME_END.findall(text)) > len(content)  # otherwise there is no room for another name
         return object_names(text) if may_repeat else [*content], content
+
+
+def _decode(text: str) -> Any:
+    """Decode a line. Half an emoji stays as it is, so that the check of its field reports it."""
+    try:
+        return _decoder.decode(text)
+    except msgspec.DecodeError:
+        _decoder.decode(replace_surrogates(text.encode()))  # if this is valid, the halves were all that was wrong
+        return json.loads(text, parse_float=str)
 
 
 def _first_line(data: bytes) -> bytes:
