@@ -385,12 +385,12 @@ async def run_in_background(gateway: AsyncGateway) -> AsyncGenerator[None, None]
     await execute(TABLE)
     async with receiver:
         try:
-            await receiver.reconcile(
+            await receiver.catch_up(
                 gateway, since=datetime.now(UTC) - timedelta(days=3)
             )
         except GatewayError:
             logger.exception(
-                "cannot reconcile: postbacks that the shop missed are not handled yet"
+                "cannot catch up: postbacks that the shop missed are not handled yet"
             )
         checks = asyncio.create_task(check_overdue_attempts(gateway))
         try:

@@ -168,7 +168,7 @@ def read_postback(headers: Mapping[str, str], body: bytes) -> Postback[Any]:
 
 
 def postback_of(
-    type_: str, resource: str, raw: Mapping[str, Any], *, attempts: int | None = None, reconciled: bool = False
+    type_: str, resource: str, raw: Mapping[str, Any], *, attempts: int | None = None, caught_up: bool = False
 ) -> Postback[Any]:
     """Build a postback from a raw record.
 
@@ -186,7 +186,7 @@ def postback_of(
         record_id=_identifier(raw.get("id") if record is None else getattr(record, "id", None), needed=bool(record)),
         modified_ts=_last_changed(resource, raw),
         key=sha256(_canonical.encode([type_, resource, raw])).hexdigest(),
-        reconciled=reconciled,
+        caught_up=caught_up,
     )
 
 

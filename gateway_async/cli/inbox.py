@@ -175,7 +175,7 @@ def _row_of(stored: "StoredPostback") -> Row:
         "resource": postback.resource,
         "record_id": postback.record_id,
         "modified_ts": postback.modified_ts,
-        "reconciled": postback.reconciled,
+        "caught_up": postback.caught_up,
         "state": stored.state,
         "attempts": stored.attempts,
         "due_at": stored.due_at,

@@ -67,8 +67,8 @@ class Postback(Generic[R]):
     """
     key: str = attrs.field(repr=False)
     """64 hexadecimal digits, the same for every delivery of the same change and different for any other change."""
-    reconciled: bool = False
-    """Whether `reconcile` found the change, instead of the gateway delivering it."""
+    caught_up: bool = False
+    """Whether `catch_up` found the change, instead of the gateway delivering it."""
     _statements: HandlerStatements | None = attrs.field(default=None, alias="_statements", repr=False, eq=False)
 
     def execute(self, sql: str, *values: Any) -> None:

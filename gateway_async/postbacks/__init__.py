@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from gateway_async.postbacks.inbox.postgres import PostgresInbox
     from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, StoredPostback
     from gateway_async.postbacks.inbox.sqlite import SqliteInbox
+    from gateway_async.postbacks.missed import CatchUpResult
     from gateway_async.postbacks.receiver import PostbackReceiver
-    from gateway_async.postbacks.reconciliation import Reconciled
     from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
 
 __all__ = [
+    "CatchUpResult",
     "Claim",
     "Inbox",
     "InboxError",
@@ -31,7 +32,6 @@ __all__ = [
     "PostbackState",
     "PostgresInbox",
     "ReceiverHealth",
-    "Reconciled",
     "SqliteInbox",
     "StoredPostback",
 ]
@@ -48,7 +48,7 @@ _MODULES = {
     "PostbackReceiver": "postbacks.receiver",
     "PostbackRefusedError": "errors",
     "PostgresInbox": "postbacks.inbox.postgres",
-    "Reconciled": "postbacks.reconciliation",
+    "CatchUpResult": "postbacks.missed",
     "SqliteInbox": "postbacks.inbox.sqlite",
 }
 

@@ -60,7 +60,7 @@ from gateway_async.postbacks.http.rate_limit import RateLimit
 from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.postbacks.inbox.protocol import Inbox
 from gateway_async.postbacks.keyed_lock import KeyedLock
-from gateway_async.postbacks.reconciliation import GatewayLists, Reconciled, reconcile
+from gateway_async.postbacks.missed import CatchUpResult, GatewayLists, catch_up
 from gateway_async.postbacks.worker import Worker
 from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
 
@@ -392,14 +392,14 @@ class PostbackReceiver:
             raise RuntimeError("work(): the receiver has no inbox")
         await self._worker.work(until_empty)
 
-    async def reconcile(self, gateway: GatewayLists, *, since: datetime) -> Reconciled:
+    async def catch_up(self, gateway: GatewayLists, *, since: datetime) -> CatchUpResult:
         """List changed records and pass missed changes to the handlers.
 
         Use it because the gateway does not deliver every postback. Only resources that have handlers are listed:
         batches by the times of their creation and closing, the others by `modified_ts`. Deletions cannot be listed.
 
         A record becomes a CREATE if it was created since then and nothing about it is known. It becomes an UPDATE if
-        its last change is not known. Both show the record as it is now, with `.reconciled` true.
+        its last change is not known. Both show the record as it is now, with `.caught_up` true.
 
         An inbox decides what was missed. Without an inbox, the handlers receive every listed record. Choose a `since`
         well before the last run, but not before the period that the inbox keeps (`keep_days`). The inbox passes no
@@ -416,7 +416,7 @@ class PostbackReceiver:
             GatewayError: a list failed, or the inbox cannot be used. Changes that were passed on before are kept.
             ExceptionGroup: without an inbox, handlers failed; all other postbacks were handled.
         """
-        return await reconcile(gateway, since, self._handlers.resources(), self.accept, stored=self._inbox is not None)
+        return await catch_up(gateway, since, self._handlers.resources(), self.accept, stored=self._inbox is not None)
 
     async def __aenter__(self) -> Self:
         """Handle postbacks in the background until the block ends.

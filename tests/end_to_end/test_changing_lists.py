@@ -82,7 +82,7 @@ async def test_catching_up_reaches_every_record_while_records_are_deleted(
             await gateway.contacts.delete(postback.record_id)
 
     with patch.object(pages, "_PAGE_SIZE", 10):
-        await receiver.reconcile(gateway, since=start)
+        await receiver.catch_up(gateway, since=start)
     assert sorted(handled) == sorted(made)
 
 

@@ -30,7 +30,7 @@ from gateway_async import (
     TransactionStatus,
 )
 from gateway_async.models.postback_configs import Resource
-from gateway_async.postbacks import Postback, PostbackReceiver, Reconciled, SqliteInbox
+from gateway_async.postbacks import CatchUpResult, Postback, PostbackReceiver, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from tests.support.waiting import until
@@ -180,7 +180,7 @@ async def test_a_sale_and_its_settlement_are_heard_of(
     }
     assert (batches[-1].record_id, batches[-1].record.processing_status_id) == (batch.id, BatchStatus.SETTLED)
     assert {each.resource for each in everything} == set(RESOURCES)
-    assert all(type(each.record) is RECORDS[each.resource] and not each.reconciled for each in everything)
+    assert all(type(each.record) is RECORDS[each.resource] and not each.caught_up for each in everything)
     assert [each.type for each in everything if each.record_id == card.id][-1] == "DELETE"
     assert [each.type for each in everything if each.record_id == contact.id] == ["CREATE", "UPDATE"]
 
@@ -219,14 +219,14 @@ async def test_a_handler_that_fails_hears_of_it_again(
 
 
 async def test_what_was_missed_is_found(serve: Serve, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
-    """A receiver that was down reconciles and gets exactly the missed changes; the next time it gets none."""
+    """A receiver that was down catches up and gets exactly the missed changes; the next time it gets none."""
     receiver = PostbackReceiver("shop", "secret", inbox=SqliteInbox(tmp_path / "inbox.db"))
     heard: list[tuple[str, str, bool]] = []
 
     @receiver.on("transaction")
     @receiver.on("contact")
     async def listen(postback: Postback[Any]) -> None:
-        heard.append((postback.type, postback.record_id, postback.reconciled))
+        heard.append((postback.type, postback.record_id, postback.caught_up))
 
     sandbox.set_clock(NOON.timestamp())  # no midnight, which would settle the batch
     since = NOON - timedelta(minutes=1)
@@ -244,9 +244,9 @@ async def test_what_was_missed_is_found(serve: Serve, sandbox: Sandbox, gateway:
         new = await gateway.contacts.create(ContactCreate(last_name="New"))
         await settle(gateway)
         await idle(sandbox)
-        assert await receiver.reconcile(gateway, since=since) == Reconciled(checked=5, missed=4)
+        assert await receiver.catch_up(gateway, since=since) == CatchUpResult(checked=5, missed=4)
         await until(lambda: len(heard) == 7)
-        assert await receiver.reconcile(gateway, since=since) == Reconciled(checked=5, missed=0)
+        assert await receiver.catch_up(gateway, since=since) == CatchUpResult(checked=5, missed=0)
     assert {each for each in heard if each[2]} == {
         ("CREATE", sandbox.contact_id, True),  # made before there was a config
         ("UPDATE", changed.id, True),

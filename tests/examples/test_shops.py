@@ -462,8 +462,8 @@ async def test_a_stranger_settles_nothing(open_shop: Open, sandbox: Sandbox, gat
 
 @pytest.mark.asyncio
 async def test_a_shop_opens_while_the_gateway_is_down(open_shop: Open, sandbox: Sandbox) -> None:
-    """The shop logs that it cannot reconcile; it still accepts postbacks and shows orders."""
+    """The shop logs that it cannot catch up; it still accepts postbacks and shows orders."""
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
     shop = open_shop()
     assert (await shop.get_order("1001")).status_code == 404
-    assert any("cannot reconcile: postbacks that the shop missed are not handled yet" in line for line in shop.said)
+    assert any("cannot catch up: postbacks that the shop missed are not handled yet" in line for line in shop.said)

@@ -27,11 +27,11 @@ KINDS = [
 
 
 def change(
-    record: str = "t1", modified: int | None = 1, type_: str = "UPDATE", *, reconciled: bool = False, **fields: Any
+    record: str = "t1", modified: int | None = 1, type_: str = "UPDATE", *, caught_up: bool = False, **fields: Any
 ) -> Postback[Any]:
     """A postback that tells of a change."""
     raw = {"id": record, "modified_ts": modified, **fields}
-    return postback_of(type_, "transaction", raw, attempts=1, reconciled=reconciled)
+    return postback_of(type_, "transaction", raw, attempts=1, caught_up=caught_up)
 
 
 class Store:

@@ -130,12 +130,12 @@ async def test_postbacks_by_pages_and_states(inbox: Inbox) -> None:
     assert [stored.due_at is None for stored in everything] == [True, False, False, False, False]
 
 
-async def test_a_reconciled_one_only_if_it_was_missed(inbox: Inbox) -> None:
+async def test_a_caught_up_one_only_if_it_was_missed(inbox: Inbox) -> None:
     """Not where its change, or a later one, is there, waiting or handled; elsewhere it is new."""
     await put(inbox, change("t1", 5), change("t2", 5))
     assert len(await handle_all(inbox)) == 2
     await inbox.store(change("t3", 5))
-    missed = [change(record, time, reconciled=True) for record in ("t1", "t3", "t4") for time in (4, 5, 6)]
+    missed = [change(record, time, caught_up=True) for record in ("t1", "t3", "t4") for time in (4, 5, 6)]
     news = [await inbox.store(postback) for postback in missed]
     assert news == [False, False, True, False, False, True, True, True, True]
 
@@ -276,7 +276,7 @@ async def test_what_is_dead_can_be_given_up(store: Store) -> None:
     await inbox.complete(handled, HANDLED)
     assert [await inbox.discard(number) for number in (1, 1, 2, 3, 10**6)] == [True, False, False, False, False]
     assert await states(inbox) == [("t1", 1, DISCARDED), ("t2", 1, HANDLED), ("t3", 1, WAITING)]
-    assert await put(inbox, change("t1"), change("t1", note="listed", reconciled=True)) == [False, False]
+    assert await put(inbox, change("t1"), change("t1", note="listed", caught_up=True)) == [False, False]
     assert await handle_all(inbox) == [(1, False)]
     day = "86400" if store.is_file else "interval '1 day'"
     await store.ask(f"UPDATE {{inbox}} SET ended_at = ended_at - 8 * {day} WHERE number = 1")  # noqa: S608  our own words
@@ -386,7 +386,7 @@ async def test_a_statement_that_cannot_be_carried_out(store: Store, bad: str) ->
 
 def listed(status: int | None, modified: int = 5, type_: str = "UPDATE", **fields: Any) -> Postback[Any]:
     """A state of a record as it was listed."""
-    return change("t1", modified, type_, reconciled=True, status_id=status, **fields)
+    return change("t1", modified, type_, caught_up=True, status_id=status, **fields)
 
 
 async def grow_old(store: Store) -> None:

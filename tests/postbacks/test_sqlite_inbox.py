@@ -76,7 +76,7 @@ async def test_listed_states_that_come_together_are_judged_one_after_the_other(p
     """An older state of a record that follows a newer one in the same transaction is not stored."""
     file = InboxFile(path)
     together = [change("t1", 2), change("t2", 1), change("t1", 1), change("t2", 2), change("t1", 3), change("t1", 2)]
-    listed = [row_of(attrs.evolve(each, reconciled=True)) for each in together]
+    listed = [row_of(attrs.evolve(each, caught_up=True)) for each in together]
     assert file.execute_batch(listed) == [True, True, False, True, True, False]
     assert [stored.number for stored in file.run(operations.list_postbacks(None, 0, 10))] == [1, 2, 3, 4]
     file.close()
@@ -118,7 +118,7 @@ def steps_of_a_postback(file: InboxFile, name: str) -> int:
         steps += 1
 
     file._connection.set_progress_handler(count, 1)
-    news = [change(name), change(name, 2, reconciled=True), change(f"{name} too", reconciled=True)]
+    news = [change(name), change(name, 2, caught_up=True), change(f"{name} too", caught_up=True)]
     assert file.execute_batch([row_of(each) for each in news]) == [True, True, True]
     (claims,) = file.execute_batch([lambda it: it.run(operations.claim(1, 60, "mine"))])
     extend, listing = operations.extend(claims, 60), operations.list_postbacks(PostbackState.DEAD, 0, 10)

@@ -16,6 +16,7 @@ from gateway_async import AsyncGateway
 from gateway_async._secrets import Secret
 from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
 from gateway_async.postbacks import (
+    CatchUpResult,
     InboxHealth,
     Postback,
     PostbackReceiver,
@@ -596,7 +597,9 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
     ReceiverMetrics().record(health)
     await ReceiverMetrics().watch(receiver, interval=30)
     OpenTelemetryObserver().record_readiness(await gateway.check())
-    assert_type((await receiver.reconcile(gateway, since=moment)).missed, int)
+    caught_up = await receiver.catch_up(gateway, since=moment)
+    assert_type(caught_up, CatchUpResult)
+    assert_type(caught_up.missed, int)
 
 
 def refusals(error: PostbackRefusedError) -> None:

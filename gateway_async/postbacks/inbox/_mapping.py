@@ -40,7 +40,7 @@ class Row:
         deletes: whether the postback reports the deletion of the record.
         modified: when the record was changed, UTC.
         content: the postback as JSON text.
-        reconciled: whether it comes from `reconcile`, and so is stored only if it was missed.
+        caught_up: whether it comes from `catch_up`, and so is stored only if it was missed.
     """
 
     key: str
@@ -48,7 +48,7 @@ class Row:
     deletes: bool
     modified: datetime | None
     content: str
-    reconciled: bool
+    caught_up: bool
 
 
 def row_of(postback: Postback[Any]) -> Row:
@@ -57,7 +57,7 @@ def row_of(postback: Postback[Any]) -> Row:
         "type": postback.type,
         "resource": postback.resource,
         "number_of_attempts": postback.number_of_attempts,
-        "reconciled": postback.reconciled,
+        "caught_up": postback.caught_up,
         "data": postback.raw,
     }
     return Row(
@@ -66,7 +66,7 @@ def row_of(postback: Postback[Any]) -> Row:
         deletes=postback.type == "DELETE",
         modified=postback.modified_ts,
         content=encode(content).decode(),
-        reconciled=postback.reconciled,
+        caught_up=postback.caught_up,
     )
 
 
@@ -127,21 +127,21 @@ def _to_datetime(moment: datetime | float) -> datetime:
 
 
 def was_passed_on(row: Row, listed: Iterable[str]) -> bool:
-    """Return whether `reconcile` has already passed on a delivered change.
+    """Return whether `catch_up` has already passed on a delivered change.
 
     A record is created once, so its CREATE always matches. For an UPDATE, the second of the change and all fields in
     both versions must match. If in doubt, the result is False, and the change is passed on twice.
 
     Args:
         row: the delivered postback.
-        listed: the contents of the postbacks that `reconcile` may have stored for its record.
+        listed: the contents of the postbacks that `catch_up` may have stored for its record.
     """
     return any(_is_same_change(content, row.content) for content in listed)
 
 
 def _is_same_change(listed: str, delivered: str) -> bool:
     earlier, now = (_postback({"key": "", "content": content}) for content in (listed, delivered))
-    if not earlier.reconciled or earlier.type != now.type:
+    if not earlier.caught_up or earlier.type != now.type:
         return False
     if now.type == "CREATE":
         return True
@@ -185,7 +185,7 @@ def _extra_fields(postback: Postback[Any], other: Postback[Any]) -> Mapping[str,
 def _postback(row: Mapping[str, Any]) -> Postback[Any]:
     """Rebuild a postback with its stored key."""
     content = decode(row["content"].encode())
-    values = {"attempts": content["number_of_attempts"], "reconciled": content["reconciled"]}
+    values = {"attempts": content["number_of_attempts"], "caught_up": content["caught_up"]}
     type_, resource, raw = content["type"], content["resource"], content["data"]
     try:
         postback = postback_of(type_, resource, raw, **values)

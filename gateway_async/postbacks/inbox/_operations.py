@@ -9,7 +9,7 @@ each. The statements are written for PostgreSQL, and `_sqlite_store.py` rewrites
 - `@`: the table's name
 - `:now`: the current time
 - `:never`: a time after any change of a record
-- `:is_reconciled`: the condition of the index of listed postbacks
+- `:is_caught_up`: the condition of the index of listed postbacks
 
 A transaction locks the row of the key before it changes the key, so its next statement sees everything that was
 committed before. A transaction that stores a postback locks the key last. Therefore no head is missed, and no head is
@@ -64,7 +64,7 @@ LEFT JOIN @ ON number = (
 )
 """
 # The condition matches a partial index of listed postbacks only, because a record may have changed a thousand times.
-_FIND_RECONCILED: Final = "SELECT ordering_key, content FROM @ WHERE ordering_key = ANY($1) AND :is_reconciled"
+_FIND_CAUGHT_UP: Final = "SELECT ordering_key, content FROM @ WHERE ordering_key = ANY($1) AND :is_caught_up"
 _CLAIM: Final = """
 WITH due AS MATERIALIZED (
     SELECT ordering_key FROM @_keys WHERE head IS NOT NULL AND due_at <= :now
@@ -146,12 +146,12 @@ def select_new(rows: Sequence[Row]) -> Steps[Sequence[Row]]:
     Listed states must have distinct ordering keys.
     """
     listed: dict[str, list[str]] = {}
-    if delivered := [row.ordering_key for row in rows if not row.reconciled]:
-        for found in (yield _FIND_RECONCILED, (delivered,)):
+    if delivered := [row.ordering_key for row in rows if not row.caught_up]:
+        for found in (yield _FIND_CAUGHT_UP, (delivered,)):
             listed.setdefault(found["ordering_key"], []).append(found["content"])
     new: list[Row] = []
     for row in rows:
-        if row.reconciled:
+        if row.caught_up:
             is_new = yield from _was_missed(row)
         else:
             is_new = not was_passed_on(row, listed.get(row.ordering_key, ()))

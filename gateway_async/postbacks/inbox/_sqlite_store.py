@@ -52,7 +52,7 @@ CREATE TABLE postback_inbox (
 CREATE INDEX postback_inbox_by_key ON postback_inbox (ordering_key, state, number);
 CREATE INDEX postback_inbox_by_state ON postback_inbox (state, number);
 CREATE INDEX postback_inbox_by_end ON postback_inbox (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX postback_inbox_listed ON postback_inbox (ordering_key) WHERE instr(content, '"reconciled":true');
+CREATE INDEX postback_inbox_listed ON postback_inbox (ordering_key) WHERE instr(content, '"caught_up":true');
 CREATE TABLE postback_inbox_keys (
     ordering_key TEXT PRIMARY KEY,
     head INTEGER,
@@ -85,7 +85,7 @@ ON CONFLICT (ordering_key) DO UPDATE SET head = excluded.head, due_at = excluded
 """
 _DIALECT: Final = (
     (re.compile("@"), "postback_inbox"),
-    (re.compile(":is_reconciled"), """instr(content, '"reconciled":true')"""),
+    (re.compile(":is_caught_up"), """instr(content, '"caught_up":true')"""),
     (re.compile(r"= ANY\((\$\d)\)"), r"IN (SELECT value FROM json_each(\1))"),
     (re.compile(r" FOR UPDATE( SKIP LOCKED)?"), ""),  # a transaction excludes other writers
 )
@@ -197,8 +197,8 @@ class InboxFile(SqliteStore):
 
     def _store(self, rows: Sequence[Row]) -> Sequence[bool]:
         """Store postbacks, and return for each whether it was new."""
-        new = self._insert(self.run(select_new([row for row in rows if not row.reconciled])))
-        for some in _split_by_key([row for row in rows if row.reconciled]):
+        new = self._insert(self.run(select_new([row for row in rows if not row.caught_up])))
+        for some in _split_by_key([row for row in rows if row.caught_up]):
             new |= self._insert(self.run(select_new(some)))
         are_new: list[bool] = []
         for row in rows:

@@ -26,7 +26,7 @@ _CONNECTIONS: Final = 10
 _DIALECT: Final = {
     ":now": "now()",
     ":never": "'infinity'",
-    ":is_reconciled": """content LIKE '%"reconciled":true%'""",
+    ":is_caught_up": """content LIKE '%"caught_up":true%'""",
 }
 """Mark in the statements of an operation → its replacement."""
 
@@ -47,7 +47,7 @@ CREATE TABLE @ (
 CREATE INDEX ON @ (ordering_key, state, number);
 CREATE INDEX ON @ (state, number);
 CREATE INDEX ON @ (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX ON @ (ordering_key) WHERE content LIKE '%"reconciled":true%';
+CREATE INDEX ON @ (ordering_key) WHERE content LIKE '%"caught_up":true%';
 CREATE TABLE @_keys (
     ordering_key text PRIMARY KEY,
     head bigint,
@@ -90,7 +90,7 @@ class PostgresInbox(SqlInbox):
         table: the name of the first table, with or without a schema. The second table has the suffix `_keys`.
         keep_days: how many days postbacks are kept after they were handled or discarded. During that time, repeated
             deliveries and older states of a record are recognized. A gateway may repeat for 4 days (5 attempts, one
-            day apart). Choose more than that, and more than `reconcile` looks back. Waiting and dead postbacks are
+            day apart). Choose more than that, and more than `catch_up` looks back. Waiting and dead postbacks are
             always kept.
         create: whether missing tables are created.
 

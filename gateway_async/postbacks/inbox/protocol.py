@@ -90,12 +90,12 @@ class Inbox(Protocol):
     async def store(self, postback: Postback[Any]) -> bool:
         """Store a postback durably before returning.
 
-        A postback with `reconciled` true is stored in two cases:
+        A postback with `caught_up` true is stored in two cases:
 
         - No stored postback of its record and resource has the same or a later `modified_ts`.
         - It is an UPDATE. The latest stored one has the same `modified_ts`, other contents, and is over a minute old.
 
-        A delivered postback is not stored if `reconcile` has already found its change. This applies to a CREATE of a
+        A delivered postback is not stored if `catch_up` has already found its change. This applies to a CREATE of a
         record whose CREATE was found, and to another postback with the same second and the same contents.
 
         Returns:
@@ -167,7 +167,7 @@ class Inbox(Protocol):
     async def discard(self, number: int) -> bool:
         """Give up a dead postback.
 
-        It is deleted at the same age as handled ones. Until then, neither a repeated delivery nor `reconcile` stores
+        It is deleted at the same age as handled ones. Until then, neither a repeated delivery nor `catch_up` stores
         it again.
 
         Returns:

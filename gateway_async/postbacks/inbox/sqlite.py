@@ -40,7 +40,7 @@ class SqliteInbox(SqlInbox):
         path: the file; the files `-wal` and `-shm` beside it belong to it. Its folder must exist.
         keep_days: how many days postbacks are kept after they were handled or discarded. During that time, repeated
             deliveries and older states of a record are recognized. A gateway may repeat for 4 days (5 attempts, one
-            day apart). Choose more than that, and more than `reconcile` looks back. Waiting and dead postbacks are
+            day apart). Choose more than that, and more than `catch_up` looks back. Waiting and dead postbacks are
             always kept.
         shared: whether the file may be a database of your own program. The inbox then creates its two tables beside
             yours (`postback_inbox`, `postback_inbox_keys`) and switches the file to a write-ahead log.

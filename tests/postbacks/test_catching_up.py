@@ -1,4 +1,4 @@
-"""Reconciling: which records are listed, which postbacks they become, and failures of handlers."""
+"""Catching up: which records are listed, which postbacks they become, and failures of handlers."""
 
 import subprocess
 import sys
@@ -25,8 +25,8 @@ from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.postback import RECORDS
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks import InboxError, PostbackReceiver, Reconciled
-from gateway_async.postbacks.reconciliation import raw_of, reconcile
+from gateway_async.postbacks import CatchUpResult, InboxError, PostbackReceiver
+from gateway_async.postbacks.missed import catch_up, raw_of
 from gateway_async.sandbox import Sandbox
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -61,10 +61,10 @@ def collector(into: list[Postback[Any]], new: bool = True) -> Accept:
 
 async def listed(
     gateway: AsyncGateway, since: datetime, resource: str | None, *, stored: bool = False
-) -> tuple[Reconciled, list[Postback[Any]]]:
-    """Reconcile a resource; the result, and the postbacks that were passed on."""
+) -> tuple[CatchUpResult, list[Postback[Any]]]:
+    """Catch up on a resource; the result, and the postbacks that were passed on."""
     found: list[Postback[Any]] = []
-    return await reconcile(gateway, since, [resource], collector(found), stored=stored), found
+    return await catch_up(gateway, since, [resource], collector(found), stored=stored), found
 
 
 def received(postbacks: list[Postback[Any]]) -> list[tuple[str, str, str]]:
@@ -100,13 +100,13 @@ def test_unknown_fields_are_written_as_they_were_listed() -> None:
 
 
 async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """A missed record becomes a CREATE with its fields as JSON, marked as reconciled."""
+    """A missed record becomes a CREATE with its fields as JSON, marked as caught_up."""
     start = now(sandbox)
     sale = await gateway.transactions.create(SALE)
     result, found = await listed(gateway, start, "transaction")
-    assert result == Reconciled(1, 1)
+    assert result == CatchUpResult(1, 1)
     (postback,) = found
-    assert (postback.type, postback.resource, postback.reconciled) == ("CREATE", "transaction", True)
+    assert (postback.type, postback.resource, postback.caught_up) == ("CREATE", "transaction", True)
     assert (postback.record_id, postback.modified_ts) == (sale.id, sale.created_ts)
     assert postback.record.transaction_amount == sale.transaction_amount
     assert postback.raw["transaction_amount"] == "12.50"
@@ -120,7 +120,7 @@ async def test_an_inbox_is_asked_whether_a_new_record_has_changed_at_once(
     start = now(sandbox)
     sale = await gateway.transactions.create(SALE)
     result, found = await listed(gateway, start, "transaction", stored=True)
-    assert result == Reconciled(1, 1)
+    assert result == CatchUpResult(1, 1)
     at = sale.created_ts
     assert [(each.type, each.modified_ts) for each in found] == [("CREATE", at), ("UPDATE", at)]
 
@@ -136,7 +136,7 @@ async def test_what_was_made_and_changed_comes_twice(gateway: AsyncGateway, sand
     await gateway.contacts.update(old.id, ContactUpdate(first_name="Ada"))
     await gateway.contacts.update(new.id, ContactUpdate(first_name="Ben"))
     result, found = await listed(gateway, start, "contact")
-    assert result == Reconciled(checked=2, missed=2)
+    assert result == CatchUpResult(checked=2, missed=2)
     assert received(found) == [
         ("UPDATE", "contact", old.id),
         ("CREATE", "contact", new.id),
@@ -164,7 +164,7 @@ async def test_batches_are_found_by_their_making_and_their_closing(gateway: Asyn
     if opened.batch_close_ts != opened.created_ts:  # a new second began in between, so its closing is a change
         changes.insert(1, ("UPDATE", opened.id))
     result, found = await listed(gateway, start, "transactionbatch")
-    assert result == Reconciled(checked=2, missed=len(changes))
+    assert result == CatchUpResult(checked=2, missed=len(changes))
     assert received(found) == [(change, "transactionbatch", record_id) for change, record_id in changes]
     assert found[-1].modified_ts == closed.batch_close_ts
 
@@ -172,8 +172,8 @@ async def test_batches_are_found_by_their_making_and_their_closing(gateway: Asyn
 async def test_only_what_was_missed_counts(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """A record whose postbacks were all known is checked and not missed."""
     await gateway.contacts.create(ContactCreate(last_name="Known"))
-    result = await reconcile(gateway, now(sandbox) - timedelta(1), ["contact"], collector([], new=False), stored=True)
-    assert result == Reconciled(checked=2, missed=0)  # the sandbox's own contact is the other
+    result = await catch_up(gateway, now(sandbox) - timedelta(1), ["contact"], collector([], new=False), stored=True)
+    assert result == CatchUpResult(checked=2, missed=0)  # the sandbox's own contact is the other
 
 
 async def test_a_gateway_whose_clock_is_ahead_hides_nothing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
@@ -198,7 +198,7 @@ async def test_what_changes_while_it_is_listed_is_not_jumped_over(gateway: Async
             await gateway.account_vaults.update(postback.record_id, AccountVaultUpdate(title="changed meanwhile"))
         return await collect(postback)
 
-    result = await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=False)
+    result = await catch_up(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=False)
     ids = [postback.record_id for postback in found if postback.type == "CREATE"]
     assert (result.checked, len(ids), len(set(ids))) == (2500, 2500, 2500)
 
@@ -216,7 +216,7 @@ async def test_many_are_stored_at_once_but_not_all(gateway: AsyncGateway, sandbo
         under_way -= 1
         return True
 
-    result = await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=True)
+    result = await catch_up(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=True)
     assert (result.checked, most) == (1500, 250)
 
 
@@ -232,7 +232,7 @@ async def test_handlers_hear_one_after_the_other(gateway: AsyncGateway, sandbox:
         under_way.clear()
         return True
 
-    assert await reconcile(gateway, now(sandbox) - timedelta(1), [None], accept, stored=False) == Reconciled(21, 21)
+    assert await catch_up(gateway, now(sandbox) - timedelta(1), [None], accept, stored=False) == CatchUpResult(21, 21)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ async def test_a_since_that_is_no_moment_is_refused(gateway: AsyncGateway, since
     """The error names the field; nothing was listed, and no handler was called."""
     receiver = PostbackReceiver(None, None)
     with pytest.raises(InvalidRequestError) as refused:
-        await receiver.reconcile(gateway, since=since)
+        await receiver.catch_up(gateway, since=since)
     assert refused.value.problems == (reason,)
 
 
@@ -266,7 +266,7 @@ async def test_a_handler_that_fails_does_not_keep_the_others_from_theirs(
             raise ValueError(str(len(heard)))
 
     with pytest.raises(ExceptionGroup) as failed:
-        await receiver.reconcile(gateway, since=now(sandbox) - timedelta(1))
+        await receiver.catch_up(gateway, since=now(sandbox) - timedelta(1))
     assert len(heard) == 5
     assert [str(error) for error in failed.value.exceptions] == ["1", "3", "5"]
 
@@ -281,7 +281,7 @@ async def test_handlers_that_all_fail_end_it(gateway: AsyncGateway, sandbox: San
         raise ValueError
 
     with pytest.raises(ExceptionGroup) as failed:
-        await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=False)
+        await catch_up(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=False)
     assert (len(heard), len(failed.value.exceptions)) == (100, 100)
 
 
@@ -293,7 +293,7 @@ async def test_an_inbox_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandb
         raise InboxError("inbox.db", "the disk is full")
 
     with pytest.raises(InboxError, match="the disk is full"):
-        await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=True)
+        await catch_up(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=True)
 
 
 async def test_a_list_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
@@ -301,7 +301,7 @@ async def test_a_list_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
     found: list[Postback[Any]] = []
     with pytest.raises(MalformedReplyError):
-        await reconcile(gateway, now(sandbox) - timedelta(1), [None], collector(found), stored=False)
+        await catch_up(gateway, now(sandbox) - timedelta(1), [None], collector(found), stored=False)
     assert received(found) == [("CREATE", "contact", sandbox.contact_id)]
 
 
@@ -318,19 +318,19 @@ async def test_only_resources_with_handlers_are_listed(
     async def handle(postback: Postback[Any]) -> None:
         heard.append(postback.resource)
 
-    result = await receiver.reconcile(gateway, since=now(sandbox) - timedelta(1))
+    result = await receiver.catch_up(gateway, since=now(sandbox) - timedelta(1))
     assert heard == (["contact", "accountvault"] if resource is None else [resource])
-    assert result == Reconciled(len(heard), len(heard))
+    assert result == CatchUpResult(len(heard), len(heard))
 
 
 async def test_without_handlers_nothing_is_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """No handler matches."""
-    result = await PostbackReceiver(None, None).reconcile(gateway, since=now(sandbox) - timedelta(1))
-    assert result == Reconciled(0, 0)
+    result = await PostbackReceiver(None, None).catch_up(gateway, since=now(sandbox) - timedelta(1))
+    assert result == CatchUpResult(0, 0)
 
 
 def test_it_does_not_load_the_network() -> None:
-    """The receiving side can reconcile without httpx: the gateway is the caller's."""
-    code = "import sys, gateway_async.postbacks.reconciliation; print('httpx' in sys.modules)"
+    """The receiving side can catch up without httpx: the gateway is the caller's."""
+    code = "import sys, gateway_async.postbacks.missed; print('httpx' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603  our own
     assert ended.stdout == "False\n"

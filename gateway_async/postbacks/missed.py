@@ -24,7 +24,7 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.models.record import Record
 from gateway_async.models.time_range import TimeRange
 
-__all__ = ["GatewayLists", "Reconciled", "raw_of", "reconcile"]
+__all__ = ["CatchUpResult", "GatewayLists", "catch_up", "raw_of"]
 
 Accept = Callable[[Postback[Any]], Awaitable[bool]]
 """Stores or handles a postback, and returns whether it was missed."""
@@ -36,12 +36,12 @@ _CONCURRENT_RECORDS: Final = 250
 """How many records are stored concurrently, so that the inbox can write their postbacks together."""
 
 _MAX_FAILURES: Final = 100
-"""Failures after which reconciling stops, since so many are not caused by single postbacks."""
+"""Failures after which catching up stops, since so many are not caused by single postbacks."""
 
 
 @attrs.frozen
-class Reconciled:
-    """The result of a reconciliation.
+class CatchUpResult:
+    """The result of catching up.
 
     Attributes:
         checked: how many records the gateway listed.
@@ -62,7 +62,7 @@ class _Listable(Protocol):
 
 
 class GatewayLists(Protocol):
-    """The part of an `AsyncGateway` that reconciling uses."""
+    """The part of an `AsyncGateway` that catching up uses."""
 
     @property
     def contacts(self) -> _Listable:
@@ -94,9 +94,9 @@ _LISTS: Final[Mapping[str, tuple[Callable[[GatewayLists], _Listable], tuple[str,
 """Resource → its list, and the time fields to filter by. Records that refer to others come after them."""
 
 
-async def reconcile(
+async def catch_up(
     gateway: GatewayLists, since: datetime, resources: Iterable[str | None], accept: Accept, *, stored: bool
-) -> Reconciled:
+) -> CatchUpResult:
     """Pass on the changes since a moment, resource by resource.
 
     Records are listed in order of creation, which no change alters. A record that stays in the list is passed on once,
@@ -112,7 +112,7 @@ async def reconcile(
     Raises:
         InvalidRequestError: `since` is not an aware datetime, or is after 2099.
         GatewayError: a list or the inbox failed. Changes that were passed on before are kept.
-        ExceptionGroup: handlers failed (only if `stored` is false). Reconciling stops at 100 failures; with fewer it
+        ExceptionGroup: handlers failed (only if `stored` is false). Catching up stops at 100 failures; with fewer it
             continues to the end.
     """
     start, asked = _check_since(since), set(resources)
@@ -126,7 +126,7 @@ async def reconcile(
         if resource in asked or None in asked
     ]
     collector.check()
-    return Reconciled(checked=sum(checked for checked, _ in counts), missed=sum(missed for _, missed in counts))
+    return CatchUpResult(checked=sum(checked for checked, _ in counts), missed=sum(missed for _, missed in counts))
 
 
 def _check_since(since: datetime) -> datetime:
@@ -194,7 +194,7 @@ def _last_changed(record: Record) -> datetime | None:
 
 
 def _postback(type_: PostbackType, resource: str, raw: Mapping[str, Any], at: datetime | None) -> Postback[Any]:
-    return attrs.evolve(postback_of(type_, resource, raw, reconciled=True), modified_ts=at)
+    return attrs.evolve(postback_of(type_, resource, raw, caught_up=True), modified_ts=at)
 
 
 def raw_of(record: Record) -> dict[str, Any]:
@@ -287,4 +287,4 @@ class _FailureCollector:
             ExceptionGroup: at least one handler has failed.
         """
         if self._errors:
-            raise ExceptionGroup("handlers failed while reconciling", self._errors)
+            raise ExceptionGroup("handlers failed while catching up", self._errors)
