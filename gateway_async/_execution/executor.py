@@ -33,7 +33,6 @@ from gateway_async._wire.reply import says_busy
 from gateway_async._wire.retry_policy import is_refusal
 from gateway_async.errors import (
     ConnectionLostError,
-    DeadlineExceededError,
     DuplicateError,
     GatewayError,
     MismatchedReplyError,
@@ -373,10 +372,7 @@ class CallExecutor:
             raise error
         if on_lookup is not None:
             on_lookup()
-        with anyio.CancelScope(deadline=state.until):
-            return await self._outcome_resolver.resolve(state, error, decision.if_not_found)
-        late = DeadlineExceededError(state.seconds, call=str(state.call))
-        raise self._outcome_resolver.unknown_error(state, late)
+        return await self._outcome_resolver.resolve(state, error, decision.if_not_found)
 
     async def _record_success(self, state: CallState[T], result: T) -> None:
         """Record a result in the ledger.

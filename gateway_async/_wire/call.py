@@ -183,6 +183,13 @@ class Recovery(Generic[T]):
     accepts_existing: bool = False
 
 
+def _has_common_response(call: "Call[Any]") -> bool:
+    """Return whether a write's response could be that to another request."""
+    if call.kind is Kind.TERMINAL:
+        return not call.api_id
+    return call.kind is Kind.UNNAMED or call.request.method == "DELETE"
+
+
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Call(Generic[T]):
     """One request to the gateway, the reader of its response, and what follows if the response is lost.
@@ -203,7 +210,8 @@ class Call(Generic[T]):
         error_class: the error to raise for a refusal, regardless of its status.
         returns_reply: whether the result is the response itself, instead of what `read` returns.
         fresh_connection: whether the request is the first and only one of its connection, so that its response cannot
-            be a late one to another request. Reads that may prove absence need it.
+            be a late one to another request. Reads that may prove absence need it, and deletions and other writes whose
+            response could be that to another request.
         record_type: for a write, the class of the record that it returns; None for other results.
     """
 
@@ -220,7 +228,7 @@ class Call(Generic[T]):
     prerequisite: "Call[Call[T]] | None" = None
     error_class: type[StatusError] | None = None
     returns_reply: bool = False
-    fresh_connection: bool = False
+    fresh_connection: bool = attrs.field(default=attrs.Factory(_has_common_response, takes_self=True))
     record_type: type[Any] | None = None
 
     def without_body(self) -> "Call[T]":

@@ -34,12 +34,14 @@ from gateway_async import (
     RouterAccountVaultCreate,
     ServerError,
     TagCreate,
+    Transaction,
     TransactionUpdate,
     UserApiKey,
     ValidationError,
 )
 
 from .scripted_transport import (
+    FOUND,
     LOST,
     NAMED_SALE,
     NEVER_LEFT,
@@ -848,3 +850,45 @@ async def test_a_duplicate_that_cannot_be_looked_up_stays_open_until_its_record_
         script.answers["get"] = [record("transaction", transaction_api_id="mine", transaction_amount="12.50")]
         await error.fetch()
         assert script.ledger.notes[1:] == [("record_outcome", "done", "found")]
+
+
+async def sell_once(gateway: AsyncGateway) -> Transaction:
+    """Charge the stored card, unless a payment has the id."""
+    return await gateway.transactions.create_once(NAMED_SALE)
+
+
+async def test_a_duplicate_whose_lookup_hangs_stays_open() -> None:
+    """The payment that has the id may be this call's own, sent twice by a proxy."""
+    script = LedgerScript(post=[refused(transaction_api_id="it exists already")], get=[silent])
+    async with script.gateway(timeout=0.2) as gateway:
+        unknown = await error_of(sell_once(gateway), OutcomeUnknownError, match="exists already.*did not finish")
+        assert [note[0] for note in script.ledger.notes] == ["record_intent"]
+        script.answers["get"] = [FOUND]
+        assert (await gateway.transactions.resolve(unknown)) is not None
+    assert script.ledger.notes[1:-1] == [("record_outcome", "done", "found")]
+
+
+@pytest.mark.parametrize(("shown", "outcomes"), [(FOUND, ["done"]), (NOT_THERE, [])])
+async def test_a_duplicate_whose_lookup_is_cancelled_is_not_taken_for_unsent(
+    shown: httpx.Response, outcomes: list[str]
+) -> None:
+    """The payment is looked up once more, as any cancelled write; the intent stays open if that finds nothing."""
+
+    async def cancel(_: httpx.Request) -> httpx.Response:
+        script.answers["get"] = [shown]
+        scope.cancel()
+        return await silent(_)
+
+    script = LedgerScript(post=[refused(transaction_api_id="it exists already")], get=[cancel])
+    async with script.gateway() as gateway:
+        with anyio.CancelScope() as scope:
+            await sell_once(gateway)
+    assert scope.cancelled_caught
+    assert [note[1] for note in script.ledger.notes[1:-1]] == outcomes
+
+
+async def test_a_refusal_is_final_when_no_lookup_answers() -> None:
+    """Nothing shows that a copy of the call was executed."""
+    script = LedgerScript(put=[refused(action="it is settled")], get=[silent])
+    await script.fail(lambda gateway: gateway.transactions.void("t"), ValidationError, match="settled", timeout=0.2)
+    assert script.ledger.notes[1:-1] == [("record_outcome", "refused", None)]

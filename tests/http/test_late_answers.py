@@ -175,6 +175,50 @@ PAYMENTS = [
 ]
 
 
+class Repeating:
+    """Executes the first request of a connection, loses the others, and answers them with its first response."""
+
+    def __init__(self, response: bytes) -> None:
+        self.response = response
+        self.executed = 0
+
+    async def serve(self, wire: Wire) -> None:
+        """Answer the requests of one connection."""
+        await wire.request()
+        self.executed += 1
+        while True:
+            await wire.send(self.response)
+            await wire.request()
+
+
+DONE, MADE = b"HTTP/1.1 204 X\r\n\r\n", respond(201, {"tip": {"id": "made"}})
+VOID = {"transaction": {"action": "void"}}
+
+
+@pytest.mark.parametrize(
+    ("write", "response"),
+    [
+        (lambda gateway: gateway.recurrings.delete("r"), DONE),
+        (lambda gateway: gateway.quick_invoices.remove_file("i", "f"), DONE),
+        (lambda gateway: gateway.quick_invoices.resend("i"), DONE),
+        (lambda gateway: gateway.resource("tips", name="tip").create({"amount": 1}), MADE),
+        (lambda gateway: gateway.resource("tips", name="tip").action("x", "pay"), DONE),
+        (lambda gateway: gateway.request("PUT", "/v2/transactions/t", body=VOID), MADE),
+        (lambda gateway: gateway.request("POST", "/v2/routerrefunds", body={"refund": {"terminal_id": "t"}}), MADE),
+    ],
+    ids=["delete", "remove a file", "resend", "create without an id", "action", "request", "request at a terminal"],
+)
+async def test_a_write_whose_response_could_be_any_others_gets_its_own(
+    write: Callable[[AsyncGateway], Awaitable[object]], response: bytes
+) -> None:
+    """A late response says as much as the right one, so each of these writes is the first request of a connection."""
+    peer_gateway = Repeating(response)
+    async with serving(peer_gateway.serve) as peer, client(peer.url) as gateway:
+        for _ in range(3):
+            await write(gateway)
+    assert peer_gateway.executed == 3
+
+
 async def test_a_list_has_no_rows_of_another_contact() -> None:
     """Rows that contradict a filter are read again on a connection of their own."""
     peer_gateway = Gateway()

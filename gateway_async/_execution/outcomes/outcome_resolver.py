@@ -3,6 +3,7 @@
 It sends only lookups. If they cannot decide the outcome, it raises `OutcomeUnknownError`.
 """
 
+import math
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -22,6 +23,7 @@ from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import classify, says_absent
 from gateway_async.errors import (
+    DeadlineExceededError,
     DuplicateError,
     GatewayError,
     MalformedReplyError,
@@ -81,7 +83,8 @@ class OutcomeResolver:
             OutcomeUnknownError: the outcome cannot be decided.
             GatewayError: `error` itself, if no record was found and the write must not be repeated.
         """
-        found = await self._look_up_write(state, error, _resolve_seconds(state, error, if_not_found))
+        grace = _resolve_seconds(state, error, if_not_found)
+        found = await self._look_up_write(state, error, grace, until=state.until)
         if _is_absence(state, error):
             return self._after_absence(state, error, found)
         if found.status is LookupStatus.EXECUTED:
@@ -187,21 +190,18 @@ class OutcomeResolver:
         *,
         conclusive: bool = False,
         cancelled: bool = False,
+        until: float = math.inf,
     ) -> LookupResult[T]:
         """Look up whether a write was executed, and emit the event.
 
         A missing record counts as "not executed" only in a lookup that starts `grace` seconds from now or later. With
-        `conclusive`, a list must also prove that the record does not exist.
+        `conclusive`, a list must also prove that the record does not exist. The lookup fails at the time `until`.
         """
         call, outcome, reason = state.call, LookupOutcome.UNKNOWN, error
         if self._events.wants_routine:
             self._events.emit(LookupStarted(**state.event_facts()))
         try:
-            if call.recovery is None:
-                if _is_only_refusal(state, error):
-                    raise error
-                raise self.unknown_error(state, error) from error
-            found = await self._lookup.find(call.recovery.lookup(), grace, conclusive=conclusive)
+            found = await self._find(state, error, grace, conclusive=conclusive, until=until)
             if found.status is LookupStatus.UNPROVEN:
                 found = _judge_unproven(call, error, found, conclusive=conclusive)
             if found.status in (LookupStatus.NOT_EXECUTED, LookupStatus.NO_RECORD):
@@ -210,7 +210,7 @@ class OutcomeResolver:
             facts = self._facts(state, error)
             record = accept_record(
                 found,
-                made_up_id=call.recovery.made_up_id,
+                made_up_id=bool(call.recovery and call.recovery.made_up_id),
                 emit=self._events.emit,
                 event_facts=state.event_facts(),
                 facts=facts,
@@ -224,14 +224,28 @@ class OutcomeResolver:
             reason = failed
             if _is_only_refusal(state, error):
                 raise error from (None if failed is error else failed)  # nothing shows that a copy was executed
-            if not state.may_have_been_sent:  # such as a 429, which only the lookup could confirm
-                state.record_failure(error, unclear=True)
+            _keep_open(state, error)
             raise self.unknown_error(state, error, failed) from failed
+        except BaseException:  # cancelled
+            _keep_open(state, error)
+            raise
         finally:
             unclear = reason if outcome is LookupOutcome.UNKNOWN else None
             self._events.emit(
                 OutcomeLookedUp(**state.event_facts(), outcome=outcome, error=unclear, cancelled=cancelled)
             )
+
+    async def _find(
+        self, state: CallState[T], error: GatewayError, grace: float, *, conclusive: bool, until: float
+    ) -> LookupResult[T]:
+        recovery = state.call.recovery
+        if recovery is None:
+            if _is_only_refusal(state, error):
+                raise error
+            raise self.unknown_error(state, error) from error
+        with anyio.CancelScope(deadline=until):
+            return await self._lookup.find(recovery.lookup(), grace, conclusive=conclusive)
+        raise DeadlineExceededError(state.seconds, call=str(state.call))
 
     async def _resolve_again(self, state: CallState[T], error: GatewayError, wait: float) -> T | None:
         """Return the result of a write with an unknown outcome.
@@ -297,6 +311,12 @@ def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
     """
     is_refusal = isinstance(error, StatusError) and error.is_from_gateway and not isinstance(error, DuplicateError)
     return is_refusal and not state.may_have_been_sent
+
+
+def _keep_open(state: CallState[Any], error: GatewayError) -> None:
+    """Record that the outcome is unclear: only the lookup could confirm the refusal, such as a 429 or a duplicate."""
+    if not state.may_have_been_sent:
+        state.record_failure(error, unclear=True)
 
 
 def _resolve_seconds(state: CallState[Any], error: GatewayError, if_not_found: NextStep) -> float:
