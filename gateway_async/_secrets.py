@@ -31,6 +31,7 @@ __all__ = [
     "detach",
     "is_card_number",
     "is_confidential",
+    "kind_of",
     "luhn_valid",
     "mask_digits",
     "mask_fields",
@@ -139,6 +140,11 @@ class Secret:
     def __reduce__(self) -> NoReturn:
         msg = f"a {type(self).__name__} does not pickle: pass what reveal() returns, where that is safe"
         raise TypeError(msg)
+
+
+def kind_of(value: object) -> type:
+    """Return the type of a value, or that of a secret's value."""
+    return value.kind if isinstance(value, Secret) else type(value)
 
 
 class AccountNumber(Secret):
@@ -410,9 +416,16 @@ def seal(data: Any, owner: str = "") -> Any:
 
     These are the values of confidential names, with all that is inside them, and card numbers under any name but that
     of an id. Flags, None and empty texts stay as they are, and so does anything that is not JSON. `owner` is what the
-    data describes, such as `contact`: it may make the names of the data harmless, as for `is_confidential`.
+    data describes, such as `contact`: it may make the names of the data harmless, as for `is_confidential`. A whole
+    text instead of data, such as JSON, becomes a secret.
     """
-    return seal_fields(data, owner) if isinstance(data, Mapping) else _seal(data, "", None)
+    match data:
+        case Mapping():
+            return seal_fields(data, owner)
+        case str() | bytes() | bytearray() if data:
+            return Secret(cast("str", data))
+        case _:
+            return _seal(data, "", None)
 
 
 def seal_fields(fields: Mapping[Any, Any], owner: str = "", kind: "type[Secret] | None" = None) -> dict[Any, Any]:

@@ -185,7 +185,7 @@ class AsyncGateway(_Resources):
         if not problems and is_loopback(httpx.URL(base_url).host):
             http_proxy = None  # this machine, which the proxy cannot reach; its plain http would leave the machine
         if problems:
-            ledger = terminal_lease = None  # instead of an object they may be an address with a password
+            del credentials, ledger, terminal_lease  # instead of objects they may be a key, or an address
             raise InvalidRequestError(problems)
         if verify is False and transport is None:
             warning = f"verify=False: any server can impersonate {base_url} and read card numbers and keys"
@@ -248,7 +248,7 @@ class AsyncGateway(_Resources):
         try:
             return cls(os.environ["GATEWAY_BASE_URL"], **options)
         finally:
-            options.pop("proxy", None)  # as above
+            del options  # as above
 
     @property
     def base_url(self) -> str:
@@ -566,11 +566,12 @@ def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
 
     try:
         url = httpx.URL(base_url)
+        host = url.host  # a host that IDNA cannot decode is a ValueError
     except (TypeError, ValueError, httpx.InvalidURL):
-        url = httpx.URL("")
-    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment or url.userinfo:
+        url, host = httpx.URL(""), ""
+    if url.scheme not in ("http", "https") or not host or url.query or url.fragment or url.userinfo:
         yield 'must be an http or https address, such as "https://api.example.test"'
     elif url.path.rstrip("/").endswith("/v2"):
         yield "leave /v2 out; it is part of every path"
-    elif url.scheme == "http" and not (allow_http or is_loopback(url.host)):
+    elif url.scheme == "http" and not (allow_http or is_loopback(host)):
         yield "plain http exposes card numbers and keys (expected https, allow_http=True or GATEWAY_ALLOW_HTTP=1)"

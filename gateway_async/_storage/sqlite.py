@@ -12,6 +12,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
+from gateway_async._secrets import Secret
 from gateway_async._storage.private_file import check_owner, create_database, restrict_mode
 from gateway_async.errors import InvalidRequestError
 
@@ -26,6 +27,7 @@ __all__ = [
     "describe_error",
     "is_file_error",
     "json_fields",
+    "seal_address",
     "to_json",
     "transaction",
 ]
@@ -66,13 +68,21 @@ def to_json(value: Any) -> str:
     return _encoder.encode(value).decode()
 
 
-def database_file(path: str | PathLike[str]) -> Path:
-    """Return the absolute path of a file.
+def seal_address(path: str | PathLike[str]) -> str | PathLike[str] | Secret:
+    """Return a path unchanged, but an address as a secret.
+
+    Given by mistake, it may have a password.
+    """
+    return Secret(str(path)) if "://" in str(path) else path
+
+
+def database_file(path: str | PathLike[str] | Secret) -> Path:
+    """Return the absolute path of a file, from the result of `seal_address`.
 
     Raises:
         InvalidRequestError: it is an address, whose password the errors of a file would show.
     """
-    if "://" in str(path):
+    if isinstance(path, Secret):
         raise InvalidRequestError("path: invalid (expected a file, not an address such as postgresql://…)")
     return Path(path).absolute()
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import attrs
 
-from gateway_async._secrets import Secret, mask_text
+from gateway_async._secrets import Secret, kind_of, mask_text
 from gateway_async._wire.convert.write import is_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
@@ -277,5 +277,4 @@ def _text(value: Any) -> str:
         case date():
             return value.isoformat()
         case _:
-            kind = value.kind if isinstance(value, Secret) else type(value)
-            raise ValueError(f"cannot filter by a {kind.__name__}")
+            raise ValueError(f"cannot filter by a {kind_of(value).__name__}")

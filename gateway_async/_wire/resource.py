@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from gateway_async._secrets import AccountNumber, mask_text
+from gateway_async._secrets import AccountNumber, kind_of, mask_text
 from gateway_async._wire.call import Call, HttpRequest, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus, Recovery
 from gateway_async._wire.convert.read import read_nothing
 from gateway_async._wire.convert.write import encode, fields_of
@@ -394,4 +394,4 @@ def _names(kinds: tuple[type[Any], ...]) -> frozenset[str]:
 def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
     if not isinstance(request, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
-        raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
+        raise InvalidRequestError(f"request: must be {names}, not {kind_of(request).__name__}")

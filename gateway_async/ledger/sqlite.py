@@ -4,7 +4,7 @@ from functools import partial
 from os import PathLike
 
 from gateway_async._arguments import retention_period
-from gateway_async._storage.sqlite import database_file
+from gateway_async._storage.sqlite import database_file, seal_address
 from gateway_async.ledger._group_commit_ledger import GroupCommitLedger
 from gateway_async.ledger._sqlite_store import LedgerFile
 
@@ -34,6 +34,8 @@ class SqliteLedger(GroupCommitLedger):
     """
 
     def __init__(self, path: str | PathLike[str], *, keep_days: float = 30.0) -> None:
+        given = seal_address(path)
+        del path  # an error's traceback shows local variables
         retention = retention_period(keep_days)
-        file = database_file(path)
+        file = database_file(given)
         super().__init__(str(file), partial(LedgerFile, file, retention), retention)

@@ -153,6 +153,7 @@ class CreatableResource(WritableResource[R], ABC, Generic[R, N_contra]):
             InvalidRequestError: nothing was sent: the integrator id is missing, or another problem in `.problems`.
             GatewayError: as for `create`.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._once.create(new)
 
     async def existing(self, error: DuplicateError) -> R:

@@ -4,6 +4,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.account_vaults import (
     AccountVault,
@@ -59,6 +60,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
             ValidationError: the gateway rejects the account; `.fields` says why.
             OutcomeUnknownError: it may have been stored; `resolve(error)` looks it up again.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(ACCOUNT_VAULT.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:  # noqa: A002
@@ -68,6 +70,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(ACCOUNT_VAULT.update(id, changes, self._scope))
 
     async def bin_info(self, id: str | ApiId) -> BinInfo:  # noqa: A002

@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.call import Call, Recovery, lookup_by_success
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
@@ -40,6 +41,7 @@ class PostbackConfigs(WritableResource[PostbackConfig]):
             ValidationError: the gateway rejects it; `.fields` says why.
             OutcomeUnknownError: it may have been created; only arriving postbacks can show it.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(POSTBACK_CONFIG.create(new, self._scope))
 
     async def update(self, id: str, changes: PostbackConfigUpdate) -> PostbackConfig:  # noqa: A002
@@ -51,6 +53,7 @@ class PostbackConfigs(WritableResource[PostbackConfig]):
             ValidationError: the gateway rejects a value; `.fields` says which.
             OutcomeUnknownError: it may have been changed, and a lookup is not possible: send the change again.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(_repeatable(POSTBACK_CONFIG.update(id, changes, self._scope)))
 
     async def delete(self, id: str) -> None:  # noqa: A002

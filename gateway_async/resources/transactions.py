@@ -6,6 +6,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.amounts import add, subtract, to_cents
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import is_less
@@ -52,6 +53,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             ValidationError: the gateway rejects it; `.fields` says why.
             OutcomeUnknownError: the money may have moved; `resolve(error)` looks it up again. Do not charge again.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(TRANSACTION.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
@@ -66,6 +68,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             ValidationError: the gateway refuses, for example because it has settled; `.fields` says why.
             OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(TRANSACTION.update_with_action(id, changes, self._scope))
 
     async def void(self, id: str | ApiId) -> Transaction:  # noqa: A002

@@ -2,9 +2,12 @@
 
 import asyncio
 import copyreg
+import json
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
+from traceback import StackSummary, TracebackException
 from typing import Any
 
 import anyio
@@ -17,8 +20,9 @@ from gateway_async import AsyncGateway
 from gateway_async._execution.outcomes import outcome_resolver
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials
+from gateway_async.migration import SqliteJournal, plan_migration, read_rows
 from gateway_async.observe import AttemptFailed, CallEnded, Event
-from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError
+from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks, reachable, token_of
 
@@ -382,6 +386,101 @@ def test_invalid_arguments(make: Callable[[], object]) -> None:
     with pytest.raises((ga.InvalidRequestError, TypeError, ValueError)) as raised:
         make()
     assert leaks(raised.value, (KEY,), OWN) == set()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"credentials": KEY},
+        {"credentials": ("user", KEY)},
+        {"ledger": f"postgresql://u:{KEY}@h/db"},
+        {"terminal_lease": f"redis://:{KEY}@h"},
+    ],
+)
+@pytest.mark.parametrize("from_env", [False, True])
+def test_options_of_the_wrong_type(
+    options: dict[str, Any], from_env: bool, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key or an address in place of an object is in no local variable of the error."""
+    for name, value in sandbox.environment().items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ga.InvalidRequestError) as raised:
+        AsyncGateway.from_env(**options) if from_env else of_nowhere(**options)
+    assert leaks(raised.value, (KEY,), OWN) == set()
+
+
+@pytest.mark.parametrize("store", [ga.SqliteLedger, SqliteInbox, SqliteJournal])
+def test_an_address_instead_of_a_file(store: Callable[[str], object]) -> None:
+    """The address of a database, given as a file, is in no local variable of the error."""
+    with pytest.raises(ga.InvalidRequestError, match="expected a file") as raised:
+        store(f"postgresql://u:{KEY}@h/db")
+    assert leaks(raised.value, (KEY,), OWN) == set()
+
+
+@pytest.mark.parametrize("option", ["base_url", "proxy"])
+def test_a_host_that_is_no_host(option: str) -> None:
+    """A host that IDNA cannot decode is an invalid argument, whose password is in no local variable."""
+    with pytest.raises(ga.InvalidRequestError, match=option) as raised:
+        of_nowhere(**{option: f"http://user:{KEY}@xn--/"})
+    assert leaks(raised.value, (KEY,), OWN) == set()
+
+
+HEADER, ROW = "key,account_number,exp_date", f"k1,{CARD},1230"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("unknown column.csv", f"{HEADER},color\n{ROW},red\n"),
+        ("no header.csv", f"{ROW}\n{ROW}\n"),
+        ("open quote.csv", f'{HEADER},"\n{ROW}\n'),
+        ("row with an open quote.csv", f'{ROW},"\n{ROW}\n'),
+        ("NUL.csv", f"{HEADER}\0\n{ROW}\n"),
+        ("NUL in a row.csv", f"{ROW}\0\n{ROW}\n"),
+        ("array.jsonl", f'[{{"key": "k1", "account_number": "{CARD}"}}]\n'),
+        ("no key.jsonl", f'{{"account_number": "{CARD}", "exp_date": "1230"}}\n'),
+    ],
+)
+@pytest.mark.asyncio
+async def test_an_input_that_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    """A traceback with local variables shows no row of a migration's input."""
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(ga.InvalidRequestError) as raised:
+        await plan_migration(read_rows(path))
+    trace = TracebackException.from_exception(raised.value, capture_locals=True)
+    below = [frame for frame in trace.stack if frame.filename not in OWN]
+    assert below
+    assert CARD not in "".join([*StackSummary.from_list(below).format(), *trace.format_exception_only()])
+    assert raised.value.__cause__ is raised.value.__context__ is None
+
+
+FIELDS = {"account_number": CARD, "cvv": CVV, "basic_auth_password": KEY}
+MISTAKES: dict[str, Operation] = {
+    "sale": lambda gateway: gateway.transactions.create(FIELDS),  # type: ignore[arg-type]
+    "sale once": lambda gateway: gateway.transactions.create_once(FIELDS),  # type: ignore[arg-type]
+    "capture": lambda gateway: gateway.transactions.update("1" * 24, FIELDS),  # type: ignore[arg-type]
+    "card": lambda gateway: gateway.account_vaults.create(FIELDS),  # type: ignore[arg-type]
+    "change of a card": lambda gateway: gateway.account_vaults.update("1" * 24, FIELDS),  # type: ignore[arg-type]
+    "config": lambda gateway: gateway.postback_configs.create(FIELDS),  # type: ignore[arg-type]
+    "change of a config": lambda gateway: gateway.postback_configs.update("1" * 24, FIELDS),  # type: ignore[arg-type]
+    "JSON to a model": lambda gateway: gateway.transactions.create(json.dumps(FIELDS)),  # type: ignore[arg-type]
+    "JSON": lambda gateway: gateway.request("POST", "/v2/plans", body=json.dumps(FIELDS)),  # type: ignore[arg-type]
+    "JSON of a resource": lambda gateway: gateway.resource("plans", name="plan").create(json.dumps(FIELDS)),  # type: ignore[arg-type]
+    "a query": lambda gateway: gateway.request("GET", "/v2/plans", params=f"password={KEY}"),  # type: ignore[arg-type]
+    "a query as filter": lambda gateway: gateway.contacts.list(extra_filters=f"password={KEY}").first(),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.asyncio
+async def test_fields_in_the_wrong_container(name: str) -> None:
+    """A mapping instead of a request, or a text instead of a mapping, is in no local variable of the error."""
+    async with of_nowhere() as gateway:
+        with pytest.raises(ga.InvalidRequestError) as raised:
+            await MISTAKES[name](gateway)
+    assert "Secret" not in str(raised.value)
+    assert leaks(raised.value, (CARD, CVV, KEY), OWN) == set()
 
 
 @pytest.mark.parametrize(

@@ -44,17 +44,18 @@ class Proxy:
         """
         try:
             url = httpx.URL(address)
-        except (TypeError, httpx.InvalidURL):
+            host = url.host  # a host that IDNA cannot decode is a ValueError
+        except (TypeError, ValueError, httpx.InvalidURL):
             return None, _FORM
         port = _DEFAULT_PORT if url.port is None else url.port
         is_bare = url.path in ("", "/") and not url.query and not url.fragment
-        if url.scheme != "http" or not _is_host(url.host) or not is_bare or port not in _PORTS:
+        if url.scheme != "http" or not _is_host(host) or not is_bare or port not in _PORTS:
             return None, _FORM
         if not url.userinfo:
-            return cls(url.host, port), ""
+            return cls(host, port), ""
         user, _, password = url.userinfo.partition(b":")
         pair = f"{unquote(user.decode())}:{unquote(password.decode())}"
-        return cls(url.host, port, Secret(f"Basic {b64encode(pair.encode()).decode()}")), ""
+        return cls(host, port, Secret(f"Basic {b64encode(pair.encode()).decode()}")), ""
 
     @property
     def headers(self) -> dict[str, str]:

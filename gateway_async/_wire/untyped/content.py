@@ -14,6 +14,7 @@ from gateway_async._secrets import (
     AccountNumber,
     Secret,
     is_confidential,
+    kind_of,
     mask_passwords,
     mask_text,
     passwords_in,
@@ -40,7 +41,8 @@ def prepare_content(content: Any, filled: Mapping[str, Any] = _NOTHING) -> Prepa
         InvalidRequestError: the content cannot be sent; `.problems` lists every problem.
     """
     if not isinstance(content, dict):
-        raise InvalidRequestError(f"request: must be a mapping of field names to values, not {type(content).__name__}")
+        kind = kind_of(content).__name__
+        raise InvalidRequestError(f"request: must be a mapping of field names to values, not {kind}")
     problems = [*_problems(content, "")]
     problems += [f"{name}: must be text" for name in _TEXTS if not is_text(content.get(name) or "")]
     if problems:

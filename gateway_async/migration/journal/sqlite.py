@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TypeVar, cast
 
 from gateway_async._storage.group_commit import GroupCommitWriter
-from gateway_async._storage.sqlite import database_file
+from gateway_async._storage.sqlite import database_file, seal_address
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal._sqlite_store import JournalFile, Operation
 from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowResult, RowStarted, RowState
@@ -38,7 +38,9 @@ class SqliteJournal:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._path = database_file(path)
+        given = seal_address(path)
+        del path  # an error's traceback shows local variables
+        self._path = database_file(given)
         self._writer = GroupCommitWriter(
             "gateway_async journal",
             partial(JournalFile, self._path),

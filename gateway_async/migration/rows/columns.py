@@ -150,6 +150,7 @@ class Columns:
                 f"header: no column is a field of an account vault; is the first line the header?{delimiter}"
             )
         if problems:
+            header = ()  # it may be a row, and a traceback shows local variables
             raise InvalidRequestError(problems)
         return mapping
 

@@ -23,6 +23,10 @@ __all__ = ["CsvRows"]
 _MIN_DELIMITERS: Final = 2
 _DELIMITERS: Final = ",;\t|"
 _SEPARATOR_LINE: Final = re.compile(rb"sep=(.)(?:\r\n|\n|\r)", re.IGNORECASE)
+_NUL: Final = (
+    "contains NUL characters; is the first line the header? (expected text; UTF-16 without a byte order mark needs "
+    "--encoding utf-16-le or utf-16-be)"
+)
 _HEADER_END: Final = re.compile(rb"[^\r\n][\r\n]")
 
 
@@ -52,21 +56,17 @@ class CsvRows(TextRows):
         super().__init__(source, shard)
         self._constants = columns.constants
         quote = quotechar.encode() if quotechar else None
-        head, before = _head(source)
-        separator = _SEPARATOR_LINE.match(head)
-        if separator:
-            head, before = head[separator.end() :], before + separator.end()
-            delimiter = delimiter or separator[1].decode("latin-1")
-        source.give_back(head)
-        self.delimiter = delimiter or _detect_delimiter(source, quote)
+        # No local variable here has bytes of the file, because an error about the header shows them in its traceback.
+        chosen, before = _read_separator_line(source)
+        self.delimiter = delimiter or chosen or _detect_delimiter(source, quote)
         self._dialect: dict[str, Any] = (
             {"delimiter": self.delimiter, "quotechar": quotechar}
             if quotechar
             else {"delimiter": self.delimiter, "quoting": csv.QUOTE_NONE}
         )
         self._quote = quote
-        self._splitter = self._split_from(line=1 + bool(separator), start=before)
-        self.columns = self._header(before)
+        self._splitter = self._split_from(line=1 + bool(chosen), start=before)
+        self.columns = self._names(self._header(before))
         self._mapping = columns.map_header(self.columns)
         self._source_names = source_names(self.columns)
         self.fields = self._mapping.fields_by_column(self.columns)
@@ -81,8 +81,8 @@ class CsvRows(TextRows):
     def _split_from(self, line: int, start: int) -> Splitter:
         return Splitter(self._quote, self.delimiter.encode(), line=line, start=start)
 
-    def _header(self, start: int) -> tuple[str, ...]:
-        """Return the names of the columns. What follows is given back: its records have as many cells as the header."""
+    def _header(self, start: int) -> RawRecord | None:
+        """Return the header. What follows is given back: its records have as many cells as the header."""
         read = b""
         while data := self._source.read():
             read += data
@@ -94,19 +94,19 @@ class CsvRows(TextRows):
                         line, end = following.line, following.start
                     self._source.give_back(read[end - start :])
                     self._splitter = self._split_from(line, end)
-                    return self._names(record)
-        return next((self._names(record) for record in self._splitter.finish() if not record.is_blank), ())
+                    return record
+        return next((record for record in self._splitter.finish() if not record.is_blank), None)
 
-    def _names(self, record: RawRecord) -> tuple[str, ...]:
+    def _names(self, header: RawRecord | None) -> tuple[str, ...]:
+        names: tuple[str, ...] = ()
         try:
-            names = tuple(name.strip() for name in super()._content(record))
+            names = tuple(name.strip() for name in super()._content(header)) if header else ()
+            problem = _NUL if any("\0" in name for name in names) else ""
         except ValueError as error:
-            raise InvalidRequestError(f"header: {error}") from None
-        if any("\0" in name for name in names):
-            raise InvalidRequestError(
-                "header: contains NUL characters; is the first line the header? (expected text; UTF-16 without a byte "
-                "order mark needs --encoding utf-16-le or utf-16-be)"
-            )
+            problem = str(error)
+        if problem:
+            del header, names  # it may be a row
+            raise InvalidRequestError(f"header: {problem}")
         return names
 
     def _is_one_record(self, content: bytes) -> bool:
@@ -160,12 +160,18 @@ class CsvRows(TextRows):
         return records[0]
 
 
-def _head(source: Bytes) -> tuple[bytes, int]:
-    """Return the bytes of a file's first line, and their offset."""
+def _read_separator_line(source: Bytes) -> tuple[str, int]:
+    """Read a line such as `sep=;` before the header.
+
+    Returns its delimiter, or "", and the offset of the header.
+    """
     head = b""
     while not _HEADER_END.search(head) and len(head) <= MAX_RECORD and (more := source.read()):
         head += more
-    return head, source.start
+    separator = _SEPARATOR_LINE.match(head)
+    end = separator.end() if separator else 0
+    source.give_back(head[end:])
+    return separator[1].decode("latin-1") if separator else "", source.start + end
 
 
 def _detect_delimiter(source: Bytes, quote: bytes | None) -> str:

@@ -38,8 +38,8 @@ class JsonRows(TextRows):
 
     def __init__(self, source: Bytes, columns: Columns, *, shard: Shard | None = None) -> None:
         super().__init__(source, shard)
-        if shard is None:
-            _check_is_lines(self._peek())
+        if shard is None and (kind := _kind_of_document(self._peek())):
+            raise InvalidRequestError(f"source: is a JSON {kind} (expected JSON Lines: one object on each line)")
         self.fields = dict(columns.names)
         self._constants = columns.constants
         self._mapping = lru_cache(256)(columns.map_names)
@@ -90,9 +90,12 @@ def _first_line(data: bytes) -> bytes:
     return next((line for line in map(bytes.strip, data.splitlines()) if line), b"")
 
 
-def _check_is_lines(data: bytes) -> None:
-    """Reject one JSON document over several lines: some could be taken for rows."""
+def _kind_of_document(data: bytes) -> str:
+    """Return the kind of one JSON document, or "" for JSON Lines.
+
+    Some lines of a document could be taken for rows.
+    """
     first = _first_line(data)
-    if first.startswith(b"[") or first.endswith((b"[", b"{")):
-        kind = "array" if first.startswith(b"[") else "document over several lines"
-        raise InvalidRequestError(f"source: is a JSON {kind} (expected JSON Lines: one object on each line)")
+    if first.startswith(b"["):
+        return "array"
+    return "document over several lines" if first.endswith((b"[", b"{")) else ""

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
-from gateway_async._storage.sqlite import database_file
+from gateway_async._storage.sqlite import database_file, seal_address
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox._mapping import row_of
@@ -58,8 +58,10 @@ class SqliteInbox(SqlInbox):
         shared: bool = False,
         now: Callable[[], float] = time,
     ) -> None:
+        given = seal_address(path)
+        del path  # an error's traceback shows local variables
         keep = retention_period(keep_days)
-        self._path = database_file(path)
+        self._path = database_file(given)
         self._new_writer = partial(
             GroupCommitWriter,
             "gateway_async inbox",
