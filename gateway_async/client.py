@@ -149,9 +149,8 @@ class AsyncGateway(_Resources):
         from gateway_async._execution.circuit_breaker import CircuitBreaker
         from gateway_async._execution.executor import CallExecutor
         from gateway_async._execution.http_client import HttpClient
-        from gateway_async._http.connections.proxy import Proxy
-        from gateway_async._http.direct_client import DirectClient
-        from gateway_async._http.transport import PooledTransport, load_certificates
+        from gateway_async._http.proxy import Proxy
+        from gateway_async._http.transport import DirectClient, PooledTransport, load_certificates
         from gateway_async._wire.scope import Scope
 
         observers = (*observers,) if isinstance(observers, Iterable) else (observers,)

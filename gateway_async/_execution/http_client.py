@@ -14,10 +14,9 @@ import httpx
 
 from gateway_async._execution.authentication.authenticator import Authenticator
 from gateway_async._execution.user_agent import USER_AGENT
-from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
-from gateway_async._http.transport import FRESH, POOL
+from gateway_async._http.transport import FRESH, POOL, DirectClient
 from gateway_async._http.upload import Upload, open_upload
 from gateway_async._secrets import detach, mask_text, quote_text
 from gateway_async._wire.auth import Signature

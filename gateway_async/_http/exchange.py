@@ -12,7 +12,7 @@ import anyio.lowlevel
 import attrs
 import httpx
 
-from gateway_async._http.connections.connection import Connection
+from gateway_async._http.connection import Connection
 from gateway_async._http.pool import ConnectionPool, Origin
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.response_parser import ResponseParser

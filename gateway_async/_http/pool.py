@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from gateway_async._http.connections import asyncio_connection, stream_connection
-from gateway_async._http.connections.connection import Connection
-from gateway_async._http.connections.proxy import Proxy
+from gateway_async._http import asyncio_connection, stream_connection
+from gateway_async._http.connection import Connection
+from gateway_async._http.proxy import Proxy
 
 if TYPE_CHECKING:
     from gateway_async.telemetry.health import PoolUse

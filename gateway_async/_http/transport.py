@@ -1,29 +1,30 @@
-"""`PooledTransport`: an httpx transport with two connection pools.
+"""`PooledTransport`: an httpx transport with two connection pools, which reports how far each request got.
 
-It reports how far each request got.
+`DirectClient` is the httpx client over it.
 """
 
 import functools
 import os
 import ssl
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import httpx
 
-from gateway_async._http.connections.proxy import Proxy
-from gateway_async._http.decompression import BoundedDecompressor, take_coding
 from gateway_async._http.exchange import Exchange
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
+from gateway_async._http.proxy import Proxy
+from gateway_async._http.response_body import BoundedDecompressor, take_coding
 
 if TYPE_CHECKING:
     from gateway_async.telemetry.health import PoolUse
 
-__all__ = ["FRESH", "POOL", "PooledTransport", "load_certificates"]
+__all__ = ["FRESH", "POOL", "DirectClient", "PooledTransport", "load_certificates"]
 
 POOL: Final = "gateway_async.pool"
 """The request extension that names the pool: "ordinary" (the default) or "terminal"."""
@@ -152,6 +153,28 @@ class PooledTransport(httpx.AsyncBaseTransport):
             )
             for name, size in self._sizes.items()
         }
+
+
+class DirectClient(httpx.AsyncClient):
+    """An httpx client without cookies, redirects, authentication flows, event hooks and httpx's log line.
+
+    Only the transport therefore receives a request with credentials.
+    """
+
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        super().__init__(transport=transport, trust_env=False)
+        self._direct_transport = transport
+
+    # Not a coroutine function: it would be one more frame of each call.
+    def send(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, request: httpx.Request, **_options: Any
+    ) -> Coroutine[Any, Any, httpx.Response]:
+        """Send a request; return its response before the body is read."""
+        return self._direct_transport.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the transport, also again if closing was interrupted."""
+        await self._direct_transport.aclose()
 
 
 def load_certificates(verify: object) -> tuple[ssl.SSLContext | bool, str]:

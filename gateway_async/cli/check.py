@@ -100,7 +100,7 @@ async def _check_gateway(as_json: bool) -> list[_Finding]:
 async def _gateway_findings(gateway: "AsyncGateway") -> AsyncIterator[_Finding]:
     import anyio.to_thread
 
-    from gateway_async._http.connections.proxy import Proxy
+    from gateway_async._http.proxy import Proxy
     from gateway_async.cli.probe import ProbeError, probe
 
     try:

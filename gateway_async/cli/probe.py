@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import attrs
 
 if TYPE_CHECKING:
-    from gateway_async._http.connections.proxy import Proxy
+    from gateway_async._http.proxy import Proxy
 
 __all__ = ["Probe", "ProbeError", "probe"]
 

@@ -80,7 +80,7 @@ TYPE_ONLY = {("gateway_async.errors", "gateway_async.models.record")}
 
 IMPURE = {"time", "random", "secrets", "uuid", "os", "socket", "ssl", "asyncio", "threading", "anyio", "trio", "httpx"}
 HTTPX_USERS = re.compile(
-    r"_http/(connections/)?\w+\.py|_execution/http_client\.py|client\.py|testing\.py|sandbox/(sandbox|http/webhook_client)\.py"
+    r"_http/\w+\.py|_execution/http_client\.py|client\.py|testing\.py|sandbox/(sandbox|http/webhook_client)\.py"
 )
 TENACITY_USERS = re.compile(r"_execution/attempts\.py")
 

@@ -9,11 +9,10 @@ import httpx
 import pytest
 
 from gateway_async._http import pool as module
-from gateway_async._http.connections.connection import Connection
-from gateway_async._http.direct_client import DirectClient
+from gateway_async._http.connection import Connection
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
-from gateway_async._http.transport import POOL, PooledTransport
+from gateway_async._http.transport import POOL, DirectClient, PooledTransport
 
 from .scripted_server import answer_never, at_once, client, dials, idle, places, serving, together, until
 

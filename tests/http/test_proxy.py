@@ -19,8 +19,8 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
-from gateway_async._http.connections.proxy import Proxy
 from gateway_async._http.progress import PROGRESS, Progress, Stage
+from gateway_async._http.proxy import Proxy
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks
 

@@ -10,9 +10,9 @@ import anyio.lowlevel
 import httpx
 import pytest
 
+from gateway_async._http import asyncio_connection
 from gateway_async._http import transport as module
-from gateway_async._http.connections import asyncio_connection
-from gateway_async._http.connections.connection import Connection
+from gateway_async._http.connection import Connection
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress
 from gateway_async._http.transport import FRESH, POOL, PooledTransport

@@ -15,7 +15,7 @@ import pytest
 import respx
 
 from gateway_async import AsyncGateway, GatewayError, UserApiKey
-from gateway_async._http.connections import connection as module
+from gateway_async._http import connection as module
 from gateway_async._http.transport import PooledTransport
 
 from .scripted_server import Peer, Script, Wire, always, answer_all, answer_never, client, idle, once, serving, until

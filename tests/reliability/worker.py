@@ -16,7 +16,7 @@ __all__ = ["Worker"]
 _CONTEXT: Final = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     # the others are imported on first use, which would be in each worker
-    ["tests.reliability.worker_programs", "gateway_async._http.connections.asyncio_connection", "cattrs", "tenacity"]
+    ["tests.reliability.worker_programs", "gateway_async._http.asyncio_connection", "cattrs", "tenacity"]
 )
 
 _RESPONSE_SECONDS: Final = 60.0

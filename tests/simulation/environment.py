@@ -49,7 +49,7 @@ def simulated_environment(loop: VirtualEventLoop, seed: int) -> Iterator[None]:
         "gateway_async._execution.outcomes.ledger_recorder._utc_now": now,
         "gateway_async.ledger._group_commit_ledger.datetime": VirtualDatetime,
         "gateway_async.ledger._group_commit_ledger.GroupCommitWriter": VirtualWriter,
-        "gateway_async._http.connections.asyncio_connection.start_connection": connect,
+        "gateway_async._http.asyncio_connection.start_connection": connect,
     }
     state, disabled = random.getstate(), logging.root.manager.disable
     with ExitStack() as stack:

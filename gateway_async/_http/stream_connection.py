@@ -11,14 +11,14 @@ import httpx
 from anyio.streams.tls import TLSAttribute, TLSStream
 
 from gateway_async._http.background import run_in_background
-from gateway_async._http.connections.connection import (
+from gateway_async._http.connection import (
     CLOSED_EARLY,
     SPOKE_FIRST,
     Connection,
     has_pending_input,
     set_options,
 )
-from gateway_async._http.connections.proxy import Proxy, Tunnel
+from gateway_async._http.proxy import Proxy, Tunnel
 from gateway_async._http.response_parser import ResponseParser
 
 __all__ = ["StreamConnection", "connect"]

@@ -14,14 +14,14 @@ import anyio.lowlevel
 import httpx
 from aiohappyeyeballs import start_connection
 
-from gateway_async._http.connections.connection import (
+from gateway_async._http.connection import (
     CLOSED_EARLY,
     SPOKE_FIRST,
     Connection,
     has_pending_input,
     set_options,
 )
-from gateway_async._http.connections.proxy import Proxy, Tunnel
+from gateway_async._http.proxy import Proxy, Tunnel
 from gateway_async._http.response_parser import ResponseParser
 
 __all__ = ["AsyncioConnection", "connect"]
