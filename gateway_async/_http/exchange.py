@@ -8,18 +8,16 @@ from contextlib import AbstractContextManager
 from typing import Final, Self, cast
 
 import anyio
-import anyio.lowlevel
 import attrs
 import httpx
 
 from gateway_async._http.connection import Connection
-from gateway_async._http.pool import ConnectionPool, Origin
+from gateway_async._http.pool import TIMED_OUT, ConnectionPool, Origin, Timeouts
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.response_parser import ResponseParser
 
 __all__ = ["Exchange"]
 
-_TIMED_OUT: Final = "timed out"
 _NO_TIMEOUT: Final = contextlib.nullcontext()
 _LINE_BREAK: Final = re.compile(rb"[\r\n\0]")
 
@@ -28,8 +26,8 @@ _LINE_BREAK: Final = re.compile(rb"[\r\n\0]")
 class Exchange(httpx.AsyncByteStream):
     """One request and its response, until the response is read or dropped.
 
-    It acquires a slot of the pool, holds the connection, and is also the body of the response. One object has all three
-    roles to save memory, because thousands of calls may wait.
+    It holds the connection, and is also the body of the response. One object has both roles to save memory, because
+    thousands of calls may wait.
 
     Attributes:
         pool: the pool of the connection.
@@ -39,24 +37,22 @@ class Exchange(httpx.AsyncByteStream):
         progress: is updated with how far the request got.
         fresh: whether the connection is opened for this exchange and closed after it.
         connection: the connection, while it is in use.
-        has_slot: whether the exchange holds a slot of the pool.
         response: the response, after its head has arrived.
     """
 
     pool: ConnectionPool
     origin: Origin
     tls: ssl.SSLContext | None
-    timeouts: dict[str, float | None]
+    timeouts: Timeouts
     progress: Progress
     fresh: bool = False
     connection: Connection | None = None
-    has_slot: bool = False
     response: ResponseParser | None = None
 
     async def send(self, request: httpx.Request) -> None:
-        """Wait for a slot of the pool and send the request.
+        """Acquire a connection and send the request.
 
-        On failure, the slot and the connection are released. Nothing of the request is kept.
+        On failure, the connection is released. Nothing of the request is kept.
         """
         head = _head(request)
         try:
@@ -74,12 +70,9 @@ class Exchange(httpx.AsyncByteStream):
     async def _send(self, start: bytes, rest: AsyncIterator[bytes] | None) -> None:
         progress = self.progress
         progress.stage = Stage.QUEUED
-        await self._acquire_slot(self.pool.limiter)
-        self.has_slot = True
-        progress.stage = Stage.CONNECTING
-        idle = None if self.fresh else await self.pool.acquire(self.origin)
-        connection = self.connection = idle or await self._connect()
-        progress.is_reused = idle is not None
+        connection = self.connection = await self.pool.acquire(
+            self.origin, self.tls, self.timeouts, progress, fresh=self.fresh
+        )
         if progress.before_sending is not None:
             await progress.check()
             if not connection.is_silent:
@@ -89,44 +82,25 @@ class Exchange(httpx.AsyncByteStream):
         progress.stage = Stage.SENDING
         with self._timeout_scope("write"):
             return await connection.send(start, rest)
-        raise httpx.WriteTimeout(_TIMED_OUT)
+        raise httpx.WriteTimeout(TIMED_OUT)
 
     async def head(self, *, bodiless: bool) -> ResponseParser:
         """Wait for the head of the response.
 
-        A `bodiless` response is complete after its head. On failure, the slot and the connection are released.
+        A `bodiless` response is complete after its head. On failure, the connection is released.
         """
         connection = cast("Connection", self.connection)
         try:
             with self._timeout_scope("read"):
                 response = self.response = await connection.head(bodiless=bodiless)
                 self.progress.stage = Stage.RESPONSE_STARTED
-                if self.pool.reading_lock is not None:
-                    await self._yield_to_event_loop(self.pool.reading_lock)
+                await self.pool.wait_to_read()
                 return response
         except BaseException:
             await self.aclose()
             raise
         await self.aclose()
-        raise httpx.ReadTimeout(_TIMED_OUT)
-
-    async def _yield_to_event_loop(self, lock: anyio.Lock) -> None:
-        """Let one response be read in each round of the event loop.
-
-        Thousands of responses that arrive together would otherwise block it.
-        """
-        async with lock:
-            await anyio.lowlevel.checkpoint()
-
-    async def _connect(self) -> Connection:
-        await self._acquire_slot(self.pool.connect_limiter)
-        try:
-            self.pool.check_open()
-            with anyio.move_on_after(self.timeouts.get("connect")) as scope:
-                return await self.pool.connect(self.origin, self.tls, scope)
-            raise httpx.ConnectTimeout(_TIMED_OUT)
-        finally:
-            self.pool.connect_limiter.release_on_behalf_of(self)
+        raise httpx.ReadTimeout(TIMED_OUT)
 
     def take_complete_body(self) -> bytes | None:
         """Return the whole body if it has arrived, otherwise None."""
@@ -141,29 +115,16 @@ class Exchange(httpx.AsyncByteStream):
             if self.connection is not None and (chunk := await self.connection.read()):
                 return chunk
             raise StopAsyncIteration
-        raise httpx.ReadTimeout(_TIMED_OUT)
+        raise httpx.ReadTimeout(TIMED_OUT)
 
     async def aclose(self) -> None:
-        """End the exchange; return the connection to the pool if it is reusable.
+        """End the exchange; give the connection back to the pool.
 
         A second call does nothing.
         """
         connection, self.connection = self.connection, None
-        try:
-            if connection is not None:
-                await self.pool.release(self.origin, connection, discard=self.fresh)
-        finally:
-            if self.has_slot:
-                self.has_slot = False
-                self.pool.limiter.release_on_behalf_of(self)
-
-    async def _acquire_slot(self, limiter: anyio.CapacityLimiter) -> None:
-        try:
-            limiter.acquire_on_behalf_of_nowait(self)
-        except anyio.WouldBlock:
-            with self._timeout_scope("pool"):
-                return await limiter.acquire_on_behalf_of(self)
-            raise httpx.PoolTimeout(_TIMED_OUT) from None
+        if connection is not None:
+            await self.pool.release(self.origin, connection, discard=self.fresh)
 
     def _timeout_scope(self, phase: str) -> AbstractContextManager[object, bool | None]:
         """Return a cancel scope for the timeout of a phase.

@@ -1,7 +1,7 @@
-"""`ConnectionPool`: the idle and busy connections of one kind of call (ordinary or terminal).
+"""`ConnectionPool`: the connections of one kind of call (ordinary or terminal), and the slots that limit them.
 
-`Exchange` waits for a slot of the pool's limiters, takes an idle connection or opens one, and releases both at its end.
-The cost of a call does not depend on how many others wait.
+`acquire` waits for a slot and returns a connection, `release` takes both back. The cost of a call does not depend on
+how many others wait.
 """
 
 import asyncio
@@ -10,17 +10,26 @@ from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import anyio.lowlevel
+import httpx
 
 from gateway_async._http import asyncio_connection, stream_connection
 from gateway_async._http.connection import Connection
+from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.proxy import Proxy
 
 if TYPE_CHECKING:
     from gateway_async.telemetry.health import PoolUse
 
-__all__ = ["ConnectionPool", "Origin"]
+__all__ = ["TIMED_OUT", "ConnectionPool", "Origin", "Timeouts"]
 
 Origin = tuple[str, str, int]
+"""Scheme, host and port."""
+
+Timeouts = dict[str, float | None]
+"""httpx's timeouts in seconds, by phase."""
+
+TIMED_OUT: Final = "timed out"
 
 _MAX_CONNECTING: Final = 200
 """New connections that a pool opens at the same time.
@@ -32,16 +41,17 @@ More would block the event loop when thousands of calls start.
 class ConnectionPool:
     """The connections of one kind of call.
 
-    A limiter counts those in use, and each origin has a stack of idle ones.
+    Each connection in use has a slot; each origin has a stack of idle connections, the newest last.
+
+    Args:
+        size: the number of slots.
+        max_idle: maximum number of idle connections for each origin.
+        keepalive_expiry: seconds for which an idle connection is kept.
+        proxy: the proxy through which connections are opened.
+        staggered: let one response be read in each round of the event loop.
 
     Attributes:
-        limiter: the slots for connections in use.
-        connect_limiter: the slots for connections that are being opened.
-        idle: the idle connections of each origin, the newest last.
-        busy: the connections in use.
-        connecting: the cancel scopes of connections that are being opened.
         closed: whether the pool is closed.
-        reading_lock: lets one response be read in each round of the event loop; None if there is no need.
     """
 
     def __init__(
@@ -53,13 +63,14 @@ class ConnectionPool:
         proxy: Proxy | None = None,
         staggered: bool = False,
     ) -> None:
-        self.limiter = anyio.CapacityLimiter(size)
-        self.connect_limiter = anyio.CapacityLimiter(_MAX_CONNECTING)
-        self.idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
-        self.busy: set[Connection] = set()
-        self.connecting: set[anyio.CancelScope] = set()
         self.closed = False
-        self.reading_lock = anyio.Lock() if staggered else None
+        self._size = size
+        self._slots = anyio.Semaphore(size, max_value=size)
+        self._connect_slots = anyio.Semaphore(_MAX_CONNECTING, max_value=_MAX_CONNECTING)
+        self._idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
+        self._busy: set[Connection] = set()
+        self._connecting: set[anyio.CancelScope] = set()
+        self._reading_lock = anyio.Lock() if staggered else None
         self._max_idle = max_idle
         self._keepalive_expiry = keepalive_expiry
         self._proxy = proxy
@@ -68,74 +79,126 @@ class ConnectionPool:
         """Return how many calls have a connection or wait for one."""
         from gateway_async.telemetry.health import PoolUse  # most programs never ask
 
-        statistics = self.limiter.statistics()
-        limit = int(statistics.total_tokens)
-        return PoolUse(in_use=statistics.borrowed_tokens, waiting=statistics.tasks_waiting, limit=limit)
+        waiting = self._slots.statistics().tasks_waiting
+        return PoolUse(in_use=self._size - self._slots.value, waiting=waiting, limit=self._size)
 
     def check_open(self) -> None:
         """Raise RuntimeError if the pool is closed."""
         if self.closed:
             raise RuntimeError("the transport is closed")
 
-    async def acquire(self, origin: Origin) -> Connection | None:
-        """Return the newest idle connection that is usable, or None; close unusable ones."""
-        self.check_open()
-        idle = self.idle[origin]
-        while idle:
-            connection = idle.pop()
-            if not self._has_expired(connection) and connection.is_open:
-                self.busy.add(connection)
-                return connection
-            await connection.aclose()
-            self.check_open()
-        return None
+    async def acquire(
+        self, origin: Origin, tls: ssl.SSLContext | None, timeouts: Timeouts, progress: Progress, *, fresh: bool = False
+    ) -> Connection:
+        """Wait for a slot, in line behind other calls; return the newest usable idle connection, or a new one.
 
-    async def connect(self, origin: Origin, tls: ssl.SSLContext | None, scope: anyio.CancelScope) -> Connection:
-        """Open a connection; closing the pool cancels `scope`.
+        Args:
+            origin: where the connection leads.
+            tls: the TLS context of a new connection; None for plain http.
+            timeouts: `pool` limits the wait for a slot, and once more the wait to open a connection; `connect` limits
+                the opening.
+            progress: is updated once there is a slot.
+            fresh: always open a new connection.
 
         Raises:
-            httpx.ConnectError: the connection cannot be opened or trusted.
+            httpx.PoolTimeout: there is no free slot in time.
+            httpx.ConnectTimeout: the connection is not open in time.
+            httpx.ConnectError: it cannot be opened or trusted.
             httpx.ProxyError: the proxy refused.
+            RuntimeError: the pool is closed.
         """
-        self.connecting.add(scope)
+        await _acquire_slot(self._slots, timeouts)
         try:
-            connection = await _connect(origin[1], origin[2], tls, self._proxy)
-        finally:
-            self.connecting.discard(scope)
-        self.busy.add(connection)
+            progress.stage = Stage.CONNECTING
+            self.check_open()
+            connection = None if fresh else await self._take_idle(origin)
+            progress.is_reused = connection is not None
+            if connection is None:
+                connection = await self._connect(origin, tls, timeouts)
+        except BaseException:
+            self._slots.release()
+            raise
+        self._busy.add(connection)
         return connection
 
     async def release(self, origin: Origin, connection: Connection, *, discard: bool = False) -> None:
-        """Return a reusable connection to its stack; close any other, and one to `discard`.
+        """Take back a connection and its slot; close one that is not reusable, or to `discard`.
 
         Idle connections that have expired, or exceed the maximum, are closed first. Nothing is awaited after the
         connection is on its stack, so the caller can still discard it before another call gets it.
         """
         reusable = connection.finish(anyio.current_time()) and not discard
-        idle = self.idle[origin]
+        idle = self._idle[origin]
         try:
-            while idle and (len(idle) >= self._max_idle or self._has_expired(idle[0])):
-                await idle.popleft().aclose()
+            try:
+                while idle and (len(idle) >= self._max_idle or self._has_expired(idle[0])):
+                    await idle.popleft().aclose()
+            finally:
+                self._busy.discard(connection)
+                if reusable and not self.closed:
+                    idle.append(connection)
+                else:
+                    await connection.aclose()
         finally:
-            self.busy.discard(connection)
-            if reusable and not self.closed:
-                idle.append(connection)
-            else:
-                await connection.aclose()
+            self._slots.release()
+
+    async def wait_to_read(self) -> None:
+        """Let one response of a `staggered` pool be read in each round.
+
+        Thousands of responses that arrive together would otherwise block the event loop.
+        """
+        if self._reading_lock is not None:
+            async with self._reading_lock:
+                await anyio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
         """Close idle and busy connections; calls that wait for a slot fail."""
         self.closed = True
-        idle = [connection for stack in self.idle.values() for connection in stack]
-        for scope in self.connecting:
+        idle = [connection for stack in self._idle.values() for connection in stack]
+        for scope in self._connecting:
             scope.cancel()
         async with anyio.create_task_group() as closing:
-            for connection in (*idle, *self.busy):
+            for connection in (*idle, *self._busy):
                 closing.start_soon(connection.aclose)
-        self.idle.clear()  # at the end: closing again closes what an interrupted call has left
+        self._idle.clear()  # at the end: closing again closes what an interrupted call has left
+
+    async def _take_idle(self, origin: Origin) -> Connection | None:
+        """Take the newest usable connection from its stack; close unusable ones."""
+        idle = self._idle[origin]
+        while idle:
+            connection = idle.pop()
+            if not self._has_expired(connection) and connection.is_open:
+                return connection
+            await connection.aclose()
+            self.check_open()
+        return None
+
+    async def _connect(self, origin: Origin, tls: ssl.SSLContext | None, timeouts: Timeouts) -> Connection:
+        """Open a connection; closing the pool cancels it."""
+        await _acquire_slot(self._connect_slots, timeouts)
+        try:
+            self.check_open()
+            with anyio.move_on_after(timeouts.get("connect")) as scope:
+                self._connecting.add(scope)
+                try:
+                    return await _connect(origin[1], origin[2], tls, self._proxy)
+                finally:
+                    self._connecting.discard(scope)
+            raise httpx.ConnectTimeout(TIMED_OUT)
+        finally:
+            self._connect_slots.release()
 
     def _has_expired(self, connection: Connection) -> bool:
         return anyio.current_time() - connection.idle_since >= self._keepalive_expiry
+
+
+async def _acquire_slot(slots: anyio.Semaphore, timeouts: Timeouts) -> None:
+    try:
+        slots.acquire_nowait()
+    except anyio.WouldBlock:
+        with anyio.move_on_after(timeouts.get("pool")):
+            return await slots.acquire()
+        raise httpx.PoolTimeout(TIMED_OUT) from None
 
 
 async def _connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy | None) -> Connection:

@@ -7,7 +7,7 @@ import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from socket import SO_LINGER, SOL_SOCKET
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.abc
@@ -17,6 +17,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.tls import TLSStream
 
 from gateway_async._http.transport import PooledTransport
+from gateway_async.telemetry.health import PoolUse
 
 LOST = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 
@@ -141,25 +142,31 @@ def client(peer: Peer, **options: Any) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=peer.url, transport=PooledTransport(**options))
 
 
-def places(http: httpx.AsyncClient, pool: str = "ordinary") -> anyio.CapacityLimiter:
-    """Return the slots for connections in use of a client's pool."""
-    limiter: anyio.CapacityLimiter = _pool(http, pool).limiter
-    return limiter
+def use(http: httpx.AsyncClient, pool: str = "ordinary") -> PoolUse:
+    """Return how many calls of a client have a connection of a pool, or wait for one."""
+    return transport_of(http).pool_use(pool)
 
 
-def dials(http: httpx.AsyncClient, pool: str = "ordinary") -> anyio.CapacityLimiter:
-    """Return the slots for connections that a client's pool is opening."""
-    limiter: anyio.CapacityLimiter = _pool(http, pool).connect_limiter
-    return limiter
+def connecting(http: httpx.AsyncClient, pool: str = "ordinary") -> int:
+    """Count the connections that a pool is opening."""
+    slots = transport_of(http)._pools[pool]._connect_slots
+    assert slots.max_value is not None
+    return slots.max_value - slots.value
+
+
+def waiting_to_connect(http: httpx.AsyncClient) -> int:
+    """Count the calls that wait until fewer connections are being opened."""
+    return transport_of(http)._pools["ordinary"]._connect_slots.statistics().tasks_waiting
 
 
 def idle(http: httpx.AsyncClient, pool: str = "ordinary") -> int:
-    """How many connections of a pool are kept for the next call."""
-    return sum(len(stack) for stack in _pool(http, pool).idle.values())
+    """Count the connections that a pool keeps for the next calls."""
+    return sum(len(stack) for stack in transport_of(http)._pools[pool]._idle.values())
 
 
-def _pool(http: httpx.AsyncClient, pool: str) -> Any:
-    return http._transport._pools[pool]  # type: ignore[attr-defined]
+def transport_of(http: httpx.AsyncClient) -> PooledTransport:
+    """Return the transport of a client."""
+    return cast("PooledTransport", http._transport)
 
 
 async def at_once(http: httpx.AsyncClient, count: int, url: str = "/", **options: Any) -> None:

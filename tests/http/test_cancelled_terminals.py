@@ -12,6 +12,7 @@ import pytest
 from gateway_async import AsyncGateway, RouterTransactionCreate, UserApiKey
 from gateway_async._execution.outcomes import outcome_resolver
 from gateway_async._http.transport import PooledTransport
+from gateway_async.telemetry.health import PoolUse
 
 from .scripted_server import Peer, Script, answer_never, serving, until
 
@@ -68,7 +69,7 @@ class Leases:
 
 
 def client(peer: Peer, transport: PooledTransport, leases: Leases, *, secured: bool = False) -> AsyncGateway:
-    """A client with a place at the terminals for each call, whose lookups give up soon."""
+    """A client with a slot for each call at a terminal, whose lookups give up soon."""
     return AsyncGateway(
         peer.secure_url if secured else peer.url,
         developer_id="d",
@@ -94,9 +95,9 @@ async def test_a_thousand_cancelled_calls(phase: Phase, monkeypatch: pytest.Monk
             await begin_and_cancel(gateway, peer, phase)
         pool = transport._pools["terminal"]
         await peer.deserted()
-        assert (pool.limiter.borrowed_tokens, pool.connect_limiter.borrowed_tokens) == (0, 0)
-        assert (pool.busy, pool.connecting) == (set(), set())
-        assert pool.limiter.available_tokens == AT_ONCE
+        assert pool.use() == PoolUse(in_use=0, waiting=0, limit=AT_ONCE)
+        assert pool._connect_slots.value == pool._connect_slots.max_value
+        assert (pool._busy, pool._connecting) == (set(), set())
         assert gateway._executor._terminals._queues == {}
         assert (leases.most, leases.held) == (AT_ONCE, set())
         await until(lambda: asyncio.all_tasks() == tasks)  # the server needs a moment for its own

@@ -14,7 +14,18 @@ from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL, DirectClient, PooledTransport
 
-from .scripted_server import answer_never, at_once, client, dials, idle, places, serving, together, until
+from .scripted_server import (
+    answer_never,
+    at_once,
+    client,
+    connecting,
+    idle,
+    serving,
+    together,
+    until,
+    use,
+    waiting_to_connect,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -64,12 +75,12 @@ async def test_calls_under_way_end_when_the_transport_is_closed() -> None:
         await until(lambda: peer.open == 20 and crowd[-1].stage is Stage.SENDING)
         await http._transport.aclose()
         await peer.deserted()
-        await until(lambda: places(http).borrowed_tokens == 0)
+        await until(lambda: use(http).in_use == 0)
     assert {progress.stage for progress in crowd} == {Stage.SENDING}
 
 
 async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that waits for a place or a connection then fails, and nothing of it is sent any more."""
+    """A call that waits for a slot or a connection then fails, and nothing of it is sent any more."""
     monkeypatch.setattr(module, "_MAX_CONNECTING", 1)
     async with (
         serving(answer_never) as peer,
@@ -79,10 +90,10 @@ async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(monk
         crowd = [Progress() for _ in range(9)]
         for progress in crowd:
             tasks.start_soon(post_and_fail, http, peer.secure_url, progress)
-        await until(lambda: peer.open == 1 and dials(http).statistics().tasks_waiting == 2)
+        await until(lambda: peer.open == 1 and waiting_to_connect(http) == 2)
         await http._transport.aclose()
         await peer.deserted()
-        await until(lambda: places(http).borrowed_tokens == 0)
+        await until(lambda: use(http).in_use == 0)
     assert peer.opened == 1
     assert [progress.may_have_been_sent for progress in crowd] == [False] * 9
 
@@ -102,7 +113,7 @@ async def test_connection_that_is_made_while_the_transport_is_closed(monkeypatch
         await post_and_fail(http, peer.url, progress)
         assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
         await peer.deserted()
-        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)
+        assert (use(http).in_use, connecting(http)) == (0, 0)
 
 
 async def test_closing_while_an_old_connection_is_closed() -> None:
@@ -119,10 +130,11 @@ async def test_closing_while_an_old_connection_is_closed() -> None:
 
     first = Kept()
     first.is_open = True
-    pool.idle[ORIGIN].extend(cast("list[Connection]", [first, Kept()]))
+    pool._idle[ORIGIN].extend(cast("list[Connection]", [first, Kept()]))
     with pytest.raises(RuntimeError, match="the transport is closed"):
-        await pool.acquire(ORIGIN)
-    assert not pool.busy
+        await pool.acquire(ORIGIN, None, {}, Progress())
+    assert not pool._busy
+    assert pool.use().in_use == 0
 
 
 async def post_and_fail(

@@ -1,4 +1,4 @@
-"""Places in the pool: how many, whose, and that none is ever lost."""
+"""Slots of the pool: how many there are, who gets them, and that none is ever lost."""
 
 import asyncio
 import functools
@@ -21,13 +21,14 @@ from .scripted_server import (
     answer_never,
     at_once,
     client,
-    dials,
+    connecting,
     idle,
     once,
-    places,
     serving,
     together,
     until,
+    use,
+    waiting_to_connect,
 )
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +50,7 @@ async def test_limit_of_connections() -> None:
         assert (busiest, peer.opened) == (3, 3)
 
 
-async def test_places_are_given_in_order() -> None:
+async def test_slots_are_given_in_order() -> None:
     """Serve the call that has waited longest."""
     order: list[bytes] = []
 
@@ -60,7 +61,7 @@ async def test_places_are_given_in_order() -> None:
             await wire.answer()
 
     def waiting(http: httpx.AsyncClient, count: int) -> bool:
-        return places(http).statistics().tasks_waiting == count
+        return use(http).waiting == count
 
     async with (
         serving(note) as peer,
@@ -74,8 +75,8 @@ async def test_places_are_given_in_order() -> None:
     assert order == [b"/0", b"/1", b"/2", b"/3", b"/4"]
 
 
-async def test_waiting_terminals_take_no_ordinary_place() -> None:
-    """However many calls wait at terminals, every ordinary place is free."""
+async def test_waiting_terminals_take_no_ordinary_slot() -> None:
+    """However many calls wait at terminals, every ordinary slot is free."""
     async with (
         serving(answer_never) as terminals,
         serving(together(2)) as ordinary,
@@ -90,7 +91,7 @@ async def test_waiting_terminals_take_no_ordinary_place() -> None:
 
 
 async def test_limit_of_terminals() -> None:
-    """A terminal's call beyond the limit waits for a place as long as its pool time-out says."""
+    """A terminal's call beyond the limit waits for a slot as long as its pool timeout says."""
     async with serving(answer_never) as peer, client(peer, max_terminals=1) as http, anyio.create_task_group() as tasks:
         call = functools.partial(http.get, "/", extensions={POOL: "terminal"})
         tasks.start_soon(call)
@@ -107,7 +108,7 @@ async def test_new_connections_are_made_a_few_at_a_time(monkeypatch: pytest.Monk
         for _ in range(10):
             tasks.start_soon(http.get, peer.secure_url)
         await until(lambda: peer.open == 3)
-        assert (dials(http).borrowed_tokens, dials(http).statistics().tasks_waiting) == (3, 7)
+        assert (connecting(http), waiting_to_connect(http)) == (3, 7)
         tasks.cancel_scope.cancel()
 
 
@@ -135,7 +136,7 @@ class Phase:
 
 
 PHASES = {
-    "waiting for a place": Phase(Stage.QUEUED, held=1),
+    "waiting for a slot": Phase(Stage.QUEUED, held=1),
     "waiting to connect": Phase(Stage.CONNECTING, secure=True, held=1),
     "securing the connection": Phase(Stage.CONNECTING, secure=True),
     "sending": Phase(Stage.SENDING, content=begin_and_stall),
@@ -148,11 +149,11 @@ PHASES = {
 
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
 async def test_cancelled_calls_leave_nothing_behind(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls that are cancelled, in whichever phase, leave no connection open and no place taken."""
-    places_in_all = phase.held if phase.stage is Stage.QUEUED else phase.calls
+    """Calls that are cancelled, in whichever phase, leave no connection open and no slot taken."""
+    slots = phase.held if phase.stage is Stage.QUEUED else phase.calls
     monkeypatch.setattr(module, "_MAX_CONNECTING", phase.held)
     crowd = [Progress() for _ in range(phase.calls)]
-    async with serving(phase.script) as peer, client(peer, max_connections=places_in_all) as http:
+    async with serving(phase.script) as peer, client(peer, max_connections=slots) as http:
         async with anyio.create_task_group() as tasks:
             for progress in crowd:
                 tasks.start_soon(
@@ -167,30 +168,30 @@ async def test_cancelled_calls_leave_nothing_behind(phase: Phase, monkeypatch: p
             await until(lambda: peer.open == phase.held and phase.holds(crowd))
             tasks.cancel_scope.cancel()
         await peer.deserted()
-        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens, idle(http)) == (0, 0, 0)
-        await everyone_has_a_place(http, places_in_all)
+        assert (use(http).in_use, connecting(http), idle(http)) == (0, 0, 0)
+        await all_get_a_slot(http, slots)
 
 
-async def everyone_has_a_place(http: httpx.AsyncClient, count: int) -> None:
+async def all_get_a_slot(http: httpx.AsyncClient, count: int) -> None:
     """Have `count` calls under way at the same time."""
     async with serving(together(count)) as peer:
         await at_once(http, count, peer.url)
 
 
 async def test_cancelled_connecting(deaf_port: Peer) -> None:
-    """Calls that are cancelled before there is a connection give their places back."""
+    """Calls that are cancelled before there is a connection give their slots back."""
     async with client(deaf_port) as http:
         async with anyio.create_task_group() as tasks:
             for _ in range(100):
                 tasks.start_soon(http.get, "/")
-            await until(lambda: dials(http).borrowed_tokens == 100)
+            await until(lambda: connecting(http) == 100)
             tasks.cancel_scope.cancel()
-        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)
-        await everyone_has_a_place(http, 100)
+        assert (use(http).in_use, connecting(http)) == (0, 0)
+        await all_get_a_slot(http, 100)
 
 
 async def test_cancellation_at_every_step() -> None:
-    """A call may be cancelled at any step of the event loop: its place and its connection are accounted for."""
+    """A call may be cancelled at any step of the event loop: its slot and its connection are accounted for."""
     async with serving() as peer, client(peer, max_connections=1) as http:
         for steps in range(100):
             async with anyio.create_task_group() as tasks:
@@ -198,7 +199,7 @@ async def test_cancellation_at_every_step() -> None:
                 for _ in range(steps):
                     await anyio.lowlevel.checkpoint()
                 tasks.cancel_scope.cancel()
-            assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)
+            assert (use(http).in_use, connecting(http)) == (0, 0)
             await until(lambda: peer.open == idle(http))
         assert (await http.get("/")).is_success
 
@@ -216,13 +217,13 @@ async def test_tasks_cancelled_twice() -> None:
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
         assert {type(outcome) for outcome in outcomes} == {asyncio.CancelledError}
         await peer.deserted()
-        assert places(http).borrowed_tokens == 0
+        assert use(http).in_use == 0
 
 
 async def test_failed_calls_leave_nothing_behind(closed_port: Peer) -> None:
-    """Calls that fail give their places back."""
+    """Calls that fail give their slots back."""
     async with client(closed_port, max_connections=2) as http:
         for _ in range(5):
             with pytest.raises(httpx.ConnectError):
                 await http.get("/")
-        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)
+        assert (use(http).in_use, connecting(http)) == (0, 0)

@@ -10,7 +10,7 @@ import respx
 
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 
-from .scripted_server import Peer, Wire, answer_never, client, once, places, serving, until
+from .scripted_server import Peer, Wire, answer_never, client, once, serving, until, use
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +58,7 @@ async def test_request_that_cannot_be_sent() -> None:
 
 
 async def test_no_free_place() -> None:
-    """A call that never got a place in the pool never left the queue."""
+    """A call that never got a slot of the pool never left the queue."""
     async with serving(answer_never) as peer, client(peer, max_connections=1) as http:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(http.get, "/")
@@ -66,7 +66,7 @@ async def test_no_free_place() -> None:
             fate = await post(http, timeout=httpx.Timeout(5, pool=0.02))
             assert fate == (Stage.QUEUED, False, httpx.PoolTimeout)
             tasks.cancel_scope.cancel()
-        assert places(http).borrowed_tokens == 0
+        assert use(http).in_use == 0
 
 
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
@@ -175,7 +175,7 @@ async def test_the_check_before_sending_comes_last(
         with pytest.raises(ConnectionRefusedError):
             await http.post("/", content=b"a second sale", extensions={PROGRESS: progress})
         assert (progress.stage, progress.may_have_been_sent, progress.sent_at) == (Stage.CONNECTING, False, None)
-        assert places(http).borrowed_tokens == 0
+        assert use(http).in_use == 0
     assert bodies == [*([b""] if kept else []), b"a sale"]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import aiohappyeyeballs
 import anyio
@@ -11,13 +11,13 @@ import httpx
 import pytest
 
 from gateway_async._http import asyncio_connection
+from gateway_async._http import pool as pool_module
 from gateway_async._http import transport as module
-from gateway_async._http.connection import Connection
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress
 from gateway_async._http.transport import FRESH, POOL, PooledTransport
 
-from .scripted_server import Wire, answer_all, at_once, client, idle, places, serving, together, until
+from .scripted_server import Wire, answer_all, at_once, client, idle, serving, together, until, use
 
 pytestmark = pytest.mark.anyio
 
@@ -160,7 +160,7 @@ async def test_stray_answer_on_a_connection_that_was_kept() -> None:
 
 
 async def test_body_left_unread() -> None:
-    """An answer that is dropped before its end takes its connection along, and gives the place back."""
+    """An answer that is dropped before its end takes its connection along, and gives the slot back."""
 
     async def endless(wire: Wire) -> None:
         await wire.request()
@@ -176,15 +176,15 @@ async def test_body_left_unread() -> None:
 
 
 async def test_answer_closed_twice() -> None:
-    """Closing an answer again does nothing, above all not to the place of another call."""
+    """Closing an answer again does nothing, above all not to the slot of another call."""
     async with serving() as peer, client(peer, max_connections=1) as http:
         async with http.stream("GET", "/") as answer:
             await answer.aread()
         async with http.stream("GET", "/"):
             assert isinstance(answer.stream, httpx.AsyncByteStream)
             await answer.stream.aclose()
-            assert places(http).borrowed_tokens == 1
-        assert places(http).borrowed_tokens == 0
+            assert use(http).in_use == 1
+        assert use(http).in_use == 0
 
 
 async def test_discarded_connection() -> None:
@@ -205,7 +205,7 @@ async def test_discarding_before_the_body_is_read() -> None:
             for _ in range(2):
                 await progress.discard()
         await peer.deserted()
-        assert places(http).borrowed_tokens == 0
+        assert use(http).in_use == 0
 
 
 async def test_discarding_in_a_cancelled_task() -> None:
@@ -227,7 +227,7 @@ async def test_connections_that_grew_old() -> None:
         assert idle(http) == 1
 
 
-async def test_connection_comes_back_last() -> None:
+async def test_connection_comes_back_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the caller still discard a connection while expired ones are closed."""
     pool, seen = ConnectionPool(2, max_idle=1, keepalive_expiry=4.0), []
 
@@ -238,11 +238,16 @@ async def test_connection_comes_back_last() -> None:
             return True
 
         async def aclose(self) -> None:
-            seen.append(len(pool.idle[ORIGIN]))
+            seen.append(len(pool._idle[ORIGIN]))
 
-    for _ in range(2):
-        await pool.release(ORIGIN, cast("Connection", Kept()))
-    assert (seen, len(pool.idle[ORIGIN])) == ([0], 1)
+    async def connect(*_address: object) -> Kept:
+        return Kept()
+
+    monkeypatch.setattr(pool_module, "_connect", connect)
+    connections = [await pool.acquire(ORIGIN, None, {}, Progress()) for _ in range(2)]
+    for connection in connections:
+        await pool.release(ORIGIN, connection)
+    assert (seen, len(pool._idle[ORIGIN])) == ([0], 1)
 
 
 async def test_idle_terminals(monkeypatch: pytest.MonkeyPatch) -> None:

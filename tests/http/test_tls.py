@@ -14,7 +14,7 @@ from anyio.streams.tls import TLSStream
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL, PooledTransport
 
-from .scripted_server import Wire, client, dials, idle, places, serving
+from .scripted_server import Wire, client, connecting, idle, serving, use
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ async def test_unknown_authority(server_tls: ssl.SSLContext) -> None:
             await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
         assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
         await peer.deserted()
-        assert places(http).borrowed_tokens == 0
+        assert use(http).in_use == 0
 
 
 async def test_certificate_of_another_host(authority: trustme.CA, client_tls: ssl.SSLContext) -> None:
@@ -188,7 +188,7 @@ async def test_cancelled_at_each_step(
                 ended += task.done()
                 task.cancel()
                 await asyncio.wait([task])
-                assert places(http, pool).borrowed_tokens == dials(http, pool).borrowed_tokens == 0
+                assert use(http, pool).in_use == connecting(http, pool) == 0
                 with anyio.fail_after(10):
                     assert (await request()).status_code == 200
             await peer.deserted()

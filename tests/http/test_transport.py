@@ -6,6 +6,7 @@ import re
 import ssl
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
@@ -18,7 +19,20 @@ from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._http import connection as module
 from gateway_async._http.transport import PooledTransport
 
-from .scripted_server import Peer, Script, Wire, always, answer_all, answer_never, client, idle, once, serving, until
+from .scripted_server import (
+    Peer,
+    Script,
+    Wire,
+    always,
+    answer_all,
+    answer_never,
+    client,
+    idle,
+    once,
+    serving,
+    transport_of,
+    until,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -247,8 +261,8 @@ async def test_socket_options() -> None:
     """A connection probes a silent peer, and does not hold back small packets."""
     async with serving() as peer, client(peer) as http:
         await http.get("/")
-        (connection,) = next(iter(http._transport._pools["ordinary"].idle.values()))  # type: ignore[attr-defined]
-        wire = connection._raw
+        ((connection,),) = transport_of(http)._pools["ordinary"]._idle.values()
+        wire = cast("Any", connection)._raw
         options = {(level, option): wire.getsockopt(level, option) for level, option, _ in module._SOCKET_OPTIONS}
         assert options == {(level, option): value for level, option, value in module._SOCKET_OPTIONS}
 
@@ -311,7 +325,7 @@ async def test_respx_patch() -> None:
         async with httpx.AsyncClient(transport=(transport := PooledTransport())) as http:
             answers = [await http.get("http://gateway.test/v2/contacts") for _ in range(3)]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(201, {"ok": True})] * 3
-    assert transport._pools["ordinary"].limiter.borrowed_tokens == 0
+    assert transport.pool_use("ordinary").in_use == 0
 
 
 def test_transport_is_made_outside_an_event_loop() -> None:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, NoReturn
 
 import anyio
 import httpx
@@ -494,6 +494,6 @@ async def test_closing_the_files_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     async with receiving(answer(200)) as (_, gateway):
         with pytest.raises(OutcomeUnknownError):
             await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF"))
-        pool = cast("Any", gateway)._executor._attempts._http._client._direct_transport._pools["ordinary"]
-        assert pool.limiter.borrowed_tokens == 0
-        assert not pool.busy
+        pool = gateway.health().ordinary
+        assert pool is not None
+        assert pool.in_use == 0
