@@ -8,8 +8,11 @@
         assert (await gateway.transactions.create(sale)).approved
 
 Pytest finds the plugin by itself. The sandbox and the client are loaded when a test first uses them.
+
+While `respx.mock` is active, its routes also respond to the requests of clients without a `transport` of their own.
 """
 
+import sys
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -24,9 +27,47 @@ if TYPE_CHECKING:
     from gateway_async.crash_testing.run import MakeLedger, Scenario
     from gateway_async.sandbox import Sandbox
 
-__all__ = ["crash_test", "gateway", "gateway_environment", "sandbox"]
+__all__ = ["crash_test", "gateway", "gateway_environment", "pytest_runtest_setup", "sandbox"]
 
 _NO_LOOP = "the fixture 'gateway' needs an event loop: mark the test with pytest.mark.anyio, or install pytest-asyncio"
+_TRANSPORT = "gateway_async._http.transport.PooledTransport"
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures, which may send requests
+def pytest_runtest_setup() -> None:
+    """Let the routes of respx respond to the client's requests.
+
+    respx itself replaces only the connections of httpx.
+    """
+    if "respx" not in sys.modules:
+        return
+    from respx.mocks import HTTPCoreMocker
+
+    if _TRANSPORT not in HTTPCoreMocker.targets:
+        _mock_transport(HTTPCoreMocker)
+
+
+def _mock_transport(mocker: Any) -> None:
+    """Add the client's transport to the classes that respx replaces."""
+    from respx.models import PassThrough
+
+    mock_httpcore = mocker.mock
+
+    def mock(spec: Any) -> Any:
+        if spec.__qualname__ != "PooledTransport.handle_async_request":
+            return mock_httpcore(spec)
+
+        async def handle_async_request(transport: object, request: Any) -> Any:
+            await request.aread()
+            try:
+                return await mocker.async_handler(request)
+            except PassThrough:
+                return await spec(transport, request)
+
+        return handle_async_request
+
+    mocker.mock = mock
+    mocker.add_targets(_TRANSPORT)
 
 
 @pytest.fixture

@@ -161,6 +161,175 @@ def test_the_plugin_loads_nothing_before_it_is_used(pytester: pytest.Pytester, m
     pytester.runpytest_subprocess("-p", "gateway_async.testing").assert_outcomes(passed=1)
 
 
+MOCKED = """
+    import httpx
+    import pytest
+    import respx
+
+    from gateway_async import AsyncGateway, NotFoundError, NotSentError, UserApiKey
+
+    URL = "http://localhost:9/v2/contacts/c1"  # no server listens there
+    CONTACT = {"contact": {"id": "c1"}}
+
+    def client():
+        return AsyncGateway("http://localhost:9", developer_id="d", credentials=UserApiKey("u", "k"))
+"""
+
+
+def test_respx_responds_to_the_client(pytester: pytest.Pytester) -> None:
+    """Decorator, `with` block and fixture of respx reach a client, also one that was made before, on both loops."""
+    pytester.makepyfile(
+        MOCKED
+        + """
+    from gateway_async import CardVaultCreate
+
+    pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
+
+    @respx.mock
+    async def test_decorator():
+        route = respx.get(URL).respond(json=CONTACT)
+        async with client() as gateway:
+            assert (await gateway.contacts.get("c1")).id == "c1"
+        assert route.called
+        assert route.calls.last.request.headers["user-id"] == "u"
+
+    async def test_client_that_was_made_before():
+        async with client() as gateway:
+            with pytest.raises(NotSentError):
+                await gateway.with_options(max_attempts=1).contacts.get("c1")
+            for router in (respx.mock, respx.mock(using="httpcore")):
+                with router:
+                    router.get(URL).respond(json=CONTACT)
+                    assert (await gateway.contacts.get("c1")).id == "c1"
+            with pytest.raises(NotSentError):
+                await gateway.with_options(max_attempts=1).contacts.get("c1")
+
+    @pytest.mark.respx(base_url="http://localhost:9/v2")
+    async def test_fixture(respx_mock):
+        respx_mock.get("/contacts/c1").respond(json=CONTACT)
+        async with client() as gateway, httpx.AsyncClient() as http:
+            assert (await gateway.contacts.get("c1")).id == "c1"
+            assert (await http.get(URL)).json() == CONTACT
+
+    async def test_body_and_error(respx_mock):
+        vaults = respx_mock.post("http://localhost:9/v2/accountvaults")
+        vaults.side_effect = httpx.ConnectError
+        async with client() as gateway:
+            new = CardVaultCreate(
+                account_number="4111111111111111", exp_date="1230", account_holder_name="Ada", location_id="l"
+            )
+            with pytest.raises(NotSentError):
+                await gateway.with_options(max_attempts=1).account_vaults.create(new)
+        assert b"4111111111111111" in vaults.calls.last.request.content
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=8)
+
+
+def test_respx_lets_requests_pass_to_the_sandbox(pytester: pytest.Pytester) -> None:
+    """A route that passes through is answered over the client's own connections, uploads included."""
+    pytester.makepyfile(
+        """
+        from datetime import date
+
+        import pytest
+        from gateway_async import Attachment, QuickInvoiceCreate
+
+        @pytest.mark.anyio
+        @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+        async def test_pass_through(gateway, sandbox, respx_mock):
+            new = QuickInvoiceCreate(title="Tea", due_date=date(2031, 1, 31), item_list={"Tea": "1.00"})
+            passed = respx_mock.route(host="127.0.0.1").pass_through()
+            invoice = await gateway.quick_invoices.create(new, files=[Attachment("a.pdf", b"%PDF-1.4")])
+            assert await gateway.quick_invoices.get(invoice.id) == invoice
+            assert passed.call_count == 2
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=2)
+
+
+def test_respx_fails_tests_with_uncalled_or_missing_routes(pytester: pytest.Pytester) -> None:
+    """An uncalled route fails its test, and a request without a route is not sent."""
+    pytester.makepyfile(
+        MOCKED
+        + """
+    @pytest.mark.asyncio
+    @respx.mock(assert_all_called=True)
+    async def test_uncalled(respx_mock):
+        respx_mock.get(URL).respond(json=CONTACT)
+        respx_mock.get("http://localhost:9/v2/contacts/c2").respond(json=CONTACT)
+        async with client() as gateway:
+            await gateway.contacts.get("c1")
+
+    @pytest.mark.asyncio
+    @respx.mock
+    async def test_missing():
+        async with client() as gateway:
+            await gateway.contacts.get("c1")
+        """
+    )
+    result = pytester.runpytest(*STRICT)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*RESPX: some routes were not called!*", "*AllMockedAssertionError*not mocked!*"])
+
+
+def test_respx_needs_no_plugin_of_its_own(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With this plugin alone, routes respond as soon as a module of tests has imported respx."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        MOCKED
+        + """
+    @respx.mock
+    def test_with_asyncio():
+        import asyncio
+
+        async def get():
+            async with client() as gateway:
+                return await gateway.contacts.get("c1")
+
+        respx.get(URL).respond(json=CONTACT)
+        assert asyncio.run(get()).id == "c1"
+        """
+    )
+    result = pytester.runpytest_subprocess(*STRICT[:2], "-p", "gateway_async.testing")
+    result.assert_outcomes(passed=1)
+
+
+def test_a_router_that_is_active_from_the_start(pytester: pytest.Pytester) -> None:
+    """A router that a `conftest.py` starts, and a fixture of the session, reach the client too."""
+    pytester.makeconftest(
+        """
+        import pytest
+        import respx
+
+        def pytest_configure():
+            respx.start()
+            respx.get("http://localhost:9/v2/contacts/c1").respond(json={"contact": {"id": "c1"}})
+
+        def pytest_unconfigure():
+            respx.stop()
+        """
+    )
+    pytester.makepyfile(
+        MOCKED
+        + """
+    import anyio
+
+    @pytest.fixture(scope="session")
+    def contact():
+        async def get():
+            async with client() as gateway:
+                return await gateway.contacts.get("c1")
+
+        return anyio.run(get)
+
+    def test_contact(contact):
+        assert contact.id == "c1"
+        """
+    )
+    pytester.runpytest_subprocess(*STRICT).assert_outcomes(passed=1)
+
+
 CRASHES = """
     from gateway_async import TransactionCreate
 

@@ -68,10 +68,6 @@ class Proxy:
         lines = (f"{name}: {value}" for name, value in {"Host": authority, **self.headers}.items())
         return "\r\n".join((f"CONNECT {authority} HTTP/1.1", *lines, "", "")).encode("ascii")
 
-    def for_httpx(self) -> httpx.Proxy:
-        """Return the proxy for a transport of httpx."""
-        return httpx.Proxy(f"http://{_in_url(self.host)}:{self.port}", headers=self.headers)
-
 
 def _is_host(host: str) -> bool:
     """Return whether a name has the form of a host."""

@@ -9,7 +9,6 @@ import ssl
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -47,8 +46,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
 
     Ordinary calls and terminal calls have separate connections, so that neither waits for the other. Timeouts are
     httpx's: `pool` limits the wait for a free connection slot, and once more the wait to set up a connection. The
-    transport never repeats a request and follows no redirect. While a replacement for httpcore's pool is installed
-    (respx), httpx's own transport sends the requests, and does not report how far they get.
+    transport never repeats a request and follows no redirect.
 
     Args:
         max_connections: Maximum number of ordinary calls at the same time.
@@ -71,9 +69,6 @@ class PooledTransport(httpx.AsyncBaseTransport):
         proxy: Proxy | None = None,
     ) -> None:
         self._verify = verify
-        self._keepalive_expiry = keepalive_expiry
-        self._proxy = proxy
-        self._sizes = {"ordinary": max_connections, "terminal": max_terminals}
         self._pools = {
             "ordinary": ConnectionPool(
                 max_connections, max_idle=max_connections, keepalive_expiry=keepalive_expiry, proxy=proxy
@@ -91,9 +86,6 @@ class PooledTransport(httpx.AsyncBaseTransport):
             RuntimeError: The transport is closed.
         """
         extensions = request.extensions
-        name = extensions.get(POOL, "ordinary")
-        if not _is_httpcore_unpatched():
-            return await self._httpx_transports[name].handle_async_request(request)
         progress: Progress = extensions.get(PROGRESS) or Progress()
         progress.stage = Stage.QUEUED  # an invalid request fails before anything can be sent
         url = request.url
@@ -101,7 +93,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         if scheme not in _PORTS:
             raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {scheme!r}")
         exchange = Exchange(
-            self._pools[name],
+            self._pools[extensions.get(POOL, "ordinary")],
             (scheme, url.raw_host.decode("ascii"), url.port or _PORTS[scheme]),
             self._ssl_context if scheme == "https" else None,
             extensions.get("timeout", {}),
@@ -133,26 +125,11 @@ class PooledTransport(httpx.AsyncBaseTransport):
         with anyio.CancelScope(shield=True):
             for pool in self._pools.values():
                 await pool.aclose()
-        if "_httpx_transports" in self.__dict__:
-            for transport in self._httpx_transports.values():
-                await transport.aclose()
 
     @functools.cached_property
     def _ssl_context(self) -> ssl.SSLContext:
         # Loading the trusted certificates takes tens of milliseconds; do it only for the first https call.
         return self._verify if isinstance(self._verify, ssl.SSLContext) else _make_ssl_context(self._verify)
-
-    @functools.cached_property
-    def _httpx_transports(self) -> dict[str, httpx.AsyncHTTPTransport]:
-        return {
-            name: httpx.AsyncHTTPTransport(
-                verify=self._ssl_context,
-                trust_env=False,
-                proxy=None if self._proxy is None else self._proxy.for_httpx(),
-                limits=httpx.Limits(max_connections=size, keepalive_expiry=self._keepalive_expiry),
-            )
-            for name, size in self._sizes.items()
-        }
 
 
 class DirectClient(httpx.AsyncClient):
@@ -216,15 +193,3 @@ def _make_ssl_context(verify: str | bool) -> ssl.SSLContext:
     is_folder = Path(path).is_dir()
     context.load_verify_locations(cafile=None if is_folder else path, capath=path if is_folder else None)
     return context
-
-
-def _is_httpcore_unpatched() -> bool:
-    """Return whether httpcore is unpatched.
-
-    If a test has replaced httpcore's pool, for example with respx, the package's own connections are not used.
-    """
-    httpcore = sys.modules.get("httpcore")  # a test that replaces its pool has loaded it
-    if httpcore is None:
-        return True
-    method = httpcore.AsyncConnectionPool.handle_async_request
-    return type(method) is FunctionType and method.__globals__["__name__"].startswith("httpcore.")

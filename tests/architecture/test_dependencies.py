@@ -20,7 +20,6 @@ FIXED = {
     "aiohttp": "3.14.3",  # CVE-2026-69244
     "anyio": "4.14.2",  # CVE-2026-63374, CVE-2026-64847
     "distributed": "2026.1.1",  # CVE-2026-23528
-    "httpcore": "1.0.9",  # CVE-2025-43859, of h11
     "jinja2": "3.1.6",  # CVE-2024-56326, CVE-2025-27516
     "pyarrow": "23.0.1",  # CVE-2026-25087
     "pytest": "9.0.3",  # CVE-2025-71176
@@ -32,7 +31,7 @@ FIXED = {
 INTERNAL = {"uvicorn": ("uvicorn.protocols", "uvicorn.server")}
 """Modules that their packages do not document, although they have no underscore."""
 
-BROUGHT_BY_USERS = {"aiohttp", "pytest", "pytest-asyncio", "trio"}
+BROUGHT_BY_USERS = {"aiohttp", "pytest", "pytest-asyncio", "respx", "trio"}
 """Packages that are imported only if the program already uses them."""
 
 

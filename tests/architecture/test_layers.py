@@ -88,7 +88,7 @@ def test_wire_is_pure(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("library", "allowed"),
-    [("httpx", HTTPX_USERS), ("httpcore", HTTPX_USERS), ("tenacity", TENACITY_USERS)],
+    [("httpx", HTTPX_USERS), ("tenacity", TENACITY_USERS)],
 )
 def test_a_library_is_used_by_its_own_modules_only(library: str, allowed: re.Pattern[str]) -> None:
     """HTTP libraries are for `_http`, the HTTP and webhook clients, and tenacity is for the attempts."""

@@ -1,7 +1,6 @@
 """Responses of servers, valid and invalid, and the transport's options."""
 
 import contextlib
-import functools
 import re
 import ssl
 import weakref
@@ -10,10 +9,8 @@ from typing import Any, cast
 
 import anyio
 import anyio.to_thread
-import httpcore
 import httpx
 import pytest
-import respx
 
 from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._http import connection as module
@@ -304,28 +301,6 @@ async def test_the_length_of_an_empty_body_is_sent(
             with contextlib.suppress(GatewayError):  # some of them need a record in the response
                 await verb(gateway)
     assert re.findall(rb"(?i)\r\ncontent-length: *(\d+)", heads[0]) == lengths
-
-
-async def test_a_patch_that_copies_the_name_of_what_it_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replacement for httpcore's pool catches our calls, also if it looks like the original (VCR.py)."""
-
-    @functools.wraps(httpcore.AsyncConnectionPool.handle_async_request)
-    async def replay(_: httpcore.AsyncConnectionPool, request: httpcore.Request) -> httpcore.Response:
-        return httpcore.Response(200, content=request.url.host)
-
-    monkeypatch.setattr(httpcore.AsyncConnectionPool, "handle_async_request", replay)
-    async with httpx.AsyncClient(transport=PooledTransport()) as http:
-        assert (await http.get("http://gateway.test/")).text == "gateway.test"
-
-
-async def test_respx_patch() -> None:
-    """The global patch of respx, which is how most people test code on httpx, catches our calls."""
-    with respx.mock:
-        respx.get("http://gateway.test/v2/contacts").respond(201, json={"ok": True})
-        async with httpx.AsyncClient(transport=(transport := PooledTransport())) as http:
-            answers = [await http.get("http://gateway.test/v2/contacts") for _ in range(3)]
-    assert [(answer.status_code, answer.json()) for answer in answers] == [(201, {"ok": True})] * 3
-    assert transport.pool_use("ordinary").in_use == 0
 
 
 def test_transport_is_made_outside_an_event_loop() -> None:
