@@ -65,7 +65,7 @@ _NOT_SENT: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
     httpx.PoolTimeout,
-    httpx.ProxyError,  # httpcore raises it while it opens the tunnel, before the request
+    httpx.ProxyError,  # raised while the tunnel is opened, before the request
     httpx.UnsupportedProtocol,
 )
 
