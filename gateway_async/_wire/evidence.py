@@ -13,6 +13,7 @@ from gateway_async._secrets import Secret
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.response_matching import (
     AMOUNTS,
+    adds_surcharge,
     code_texts,
     compare,
     differences,
@@ -239,9 +240,28 @@ def _is_raised(sent: Raw, transaction: Raw) -> bool:
     """
     if str(transaction.get("status_id")) in _DECLINED or str(transaction.get("reason_code_id")) in _INCREMENT_DECLINED:
         return True
+    if adds_surcharge(sent.get("transaction_amount"), transaction):
+        return _fields_agree(_without_total(sent), transaction)
     if is_less(sent.get("transaction_amount"), transaction.get("transaction_amount")):
         raise FieldError(".transaction.transaction_amount", "it was raised to more than the sent amount")
     return _fields_agree(sent, transaction)
+
+
+def _amounts_agree(sent: Raw, transaction: Raw) -> bool:
+    """Return whether the transaction has the sent amounts, such as a tip.
+
+    A total that is higher by a surcharge agrees if another amount does. Alone, it may be the one from before.
+    """
+    if not adds_surcharge(sent.get("transaction_amount"), transaction):
+        return _fields_agree(sent, transaction)
+    others = _without_total(sent)
+    if not others:
+        raise FieldError(".transaction.transaction_amount", "it is higher by a surcharge, and no tip was sent")
+    return _fields_agree(others, transaction)
+
+
+def _without_total(sent: Raw) -> Raw:
+    return {name: value for name, value in sent.items() if name != "transaction_amount"}
 
 
 def _is_reversed(sent: Raw, transaction: Raw) -> bool:
@@ -282,7 +302,7 @@ _EVIDENCE: Final[Mapping[str, Rule]] = {
     "exists": _any_record,
     "fields_match": _fields_match,
     "names_payment": _names_payment,
-    "amounts_agree": _fields_agree,
+    "amounts_agree": _amounts_agree,
     "fields_match_or_closed": _fields_match_or_closed,
     "is_reopened": _is_reopened,
     "is_settled": _is_settled,

@@ -6,10 +6,10 @@ A value that is missing or null in the record proves nothing, so it does not cou
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any, Final
 
 import attrs
@@ -34,12 +34,13 @@ from gateway_async.models import (
     transactions,
     users,
 )
-from gateway_async.models.codes import OpenInt, TransactionStatus, TransactionType
+from gateway_async.models.codes import OpenInt, ReasonCode, TransactionStatus, TransactionType
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
 
 __all__ = [
     "AMOUNTS",
+    "adds_surcharge",
     "check_belongs",
     "check_refusal",
     "code_texts",
@@ -59,7 +60,10 @@ def code_texts(*codes: OpenInt) -> frozenset[str]:
 _NOT_CHARGED: Final = code_texts(TransactionStatus.VOIDED, TransactionStatus.DECLINED)
 """Statuses with an amount that may be 0: a void sets the amount to 0, and a decline may do so."""
 
-_ADDED: Final = ("tip_amount", "surcharge_amount", "auth_surcharge_fee")
+_SURCHARGES: Final = ("surcharge_amount", "auth_surcharge_fee")
+"""Fields of a record with the surcharge that the gateway added to the sent amount. Both may show the same one."""
+
+_ADDED: Final = ("tip_amount", *_SURCHARGES)
 """Fields of a record with amounts that the terminal or the gateway added to the sent amount."""
 
 _REMOVABLE: Final = ("surcharge_amount", "tax")
@@ -91,10 +95,15 @@ _NEW_STATUSES: Final[Mapping[str, frozenset[str]]] = {
 }
 """Action → the only statuses that a new transaction can have."""
 
+_CAPTURED: Final = code_texts(TransactionStatus.APPROVED, TransactionStatus.SETTLED)
+_NEVER_AUTHORIZED: Final = code_texts(ReasonCode.APPROVED, ReasonCode.FORCED, ReasonCode.PARTIALLY_APPROVED)
+"""Reasons of a captured payment that was charged at once. A completed authorization has another one."""
+
 _PATH_SEPARATOR: Final = re.compile(r"[.\[]")
 
 _SPACES: Final = re.compile(r"\s+")
 _NOT_DIGITS: Final = re.compile(r"[^0-9]")
+_EXPIRY: Final = re.compile(r"\A(0[1-9]|1[0-2]) ?[/-]? ?(?:20)?([0-9]{2})\Z")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _UNREADABLE: Final = "\ufffd"
@@ -133,7 +142,7 @@ def compare(name: str, sent: Any, record: Mapping[str, Any]) -> bool | None:
     """Return whether the raw record shows a sent value in any notation; None if it shows no comparable value.
 
     Ids and codes are compared exactly. Texts may differ in letter case, accents, spaces and characters written as HTML,
-    and phone numbers in punctuation.
+    phone numbers in punctuation, and an expiry may be written as `09/30` or `09/2030`.
     A secret may be hidden, so null tells nothing about it.
     """
     got, is_secret = record.get(name), isinstance(sent, Secret)
@@ -172,6 +181,8 @@ def _plain_text(name: str, value: Any) -> str:
     """Return a text without what gateways and processors change: case, accents, spaces, characters written as HTML."""
     letters = unicodedata.normalize("NFKD", html.unescape(str(value)))
     text = _SPACES.sub(" ", "".join(each for each in letters if not unicodedata.combining(each))).strip().casefold()
+    if name == "exp_date":
+        return _EXPIRY.sub(r"\1\2", text)
     return _NOT_DIGITS.sub("", text) if name.endswith("phone") else text
 
 
@@ -252,6 +263,12 @@ def _action_differences(action: str, record: Mapping[str, Any], *, is_new: bool)
         is_possible = is_possible and status not in _CHANGED_LATER and status in _NEW_STATUSES.get(action, (status,))
     if not is_possible:
         yield quote_text(f"status_id is {status}, which is not the status of a new {action}")
+    elif (
+        action == "authonly"
+        and status in _CAPTURED
+        and (reason := str(record.get("reason_code_id"))) in _NEVER_AUTHORIZED
+    ):
+        yield quote_text(f"reason_code_id is {reason}, which is not that of a completed {action}")
 
 
 def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
@@ -262,7 +279,9 @@ def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) 
     if str(record.get("status_id")) in _NOT_CHARGED and not _number(record.get("transaction_amount")):
         return
     wanted = Decimal(expected["transaction_amount"])
-    added = _amounts(record, _ADDED)
+    subtotal = _cents(record.get("subtotal_amount"))
+    is_taxed = "tax" not in expected and subtotal == wanted  # by the gateway
+    added = _amounts(record, (*_ADDED, "tax") if is_taxed else _ADDED)
     for name in ("transaction_amount", "auth_amount"):
         amount = _cents(record.get(name))
         if amount is not None and amount > add(wanted, *added):
@@ -272,12 +291,18 @@ def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) 
     if got in (None, ""):
         return
     amount = _cents(got)
-    shown = {amount, _cents(record.get("auth_amount")), _cents(record.get("subtotal_amount"))}
+    shown = {amount, _cents(record.get("auth_amount"))}
+    if amount is None or amount <= wanted:  # what is above it must be explained by what was added
+        shown.add(subtotal)
     if amount is not None:
-        shown.update(subtract(amount, each) for each in (*added, add(*added)))
-    dropped = _amounts(expected, _REMOVABLE)
-    if shown.isdisjoint(subtract(wanted, each) for each in (add(), *dropped, add(*dropped))):
+        shown.update(subtract(amount, each) for each in _sums(added))
+    if shown.isdisjoint(subtract(wanted, each) for each in _sums(_amounts(expected, _REMOVABLE))):
         yield quote_text(f"transaction_amount is {got!r}, not {expected['transaction_amount']!r}")
+
+
+def _sums(amounts: Sequence[Decimal]) -> set[Decimal]:
+    """Return the sum of each selection of the amounts, also of none."""
+    return {add(*some) for count in range(len(amounts) + 1) for some in combinations(amounts, count)}
 
 
 def _amounts(values: Mapping[str, Any], names: Iterable[str]) -> tuple[Decimal, ...]:
@@ -303,6 +328,12 @@ def same_value(sent: Any, got: Any) -> bool:
         return False
     number, shown = _number(sent), _number(int(got) if isinstance(got, bool) else got)
     return number is not None and shown is not None and is_same(number, shown)
+
+
+def adds_surcharge(sent: Any, record: Mapping[str, Any]) -> bool:
+    """Return whether the raw record shows the sent amount with a surcharge."""
+    amount = record.get("transaction_amount")
+    return is_less(sent, amount) and any(is_difference(sent, amount, record.get(name)) for name in _SURCHARGES)
 
 
 def is_less(sent: Any, got: Any) -> bool:

@@ -46,6 +46,37 @@ SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": "0.00"}, False),
     ("authincrement", {"transaction_amount": "15.00"}, {"status_id": 301}, True),
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": None}, False),
+    (
+        "authincrement",
+        {"transaction_amount": "20.00"},
+        {"transaction_amount": "20.60", "surcharge_amount": "0.60", "auth_surcharge_fee": None},
+        True,
+    ),
+    ("authincrement", {"transaction_amount": "20.00"}, {"transaction_amount": 20.6, "auth_surcharge_fee": 0.6}, True),
+    (
+        "authincrement",
+        {"transaction_amount": "20.00", "tax": "2.00"},
+        {"transaction_amount": "20.60", "surcharge_amount": "0.60", "tax": "1.00"},
+        False,
+    ),
+    (
+        "tipadjust",
+        {"transaction_amount": "14.50", "tip_amount": "2.00"},
+        {"transaction_amount": "14.88", "tip_amount": "2.00", "surcharge_amount": "0.38"},
+        True,
+    ),
+    (
+        "tipadjust",
+        {"transaction_amount": "14.50", "tip_amount": "2.00"},
+        {"transaction_amount": "14.88", "tip_amount": "0.00", "surcharge_amount": "0.38"},
+        False,
+    ),
+    (
+        "tipadjust",
+        {"transaction_amount": "14.50", "tip_amount": "2.00"},
+        {"transaction_amount": "14.87", "tip_amount": "2.00", "surcharge_amount": "0.38"},
+        False,
+    ),
     ("edit", {"description": "a", "clerk_number": None}, {"description": "a", "clerk_number": None}, True),
     ("edit", {"description": "a"}, {"description": "b"}, False),
     ("edit", {"billing_zip": "02115"}, {"billing_zip": "2115"}, False),
@@ -144,6 +175,14 @@ def test_a_sum_beyond_the_one_that_was_sent_says_nothing() -> None:
     assert evidence is not None
     with pytest.raises(FieldError, match="raised to more than"):
         done(evidence, {"transaction_amount": "9.00"}, {"transaction_amount": "12.00"})
+
+
+def test_a_sum_that_only_a_surcharge_explains_says_nothing_of_a_tip() -> None:
+    """The payment may have had the surcharge before, and its sum with it."""
+    evidence = evidence_of("tipadjust")
+    assert evidence is not None
+    with pytest.raises(FieldError, match="higher by a surcharge"):
+        done(evidence, {"transaction_amount": "12.50"}, {"transaction_amount": "12.88", "surcharge_amount": "0.38"})
 
 
 def test_unknown_evidence() -> None:

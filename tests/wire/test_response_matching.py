@@ -89,6 +89,35 @@ AMOUNTS = [
     ("declined", {"transaction_amount": "0.00", "status_id": 301}, True),
     ("with a surcharge of its own", {"transaction_amount": "12.88", "surcharge_amount": "0.38"}, True),
     ("with the fee of a surcharge", {"transaction_amount": "12.88", "auth_surcharge_fee": 0.38}, True),
+    (
+        "with a tip and a surcharge that two fields show",
+        {
+            "transaction_amount": "14.88",
+            "tip_amount": "2.00",
+            "surcharge_amount": "0.38",
+            "auth_surcharge_fee": "0.38",
+        },
+        True,
+    ),
+    (
+        "with a tax and a surcharge of the gateway",
+        {"transaction_amount": "13.88", "subtotal_amount": "12.50", "tax": "1.00", "surcharge_amount": "0.38"},
+        True,
+    ),
+    (
+        "with the gateway's tax, authorized with it",
+        {"transaction_amount": "13.50", "auth_amount": "13.50", "subtotal_amount": "12.50", "tax": "1.00"},
+        True,
+    ),
+    ("with a tax, and another subtotal", {"transaction_amount": "13.50", "subtotal_amount": "12.00", "tax": 1}, False),
+    ("with a part of a tax", {"transaction_amount": "13.20", "subtotal_amount": "12.50", "tax": "1.00"}, False),
+    ("with a part taken back", {"transaction_amount": "5.00", "subtotal_amount": "12.50"}, True),
+    ("with a tax, and no subtotal", {"transaction_amount": "13.50", "tax": "1.00"}, False),
+    (
+        "with a tax, and more than that",
+        {"transaction_amount": "13.60", "subtotal_amount": "12.50", "tax": "1.00"},
+        False,
+    ),
     ("of another sale with a surcharge", {"transaction_amount": "13.00", "surcharge_amount": "0.38"}, False),
     ("computed with floats", {"transaction_amount": 12.499999999999998, "auth_amount": 12.500000000000002}, True),
     ("computed with floats, with a tip", {"transaction_amount": "14.489999999999998", "tip_amount": 1.99}, True),
@@ -105,6 +134,13 @@ AMOUNTS = [
 def test_amounts(record: dict[str, Any], agrees: bool) -> None:
     """A tip or surcharge may have been added, and a void or a decline sets 0; any other amount is another sale's."""
     assert (differences({"transaction_amount": "12.50"}, record) == ()) is agrees
+
+
+def test_a_tax_that_was_sent_is_within_the_amount() -> None:
+    """The gateway does not add it once more."""
+    record = {"transaction_amount": "13.50", "subtotal_amount": "12.50", "tax": "1.00"}
+    assert differences({"transaction_amount": "12.50", "tax": "1.00"}, record)
+    assert not differences({"transaction_amount": "13.50", "tax": "1.00"}, record)
 
 
 def test_a_text_that_could_not_be_read_is_no_difference() -> None:
@@ -182,6 +218,9 @@ def test_texts_that_differ_are_different(sent: str, got: str) -> None:
         ("description", "", None),
         ("end_date", None, "0000-00-00"),
         ("exp_date", Secret("0930"), "0930"),
+        ("exp_date", Secret("0930"), "09/30"),
+        ("exp_date", Secret("0930"), "09-2030"),
+        ("exp_date", "0920", "09 / 20"),
         ("active", 1, True),
         ("tax", "1.00", 1),
     ],
@@ -202,6 +241,9 @@ def test_what_is_the_same_value(name: str, sent: Any, shown: Any) -> None:
         ("description", "", "tea"),
         ("tip_amount", "2.00", None),
         ("exp_date", Secret("0930"), "0128"),
+        ("exp_date", Secret("0930"), "30/09"),
+        ("exp_date", Secret("0930"), "09/31"),
+        ("order_num", "0930", "09/30"),
         ("active", 1, 0),
     ],
 )
@@ -242,6 +284,13 @@ def test_what_cannot_be_compared(sent: Any, record: dict[str, Any]) -> None:
         ("authonly", {"status_id": 102}, True, True),
         ("authonly", {"status_id": 101}, True, False),
         ("authonly", {"status_id": 301}, True, True),
+        ("authonly", {"status_id": 101, "reason_code_id": 1001}, True, False),
+        ("authonly", {"status_id": "134", "reason_code_id": "1001"}, True, False),
+        ("authonly", {"status_id": 102, "reason_code_id": 1000}, True, True),
+        ("authonly", {"status_id": 201, "reason_code_id": 1200}, True, False),
+        ("authonly", {"status_id": 101, "reason_code_id": 1000, "type_id": 20}, False, False),
+        ("authonly", {"status_id": "134", "reason_code_id": "1002"}, False, False),
+        ("sale", {"status_id": 101, "reason_code_id": 1000}, True, True),
         ("avsonly", {"status_id": 121}, True, True),
         ("avsonly", {"status_id": 101}, False, False),
         ("refund", {"status_id": 111, "type_id": 30}, True, True),
@@ -251,7 +300,10 @@ def test_what_cannot_be_compared(sent: Any, record: dict[str, Any]) -> None:
     ],
 )
 def test_the_class_of_the_action_is_compared(action: str, shown: dict[str, Any], later: bool, new: bool) -> None:
-    """An authorization differs from a sale. A new payment is not voided, but an older one may be."""
+    """An authorization differs from a sale. A new payment is not voided, but an older one may be.
+
+    An authorization that was completed shows the reason of that; a sale was approved at once.
+    """
     found = [not differences({"action": action}, shown, is_new=is_new) for is_new in (False, True)]
     assert found == [later, new]
 
