@@ -378,12 +378,12 @@ def is_confidential(name: str) -> bool:
 class _Classes(dict[Any, "type[Secret] | None"]):
     """The class of secrets for the values of each name; None if they are not confidential.
 
-    Only identifiers are remembered, because any other name may itself be a card number.
+    Only identifiers and paths of them are remembered, because any other name may itself be a card number.
     """
 
     def __missing__(self, name: Any) -> "type[Secret] | None":
         found = _class_for(str(name))
-        if str(name).isidentifier() and len(self) < _MAX_REMEMBERED_NAMES:
+        if all(map(str.isidentifier, str(name).split("."))) and len(self) < _MAX_REMEMBERED_NAMES:
             self[name] = found
         return found
 

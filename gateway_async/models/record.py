@@ -82,7 +82,7 @@ class Record:
         """
         fields = self._fields()
         extra = fields.pop("extra")
-        sealed = seal_fields({**fields, **extra})
+        sealed = {**seal_fields(fields, type(self).__name__), **seal_fields(extra)}
         return {mask_text(name): _plain(name, value) for name, value in sealed.items()}
 
     def _format_fields(self) -> Iterator[str]:

@@ -58,7 +58,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
             ValidationError: the gateway rejects it; `.fields` says why.
             OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
-        new = seal(new)  # an error's traceback shows local variables
+        new = seal(new, self._spec.name)  # an error's traceback shows local variables
         return await self._executor.execute(self._spec.create_from(new, self._scope))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> UntypedRecord:  # noqa: A002
@@ -82,7 +82,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
         Raises:
             InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
         """
-        filters = seal(filters)  # as above
+        filters = seal(filters, self._spec.name)  # as above
         return pages_of(self._spec, self._executor, filters, sort=sort, page_size=page_size, expand=expand)
 
     async def update(self, id: str | ApiId, changes: Mapping[str, Any]) -> UntypedRecord:  # noqa: A002
@@ -95,7 +95,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
             ValidationError: the gateway rejects a value; `.fields` says which.
             OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
-        changes = seal(changes)  # as above
+        changes = seal(changes, self._spec.name)  # as above
         return await self._executor.execute(self._spec.update_from(id, changes, self._scope))
 
     async def delete(self, id: str | ApiId) -> None:  # noqa: A002
@@ -135,7 +135,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
             ValidationError: the gateway refuses; `.fields` says why.
             OutcomeUnknownError: it may have been executed.
         """
-        content, params = seal(content), seal(params)  # as above
+        content, params = seal(content, self._spec.name), seal(params)  # as above
         call = self._spec.act(id, verb, self._scope, method=method, content=content, params=params)
         return await self._executor.execute(call)
 

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from gateway_async import AsyncGateway, OutcomeUnknownError, SqliteLedger, Transaction, ValidationError
+from gateway_async import (
+    AsyncGateway,
+    InvalidRequestError,
+    OutcomeUnknownError,
+    SqliteLedger,
+    Transaction,
+    ValidationError,
+)
 from gateway_async.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +81,18 @@ async def test_a_resource_without_a_model_has_every_verb(gateway: AsyncGateway, 
     paylinks = gateway.resource("paylinks", name="paylink", api_id="paylink_api_id")
     link = await paylinks.create({"amount_due": "5.00", "contact_id": sandbox.contact_id, "email": "ada@example.test"})
     await paylinks.action(link["id"], "resend", params={"email": 1})
+
+
+@pytest.mark.parametrize(
+    ("plural", "is_shown"), [("contacts", True), ("users", True), ("locations", True), ("accountvaults", False)]
+)
+async def test_the_number_of_a_customer_is_no_bank_account(gateway: AsyncGateway, plural: str, is_shown: bool) -> None:
+    """An `account_number` is masked only where it is that of an account."""
+    with pytest.raises(InvalidRequestError) as refused:
+        await gateway.resource(plural, name=plural[:-1]).create({"account_number": "C-100123", "amount_due": 0.5})
+    frames = [frame.f_locals.get("new", {}) for frame, _ in traceback.walk_tb(refused.value.__traceback__)]
+    (sealed,) = [each for each in frames if each]
+    assert ("C-100123" in str(sealed)) is is_shown
 
 
 @pytest.mark.parametrize("fault", ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body"])

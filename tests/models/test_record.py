@@ -13,6 +13,7 @@ from gateway_async._secrets import Secret
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.contacts import Contact
+from gateway_async.models.locations import Location
 from gateway_async.models.record import Record
 from gateway_async.models.transactions import Transaction
 from gateway_async.models.untyped import UntypedRecord
@@ -49,6 +50,15 @@ def test_a_record_pickles_and_copies(record: AccountVault | Transaction) -> None
     for again in (pickle.loads(pickle.dumps(record)), copy.copy(record), copy.deepcopy(record)):  # noqa: S301  our own bytes
         assert again == record
         assert type(again.extra) is type(record.extra)
+
+
+@pytest.mark.parametrize("kind", [Contact, Location, User])
+def test_the_number_of_a_customer_is_not_a_bank_account(kind: type[Contact | Location | User]) -> None:
+    """The JSON has it, as the repr does; a card number in it is masked."""
+    record = kind(id="x", account_number="C-1001")
+    assert record.to_dict()["account_number"] == "C-1001"
+    assert "account_number='C-1001'" in repr(record)
+    assert kind(id="x", account_number="4111111111111111").to_dict()["account_number"] == "************1111"
 
 
 IDENTITY = {"ssn4": "8264", "dl_number": "L1234567", "dob_year": "1983", "date_of_birth": "1983-05-06"}
