@@ -300,10 +300,7 @@ def test_what_cannot_be_compared(sent: Any, record: dict[str, Any]) -> None:
     ],
 )
 def test_the_class_of_the_action_is_compared(action: str, shown: dict[str, Any], later: bool, new: bool) -> None:
-    """An authorization differs from a sale. A new payment is not voided, but an older one may be.
-
-    An authorization that was completed shows the reason of that; a sale was approved at once.
-    """
+    """An authorization differs from a sale, also a completed one. A new payment is not voided; an older one may be."""
     found = [not differences({"action": action}, shown, is_new=is_new) for is_new in (False, True)]
     assert found == [later, new]
 
