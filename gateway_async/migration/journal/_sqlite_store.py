@@ -15,12 +15,18 @@ import msgspec
 from gateway_async._storage.sqlite import FileFormat, SqliteStore, json_fields, to_json, transaction
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import (
+    COLUMNS,
+    NO_ACCOUNT,
+    NOT_STARTED_COLUMNS,
+    RESULT_COLUMNS,
+    START_COLUMNS,
     UNRESOLVED_STATES,
     JournalEntry,
     JournalRun,
     RowResult,
     RowStarted,
     RowState,
+    assignments,
     gateway_mismatch,
     read_rows_of,
     split_new_rows,
@@ -68,28 +74,13 @@ ALTER TABLE migration ADD COLUMN has_former_keys INTEGER NOT NULL DEFAULT TRUE;
 
 _FORMAT: Final = FileFormat("a journal", _APPLICATION_ID, _VERSION, _SCHEMA + _ADDED_SCHEMA)
 
-_COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
-_START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
-_RESULT_COLUMNS: Final = tuple(
-    field.name for field in attrs.fields(RowResult) if field.name not in ("started", "row_number")
-)
-_NOT_STARTED_COLUMNS: Final = ("row_number", "key", "state", "line", "reasons")
-_NO_ACCOUNT: Final = {"api_id": "", "fingerprint": "", "vault_id": None, "last_four": None, "brand": None}
-"""The account of an entry that was not started: none."""
-
-
-def _assignments(*names: str) -> str:
-    """Return the SET clause of an upsert."""
-    return ", ".join(f"{name} = excluded.{name}" for name in names)
-
-
 # One statement and one JSON encoding for any number of rows: each extra one would wait for the GIL again.
 # "WHERE TRUE" tells SQLite's parser that "ON" does not begin a join.
-_SELECT_BY_KEY: Final = f"SELECT {', '.join(_COLUMNS)} FROM vaults WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
+_SELECT_BY_KEY: Final = f"SELECT {', '.join(COLUMNS)} FROM vaults WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
 _INSERT_STARTS: Final = f"""
-INSERT INTO vaults ({", ".join(_START_COLUMNS)}, state, run, read_by, changed_at)
-SELECT {json_fields(*_START_COLUMNS)}, 'sending', ?1, ?1, ?2 FROM json_each(?3) WHERE TRUE
-ON CONFLICT (key) DO UPDATE SET {_assignments(*_START_COLUMNS, "state", "run", "read_by", "changed_at")}, reasons = '[]'
+INSERT INTO vaults ({", ".join(START_COLUMNS)}, state, run, read_by, changed_at)
+SELECT {json_fields(*START_COLUMNS)}, 'sending', ?1, ?1, ?2 FROM json_each(?3) WHERE TRUE
+ON CONFLICT (key) DO UPDATE SET {assignments(*START_COLUMNS, "state", "run", "read_by", "changed_at")}, reasons = '[]'
 """  # noqa: S608  constant column names
 _UPDATE_READ: Final = f"""
 UPDATE vaults SET read_by = ?, line = given.line, row_number = given.row_number
@@ -97,15 +88,15 @@ FROM (SELECT {json_fields("key", "line", "row_number")} FROM json_each(?)) AS gi
 """  # noqa: S608  constant column names
 _CLAIM_UNRESOLVED: Final = "UPDATE vaults SET run = ? WHERE key IN (SELECT value FROM json_each(?))"
 _UPSERT_RESULTS: Final = f"""
-INSERT INTO vaults ({", ".join(_RESULT_COLUMNS)}, run, changed_at)
-SELECT {json_fields(*_RESULT_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
-ON CONFLICT (key) DO UPDATE SET {_assignments(*_RESULT_COLUMNS, "run", "changed_at")} WHERE vaults.state <> 'stored'
+INSERT INTO vaults ({", ".join(RESULT_COLUMNS)}, run, changed_at)
+SELECT {json_fields(*RESULT_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
+ON CONFLICT (key) DO UPDATE SET {assignments(*RESULT_COLUMNS, "run", "changed_at")} WHERE vaults.state <> 'stored'
 """  # noqa: S608  constant column names
 _UPSERT_NOT_STARTED: Final = f"""
-INSERT INTO not_started ({", ".join(_NOT_STARTED_COLUMNS)}, run, changed_at)
-SELECT {json_fields(*_NOT_STARTED_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
+INSERT INTO not_started ({", ".join(NOT_STARTED_COLUMNS)}, run, changed_at)
+SELECT {json_fields(*NOT_STARTED_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
 ON CONFLICT (row_number)
-DO UPDATE SET {_assignments(*_NOT_STARTED_COLUMNS[1:], "changed_at")}, run = max(run, excluded.run)
+DO UPDATE SET {assignments(*NOT_STARTED_COLUMNS[1:], "changed_at")}, run = max(run, excluded.run)
 """  # noqa: S608  constant column names
 _DELETE_STARTED: Final = "DELETE FROM not_started WHERE row_number IN (SELECT value FROM json_each(?))"
 _DELETE_NOT_READ: Final = "DELETE FROM not_started WHERE run < ?"
@@ -116,10 +107,10 @@ _DELETE_UNSENT: Final = """
 DELETE FROM vaults WHERE state = 'sending' AND run = ? AND key IN (SELECT value FROM json_each(?))
 """
 _SELECT_PAGE: Final = f"""
-SELECT {", ".join(_COLUMNS)} FROM vaults WHERE key > ? AND (? IS NULL OR state = ?) ORDER BY key LIMIT ?
+SELECT {", ".join(COLUMNS)} FROM vaults WHERE key > ? AND (? IS NULL OR state = ?) ORDER BY key LIMIT ?
 """  # noqa: S608  constant column names
 _SELECT_NOT_STARTED: Final = f"""
-SELECT {", ".join(_NOT_STARTED_COLUMNS)}, run, changed_at FROM not_started
+SELECT {", ".join(NOT_STARTED_COLUMNS)}, run, changed_at FROM not_started
 WHERE row_number > ? AND (? IS NULL OR state = ?) ORDER BY row_number LIMIT ?
 """  # noqa: S608  constant column names
 _COUNT_STATES: Final = """
@@ -257,7 +248,7 @@ class JournalFile(SqliteStore):
 
 def _entry(given: Mapping[str, Any]) -> JournalEntry:
     """Convert a row of a table to an entry."""
-    values = {**_NO_ACCOUNT, **given}
+    values = {**NO_ACCOUNT, **given}
     values["state"] = RowState(values["state"])
     values["reasons"] = tuple(msgspec.json.decode(values["reasons"]))
     values["changed_at"] = datetime.fromisoformat(values["changed_at"])

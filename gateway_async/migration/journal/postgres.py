@@ -5,19 +5,24 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-import attrs
 import msgspec
 
 from gateway_async._secrets import Secret
 from gateway_async._storage.postgres import COMMAND_SECONDS, Address, Database, is_table_name
 from gateway_async.errors import InvalidRequestError, JournalError
 from gateway_async.migration.journal.protocol import (
+    COLUMNS,
+    NO_ACCOUNT,
+    NOT_STARTED_COLUMNS,
+    RESULT_COLUMNS,
+    START_COLUMNS,
     UNRESOLVED_STATES,
     JournalEntry,
     JournalRun,
     RowResult,
     RowStarted,
     RowState,
+    assignments,
     gateway_mismatch,
     read_rows_of,
     split_new_rows,
@@ -26,15 +31,6 @@ from gateway_async.migration.journal.protocol import (
 __all__ = ["PostgresJournal"]
 
 _CONNECTIONS: Final = 4
-
-_COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
-_START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
-_RESULT_COLUMNS: Final = tuple(
-    field.name for field in attrs.fields(RowResult) if field.name not in ("started", "row_number")
-)
-_NOT_STARTED_COLUMNS: Final = ("row_number", "key", "state", "line", "reasons")
-_NO_ACCOUNT: Final = {"api_id": "", "fingerprint": "", "vault_id": None, "last_four": None, "brand": None}
-"""The account of an entry that was not started: none."""
 
 _CREATE: Final = """
 CREATE TABLE IF NOT EXISTS @_runs (name text PRIMARY KEY, runs bigint NOT NULL, gateway text NOT NULL DEFAULT '');
@@ -82,23 +78,18 @@ def _json_rows(*names: str, order: str = 'key COLLATE "C"') -> str:
     return f"jsonb_to_recordset($3::jsonb) AS given ({columns}) ORDER BY given.{order}"
 
 
-def _assignments(*names: str) -> str:
-    """Return the SET clause of an upsert."""
-    return ", ".join(f"{name} = excluded.{name}" for name in names)
-
-
 _START: Final = """
 INSERT INTO @_runs AS known VALUES ($1, 1, $2) ON CONFLICT (name)
 DO UPDATE SET runs = known.runs + 1, gateway = CASE known.gateway WHEN '' THEN $2 ELSE known.gateway END
 RETURNING runs, gateway, has_former_keys
 """
-_ALL: Final = ", ".join(_COLUMNS)
+_ALL: Final = ", ".join(COLUMNS)
 _SELECT_BY_KEY: Final = f"SELECT {_ALL} FROM @ WHERE migration = $1 AND key = ANY($2) ORDER BY key FOR UPDATE"  # noqa: S608
 _INSERT_STARTS: Final = f"""
-INSERT INTO @ AS vaults (migration, run, read_by, state, {", ".join(_START_COLUMNS)})
-SELECT $1, $2, $2, 'sending', given.* FROM {_json_rows(*_START_COLUMNS)}
+INSERT INTO @ AS vaults (migration, run, read_by, state, {", ".join(START_COLUMNS)})
+SELECT $1, $2, $2, 'sending', given.* FROM {_json_rows(*START_COLUMNS)}
 ON CONFLICT (migration, key)
-DO UPDATE SET {_assignments(*_START_COLUMNS, "state", "run", "read_by", "changed_at")}, reasons = '[]'
+DO UPDATE SET {assignments(*START_COLUMNS, "state", "run", "read_by", "changed_at")}, reasons = '[]'
 WHERE vaults.state = 'rejected' AND vaults.fingerprint <> excluded.fingerprint AND vaults.read_by < $4
 RETURNING key
 """  # noqa: S608  constant column names
@@ -109,16 +100,16 @@ WHERE vaults.migration = $1 AND vaults.key = given.key
 """  # noqa: S608  constant column names
 _CLAIM_UNRESOLVED: Final = "UPDATE @ SET run = $2 WHERE migration = $1 AND key = ANY($3)"
 _UPSERT_RESULTS: Final = f"""
-INSERT INTO @ AS vaults (migration, run, {", ".join(_RESULT_COLUMNS)})
-SELECT $1, $2, given.* FROM {_json_rows(*_RESULT_COLUMNS)}
-ON CONFLICT (migration, key) DO UPDATE SET {_assignments("run", *_RESULT_COLUMNS, "changed_at")}
+INSERT INTO @ AS vaults (migration, run, {", ".join(RESULT_COLUMNS)})
+SELECT $1, $2, given.* FROM {_json_rows(*RESULT_COLUMNS)}
+ON CONFLICT (migration, key) DO UPDATE SET {assignments("run", *RESULT_COLUMNS, "changed_at")}
 WHERE vaults.state <> 'stored'
 """  # noqa: S608  constant column names
 _UPSERT_NOT_STARTED: Final = f"""
-INSERT INTO @_not_started AS known (migration, run, {", ".join(_NOT_STARTED_COLUMNS)})
-SELECT $1, $2, given.* FROM {_json_rows(*_NOT_STARTED_COLUMNS, order="row_number")}
+INSERT INTO @_not_started AS known (migration, run, {", ".join(NOT_STARTED_COLUMNS)})
+SELECT $1, $2, given.* FROM {_json_rows(*NOT_STARTED_COLUMNS, order="row_number")}
 ON CONFLICT (migration, row_number)
-DO UPDATE SET {_assignments(*_NOT_STARTED_COLUMNS[1:], "changed_at")}, run = greatest(known.run, excluded.run)
+DO UPDATE SET {assignments(*NOT_STARTED_COLUMNS[1:], "changed_at")}, run = greatest(known.run, excluded.run)
 """  # noqa: S608  constant column names
 _DELETE_STARTED: Final = """
 DELETE FROM @_not_started WHERE migration = $1 AND row_number IN
@@ -135,7 +126,7 @@ _SELECT_PAGE: Final = f"""
 SELECT {_ALL} FROM @ WHERE migration = $1 AND key > $2 AND ($3::text IS NULL OR state = $3) ORDER BY key LIMIT $4
 """  # noqa: S608  constant column names
 _SELECT_NOT_STARTED: Final = f"""
-SELECT {", ".join(_NOT_STARTED_COLUMNS)}, run, changed_at FROM @_not_started
+SELECT {", ".join(NOT_STARTED_COLUMNS)}, run, changed_at FROM @_not_started
 WHERE migration = $1 AND row_number > $2 AND ($3::text IS NULL OR state = $3) ORDER BY row_number LIMIT $4
 """  # noqa: S608  constant column names
 _COUNT_STATES: Final = """
@@ -292,7 +283,7 @@ def _problems(name: str, table: str) -> Iterator[str]:
 
 
 def _entry(row: Mapping[str, Any]) -> JournalEntry:
-    values = {**_NO_ACCOUNT, **row}
+    values = {**NO_ACCOUNT, **row}
     values["state"] = RowState(values["state"])
     values["reasons"] = tuple(msgspec.json.decode(values["reasons"]))
     return JournalEntry(**values)

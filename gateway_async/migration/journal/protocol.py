@@ -14,6 +14,11 @@ from typing import Final, Protocol
 import attrs
 
 __all__ = [
+    "COLUMNS",
+    "NOT_STARTED_COLUMNS",
+    "NO_ACCOUNT",
+    "RESULT_COLUMNS",
+    "START_COLUMNS",
     "UNRESOLVED_STATES",
     "Journal",
     "JournalEntry",
@@ -21,6 +26,7 @@ __all__ = [
     "RowResult",
     "RowStarted",
     "RowState",
+    "assignments",
     "gateway_mismatch",
     "iterate_entries",
     "iterate_started",
@@ -235,10 +241,9 @@ class Journal(Protocol):
 
 
 def split_new_rows(
-    rows: Sequence[RowStarted], known: Mapping[str, JournalEntry], run: int, now: datetime, since: int | None = None
+    rows: Sequence[RowStarted], known: Mapping[str, JournalEntry], run: int, now: datetime, since: int
 ) -> tuple[Sequence[JournalEntry | None], Sequence[RowStarted]]:
     """Return the result of `record_starts` for each row, and the new rows."""
-    since = run if since is None else since
     known = dict(known)
     entries: list[JournalEntry | None] = []
     new: list[RowStarted] = []
@@ -313,3 +318,20 @@ async def iterate_entries(journal: Journal, state: RowState | None = None) -> As
         for entry in page:
             yield entry
         number = page[-1].row_number
+
+
+# --- the tables of journals in SQL
+
+COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
+START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
+RESULT_COLUMNS: Final = tuple(
+    field.name for field in attrs.fields(RowResult) if field.name not in ("started", "row_number")
+)
+NOT_STARTED_COLUMNS: Final = ("row_number", "key", "state", "line", "reasons")
+NO_ACCOUNT: Final = {"api_id": "", "fingerprint": "", "vault_id": None, "last_four": None, "brand": None}
+"""The account of an entry that was not started: none."""
+
+
+def assignments(*names: str) -> str:
+    """Return the SET clause of an upsert."""
+    return ", ".join(f"{name} = excluded.{name}" for name in names)

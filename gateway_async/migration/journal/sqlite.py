@@ -35,6 +35,9 @@ class SqliteJournal:
 
     Args:
         path: the file; `-wal` and `-shm` beside it belong to it. Its folder must exist.
+
+    Raises:
+        InvalidRequestError: `path` is an address.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
