@@ -78,6 +78,9 @@ def stop_after_seconds(seconds: float) -> StopCondition:
 
 
 def stop_after_rejects(most: int) -> StopCondition:
-    """Stop when more than `most` rows are rejected or repeated."""
+    """Return a condition that stops when more than `most` rows are rejected.
+
+    Repeated rows count as rejected.
+    """
     reason = f"more than {most:,} {pluralize(most, 'row was', 'rows were')} rejected"
     return lambda report: reason if report.rejected + report.repeated > most else None

@@ -47,7 +47,7 @@ class SqliteInbox(SqlInbox):
         now: returns the current time, in seconds since 1970.
 
     Raises:
-        InvalidRequestError: `keep_days` is not a number above 0.
+        InvalidRequestError: `keep_days` is not a number above 0, or `path` is an address.
     """
 
     def __init__(
