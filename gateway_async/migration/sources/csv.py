@@ -89,9 +89,8 @@ class CsvRows(TextRows):
             records = self._splitter.feed(data)
             for index, record in enumerate(records):
                 if not record.is_blank:
-                    line, end = self._splitter.rest
-                    for following in records[index + 1 : index + 2]:
-                        line, end = following.line, following.start
+                    is_last = index + 1 == len(records)
+                    line, end = self._splitter.rest if is_last else records[index + 1][:2]
                     self._source.give_back(read[end - start :])
                     self._splitter = self._split_from(line, end)
                     return record

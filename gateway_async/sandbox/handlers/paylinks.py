@@ -70,8 +70,9 @@ async def resend(call: Call) -> Response:
 
 
 def _check(call: Call, values: Row, problems: Problems, *, current: Row | None = None) -> None:
-    check_products(call.gateway, (current or {}) | values, problems)
-    check_rules(_RULES, (current or {}) | values, problems)
+    merged = (current or {}) | values
+    check_products(call.gateway, merged, problems)
+    check_rules(_RULES, merged, problems)
 
 
 _RULES: tuple[Rule, ...] = (

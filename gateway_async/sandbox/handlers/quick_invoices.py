@@ -114,11 +114,12 @@ def _read_values(call: Call, body: Row, problems: Problems, *, current: Row | No
     values = check_values(call, QUICK_INVOICE, body, problems, current=current)
     if current is None and all(values.get(name) is None for name in PRODUCTS):
         values["cc_product_transaction_id"] = default_product(call.gateway, call.user, "cc")
-    check_products(call.gateway, (current or {}) | values, problems)
-    check_rules(_RULES, (current or {}) | values, problems)
+    merged = (current or {}) | values
+    check_products(call.gateway, merged, problems)
+    check_rules(_RULES, merged, problems)
     if (product_id := values.get("ach_product_transaction_id")) is not None:
         product = call.gateway.store.find(PRODUCT_TRANSACTION, id=product_id) or {}
-        check_license(product, (current or {}) | values, problems)
+        check_license(product, merged, problems)
     if current:
         _check_same_products(current, values, problems)
     return values
