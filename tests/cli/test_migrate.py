@@ -139,7 +139,7 @@ def test_a_plan_needs_no_gateway(tmp_path: Path) -> None:
     assert (event["event"], event["rows"]) == ("plan", 9)
 
 
-def test_a_plan_of_standard_input_needs_no_journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_plan_of_standard_input_needs_no_journal(tmp_path: Path) -> None:
     """There is nothing to be kept."""
     text = write(tmp_path / "cards.csv", 3).read_text()
     result = CliRunner().invoke(app, ["migrate", "-", "--format", "csv", *MAPPED, "--plan"], input=text)
@@ -160,7 +160,7 @@ def test_an_input_without_rows_is_an_error(
     assert f"{name} has no rows (expected at least one)" in said(ended)
 
 
-def test_a_plan_and_every_output_agree(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_plan_and_every_output_agree(environment: dict[str, str], tmp_path: Path) -> None:
     """Plan, both runs, JSON, page, terminal, journal and verification have the same figures, which add up."""
     file, html, values = (tmp_path / name for name in ("cards.csv", "report.html", "report.json"))
     given = ["c0,4,1230", f"c0,{card(0)},12/30", f"c1,{card(1)},12/30", f"c0,{card(2)},12/30", f"c1,{card(1)},12/30"]
@@ -289,8 +289,8 @@ def test_wrong_credentials_stop_it(environment: dict[str, str], tmp_path: Path) 
 def test_no_password_is_shown_or_written(environment: dict[str, str], tmp_path: Path) -> None:
     """Neither the output nor a report has that of an address, or a constant of the command that must not be shown."""
     file, page, report = write(tmp_path / "cards.csv", 30), tmp_path / "report.html", tmp_path / "report.json"
-    table, _, rest = POSTGRES.partition("://")
-    journal = f"{table}://{rest.partition('@')[0]}:planted-82c1@{rest.partition('@')[2]}?application_name=x"
+    scheme, _, rest = POSTGRES.partition("://")
+    journal = f"{scheme}://{rest.partition('@')[0]}:planted-82c1@{rest.partition('@')[2]}?application_name=x"
     command = ("migrate", str(file), *MAPPED, "--journal", journal, "--name", token_hex(6), "--set", "ssn4=4829")
     files = ("--report", str(page), "--report-json", str(report), "--max-rows", "1", "--force")
     told = ""
@@ -474,7 +474,7 @@ def test_the_fields_are_listed() -> None:
     assert all(each["meaning"] for each in facts.values())
 
 
-def test_verify(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+def test_verify(environment: dict[str, str], tmp_path: Path) -> None:
     """Status 0 if all accounts match, 3 if rows of the input are not stored; also a sample and JSON."""
     file = write(tmp_path / "cards.csv", 12, wrong=1)
     migrate(environment, file, *MAPPED)
@@ -491,9 +491,7 @@ def test_verify(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_verify_shows_the_worst_first_and_writes_all(
-    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, suffix: str
-) -> None:
+def test_verify_shows_the_worst_first_and_writes_all(environment: dict[str, str], tmp_path: Path, suffix: str) -> None:
     """Of 150 rows that are not stored and one account that differs, that one is shown first; reasons are counted."""
     file, out = write(tmp_path / "cards.csv", 153), tmp_path / f"findings.{suffix}"
     migrate(environment, file, *MAPPED, "--max-rows", "3")
@@ -508,12 +506,8 @@ def test_verify_shows_the_worst_first_and_writes_all(
     assert "150\tnot stored\trow: not migrated yet" in shown
     assert f"findings: {out}" in ended.stdout
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    read = json.loads if suffix == "jsonl" else None
-    findings = (
-        [read(line) for line in out.read_text().splitlines()]
-        if read
-        else list(csv.DictReader(out.read_text().splitlines()))
-    )
+    lines = out.read_text().splitlines()
+    findings = map(json.loads, lines) if suffix == "jsonl" else csv.DictReader(lines)
     assert Counter(finding["finding"] for finding in findings) == {"different": 1, "not stored": 150}
     again = migrate(environment, "verify", file, *MAPPED, "--out", out, "--json")
     (result,) = events(again)

@@ -20,7 +20,7 @@ CARD = "4111111111111111"
 
 @pytest.fixture
 def files(sandbox: Sandbox, tmp_path: Path) -> Path:
-    """A folder with a ledger, an inbox and a journal that are not empty, and a file of cards."""
+    """A folder with a journal that has a row, and a file of cards."""
     new = CardVaultCreate(
         account_number=CARD, exp_date="1230", contact_id=sandbox.contact_id, account_vault_api_id="c1"
     )
