@@ -1,7 +1,8 @@
 """The errors of this package as a tree, with their cause and whether a retry is safe.
 
     GatewayError
-    ├── InvalidRequestError         yours: nothing was sent, `.problems` lists what to correct
+    ├── InvalidFieldsError          fields are invalid: `.fields`, for a web form
+    │   └── InvalidRequestError     yours: nothing was sent, `.problems` lists what to correct
     ├── NotSentError                the request provably never reached the gateway, safe to repeat
     │   └── ClientClosedError       yours: the client was used after it was closed
     ├── StatusError                 the gateway refused the request: `.status_code`, `.message`
@@ -11,7 +12,7 @@
     │   ├── NotFoundError           404
     │   ├── MethodNotAllowedError   405
     │   ├── RecordDeletedError      409, 410, `.fields` when the gateway names fields
-    │   ├── ValidationError         422, `.fields`
+    │   ├── ValidationError         422, `.fields` (an InvalidFieldsError too)
     │   │   └── DuplicateError      the integrator id is taken: `.api_id`, `await error.fetch()`
     │   ├── RateLimitError          429, `.retry_after`
     │   └── ServerError             5xx to a read (a write that gets one is looked up)
@@ -53,6 +54,7 @@ __all__ = [
     "GatewayError",
     "InboxError",
     "InsecureConnectionWarning",
+    "InvalidFieldsError",
     "InvalidRequestError",
     "JournalError",
     "LedgerError",
@@ -140,7 +142,20 @@ def _revive(kind: type[_ErrorT], args: tuple[Any, ...], facts: Mapping[str, Any]
     return error
 
 
-class InvalidRequestError(GatewayError):
+class InvalidFieldsError(GatewayError):
+    """The client (`InvalidRequestError`) or the gateway (`ValidationError`) refused fields of a request.
+
+    Attributes:
+        fields: field name → messages; general messages are under `""`.
+    """
+
+    fields: Mapping[str, tuple[str, ...]]
+
+    def _facts(self) -> dict[str, Any]:
+        return {**super()._facts(), "fields": dict(self.fields)}
+
+
+class InvalidRequestError(InvalidFieldsError):
     """The request is invalid, so nothing was sent.
 
     Attributes:
@@ -150,12 +165,8 @@ class InvalidRequestError(GatewayError):
     def __init__(self, problems: Iterable[str] | str) -> None:
         lines = (problems,) if isinstance(problems, str) else problems
         self.problems: tuple[str, ...] = tuple(map(mask_text, lines))  # even a field's name may be a card number
+        self.fields = MappingProxyType(by_field(self.problems))
         super().__init__("nothing was sent: " + "; ".join(self.problems))
-
-    @property
-    def fields(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the messages by field name, as in `ValidationError`; general messages are under `""`."""
-        return MappingProxyType(by_field(self.problems))
 
 
 class NotSentError(GatewayError):
@@ -285,7 +296,7 @@ class RecordDeletedError(StatusError):
     meaning = "the record is deleted, or its deletion was refused"
 
 
-class ValidationError(StatusError):
+class ValidationError(StatusError, InvalidFieldsError):
     """422: the gateway rejected the content of the request; `.fields` maps field → messages."""
 
     meaning = "validation failed"

@@ -41,7 +41,7 @@ PUBLIC = [
     "TimeRange", "Pages", "Page", "UNSET", "CardVaultCreate", "AchVaultCreate", "TicketVaultCreate",
     "TransactionVaultCreate", "VaultCopyCreate", "AccountVaultUpdate", "RouterAccountVaultCreate",
     "RouterTransactionCreate", "TransactionCreate", "TransactionUpdate", "ContactCreate", "ContactUpdate",
-    "AccountVault", "BinInfo", "Contact", "Transaction", "GatewayError", "InvalidRequestError", "StatusError",
+    "AccountVault", "BinInfo", "Contact", "Transaction", "GatewayError", "InvalidFieldsError", "InvalidRequestError", "StatusError",
     "BadRequestError", "AuthenticationError", "PermissionDeniedError", "NotFoundError", "MethodNotAllowedError",
     "RecordDeletedError", "ValidationError", "RateLimitError", "ServerError", "NotSentError", "DeadlineExceededError",
     "OutcomeUnknownError", "MalformedReplyError", "MismatchedReplyError", "DeclinedError", "TerminalBusyError",
