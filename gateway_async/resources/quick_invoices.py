@@ -128,7 +128,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         """
         return await self._executor.execute(_move_transaction(id, "removeTransaction", transaction_id, self._scope))
 
-    async def resend(self, id: str | ApiId, email: bool = True, sms: bool = True) -> None:  # noqa: A002
+    async def resend(self, id: str | ApiId, *, email: bool = True, sms: bool = True) -> None:  # noqa: A002
         """Send the notification again by email and SMS.
 
         A channel is used if the invoice has an address for it.

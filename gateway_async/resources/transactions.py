@@ -81,13 +81,13 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         """
         return await self.update(id, TransactionUpdate(action=TransactionAction.VOID))
 
-    async def increment(self, id: str | ApiId, amount: Decimal | int | str) -> Transaction:  # noqa: A002
-        """Raise an authorization to the new total `amount`. One of this amount is returned as it is.
+    async def increment(self, id: str | ApiId, new_total: Decimal | int | str) -> Transaction:  # noqa: A002
+        """Raise an authorization to `new_total`. One of this amount is returned as it is.
 
         Raises:
             ValidationError: it cannot be raised; `.fields` says why.
         """
-        changes = TransactionUpdate(action=TransactionAction.AUTH_INCREMENT, transaction_amount=amount)
+        changes = TransactionUpdate(action=TransactionAction.AUTH_INCREMENT, transaction_amount=new_total)
         return await self.update(id, changes)
 
     async def complete(self, id: str | ApiId, amount: Decimal | int | str | None = None) -> Transaction:  # noqa: A002
@@ -142,28 +142,30 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         self,
         id: str | ApiId,  # noqa: A002
         tip: Decimal | int | str,
-        amount: Decimal | int | str | None = None,
+        new_total: Decimal | int | str | None = None,
     ) -> Transaction:
         """Set the tip of a payment before it settles. A second call replaces the first tip.
 
         Args:
             id: the payment.
             tip: the tip, which is part of the new total.
-            amount: the new total with the tip. If omitted, the client reads the payment and adds the tip to its amount
+            new_total: the amount with the tip. If omitted, the client reads the payment and adds the tip to its amount
                 without an earlier tip. The read and the change have the client's `timeout` each.
 
         Raises:
-            InvalidRequestError: nothing was changed; `.problems` says why, for example a partial approval without an
-                `amount`.
+            InvalidRequestError: nothing was changed; `.problems` says why, for example a partial approval without a
+                `new_total`.
             NotSentError: the payment could not be read, so nothing was changed.
             ValidationError: the gateway refuses, for example because it is settled; `.fields` says why.
             OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
         changes = TransactionUpdate(
-            action=TransactionAction.TIP_ADJUST, tip_amount=tip, transaction_amount=UNSET if amount is None else amount
+            action=TransactionAction.TIP_ADJUST,
+            tip_amount=tip,
+            transaction_amount=UNSET if new_total is None else new_total,
         )
         TRANSACTION.update_with_action(id, changes, self._scope)  # reports problems before anything is read
-        if amount is None:
+        if new_total is None:
             payment = await self._read_before("tip adjustment", id)
             changes = attrs.evolve(changes, transaction_amount=_total_with_tip(payment, tip))
         return await self.update(id, changes)
@@ -264,7 +266,7 @@ def _total_with_tip(payment: Transaction, tip: Decimal | int | str) -> Decimal |
         InvalidRequestError: the amount is the requested one, and less was approved.
     """
     if payment.partially_approved:
-        raise InvalidRequestError("amount: required, because the payment was approved in part")
+        raise InvalidRequestError("new_total: required, because the payment was approved in part")
     if payment.transaction_amount is None:
         return UNSET
     before_tip = subtract(to_cents(payment.transaction_amount), to_cents(payment.tip_amount or Decimal(0)))

@@ -171,7 +171,9 @@ async def test_a_partial_approval_needs_a_given_total() -> None:
     """Its amount is the requested one, more than what was approved."""
     partial = payment(reason_code_id=1201, status_id=101, auth_amount="7.00")
     script = Script(get=[partial], put=[payment()])
-    await script.fail(lambda gateway: gateway.transactions.tip_adjust("found", 3), InvalidRequestError, match="amount")
+    await script.fail(
+        lambda gateway: gateway.transactions.tip_adjust("found", 3), InvalidRequestError, match="new_total"
+    )
     assert script.methods == ["GET"]
 
 
