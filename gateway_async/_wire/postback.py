@@ -10,7 +10,7 @@ names the field and quotes nothing else of the body.
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -24,7 +24,7 @@ from gateway_async._secrets import Secret, quote_text
 from gateway_async._wire.convert.json_text import as_utf8, repeated_name
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import structure
-from gateway_async.errors import PostbackRefusedError
+from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import PostbackResource, PostbackType
 from gateway_async.models.contacts import Contact
@@ -38,6 +38,7 @@ __all__ = [
     "BasicCredentials",
     "Passwords",
     "by_lower_name",
+    "credentials_problems",
     "postback_of",
     "read_postback",
     "seal_passwords",
@@ -77,15 +78,14 @@ class BasicCredentials:
             accept any caller.
 
     Raises:
-        ValueError: only one of them is given, a password is empty, or the username has a colon.
+        InvalidRequestError: only one of them is given, a password is empty, or the username has a colon.
     """
 
     def __init__(self, username: str | None, passwords: Passwords | None) -> None:
         passwords = seal_passwords(passwords)  # an error's traceback shows local variables
-        asks_for_none = username is None and passwords is None
-        self._digests = (
-            [] if asks_for_none else [_digest(each) for each in _join_credentials(username, passwords or ())]
-        )
+        if problems := [*credentials_problems(username, passwords)]:
+            raise InvalidRequestError(problems)
+        self._digests = [_digest(f"{username}:{each.reveal()}".encode()) for each in passwords or ()]
 
     def check(self, headers: Mapping[str, str]) -> None:
         """Check that a request has the expected credentials.
@@ -111,12 +111,14 @@ def seal_passwords(passwords: Passwords | None) -> Sequence[Secret] | None:
     return [Secret(each) for each in ((passwords,) if isinstance(passwords, str | Secret) else passwords)]
 
 
-def _join_credentials(username: str | None, passwords: Sequence[Secret]) -> Sequence[bytes]:
+def credentials_problems(username: str | None, passwords: Sequence[Secret] | None) -> Iterator[str]:
+    """Yield one line for each problem of the expected credentials. None and None are no problem."""
+    if username is None and passwords is None:
+        return
     if not username or not passwords or not all(each.reveal() for each in passwords):
-        raise ValueError("username, password: both must be given, or None and None to ask callers for none")
-    if ":" in username:
-        raise ValueError("username: Basic credentials cannot have a colon in it")
-    return [f"{username}:{each.reveal()}".encode() for each in passwords]
+        yield "username, password: both must be given"
+    elif ":" in username:
+        yield "username: Basic credentials cannot have a colon in it"
 
 
 def _digest(credentials: bytes) -> bytes:

@@ -29,6 +29,7 @@ from gateway_async.cli.postback_format import (
 from gateway_async.cli.sandbox import REASONS
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.cli.temporary_configs import TemporaryConfigs
+from gateway_async.errors import InvalidRequestError
 from gateway_async.models.codes import PostbackResource
 from gateway_async.observe import logger
 
@@ -182,9 +183,9 @@ def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
 
     logger.addHandler(logging.NullHandler())  # `PostbackDisplay` prints rejected requests
     try:
-        return PostbackReceiver(username, password)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        return PostbackReceiver(username, password, allow_unauthenticated=username is None and password is None)
+    except InvalidRequestError as error:
+        raise typer.BadParameter("; ".join(error.problems)) from None
 
 
 def _target(option: str, url: str | None) -> Target | None:

@@ -22,6 +22,7 @@ from gateway_async._secrets import mask_text
 from gateway_async._storage.sqlite import describe_error
 from gateway_async.cli.errors import fail, warn
 from gateway_async.cli.standard_streams import OutputError, discard_output
+from gateway_async.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from gateway_async.sandbox import SandboxInfo
@@ -146,8 +147,8 @@ def sandbox(
             allowed_hosts=allowed_hosts or (),
             on_request=None if quiet or as_json else _print_request,
         )
-    except ValueError as error:
-        fail(str(error).replace("postback_hosts", "--allow-postback-host"))
+    except InvalidRequestError as error:
+        fail("; ".join(error.problems).replace("postback_hosts", "--allow-postback-host"))
     except OSError as error:
         reason = REASONS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from gateway_async.errors import InvalidRequestError
 from gateway_async.models.postbacks import Postback
 
 __all__ = ["Handler", "Handlers"]
@@ -40,10 +41,12 @@ class Handlers:
         """Register a handler.
 
         Raises:
-            TypeError: the handler is not an async function. A blocking one would stop the whole server.
+            InvalidRequestError: the handler is not an async function. A blocking one would stop the whole server.
         """
         if not _is_async(handler):
-            raise TypeError(f"{handler!r} must be an async function; it may await anyio.to_thread.run_sync(…)")
+            raise InvalidRequestError(
+                f"handler: {handler!r} must be an async function; it may await anyio.to_thread.run_sync(…)"
+            )
         self._subscriptions.append(_Subscription(resource, type_, include_stale, handler))
 
     def __bool__(self) -> bool:

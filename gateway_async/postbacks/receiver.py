@@ -31,18 +31,25 @@ from collections import Counter
 from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
-from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 
 import anyio
 
+from gateway_async._arguments import number_problems
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.background_task import BackgroundTask
 from gateway_async._problem import pluralize
 from gateway_async._secrets import detach, mask_text
-from gateway_async._wire.postback import BasicCredentials, Passwords, by_lower_name, read_postback, seal_passwords
-from gateway_async.errors import InboxError, PostbackRefusedError
+from gateway_async._wire.postback import (
+    BasicCredentials,
+    Passwords,
+    by_lower_name,
+    credentials_problems,
+    read_postback,
+    seal_passwords,
+)
+from gateway_async.errors import InboxError, InvalidRequestError, PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import PostbackResource, PostbackType
 from gateway_async.models.contacts import Contact
@@ -55,7 +62,7 @@ from gateway_async.postbacks.handlers import Handlers
 from gateway_async.postbacks.http.aiohttp import handle_request
 from gateway_async.postbacks.http.asgi import AsgiApp
 from gateway_async.postbacks.http.body import as_bytes, check_size, header_items, read_body
-from gateway_async.postbacks.http.networks import AllowedNetworks, Network
+from gateway_async.postbacks.http.networks import AllowedNetworks, Network, network_problems
 from gateway_async.postbacks.http.rate_limit import RateLimit
 from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.postbacks.inbox.protocol import Inbox
@@ -85,10 +92,11 @@ class PostbackReceiver:
     """Receives postbacks, validates them and calls your handlers.
 
     Args:
-        username: the user name of the Basic credentials in the postback config. None, with `password` None, accepts
-            requests without credentials: then anyone who finds the address can send false postbacks.
+        username: the user name of the Basic credentials in the postback config.
         password: the password of these credentials. Give several to accept each of them, so that you can change the
             password of the config without rejecting a postback.
+        allow_unauthenticated: accept requests without credentials, instead of `username` and `password`. Anyone who
+            finds the address can then send false postbacks.
         inbox: stores postbacks until they are handled. With None, each is handled while its sender waits.
         max_bytes: the largest accepted body, in bytes.
         max_attempts: how often a postback of the inbox is tried before it is marked as dead.
@@ -103,16 +111,15 @@ class PostbackReceiver:
             get 429 with `Retry-After`, and the gateway delivers them again. None allows any number.
 
     Raises:
-        ValueError: only one of username and password is given, the username has a colon, a network is invalid, or a
-            number is not above 0.
-        TypeError: `inbox` is a file name, or `allowed_networks` a single text.
+        InvalidRequestError: an argument is invalid; `.problems` names every one.
     """
 
     def __init__(
         self,
-        username: str | None,
-        password: Passwords | None,
+        username: str | None = None,
+        password: Passwords | None = None,
         *,
+        allow_unauthenticated: bool = False,
         inbox: Inbox | None = None,
         max_bytes: int = _DEFAULT_MAX_BYTES,
         max_attempts: int = 10,
@@ -123,17 +130,24 @@ class PostbackReceiver:
         max_per_second: float | None = None,
     ) -> None:
         password = seal_passwords(password)  # an error's traceback shows local variables
-        if isinstance(inbox, str | PathLike):
+        counts: Any = {"max_bytes": max_bytes, "max_attempts": max_attempts, "concurrency": concurrency}
+        seconds: Any = {"handler_seconds": handler_seconds, "body_seconds": body_seconds}
+        problems = [
+            *number_problems(whole=True, above=0, **counts),
+            *number_problems("seconds", above=0, finite=False, **seconds),
+            *number_problems(above=0, optional=True, max_per_second=max_per_second),
+            *network_problems(allowed_networks),
+            *credentials_problems(username, password),
+        ]
+        if inbox is not None and not hasattr(inbox, "store"):
+            problems.append("inbox: must be an inbox, such as SqliteInbox('inbox.db')")
+        if allow_unauthenticated and not (username is None and password is None):
+            problems.append("allow_unauthenticated: not possible with a username and a password")
+        if not allow_unauthenticated and username is None and password is None:
+            problems.append("username, password: required, unless allow_unauthenticated=True accepts any sender")
+        if problems:
             inbox = None  # it may be an address with a password
-            raise TypeError("inbox: must be an inbox, such as SqliteInbox('inbox.db')")
-        _check_above_zero(
-            max_bytes=max_bytes,
-            max_attempts=max_attempts,
-            concurrency=concurrency,
-            handler_seconds=handler_seconds,
-            body_seconds=body_seconds,
-            **({} if max_per_second is None else {"max_per_second": max_per_second}),
-        )
+            raise InvalidRequestError(problems)
         self._networks = AllowedNetworks(allowed_networks)
         self._credentials = BasicCredentials(username, password)
         self._rate_limit = RateLimit(max_per_second)
@@ -200,10 +214,10 @@ class PostbackReceiver:
                 CREATE that arrives after an UPDATE.
 
         Raises:
-            TypeError: the function is not async, or `on` was written without parentheses.
+            InvalidRequestError: the function is not async, or `on` was written without parentheses.
         """
         if callable(resource):
-            raise TypeError("@receiver.on(): parentheses are missing")
+            raise InvalidRequestError("resource: must be text (expected parentheses: @receiver.on())")
         _warn_if_unknown(resource, type)
 
         def register(handler: Any) -> Any:
@@ -377,7 +391,7 @@ class PostbackReceiver:
 
     # --- work
 
-    async def work(self, until_empty: bool = False) -> None:
+    async def work(self, *, until_empty: bool = False) -> None:
         """Handle the postbacks of the inbox in the foreground.
 
         Use it in a separate worker process, for example. While no handler is registered, postbacks stay untouched.
@@ -390,7 +404,7 @@ class PostbackReceiver:
         """
         if self._worker is None:
             raise RuntimeError("work(): the receiver has no inbox")
-        await self._worker.work(until_empty)
+        await self._worker.work(until_empty=until_empty)
 
     async def catch_up(self, gateway: GatewayLists, *, since: datetime) -> CatchUpResult:
         """List changed records and pass missed changes to the handlers.
@@ -468,12 +482,6 @@ async def _read_health(inbox: Inbox) -> tuple[InboxHealth | None, str | None]:
         return None, str(error)
     except Exception as error:  # noqa: BLE001  an inbox of the user may raise anything
         return None, describe_error(error)
-
-
-def _check_above_zero(**numbers: float) -> None:
-    for name, number in numbers.items():
-        if not number > 0:
-            raise ValueError(f"{name}: must be above 0")
 
 
 def _warn_if_unknown(resource: str | None, type_: str | None) -> None:

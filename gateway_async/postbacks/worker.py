@@ -89,7 +89,7 @@ class Worker:
         while self._wake_events:
             self._wake_events.pop().set()
 
-    async def work(self, until_empty: bool = False) -> None:
+    async def work(self, *, until_empty: bool = False) -> None:
         """Handle postbacks until this task is cancelled.
 
         Args:

@@ -17,6 +17,7 @@ import anyio.to_thread
 import attrs
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from gateway_async.errors import InvalidRequestError
 from gateway_async.sandbox.admin import actions, seed
 from gateway_async.sandbox.admin.end_of_day import EndOfDayScheduler
 from gateway_async.sandbox.admin.product_settings import change_product
@@ -71,13 +72,15 @@ class _Info:
 
 
 def _raise_at_the_call(method: Callable[_Params, _T]) -> Callable[_Params, _T]:
-    """Omit inner frames from the traceback of an expected error."""
+    """Raise an expected error without inner frames; a wrong argument is an `InvalidRequestError`."""
 
     @wraps(method)
     def call(*args: _Params.args, **options: _Params.kwargs) -> _T:
         try:
             return method(*args, **options)
-        except (ValueError, NothingWaitsError, TimeoutError) as error:
+        except ValueError as error:
+            raise InvalidRequestError(str(error)) from None
+        except (NothingWaitsError, TimeoutError) as error:
             raise error.with_traceback(None) from None
 
     return call
@@ -85,7 +88,7 @@ def _raise_at_the_call(method: Callable[_Params, _T]) -> Callable[_Params, _T]:
 
 def _with_short_tracebacks(owner: type[_T]) -> type[_T]:
     for name, method in [*vars(owner).items()]:
-        if isfunction(method) and not iscoroutinefunction(method) and not name.startswith("_"):
+        if isfunction(method) and not iscoroutinefunction(method) and (name == "__init__" or not name.startswith("_")):
             setattr(owner, name, _raise_at_the_call(method))
     return owner
 
@@ -116,8 +119,8 @@ class Sandbox:
         on_request: Called with a `LoggedRequest` after each request, in the thread of the sandbox.
 
     Raises:
-        ValueError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host is
-            invalid.
+        InvalidRequestError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host
+            is invalid.
 
     Attributes:
         base_url: `http://127.0.0.1:PORT`, without a trailing slash.
@@ -143,6 +146,7 @@ class Sandbox:
         port: int = 0,
         host: str = "127.0.0.1",
         data: str | Path | None = None,
+        *,
         terminals: Mode = "auto",
         terminal_delay: float = 2.0,
         postback_hosts: Collection[str] = (),
@@ -272,7 +276,7 @@ class Sandbox:
             retry_after: The `Retry-After` header, in seconds; None omits it.
 
         Raises:
-            ValueError: The fault or the operation is unknown, or the plan is inconsistent.
+            InvalidRequestError: The fault or the operation is unknown, or the plan is inconsistent.
         """
         plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
         self._call_async(actions.add_fault, plan)
@@ -283,7 +287,7 @@ class Sandbox:
         An example is "response lost after approval". The page about faults lists the scenarios.
 
         Raises:
-            ValueError: The scenario is unknown.
+            InvalidRequestError: The scenario is unknown.
         """
         self._call_async(actions.add_scenario, name)
 
@@ -308,7 +312,7 @@ class Sandbox:
         Everything that becomes due happens at once.
 
         Raises:
-            ValueError: The time is not between 1970 and the year 9000.
+            InvalidRequestError: The time is not between 1970 and the year 9000.
         """
         self._call(lambda gateway: gateway.clock.set(now))
 
@@ -318,7 +322,7 @@ class Sandbox:
         Everything that becomes due happens at once.
 
         Raises:
-            ValueError: The clock would leave the years from 1970 to 9000.
+            InvalidRequestError: The clock would leave the years from 1970 to 9000.
         """
         self._call(lambda gateway: gateway.clock.advance(seconds))
 
@@ -344,8 +348,8 @@ class Sandbox:
             The `transaction`, whose `status_id` tells whether it was approved, and the updated `quickinvoice`.
 
         Raises:
-            ValueError: The invoice or the card is unknown, the invoice is closed or has expired, or it does not accept
-                the amount.
+            InvalidRequestError: The invoice or the card is unknown, the invoice is closed or has expired, or it does
+                not accept the amount.
         """
         return self._call_async(actions.pay, QUICK_INVOICE, quick_invoice_id, card, amount)
 
@@ -353,7 +357,7 @@ class Sandbox:
         """Return the content of a file that is attached to an invoice.
 
         Raises:
-            ValueError: The file is unknown.
+            InvalidRequestError: The file is unknown.
         """
         content, _ = self._call(read_file, file_id)
         return content
@@ -371,7 +375,7 @@ class Sandbox:
             The `transaction`, whose `status_id` tells whether it was approved, and the updated `paylink`.
 
         Raises:
-            ValueError: The paylink or the card is unknown, or the paylink is paid or has expired.
+            InvalidRequestError: The paylink or the card is unknown, or the paylink is paid or has expired.
         """
         return self._call_async(actions.pay, PAYLINK, paylink_id, card)
 
@@ -387,7 +391,7 @@ class Sandbox:
             The batch after the change.
 
         Raises:
-            ValueError: The batch is unknown, or its status does not allow the change.
+            InvalidRequestError: The batch is unknown, or its status does not allow the change.
         """
         return self._call(actions.process_batch, batch_id, processing_status_id)
 
@@ -426,7 +430,7 @@ class Sandbox:
             The merchant account after the change.
 
         Raises:
-            ValueError: The merchant account, the test terminal or the industry is unknown.
+            InvalidRequestError: The merchant account, the test terminal or the industry is unknown.
         """
         product_id = self.cc_product_transaction_id if product_transaction_id is None else product_transaction_id
         change = partial(
@@ -457,7 +461,7 @@ class Sandbox:
             The transaction after the change.
 
         Raises:
-            ValueError: The payment or the code is unknown, or the bank does not have the payment.
+            InvalidRequestError: The payment or the code is unknown, or the bank does not have the payment.
         """
         return self._call(actions.return_payment, transaction_id, code)
 
@@ -473,7 +477,8 @@ class Sandbox:
             The account vault after the change.
 
         Raises:
-            ValueError: The vault is unknown, deleted or a bank account, nothing is given, or a value is invalid.
+            InvalidRequestError: The vault is unknown, deleted or a bank account, nothing is given, or a value is
+                invalid.
         """
         return self._call(actions.update_card, account_vault_id, card, exp_date)
 
@@ -514,7 +519,7 @@ class Sandbox:
         """Write the bodies of later postbacks as `json` or as a `form`; the receiver takes both.
 
         Raises:
-            ValueError: The format is unknown.
+            InvalidRequestError: The format is unknown.
         """
         self._call(actions.set_postback_format, postback_format)
 
@@ -524,7 +529,7 @@ class Sandbox:
         The result is the postback before that attempt.
 
         Raises:
-            ValueError: The postback is unknown, or its config was deleted or is inactive.
+            InvalidRequestError: The postback is unknown, or its config was deleted or is inactive.
         """
         return self._call(delivery_log.replay, postback_id)
 
@@ -548,7 +553,7 @@ class Sandbox:
 
         Raises:
             TimeoutError: No call arrived in time.
-            ValueError: The terminal is unknown.
+            InvalidRequestError: The terminal is unknown.
             RuntimeError: The sandbox was stopped during the wait.
         """
         try:
@@ -573,7 +578,7 @@ class Sandbox:
 
         Raises:
             NothingWaitsError: No call waits at the terminal.
-            ValueError: The terminal, the card or the entry mode is unknown.
+            InvalidRequestError: The terminal, the card or the entry mode is unknown.
         """
         self._use_card(Terminals.present, terminal_id, card, entry_mode)
 
@@ -582,7 +587,7 @@ class Sandbox:
 
         Raises:
             NothingWaitsError: The terminal shows no terms.
-            ValueError: The terminal is unknown.
+            InvalidRequestError: The terminal is unknown.
         """
         self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.accept)
 
@@ -609,7 +614,7 @@ class Sandbox:
 
         Raises:
             NothingWaitsError: No call waits at the terminal.
-            ValueError: The terminal is unknown.
+            InvalidRequestError: The terminal is unknown.
         """
         self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.cancel)
 
@@ -619,7 +624,7 @@ class Sandbox:
         The next card, decline or cancellation ends the silence.
 
         Raises:
-            ValueError: The terminal is unknown.
+            InvalidRequestError: The terminal is unknown.
         """
         self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.silence)
 
@@ -627,7 +632,7 @@ class Sandbox:
         """Add a terminal and return its id.
 
         Raises:
-            ValueError: The title is empty, or longer than 64 characters.
+            InvalidRequestError: The title is empty, or longer than 64 characters.
         """
         return str(self._call(actions.add_terminal, title)["id"])
 
@@ -639,7 +644,7 @@ class Sandbox:
         """Store many account vaults, each with its own `account_vault_api_id`.
 
         Raises:
-            ValueError: The count is negative.
+            InvalidRequestError: The count is negative.
         """
         self._call_async(seed.add_vaults, self._current.gateway.first_location, count)
 
@@ -647,7 +652,7 @@ class Sandbox:
         """Create a ticket, which can replace a card once.
 
         Raises:
-            ValueError: The card number is invalid, or the expiry does not have the form MMYY.
+            InvalidRequestError: The card number is invalid, or the expiry does not have the form MMYY.
         """
         return self._call(actions.add_ticket, card, exp_date)
 

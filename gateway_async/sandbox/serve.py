@@ -26,6 +26,7 @@ def serve(
     port: int = 8080,
     host: str = "127.0.0.1",
     data: str | Path | None = None,
+    *,
     terminals: Mode = "auto",
     terminal_delay: float = 2.0,
     postback_hosts: Collection[str] = (),
@@ -41,8 +42,8 @@ def serve(
     `on_ready` is called with the address, the credentials and the ids when the sandbox accepts requests.
 
     Raises:
-        ValueError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host is
-            invalid.
+        InvalidRequestError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host
+            is invalid.
         OSError: The port is taken.
         sqlite3.DatabaseError: The data file is not a database, or another sandbox uses it.
     """
@@ -58,13 +59,13 @@ def serve(
             port,
             host,
             data,
-            terminals,
-            terminal_delay,
-            postback_hosts,
-            strict,
-            on_request,
-            allowed_hosts,
-            postback_format,
+            terminals=terminals,
+            terminal_delay=terminal_delay,
+            postback_hosts=postback_hosts,
+            strict=strict,
+            on_request=on_request,
+            allowed_hosts=allowed_hosts,
+            postback_format=postback_format,
         ) as sandbox:
             if on_ready:
                 on_ready(sandbox.info)

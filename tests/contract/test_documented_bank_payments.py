@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import BANK_ACCOUNT, RawClient
@@ -122,9 +123,9 @@ def test_only_what_a_bank_has_is_returned(sandbox: Sandbox, raw_client: RawClien
     debit = raw_client.made("/v2/transactions", "transaction", **_plain_debit())
     sale = raw_client.sale()
     for payment in (debit, sale):
-        with pytest.raises(ValueError, match="it is not with a bank"):
+        with pytest.raises(InvalidRequestError, match="it is not with a bank"):
             sandbox.return_payment(payment["id"])
-    with pytest.raises(ValueError, match=r"^code: 'R99'"):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: code: 'R99'"):
         sandbox.return_payment(debit["id"], "R99")
 
 
@@ -233,7 +234,7 @@ def test_a_test_terminal_has_its_sec_code(side: Side, bank_terminal: Any) -> Non
 @pytest.mark.parametrize("number", ["9910", "1018", "10", "x"])
 def test_an_unknown_test_terminal_is_refused(sandbox: Sandbox, number: str) -> None:
     """The numbers are SS1D."""
-    with pytest.raises(ValueError, match=r"^ach_terminal: "):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: ach_terminal: "):
         sandbox.change_product(sandbox.ach_product_transaction_id, ach_terminal=number)
 
 

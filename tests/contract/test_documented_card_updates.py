@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import BANK_ACCOUNT, RawClient
@@ -83,7 +84,7 @@ def test_an_invalid_update_of_a_card_is_refused(sandbox: Sandbox, raw_client: Ra
     ):
         path = f"/_sandbox/accountvaults/{vault['id']}/update_card"
         assert raw_client.anonymous.post(path, json=body).status_code == 422
-        with pytest.raises(ValueError, match=r"card|exp_date|accountvault"):
+        with pytest.raises(InvalidRequestError, match=r"card|exp_date|accountvault"):
             sandbox.update_card(vault["id"], **body)
     assert raw_client.anonymous.post(f"/_sandbox/accountvaults/{'f' * 24}/update_card").status_code == 404
 

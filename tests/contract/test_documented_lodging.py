@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async import RouterTransactionCreate, ValidationError
+from gateway_async import InvalidRequestError, RouterTransactionCreate, ValidationError
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import BANK_ACCOUNT, RawClient
@@ -86,5 +86,5 @@ def test_the_industry_is_shown_and_checked(sandbox: Sandbox, raw_client: RawClie
     changed = raw_client.anonymous.post(path, json={"industry_type": "lodging"})
     assert (changed.status_code, changed.json()["industry_type"]) == (200, "lodging")
     assert raw_client.anonymous.post(path, json={"industry_type": "hotel"}).status_code == 422
-    with pytest.raises(ValueError, match="industry_type"):
+    with pytest.raises(InvalidRequestError, match="industry_type"):
         sandbox.change_product(industry_type="hotel")

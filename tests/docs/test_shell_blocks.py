@@ -197,7 +197,7 @@ def check_inbox(scene: Scene) -> None:
     handled: list[str] = []
 
     async def handle() -> None:
-        receiver = PostbackReceiver(None, None, inbox=SqliteInbox(scene.folder / "inbox.db"))
+        receiver = PostbackReceiver(allow_unauthenticated=True, inbox=SqliteInbox(scene.folder / "inbox.db"))
 
         @receiver.on()
         async def append(postback: Postback[Any]) -> None:

@@ -72,7 +72,7 @@ async def test_catching_up_reaches_every_record_while_records_are_deleted(
     """The handler deletes the contact of each postback."""
     start = datetime.fromtimestamp(int(sandbox.now()), UTC) - timedelta(seconds=1)
     made = await make_contacts(gateway, 60)
-    receiver = PostbackReceiver(username=None, password=None)
+    receiver = PostbackReceiver(allow_unauthenticated=True)
     handled: list[str] = []
 
     @receiver.on("contact")

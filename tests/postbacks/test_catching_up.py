@@ -245,7 +245,7 @@ async def test_handlers_hear_one_after_the_other(gateway: AsyncGateway, sandbox:
 )
 async def test_a_since_that_is_no_moment_is_refused(gateway: AsyncGateway, since: Any, reason: str) -> None:
     """The error names the field; nothing was listed, and no handler was called."""
-    receiver = PostbackReceiver(None, None)
+    receiver = PostbackReceiver(allow_unauthenticated=True)
     with pytest.raises(InvalidRequestError) as refused:
         await receiver.catch_up(gateway, since=since)
     assert refused.value.problems == (reason,)
@@ -256,7 +256,7 @@ async def test_a_handler_that_fails_does_not_keep_the_others_from_theirs(
 ) -> None:
     """All handlers are called, and all failures are raised at the end."""
     sandbox.add_vaults(5)
-    receiver = PostbackReceiver(None, None)
+    receiver = PostbackReceiver(allow_unauthenticated=True)
     heard: list[str] = []
 
     @receiver.on("accountvault")
@@ -311,7 +311,7 @@ async def test_only_resources_with_handlers_are_listed(
 ) -> None:
     """A handler of everything has everything listed."""
     sandbox.add_vaults(1)
-    receiver = PostbackReceiver(None, None)
+    receiver = PostbackReceiver(allow_unauthenticated=True)
     heard: list[str] = []
 
     @receiver.on(resource)
@@ -325,7 +325,7 @@ async def test_only_resources_with_handlers_are_listed(
 
 async def test_without_handlers_nothing_is_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """No handler matches."""
-    result = await PostbackReceiver(None, None).catch_up(gateway, since=now(sandbox) - timedelta(1))
+    result = await PostbackReceiver(allow_unauthenticated=True).catch_up(gateway, since=now(sandbox) - timedelta(1))
     assert result == CatchUpResult(0, 0)
 
 

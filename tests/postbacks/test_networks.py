@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async.errors import PostbackRefusedError
+from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 from gateway_async.postbacks.http.networks import AllowedNetworks
 
 GATEWAY = ["203.0.113.0/24", "198.51.100.7", ip_network("2001:db8::/32")]
@@ -48,12 +48,12 @@ def test_without_networks_every_peer_is_allowed(peer: str | None) -> None:
 @pytest.mark.parametrize("networks", [[], ["203.0.113.1/24"], ["gateway.example"], [""], ["203.0.113.0/33"]])
 def test_an_invalid_network_is_a_mistake(networks: list[str]) -> None:
     """Reject it before the first postback would be."""
-    with pytest.raises(ValueError, match="allowed_networks: "):
+    with pytest.raises(InvalidRequestError, match="allowed_networks: "):
         AllowedNetworks(networks)
 
 
 def test_a_single_text_is_a_mistake() -> None:
     """Its characters would be taken for networks."""
     text: Any = "203.0.113.0/24"
-    with pytest.raises(TypeError, match="collection"):
+    with pytest.raises(InvalidRequestError, match="collection"):
         AllowedNetworks(text)

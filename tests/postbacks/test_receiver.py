@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from gateway_async.errors import PostbackRefusedError
+from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 from gateway_async.models.transactions import Transaction
 from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
 from gateway_async.postbacks.handlers import Handlers
@@ -83,8 +83,28 @@ async def test_header_names_are_taken_in_any_case(name: str) -> None:
 
 
 async def test_without_credentials_of_its_own_a_receiver_asks_for_none() -> None:
-    """For a gateway that sends none."""
-    assert await post(PostbackReceiver(None, None), form(), {}) == (204, "")
+    """For a gateway that sends none, if the receiver says that it allows that."""
+    assert await post(PostbackReceiver(allow_unauthenticated=True), form(), {}) == (204, "")
+
+
+@pytest.mark.parametrize("options", [{}, {"username": None, "password": None}])
+async def test_no_credentials_are_a_mistake(options: dict[str, Any]) -> None:
+    """Such as two unset environment variables: anyone who finds the address could send postbacks."""
+    with pytest.raises(InvalidRequestError, match="allow_unauthenticated=True"):
+        PostbackReceiver(**options)
+
+
+async def test_credentials_are_checked_or_not() -> None:
+    """Whether postbacks without credentials are accepted is never in doubt."""
+    with pytest.raises(InvalidRequestError, match="allow_unauthenticated: not possible with"):
+        receiver(allow_unauthenticated=True)
+
+
+async def test_every_wrong_argument_is_named() -> None:
+    """In one error, as for the client."""
+    with pytest.raises(InvalidRequestError) as caught:
+        PostbackReceiver("us:er", PASSWORD, max_bytes=0, inbox="inbox.db", allowed_networks=["nowhere"])  # type: ignore[arg-type]
+    assert [*caught.value.fields] == ["max_bytes", "allowed_networks", "username", "inbox"]
 
 
 async def test_a_refusal_says_in_plain_words_what_is_wrong() -> None:
@@ -111,13 +131,13 @@ async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("number", [0, -1, float("nan")])
 async def test_numbers_that_make_no_sense(name: str, number: float) -> None:
     """With none at once, for one, nothing would ever be handled."""
-    with pytest.raises(ValueError, match=f"{name}: must be above 0"):
+    with pytest.raises(InvalidRequestError, match=f"{name}: must be a .*number.* above 0"):
         receiver(**{name: number})
 
 
 async def test_the_name_of_a_file_is_no_inbox() -> None:
     """The error shows what to write instead."""
-    with pytest.raises(TypeError, match="SqliteInbox"):
+    with pytest.raises(InvalidRequestError, match="SqliteInbox"):
         receiver(inbox="inbox.db")
 
 
@@ -260,13 +280,13 @@ async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
     def handle(postback: Postback[Any]) -> None:
         """Not async."""
 
-    with pytest.raises(TypeError, match=r"async function; it may await anyio\.to_thread\.run_sync"):
+    with pytest.raises(InvalidRequestError, match=r"async function; it may await anyio\.to_thread\.run_sync"):
         receiver().on()(handle)  # type: ignore[type-var]
 
 
 async def test_a_handler_without_parentheses_is_refused() -> None:
     """`@receiver.on` would take the function for a resource, and never call it."""
-    with pytest.raises(TypeError, match="parentheses"):
+    with pytest.raises(InvalidRequestError, match="parentheses"):
         receiver().on(nothing)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
@@ -544,7 +564,7 @@ async def test_a_receiver_does_not_show_its_password() -> None:
     """Nor does what it is made of, nor the mistake of giving half of it."""
     shop = receiver()
     assert PASSWORD not in f"{shop!r} {vars(shop)} {vars(shop._credentials)}"
-    with pytest.raises(ValueError, match="both") as caught:
+    with pytest.raises(InvalidRequestError, match="both") as caught:
         PostbackReceiver(None, PASSWORD)
     assert PASSWORD not in str(caught.value)
 

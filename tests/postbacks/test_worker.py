@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,7 @@ async def test_a_record_does_not_wait_for_another(inbox: BrokenInbox) -> None:
     shop = Shop(wait)
     await put(inbox, change("slow", 1), change("slow", 2), *(change("t1", number) for number in range(10)))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(worker(inbox, shop, concurrency=2).work, True)
+        tasks.start_soon(partial(worker(inbox, shop, concurrency=2).work, until_empty=True))
         await until(lambda: len(shop.received) == 11)
         assert ("slow", 2, False) not in shop.received
         release.set()
@@ -215,8 +216,8 @@ async def test_twice_at_work(inbox: BrokenInbox) -> None:
     busy = worker(inbox, shop)
     await put(inbox, *(change(f"t{number}") for number in range(50)))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(busy.work, True)
-        tasks.start_soon(busy.work, True)
+        tasks.start_soon(partial(busy.work, until_empty=True))
+        tasks.start_soon(partial(busy.work, until_empty=True))
     assert len(shop.received) == len(set(shop.received)) == 50
 
 
@@ -463,7 +464,7 @@ async def test_what_was_handled_is_noted_when_the_inbox_can_be_used(inbox: Broke
     inbox.broken = frozenset({"complete"})
     await inbox.store(change())
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(worker(inbox, shop).work, True)
+        tasks.start_soon(partial(worker(inbox, shop).work, until_empty=True))
         await until(lambda: inbox.failures > 3)
         inbox.broken = frozenset()
     assert len(shop.received) == 1

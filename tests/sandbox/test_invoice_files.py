@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.handlers.invoice_files import LARGEST_FILE
 from gateway_async.sandbox.request.forms import FORM_LIMIT
@@ -267,7 +268,7 @@ def test_a_file_is_removed_once(shop: Shop, sandbox: Sandbox, invoice: Record) -
     assert shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}").status_code == 404
     assert names_of(shop, invoice) == ["a.txt"]
     assert httpx.get(f"{sandbox.base_url}/_sandbox/files/{gone}").status_code == 404
-    with pytest.raises(ValueError, match=f"^file {gone}: "):
+    with pytest.raises(InvalidRequestError, match=f"^nothing was sent: file {gone}: "):
         sandbox.file(gone)
     assert sandbox.file(kept) == b"x"
     assert [row["id"] for row in sandbox._call(lambda gateway: gateway.store.select(FILE_CONTENT))] == [kept]

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, State, Trigger, codes_of
 
@@ -151,10 +152,10 @@ def test_what_cannot_be_paid_is_named(shop: Shop, sandbox: Sandbox, bill: Make) 
     shop.http.delete(f"{PATH}/{deleted}")
     for invoice_id in (deleted, "unknown"):
         assert pay(shop, invoice_id).status_code == 404
-        with pytest.raises(ValueError, match=f"^quickinvoice {invoice_id}: "):
+        with pytest.raises(InvalidRequestError, match=f"^nothing was sent: quickinvoice {invoice_id}: "):
             sandbox.pay_quick_invoice(invoice_id)
     assert pay(shop, bill(), card="4111111111111112").status_code == 422
-    with pytest.raises(ValueError, match=r"^card: "):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: card: "):
         sandbox.pay_quick_invoice(bill(), card="x")
 
 

@@ -17,6 +17,7 @@ import attrs
 import httpx
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.cli.sandbox import sandbox as run_command
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _APPLICATION_ID
@@ -101,12 +102,12 @@ def test_a_sandbox_that_does_not_run_says_so() -> None:
 )
 def test_invalid_options_are_refused(options: dict[str, Any], subject: str) -> None:
     """Options are refused before anything starts."""
-    with pytest.raises(ValueError, match=f"^{subject}: "):
+    with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
         Sandbox(**options)
 
 
 def test_invalid_arguments_are_named(sandbox: Sandbox) -> None:
-    """A negative count and an invalid card are ValueErrors."""
+    """A negative count and an invalid card are reported by name."""
     wrong: dict[str, Callable[[], object]] = {
         "count": lambda: sandbox.add_vaults(-1),
         "card": lambda: sandbox.ticket("4111111111111112"),
@@ -114,7 +115,7 @@ def test_invalid_arguments_are_named(sandbox: Sandbox) -> None:
         "clock": lambda: sandbox.set_clock(-1),
     }
     for subject, ask in wrong.items():
-        with pytest.raises(ValueError, match=f"^{subject}: "):
+        with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
             ask()
 
 

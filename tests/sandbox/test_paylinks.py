@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
 
@@ -295,9 +296,9 @@ def test_python_pays_it_too(sandbox: Sandbox, create: Create) -> None:
     paid = sandbox.pay_paylink(paylink["id"])
     assert (paid["transaction"]["status_id"], paid["transaction"]["additional_amounts"]) == (101, [])
     assert (paid["paylink"]["id"], paid["paylink"]["status_id"]) == (paylink["id"], 1)
-    with pytest.raises(ValueError, match="closed"):
+    with pytest.raises(InvalidRequestError, match="closed"):
         sandbox.pay_paylink(paylink["id"])
-    with pytest.raises(ValueError, match="not found"):
+    with pytest.raises(InvalidRequestError, match="not found"):
         sandbox.pay_paylink("nowhere")
 
 

@@ -11,6 +11,7 @@ import httpx
 import pytest
 import trustme
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http import webhook_client
 
@@ -324,7 +325,7 @@ def test_an_invalid_port_is_a_failure(shop: Shop, sandbox: Sandbox, port: str) -
 )
 def test_an_invalid_host_is_refused(hosts: Any) -> None:
     """The host is refused before anything starts."""
-    with pytest.raises(ValueError, match=r"^postback_hosts: "):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: postback_hosts: "):
         Sandbox(postback_hosts=hosts)
 
 
@@ -389,7 +390,7 @@ def test_a_deleted_config_delivers_nothing_more(
     shop.contact()
     sandbox.advance(DAY)
     assert ends(sandbox) == [("cancelled", [1])]
-    with pytest.raises(ValueError, match="its config was deleted, or is not active"):
+    with pytest.raises(InvalidRequestError, match="its config was deleted, or is not active"):
         sandbox.replay_postback(sandbox.postbacks()[0]["id"])
     if how == "not active":
         reconfigure(shop, config, is_active=1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.runtime import postback_delivery
 from gateway_async.sandbox.runtime.store import Store
@@ -307,7 +308,7 @@ def test_the_format_of_postbacks_is_an_option(receiver: Receiver, open_shop: Ope
         shop = open_shop(sandbox.info)
         configured(shop, receiver.url)
         check_fields(shop, sandbox, receiver, "form")
-    with pytest.raises(ValueError, match=r"^postback_format: must be json or form"):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: postback_format: must be json or form"):
         Sandbox(postback_format="xml")  # type: ignore[arg-type]
 
 

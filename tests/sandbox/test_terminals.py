@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import NothingWaitsError, Sandbox
 
 from .conftest import Errors, Eventually, OpenShop, Record, Shop
@@ -221,7 +222,7 @@ def test_a_call_tells_when_the_terminal_acts(pool: ThreadPoolExecutor, open_shop
 @pytest.mark.parametrize("title", ["", "x" * 65])
 def test_a_terminal_needs_a_title(manual: Sandbox, title: str) -> None:
     """A title has 1 to 64 characters."""
-    with pytest.raises(ValueError, match=r"title: must have 1 to 64 characters\."):
+    with pytest.raises(InvalidRequestError, match=r"title: must have 1 to 64 characters\."):
         manual.add_terminal(title)
 
 
@@ -404,15 +405,15 @@ def test_an_action_needs_a_waiting_call(manual: Sandbox) -> None:
 @pytest.mark.parametrize("act", ["present", "decline", "cancel", "silence", "wait_for_call"])
 def test_an_unknown_terminal_is_named(manual: Sandbox, act: str) -> None:
     """Every method with a terminal names it."""
-    with pytest.raises(ValueError, match=r"^terminal nowhere: not found"):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: terminal nowhere: not found"):
         getattr(manual, act)("nowhere")
 
 
 def test_what_is_presented_is_checked(manual: Sandbox) -> None:
     """Card and entry mode are checked, whether or not a call waits."""
-    with pytest.raises(ValueError, match=r"^card: is not a valid card number"):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: card: is not a valid card number"):
         manual.present(card="4111111111111112")
-    with pytest.raises(ValueError, match=r"^entry_mode: must be one of S, K, C, P, F, B"):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: entry_mode: must be one of S, K, C, P, F, B"):
         manual.present(entry_mode="X")  # type: ignore[arg-type]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 
 from .conftest import Errors, Record, Shop, recorded
@@ -382,7 +383,10 @@ def test_only_what_the_table_allows_can_follow(shop: Shop, sandbox: Sandbox) -> 
             if (status, step) in ALLOWED:
                 assert sandbox.process_batch(batch_id, step)["processing_status_id"] == step
             else:
-                with pytest.raises(ValueError, match=rf"^processing_status_id: {step} cannot follow {status}\."):
+                with pytest.raises(
+                    InvalidRequestError,
+                    match=rf"^nothing was sent: processing_status_id: {step} cannot follow {status}\.",
+                ):
                     sandbox.process_batch(batch_id, step)
             sandbox.reset()
 
@@ -392,7 +396,7 @@ ALLOWED = {(1, 5), (1, 6), (3, 4), (3, 6), (4, 5), (4, 6), (5, 2), (5, 3), (5, 6
 
 def test_an_unknown_batch_is_named(sandbox: Sandbox) -> None:
     """The message has the usual form."""
-    with pytest.raises(ValueError, match=r"^transactionbatch nowhere: not found\."):
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: transactionbatch nowhere: not found\."):
         sandbox.process_batch("nowhere", 5)
 
 

@@ -553,7 +553,7 @@ def values(moment: datetime) -> None:
 
 async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> None:
     """Register handlers by resource."""
-    receiver = PostbackReceiver(username=None, password=None)
+    receiver = PostbackReceiver(allow_unauthenticated=True)
     async with PostbackReceiver("shop", Secret("pass"), inbox=SqliteInbox("inbox.db"), max_bytes=1000) as entered:
         assert_type(entered, PostbackReceiver)
     PostbackReceiver("shop", [Secret("new"), "old"], allowed_networks=["203.0.113.0/24"], max_per_second=100)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gateway_async._secrets import Secret
 from gateway_async._wire import postback as wire
 from gateway_async._wire.postback import BasicCredentials, by_lower_name, postback_of, read_postback
-from gateway_async.errors import PostbackRefusedError
+from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.contacts import Contact
 from gateway_async.models.postbacks import Postback
@@ -438,7 +438,7 @@ def test_several_passwords_are_valid_at_once(passwords: list[str | Secret], pass
 @pytest.mark.parametrize("passwords", [[], ["new", ""], [""]])
 def test_an_empty_password_among_several_is_a_mistake(passwords: list[str]) -> None:
     """Reject it, as if it were the only one."""
-    with pytest.raises(ValueError, match="both must be given"):
+    with pytest.raises(InvalidRequestError, match="both must be given"):
         BasicCredentials("shop", passwords)
 
 
@@ -467,13 +467,13 @@ def test_none_are_asked_for_by_none() -> None:
 )
 def test_half_of_them_are_a_mistake(username: str | None, password: str | None) -> None:
     """Reject an empty password, as from an unset environment variable."""
-    with pytest.raises(ValueError, match="both must be given"):
+    with pytest.raises(InvalidRequestError, match="both must be given"):
         BasicCredentials(username, password)
 
 
 def test_a_username_with_a_colon_is_a_mistake() -> None:
     """Reject a username with a colon, which Basic credentials cannot carry."""
-    with pytest.raises(ValueError, match="colon"):
+    with pytest.raises(InvalidRequestError, match="colon"):
         BasicCredentials("a:b", "pass")
 
 

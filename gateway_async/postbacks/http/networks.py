@@ -1,11 +1,11 @@
 """`AllowedNetworks`: the networks from which a receiver accepts requests."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from gateway_async.errors import PostbackRefusedError
+from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 
-__all__ = ["AllowedNetworks", "Network"]
+__all__ = ["AllowedNetworks", "Network", "network_problems"]
 
 Network = str | IPv4Network | IPv6Network
 """A network such as `"203.0.113.0/24"`, or a single address."""
@@ -18,16 +18,13 @@ class AllowedNetworks:
         networks: the networks; None allows every peer.
 
     Raises:
-        ValueError: a network is invalid or has host bits, or the collection is empty.
-        TypeError: `networks` is a single text.
+        InvalidRequestError: a network is invalid or has host bits, or the collection is empty.
     """
 
     def __init__(self, networks: Collection[Network] | None) -> None:
-        if isinstance(networks, str):
-            raise TypeError("allowed_networks: must be a collection of networks, such as ['203.0.113.0/24']")
-        self._networks = None if networks is None else [_read_network(network) for network in networks]
-        if self._networks == []:
-            raise ValueError("allowed_networks: must have a network, or be None to allow every peer")
+        if problems := [*network_problems(networks)]:
+            raise InvalidRequestError(problems)
+        self._networks = None if networks is None else [ip_network(network) for network in networks]
 
     def check(self, peer: str | None) -> None:
         """Check the address of a peer.
@@ -46,11 +43,18 @@ class AllowedNetworks:
             raise PostbackRefusedError(403, f"peer: {address} is in no allowed network")
 
 
-def _read_network(network: Network) -> IPv4Network | IPv6Network:
-    try:
-        return ip_network(network)
-    except ValueError as error:
-        raise ValueError(f"allowed_networks: {error} (expected such as '203.0.113.0/24')") from None
+def network_problems(networks: Collection[Network] | None) -> Iterator[str]:
+    """Yield one line for each problem of the allowed networks."""
+    if isinstance(networks, str):
+        yield "allowed_networks: must be a collection of networks, such as ['203.0.113.0/24']"
+        return
+    if networks is not None and not networks:
+        yield "allowed_networks: must have a network, or be None to allow every peer"
+    for network in networks or ():
+        try:
+            ip_network(network)
+        except ValueError as error:
+            yield f"allowed_networks: {error} (expected such as '203.0.113.0/24')"
 
 
 def _read_address(text: str) -> IPv4Address | IPv6Address | None:
