@@ -29,6 +29,7 @@ __all__ = [
     "AccountNumber",
     "Secret",
     "detach",
+    "is_address",
     "is_card_number",
     "is_confidential",
     "kind_of",
@@ -531,6 +532,14 @@ def repr_of(name: str, value: Any) -> str:
 
 
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^/?#\s:@]*):([^?#\s]*)(?=@)")
+
+
+_DATABASES: Final = ("postgres:", "postgresql:")
+
+
+def is_address(location: str) -> bool:
+    """Return whether a location is an address, not a file; also if its slashes are missing."""
+    return "://" in location or location.startswith(_DATABASES)
 
 
 def mask_passwords(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from gateway_async._secrets import Secret
+from gateway_async._secrets import Secret, is_address
 from gateway_async._storage.private_file import check_owner, create_database, restrict_mode
 from gateway_async.errors import InvalidRequestError
 
@@ -73,7 +73,7 @@ def seal_address(path: str | PathLike[str]) -> str | PathLike[str] | Secret:
 
     Given by mistake, it may have a password.
     """
-    return Secret(str(path)) if "://" in str(path) else path
+    return Secret(str(path)) if is_address(str(path)) else path
 
 
 def database_file(path: str | PathLike[str] | Secret) -> Path:

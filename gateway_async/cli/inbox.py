@@ -9,9 +9,10 @@ import typer
 from rich.text import Text
 
 from gateway_async._problem import pluralize
+from gateway_async._secrets import is_address
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.store_location import check_location, is_database
+from gateway_async.cli.store_location import check_location
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _open(address: str, table: str) -> "Inbox":
     from gateway_async.postbacks import PostgresInbox, SqliteInbox
 
     check_location("FILE", address)
-    if is_database(address):
+    if is_address(address):
         return PostgresInbox(address, table=table, keep_days=_ALL_DAYS, create=False)
     path = Path(address)
     if not path.is_file() and not path.is_dir():

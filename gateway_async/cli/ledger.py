@@ -12,10 +12,11 @@ import typer
 from rich.text import Text
 
 from gateway_async._problem import pluralize
+from gateway_async._secrets import is_address
 from gateway_async.cli.command_name import command_line
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.store_location import check_location, display_location, is_database
+from gateway_async.cli.store_location import check_location, display_location
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _open(address: str, table: str) -> "PostgresLedger | SqliteLedger":
     from gateway_async import LedgerError, PostgresLedger, SqliteLedger
 
     check_location("FILE", address)
-    if is_database(address):
+    if is_address(address):
         return PostgresLedger(address, table=table, keep_days=_ALL_DAYS, create=False)
     path = Path(address)
     if not path.is_file():

@@ -1,11 +1,8 @@
 """Where a ledger, an inbox or a journal is: a file, or a PostgreSQL database."""
 
-__all__ = ["check_location", "display_location", "is_database"]
+from gateway_async._secrets import is_address
 
-
-def is_database(location: str) -> bool:
-    """Return whether the location is an address, as only databases have one."""
-    return "://" in location
+__all__ = ["check_location", "display_location"]
 
 
 def check_location(name: str, location: str) -> None:
@@ -17,7 +14,7 @@ def check_location(name: str, location: str) -> None:
     from gateway_async._storage.postgres import Address
     from gateway_async.errors import InvalidRequestError
 
-    if is_database(location) and (problem := Address.parse(location)[1]):
+    if is_address(location) and (problem := Address.parse(location)[1]):
         raise InvalidRequestError(f"{name}: {problem}")
 
 
@@ -25,7 +22,7 @@ def display_location(location: str) -> str:
     """Return the location without a password, for display."""
     from gateway_async._storage.postgres import Address
 
-    if not is_database(location):
+    if not is_address(location):
         return location
     address, problem = Address.parse(location)
     return problem if address is None else address.shown

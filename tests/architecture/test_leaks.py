@@ -409,11 +409,12 @@ def test_options_of_the_wrong_type(
     assert leaks(raised.value, (KEY,), OWN) == set()
 
 
+@pytest.mark.parametrize("slashes", ["//", ""])
 @pytest.mark.parametrize("store", [ga.SqliteLedger, SqliteInbox, SqliteJournal])
-def test_an_address_instead_of_a_file(store: Callable[[str], object]) -> None:
-    """The address of a database, given as a file, is in no local variable of the error."""
+def test_an_address_instead_of_a_file(store: Callable[[str], object], slashes: str) -> None:
+    """The address of a database, given as a file, is in no local variable of the error, also without its slashes."""
     with pytest.raises(ga.InvalidRequestError, match="expected a file") as raised:
-        store(f"postgresql://u:{KEY}@h/db")
+        store(f"postgresql:{slashes}u:{KEY}@h/db")
     assert leaks(raised.value, (KEY,), OWN) == set()
 
 

@@ -279,12 +279,16 @@ def test_the_advice_names_the_database_without_its_password(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("command", ["ledger", "inbox"])
-@pytest.mark.parametrize("address", ["postgresql+asyncpg://u:planted@h/db", "postgresql://u:planted@h:port/db"])
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql+asyncpg://u:planted@h/db", "postgresql://u:planted@h:port/db", "postgresql:u:planted@h/db"],
+)
 def test_an_invalid_address_is_wrong_usage(command: str, address: str) -> None:
     """One line, without the password."""
     ended = run(command, address)
     assert (ended.returncode, ended.stdout, len(ended.stderr.splitlines())) == (2, "", 1)
     assert "invalid address" in ended.stderr
+    assert "planted" not in ended.stderr
     assert "planted" not in ended.stderr
 
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway_async.cli.store_location import check_location, is_database
+from gateway_async._secrets import is_address
+from gateway_async.cli.store_location import check_location
 from gateway_async.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def open_journal(location: str, name: str | None) -> "Journal":
     from gateway_async.migration import PostgresJournal, SqliteJournal
 
     check_location("journal", location)
-    if is_database(location):
+    if is_address(location):
         if name is None:
             raise InvalidRequestError("name: required with a journal in PostgreSQL")
         return PostgresJournal(location, name)
@@ -48,6 +49,6 @@ def open_existing_journal(location: str, name: str | None) -> "Journal":
     Raises:
         InvalidRequestError: it does not exist.
     """
-    if not is_database(location) and not (Path(location).is_file() and Path(location).stat().st_size):
+    if not is_address(location) and not (Path(location).is_file() and Path(location).stat().st_size):
         raise InvalidRequestError(f"journal: {location} does not exist")
     return open_journal(location, name)

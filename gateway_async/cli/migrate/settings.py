@@ -4,10 +4,10 @@ from pathlib import Path
 
 import attrs
 
+from gateway_async._secrets import is_address
 from gateway_async._wire.convert.write import is_utf8
 from gateway_async.cli.migrate.journal_location import default_journal, open_journal
 from gateway_async.cli.migrate.options import Input
-from gateway_async.cli.store_location import is_database
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.output.path_checks import check_output
@@ -120,7 +120,7 @@ class Settings:
         return open_journal(self.journal_location, self.name)
 
     def _check_paths(self) -> None:
-        database = is_database(self.journal_location)
+        database = is_address(self.journal_location)
         self.outputs.check(self.input.path, None if database else Path(self.journal_location))
         self.create_journal()  # checks only: it is opened when it is first used
         if not is_utf8(self.name or Path(self.journal_location).stem):
@@ -131,7 +131,7 @@ class Settings:
             raise InvalidRequestError(
                 "dask: not allowed with standard input (expected a file that all workers can read)"
             )
-        if not (self.journal and is_database(self.journal) and self.name):
+        if not (self.journal and is_address(self.journal) and self.name):
             raise InvalidRequestError(
                 "dask: --journal and --name required (expected --journal postgresql://… that all workers can reach)"
             )
