@@ -113,7 +113,7 @@ class Report:
     location: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    at_cap: bool = False
+    at_cap: bool = attrs.field(default=False, kw_only=True)
     share: float | None = None
     totals: Totals | None = None
 

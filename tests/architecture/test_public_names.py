@@ -3,16 +3,39 @@
 import ast
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 import gateway_async
+import gateway_async.crash_testing
+import gateway_async.hosted_forms
+import gateway_async.migration
+import gateway_async.observe
 import gateway_async.postbacks
-from gateway_async import AsyncGateway, UserApiKey
+import gateway_async.sandbox
+import gateway_async.telemetry
+import gateway_async.testing
+from gateway_async import AsyncGateway, DuplicateError, OutcomeUnknownError, Pages, UntypedResource, UserApiKey
+from gateway_async.postbacks import PostbackReceiver
+from gateway_async.sandbox import Sandbox
 
 from .source import NOUNS, TESTS, ids, modules, name_of, tree
+
+PACKAGES: Final = (
+    gateway_async,
+    gateway_async.crash_testing,
+    gateway_async.hosted_forms,
+    gateway_async.migration,
+    gateway_async.observe,
+    gateway_async.postbacks,
+    gateway_async.sandbox,
+    gateway_async.telemetry,
+    gateway_async.testing,
+)
+"""The modules that users import from."""
 
 
 def is_library(path: Path) -> bool:
@@ -155,6 +178,56 @@ def asserted_verbs() -> set[tuple[str, str]]:
 def test_every_verb_has_its_type() -> None:
     """`tests/typing/api.py` asserts the type of each verb's result."""
     assert {(name, verb) for name, verbs in VERBS.items() for verb in verbs} - asserted_verbs() == set()
+
+
+CALLED: Final = (AsyncGateway, Pages, UntypedResource, PostbackReceiver, Sandbox, DuplicateError, OutcomeUnknownError)
+"""Further classes whose methods users call."""
+
+
+def methods(owner: type[Any]) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the methods of a class that this package defines."""
+    for name, method in inspect.getmembers(owner, lambda each: inspect.isfunction(each) or inspect.ismethod(each)):
+        if method.__module__.startswith("gateway_async"):
+            yield name, method
+
+
+@pytest.mark.parametrize("owner", CALLED)
+def test_every_method_has_its_type(owner: type[Any]) -> None:
+    """`tests/typing/api.py` asserts the type of each method's result, or uses it as a decorator."""
+    found = {
+        call.func.attr
+        for node in ast.walk(ast.parse((TESTS / "typing/api.py").read_text(encoding="utf-8")))
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        if (isinstance(node, ast.Call) and ast.unparse(node.func) == "assert_type")
+        or (isinstance(node, ast.AsyncFunctionDef) and call in node.decorator_list)
+    }
+    own = {name for name, _ in methods(owner) if not name.startswith("_")}
+    assert own - found - {"read_with"} == set()  # which the client calls
+
+
+def public_signatures() -> Iterator[tuple[str, inspect.Signature]]:
+    """Yield the public functions, constructors and methods, with their signatures."""
+    resources = [getattr(AsyncGateway, name) for name in VERBS]
+    for value in (*resources, *(getattr(package, name) for package in PACKAGES for name in package.__all__)):
+        if not callable(value) or not str(value.__module__).startswith("gateway_async"):
+            continue
+        for name, function in methods(value) if inspect.isclass(value) else [("", value)]:
+            if not name.startswith("_") or name == "__init__":
+                yield f"{value.__name__}.{name}", inspect.signature(function)
+
+
+def test_flags_are_passed_by_keyword() -> None:
+    """`resend(id, True, False)` would not say what is true."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    flags = {
+        f"{name}({parameter.name})"
+        for name, signature in public_signatures()
+        for parameter in signature.parameters.values()
+        if parameter.kind in positional
+        and (isinstance(parameter.default, bool) or parameter.annotation in (bool, bool | None, "bool"))
+    }
+    assert flags == set()
 
 
 def all_tests() -> list[tuple[str, str | None]]:

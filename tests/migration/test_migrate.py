@@ -192,7 +192,7 @@ async def test_tables_of_an_earlier_version_get_what_they_lack() -> None:
     try:
         for name, runs, has_former_keys in (("cards", 4, True), ("others", 1, False)):
             journal = PostgresJournal(POSTGRES, name, table="journal_former")
-            assert await journal.start(None) == JournalRun(name, runs, has_former_keys)
+            assert await journal.start(None) == JournalRun(name, runs, has_former_keys=has_former_keys)
             await journal.record_starts([RowStarted(key="a", api_id="a", fingerprint="f", line=2, row_number=2)])
             assert await journal.counts() == {RowState.SENDING: 1}
             await journal.aclose()

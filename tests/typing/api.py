@@ -5,16 +5,28 @@ Every method has its `assert_type`. Every mistake that type checkers must report
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Never, assert_type
 
+from aiohttp import web
+
 import gateway_async as ga
 from gateway_async import AsyncGateway
 from gateway_async._secrets import Secret
-from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
+from gateway_async.observe import (
+    AttemptFailed,
+    CallEnded,
+    Event,
+    LookupOutcome,
+    NextStep,
+    OutcomeLookedUp,
+    TerminalProgress,
+    TerminalState,
+)
 from gateway_async.postbacks import (
     CatchUpResult,
     InboxHealth,
@@ -24,6 +36,8 @@ from gateway_async.postbacks import (
     ReceiverHealth,
     SqliteInbox,
 )
+from gateway_async.postbacks.http.response import ReceiverResponse
+from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.telemetry import Health, OpenTelemetryObserver, Readiness, ReceiverMetrics
 
 KEY = ga.UserApiKey("user", "key")
@@ -38,8 +52,8 @@ async def clients() -> None:
     assert_type(AsyncGateway.from_env(timeout=5.0), AsyncGateway)
     assert_type(AsyncGateway.from_env(circuit_breaker=ga.CircuitBreaker(failures=5)), AsyncGateway)
     assert_type(ga.CircuitBreaker(reset_after=30).state, ga.CircuitState)
-    view = gateway.with_options(timeout=5, max_attempts=1, location_id="loc", check_limits=False)
-    assert_type(view, AsyncGateway)
+    assert_type(gateway.with_options(timeout=5, max_attempts=1, location_id="loc", check_limits=False), AsyncGateway)
+    assert_type(gateway.with_options(terminal_timeout=60), AsyncGateway)
     gateway.with_options(timeout="5")  # type: ignore[arg-type]
     gateway.with_options(max_connections=5)  # type: ignore[call-arg]
     assert_type(await gateway.aclose(), None)
@@ -89,8 +103,14 @@ def observers() -> None:
     def watch(event: Event) -> None:
         if isinstance(event, CallEnded):
             assert_type(event.seconds, float)
+            assert_type(event.status_code, int | None)
+        if isinstance(event, AttemptFailed):
+            assert_type(event.next_step, NextStep)
+        if isinstance(event, OutcomeLookedUp):
+            assert_type(event.outcome, LookupOutcome)
 
-    AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, observers=[watch])
+    gateway = AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, observers=[watch])
+    assert_type(gateway.observing(watch), AbstractContextManager[None])
 
 
 def records_and_requests(vault: ga.AccountVault, new: ga.CardVaultCreate, title: str | ga.Unset = ga.UNSET) -> None:
@@ -150,7 +170,7 @@ async def contacts(gateway: AsyncGateway) -> None:
 async def untyped(gateway: AsyncGateway) -> None:
     """Resources without models, and single requests."""
     plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
-    assert_type(plans, ga.UntypedResource)
+    assert_type(gateway.resource("plans", name="plan"), ga.UntypedResource)
     assert_type(await plans.create({"title": "Tea"}), ga.UntypedRecord)
     assert_type(await plans.create_once({"title": "Tea"}), ga.UntypedRecord)
     assert_type(await plans.get(ga.ApiId("mine")), ga.UntypedRecord)
@@ -190,6 +210,7 @@ async def outcomes(gateway: AsyncGateway, unknown: ga.OutcomeUnknownError, taken
     assert_type(await gateway.router_transactions.existing(taken), ga.Transaction)
     assert_type(await gateway.transactions.existing(taken), ga.Transaction)
     assert_type(await plans.existing(taken), ga.UntypedRecord)
+    assert_type(await taken.fetch(), ga.Record)
     await gateway.transactions.resolve(taken)  # type: ignore[arg-type]
     await gateway.transactions.resolve(unknown, "5")  # type: ignore[arg-type]
     await gateway.transactions.existing(unknown)  # type: ignore[arg-type]
@@ -263,6 +284,7 @@ async def quick_invoices(gateway: AsyncGateway, file: BinaryIO) -> None:
     assert_type(await invoices.add_transaction("id", "transaction"), ga.QuickInvoice)
     assert_type(await invoices.remove_transaction(ga.ApiId("mine"), "transaction"), ga.QuickInvoice)
     assert_type(await invoices.resend("id", email=True, sms=False), None)
+    await invoices.resend("id", False)  # type: ignore[call-arg]
     assert_type(await invoices.attach_file("id", files[0]), ga.QuickInvoiceFile | None)
     assert_type(await invoices.remove_file("id", "file"), None)
     assert_type(invoices.payment_url(ga.ApiId("mine")), str)
@@ -406,13 +428,13 @@ async def ledgers(gateway: AsyncGateway) -> None:
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=shared)
     ga.PostgresLedger(Path("payments.db"))  # type: ignore[arg-type]
     found = await gateway.recover(wait=5)
-    assert_type(found, list[ga.Recovered])
+    assert_type(await gateway.recover(wait=None), list[ga.Recovered])
     assert_type(found[0].api_id, str | None)
     assert_type(found[0].outcome, str)
     assert_type(found[0].sent_at, datetime)
     assert_type(found[0].error, ga.GatewayError | None)
     reconciled = await gateway.reconcile(found[0].sent_at, None, margin=600, page_size=5000)
-    assert_type(reconciled, ga.Reconciliation)
+    assert_type(await gateway.reconcile(found[0].sent_at), ga.Reconciliation)
     assert_type(reconciled.ledger, ga.PaymentTotals)
     assert_type(reconciled.gateway.charged, Decimal)
     assert_type(reconciled.open_intents, tuple[ga.Intent, ...])
@@ -448,10 +470,13 @@ async def pages(gateway: AsyncGateway) -> None:
     listed = gateway.account_vaults.list()
     async for vault in listed:
         assert_type(vault, ga.AccountVault)
+    assert_type(listed.by_page(), AsyncIterator[ga.Page[ga.AccountVault]])
     async for page in listed.by_page():
         assert_type(page, ga.Page[ga.AccountVault])
     first_page = await listed
     assert_type(first_page.records, tuple[ga.AccountVault, ...])
+    assert_type(list(first_page), list[ga.AccountVault])
+    assert_type(len(first_page), int)
     assert_type(first_page.number, int)
     assert_type(first_page.total_count, int | None)
     assert_type(first_page.page_count, int | None)
@@ -514,7 +539,7 @@ async def errors(error: ga.GatewayError) -> None:
     if isinstance(error, ga.StatusError):
         assert_type(error.status_code, int)
         assert_type(error.message, str)
-    if isinstance(error, ga.ValidationError):
+    if isinstance(error, ga.InvalidFieldsError):
         assert_type(error.fields, Mapping[str, tuple[str, ...]])
     if isinstance(error, ga.RateLimitError):
         assert_type(error.retry_after, float | None)
@@ -527,11 +552,10 @@ async def errors(error: ga.GatewayError) -> None:
         assert_type(error.sent, Mapping[str, Any])
         assert_type(error.reached, ga.Reached)
         made = await error.resolve()
-        assert_type(made, ga.Record | Literal[True] | None)
+        assert_type(await error.resolve(wait=5), ga.Record | Literal[True] | None)
         made.transaction_amount  # type: ignore[union-attr]  # noqa: B018
         if isinstance(made, ga.Transaction):
             assert_type(made.transaction_amount, Decimal | None)
-        await error.resolve(wait=5)
         await error.resolve("5")  # type: ignore[arg-type]
     if isinstance(error, ga.DeclinedError):
         assert_type(error.reason_code_id, int | None)
@@ -551,7 +575,9 @@ def values(moment: datetime) -> None:
     ga.ApiId(5)  # type: ignore[arg-type]
 
 
-async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> None:
+async def postbacks(
+    gateway: AsyncGateway, moment: datetime, body: bytes, chunks: AsyncIterable[bytes], request: web.Request
+) -> None:
     """Register handlers by resource."""
     receiver = PostbackReceiver(allow_unauthenticated=True)
     async with PostbackReceiver("shop", Secret("pass"), inbox=SqliteInbox("inbox.db"), max_bytes=1000) as entered:
@@ -589,20 +615,67 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
     receiver.on("transaction")(on_anything)
     await on_contact(receiver.parse({}, body))
     assert_type(receiver.parse({}, body), Postback[Any])
-    await receiver.handle(receiver.parse({}, body))
-    await receiver.work(until_empty=True)
+    assert_type(await receiver.handle(receiver.parse({}, body)), None)
+    assert_type(await receiver.accept(receiver.parse({}, body)), bool)
+    assert_type(await receiver.receive("POST", {}, chunks), ReceiverResponse)
+    assert_type(await receiver.aiohttp(request), web.Response)
+    assert_type(await receiver.work(until_empty=True), None)
+    await receiver.work(True)  # type: ignore[call-arg]
     health = await receiver.health(timeout=1)
     assert_type(health, ReceiverHealth)
     assert_type(health.inbox, InboxHealth | None)
     ReceiverMetrics().record(health)
     await ReceiverMetrics().watch(receiver, interval=30)
     OpenTelemetryObserver().record_readiness(await gateway.check())
-    caught_up = await receiver.catch_up(gateway, since=moment)
-    assert_type(caught_up, CatchUpResult)
-    assert_type(caught_up.missed, int)
+    assert_type(await receiver.catch_up(gateway, since=moment), CatchUpResult)
 
 
 def refusals(error: PostbackRefusedError) -> None:
     """Return a postback's response."""
     assert_type(error.status_code, int)
     assert_type(error.reason, str)
+
+
+async def sandboxes(sandbox: Sandbox) -> None:
+    """Every method of a sandbox."""
+    assert_type(sandbox.start(), None)
+    assert_type(sandbox.stop(), None)
+    assert_type(sandbox.reset(), None)
+    assert_type(sandbox.info, SandboxInfo)
+    assert_type(sandbox.environment(), dict[str, str])
+    assert_type(sandbox.gateway(timeout=5), AsyncGateway)
+    assert_type(sandbox.fault("POST /v2/transactions", "close_after_commit", nth=2), None)
+    assert_type(sandbox.scenario("a bad day"), None)
+    assert_type(sandbox.faults(), list[dict[str, Any]])
+    assert_type(sandbox.clear_faults(), None)
+    assert_type(sandbox.now(), float)
+    assert_type(sandbox.set_clock(0), None)
+    assert_type(sandbox.advance(60), None)
+    assert_type(sandbox.ledger(), dict[str, Any])
+    assert_type(sandbox.outbox(quick_invoice_id="id"), list[dict[str, Any]])
+    assert_type(sandbox.pay_quick_invoice("id", Decimal(5), card="4111111111111111"), dict[str, Any])
+    assert_type(sandbox.pay_paylink("id"), dict[str, Any])
+    assert_type(sandbox.file("id"), bytes)
+    assert_type(sandbox.process_batch("id", 5), dict[str, Any])
+    assert_type(sandbox.change_product(surcharge=True), dict[str, Any])
+    assert_type(sandbox.return_payment("id", "R01"), dict[str, Any])
+    assert_type(sandbox.update_card("id", exp_date="1230"), dict[str, Any])
+    assert_type(sandbox.postbacks(config_id="id"), list[dict[str, Any]])
+    assert_type(sandbox.set_postback_format("form"), None)
+    assert_type(sandbox.replay_postback("id"), dict[str, Any])
+    assert_type(sandbox.terminals(), list[dict[str, Any]])
+    assert_type(sandbox.wait_for_call(timeout=5), dict[str, Any])
+    assert_type(await sandbox.await_call(timeout=5), dict[str, Any])
+    assert_type(sandbox.present(entry_mode="K"), None)
+    assert_type(sandbox.accept_terms(), None)
+    assert_type(sandbox.decline(), None)
+    assert_type(sandbox.reject_pin(), None)
+    assert_type(sandbox.cancel(), None)
+    assert_type(sandbox.silence(), None)
+    assert_type(sandbox.add_location(), SandboxInfo)
+    assert_type(sandbox.add_terminal("Bar"), str)
+    assert_type(sandbox.add_vaults(5), None)
+    assert_type(sandbox.ticket(), str)
+    assert_type(sandbox.wait_until_idle(postbacks=False), None)
+    Sandbox(0, "127.0.0.1", None, "manual")  # type: ignore[call-arg]
+    sandbox.fault("POST /v2/transactions", "close")  # type: ignore[arg-type]

@@ -177,7 +177,7 @@ class JournalFile(SqliteStore):
             "UPDATE migration SET runs = runs + 1, gateway = ? RETURNING runs", (own_gateway or gateway,)
         ).fetchone()
         self._since = self.run if since is None else since
-        return JournalRun(own_name, self.run, bool(has_former_keys))
+        return JournalRun(own_name, self.run, has_former_keys=bool(has_former_keys))
 
     def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each; None for new rows."""

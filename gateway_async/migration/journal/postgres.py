@@ -186,7 +186,7 @@ class PostgresJournal:
                 raise JournalError(self._location, problem)
             self._run = run["runs"]
         self._since = self._run if since is None else since
-        return JournalRun(self._name, self._run, run["has_former_keys"])
+        return JournalRun(self._name, self._run, has_former_keys=run["has_former_keys"])
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""

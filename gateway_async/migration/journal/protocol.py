@@ -129,7 +129,7 @@ class JournalRun:
 
     name: str
     number: int
-    has_former_keys: bool = False
+    has_former_keys: bool = attrs.field(default=False, kw_only=True)
 
 
 def gateway_mismatch(known: str, gateway: str) -> str:
