@@ -196,10 +196,20 @@ class RecordReader(Generic[R]):
         path, params = self._path_and_params(outcome_query.ref, None)
         return Lookup(
             request=HttpRequest(path=path, params=params),
-            read=lambda content: self.judge(outcome_query, self.unwrap(content)),
+            read=lambda content: self.judge(outcome_query, self._with_id(outcome_query, self.unwrap(content))),
             not_found_result=LookupResult(LookupStatus.NO_RECORD),
             confirmation=partial(self.listing_lookup, outcome_query),
         )
+
+    def _with_id(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the raw record of a lookup.
+
+        Raises:
+            FieldError: it does not show the integrator id by which it was read, so it may be another one.
+        """
+        if outcome_query.by_api_id and self.api_id and data.get(self.api_id) in (None, ""):
+            raise FieldError(f".{self.response_keys[0]}.{self.api_id}", "missing")
+        return data
 
     def judge(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
         """Decide from the raw record whether the write was executed.

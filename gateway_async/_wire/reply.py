@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
+from http import HTTPStatus
 from math import nan
 from typing import Any, Final, TypeVar, cast
 
@@ -15,7 +16,7 @@ from gateway_async._problem import pluralize
 from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
 from gateway_async._wire.call import Call, Lookup
 from gateway_async._wire.convert.json_text import as_utf8
-from gateway_async._wire.convert.read import FieldError, decode
+from gateway_async._wire.convert.read import FieldError, decode, read_nothing
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.evidence import UnprovenError
 from gateway_async._wire.pagination import RawPage
@@ -138,6 +139,7 @@ def _success(call: Call[T], reply: Reply) -> T:
     if call.returns_reply and call.kind.is_read:
         return cast("T", attrs.evolve(reply, secrets=()))
     try:
+        _check_status(call, reply)
         result: Any = call.read(_content(call, reply))
     except FieldError as error:
         malformed = _malformed_reply_error(call, reply, error)
@@ -149,6 +151,12 @@ def _success(call: Call[T], reply: Reply) -> T:
         success: T = result
         return success
     raise malformed
+
+
+def _check_status(call: Call[Any], reply: Reply) -> None:
+    """Check that a deletion was answered with 204; another success may be that of a proxy."""
+    if call.read is read_nothing and call.recovery and reply.status_code != HTTPStatus.NO_CONTENT:
+        raise FieldError("", "expected the status 204")
 
 
 def _content(call: Call[Any], reply: Reply) -> Any:

@@ -141,9 +141,9 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
     ),
     # A proxy's page does not tell whether the proxy forwarded the write.
     AttemptResult.BLOCKED: _in_doubt(_STOP, _ELSE_UNKNOWN),
-    # A proxy may send a request twice, and return the response to the second one: "already voided".
+    # A proxy may send a request twice, and return the response to the second one: "already voided", "exceeds the rest".
     AttemptResult.INVALID: _row(
-        read=_STOP, lookup=_STOP, named=_STOP, idempotent=_ELSE_STOP, unnamed=_STOP, terminal=_STOP
+        read=_STOP, lookup=_STOP, named=_STOP, idempotent=_ELSE_STOP, unnamed=_ELSE_STOP, terminal=_STOP
     ),
     AttemptResult.REFUSED: dict.fromkeys(Kind, _STOP),
     # A connection that is one response behind brings the refusal of another call.
@@ -243,6 +243,8 @@ def _classify_status(error: StatusError) -> AttemptResult:
     """Classify a refusal as if the gateway itself wrote it."""
     if isinstance(error, AuthenticationError) and error.has_new_token:
         return AttemptResult.EXPIRED
+    if isinstance(error, DuplicateError):
+        return AttemptResult.REFUSED  # a lookup would find the record that has the id
     is_refusal = HTTPStatus.BAD_REQUEST <= error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
     return _STATUSES.get(error.status_code, AttemptResult.REFUSED if is_refusal else AttemptResult.FAILED)
 

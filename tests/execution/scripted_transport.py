@@ -55,7 +55,7 @@ class Script(httpx.AsyncBaseTransport):
             raise answer
         if isinstance(answer.stream, BrokenOff):
             return httpx.Response(answer.status_code, stream=answer.stream)
-        if request.method == "POST" and answer.is_success:
+        if answer.is_success:
             answer = with_api_id(request, answer)
         return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
 
@@ -131,23 +131,30 @@ def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Respon
 
 
 def with_api_id(request: httpx.Request, answer: httpx.Response) -> httpx.Response:
-    """The response to a create, with the integrator id that was sent, unless the script names another or none."""
+    """The response with the integrator id that was sent, or by which a record is read, unless the script names one."""
     try:
-        ((_, sent),) = json.loads(request.content).items()
         ((wrapper, shown),) = answer.json().items()
-        named = {name: value for name, value in sent.items() if name in API_IDS and name not in shown}
-    except (ValueError, AttributeError, TypeError):
+        field = API_IDS[wrapper]
+        if request.method == "POST":
+            ((_, sent),) = json.loads(request.content).items()
+            api_id = sent[field]
+        else:
+            _, api_id = request.url.params["api_id"], request.url.path.rsplit("/", 1)[1]
+        named = {field: api_id} if field not in shown else {}
+    except (ValueError, AttributeError, KeyError, TypeError):
         return answer
     return httpx.Response(answer.status_code, content=json.dumps({wrapper: {**shown, **named}})) if named else answer
 
 
-API_IDS = (
-    "account_vault_api_id",
-    "contact_api_id",
-    "paylink_api_id",
-    "quick_invoice_api_id",
-    "transaction_api_id",
-)
+API_IDS = {
+    "accountvault": "account_vault_api_id",
+    "contact": "contact_api_id",
+    "paylink": "paylink_api_id",
+    "plan": "plan_api_id",
+    "quickinvoice": "quick_invoice_api_id",
+    "routertransaction": "transaction_api_id",
+    "transaction": "transaction_api_id",
+}
 
 
 async def silent(_: httpx.Request) -> httpx.Response:

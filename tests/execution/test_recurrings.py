@@ -380,10 +380,10 @@ async def test_the_dates_of_another_recurring_are_not_compared() -> None:
 
 
 async def test_a_refused_skip_is_a_refusal() -> None:
-    """Nothing is looked up."""
+    """The recurring is read again, because a proxy may have sent the request twice. It has not changed."""
     script = Script(get=[plan()], post=[refused(status="Skip Payment is not allowed when status is ended.")])
     await script.fail(skip, ValidationError)
-    assert script.methods == ["GET", "POST"]
+    assert script.methods == ["GET", "POST", "GET"]
 
 
 # --- hold and activate

@@ -481,12 +481,23 @@ async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
 
 
 REVERSAL = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
+TOO_MUCH = refused(transaction_amount="must be less than 5.00")
+
+
+async def test_a_refused_partial_reversal_is_a_refusal() -> None:
+    """The amount is the one from before, so the refusal is raised."""
+    script = Script(put=[TOO_MUCH], get=[record("transaction", transaction_amount="12.50")])
+    await script.fail(lambda g: g.transactions.update("found", REVERSAL), ValidationError)
+    assert script.methods == ["GET", "PUT", "GET"]
 
 
 @pytest.mark.parametrize("after", ["5.00", "7.50"], ids=["the amount that remains", "the amount less 5.00"])
-@pytest.mark.parametrize("put", [LOST, CUT, httpx.Response(500)])
+@pytest.mark.parametrize("put", [LOST, CUT, httpx.Response(500), TOO_MUCH])
 async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: Answer) -> None:
-    """The amount was read before. Gateways take the amount that remains, or the amount to return."""
+    """The amount was read before. Gateways take the amount that remains, or the amount to return.
+
+    A refusal may be that of a copy that a proxy has sent.
+    """
     amounts: list[Answer] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
     script = Script(put=[put], get=amounts)
     changed = await script.run(lambda g: g.transactions.update("found", REVERSAL))
@@ -523,6 +534,17 @@ async def test_a_lost_delete_is_done_when_the_record_is_gone(status: int) -> Non
     assert dict(script.asked[2].url.params) == wanted
 
 
+@pytest.mark.parametrize("page", [httpx.Response(200), httpx.Response(200, json={}), httpx.Response(202)])
+async def test_a_deletion_is_answered_with_204(page: httpx.Response) -> None:
+    """Another success may be a proxy's: the record is read, and the deletion is sent again if it exists."""
+    script = Script(delete=[page], get=[absent])
+    await script.run(lambda gateway: gateway.recurrings.delete("r"))
+    assert script.methods == ["DELETE", "GET", "GET"]
+    script = Script(delete=[page, httpx.Response(204)], get=[record("recurring", id="r")])
+    await script.run(lambda gateway: gateway.recurrings.delete("r"))
+    assert script.methods.count("DELETE") == 2
+
+
 async def test_a_list_that_still_has_a_deleted_record_proves_nothing() -> None:
     """A list may lag behind: the deletion is neither called done nor called not executed, and not sent again."""
     lagging = listed("contacts", {"id": "c"})
@@ -534,6 +556,18 @@ async def test_a_list_that_still_has_a_deleted_record_proves_nothing() -> None:
         script.answers["get"] = [absent]
         assert await error.resolve(wait=0) is True
     assert script.methods.count("DELETE") == 1
+
+
+@pytest.mark.parametrize("api_id", [None, ""])
+async def test_a_record_without_the_integrator_id_is_not_the_result(api_id: str | None) -> None:
+    """Another payment may have the same amount and card, so neither the response nor the lookup is believed."""
+    another = record("transaction", status_id=101, transaction_amount="12.50", transaction_api_id=api_id)
+    script = Script(post=[another], get=[another])
+    async with script.gateway() as gateway:
+        error = await error_of(sell_named(gateway), OutcomeUnknownError, match="transaction_api_id: missing")
+        await anyio.sleep(130)
+        await error_of(error.resolve(), OutcomeUnknownError)
+    assert script.methods.count("POST") == 1
 
 
 PROXY_404S = {

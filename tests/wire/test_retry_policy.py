@@ -50,7 +50,7 @@ EXPECTED = """
 | responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | 404 | stop | again | look up, else stop | look up, else stop | look up, else stop | look up, else stop | backoff |
 | responded | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
-| responded | 422 | stop | stop | stop | look up, else stop | stop | stop | – |
+| responded | 422 | stop | stop | stop | look up, else stop | look up, else stop | stop | – |
 | responded | other 4xx | stop | stop | stop | stop | stop | stop | – |
 | responded | 422 or other 4xx, on a connection that was used before | stop | stop | look up, else stop | look up, else stop | look up, else stop | look up, else stop | – |
 | responded | 404 or other 4xx, after an attempt that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
@@ -87,8 +87,8 @@ ERRORS: dict[AttemptResult, list[GatewayError]] = {
         *[StatusError(status, is_from_gateway=False) for status in (400, 403, 404, 413, 422)],
         AuthenticationError(401, is_from_gateway=False),
     ],
-    AttemptResult.INVALID: [ValidationError(422), DuplicateError(422)],
-    AttemptResult.REFUSED: REFUSALS,
+    AttemptResult.INVALID: [ValidationError(422)],
+    AttemptResult.REFUSED: [DuplicateError(422), *REFUSALS],
     AttemptResult.REFUSED_REUSED: [ValidationError(422), *REFUSALS],
     AttemptResult.REFUSED_LATER: [StatusError(404), ValidationError(422), *REFUSALS],
 }
@@ -135,7 +135,7 @@ def test_an_earlier_try_changes_the_meaning_of_refusals_only() -> None:
 
 def test_a_duplicate_on_a_reused_connection_is_a_duplicate() -> None:
     """A duplicate is open until it is fetched, so it is not looked up."""
-    assert classify(DuplicateError(422), on_reused_connection=True) is AttemptResult.INVALID
+    assert classify(DuplicateError(422), on_reused_connection=True) is AttemptResult.REFUSED
 
 
 def test_the_printed_table() -> None:
