@@ -4,11 +4,12 @@ A call passes through `execute` → `Attempts.make` → `HttpClient.send` → tr
 records in the ledger, and acts on a failed attempt: it looks up the outcome, repeats the call, or raises an error.
 """
 
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import AbstractContextManager, asynccontextmanager
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from weakref import WeakValueDictionary
 
 import anyio
 import attrs
@@ -89,6 +90,7 @@ class CallExecutor:
         self._terminal_timeout = terminal_timeout
         self._max_attempts = max_attempts
         self._in_doubt_seconds = in_doubt_seconds
+        self._prepared_calls: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._retry_budget = RetryBudget()
         self._events = EventEmitter(observers)
         self._circuit_breaker = circuit_breaker
@@ -252,15 +254,37 @@ class CallExecutor:
         return error
 
     async def _execute_prepared(self, call: Call[T]) -> T:
-        """Execute the call's prerequisite reads, then the call, within one total time."""
+        """Execute the call's prerequisite reads, then the call, within one total time.
+
+        Calls with the same read run one after the other: the effect of one would be taken for that of another.
+        """
         until = anyio.current_time() + self._timeout
+        async with self._alone(call):
+            try:
+                call = await self._read_prerequisites(call, (until - anyio.current_time()) / 2)
+            except GatewayError as error:
+                if is_refusal(error):
+                    raise  # it says more than "not sent", and nothing was sent either
+                raise _prerequisite_error(call, error) from error
+            return await self._execute(self._new_state(call, until - anyio.current_time()))
+
+    @asynccontextmanager
+    async def _alone(self, call: Call[Any]) -> AsyncIterator[None]:
+        """Wait until no other call with the same prerequisite is in progress.
+
+        Raises:
+            NotSentError: it takes more than half of the call's time.
+        """
+        request = cast("Call[Any]", call.prerequisite).request
+        lock = self._prepared_calls.setdefault(f"{request.path}?{request.params}", anyio.Lock())
+        with anyio.move_on_after(self._timeout / 2) as waiting:
+            await lock.acquire()
+        if waiting.cancelled_caught:
+            raise NotSentError("another call of this client that changes the same is in progress", call=str(call))
         try:
-            call = await self._read_prerequisites(call, self._timeout / 2)
-        except GatewayError as error:
-            if is_refusal(error):
-                raise  # it says more than "not sent", and nothing was sent either
-            raise _prerequisite_error(call, error) from error
-        return await self._execute(self._new_state(call, until - anyio.current_time()))
+            yield
+        finally:
+            lock.release()
 
     async def _prepare(self, call: Call[T]) -> Call[T]:
         """Execute the prerequisite reads of a terminal call; return the call to send."""

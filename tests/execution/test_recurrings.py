@@ -504,3 +504,48 @@ async def test_a_create_is_kept_with_its_lookup_before_it_is_sent() -> None:
     assert lookup is not None
     after = json.loads(listed("recurrings", row("new"), row("old")).content)
     assert getattr(lookup.read(after).record, "id", None) == "new"
+
+
+# --- calls of one client at the same time
+
+
+async def test_the_recurring_of_an_equal_call_is_not_taken_for_a_lost_one() -> None:
+    """The second call reads the list after the first has ended, so the lost create does not find its recurring."""
+    rows: list[dict[str, Any]] = []
+
+    async def make(request: httpx.Request) -> httpx.Response:
+        await anyio.sleep(0.1)
+        rows.append(row("made", 200))
+        return echo("recurring")(request)
+
+    script = Script(get=[lambda _: listed("recurrings", *rows)], post=[LOST, make])
+    ends: list[Any] = []
+
+    async def end(gateway: Any) -> None:
+        try:
+            ends.append((await create(gateway)).id)
+        except OutcomeUnknownError as error:
+            ends.append(error)
+
+    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(end, gateway)
+    assert isinstance(ends[0], OutcomeUnknownError)
+    assert ends[1:] == ["made"]
+
+
+async def test_a_call_does_not_wait_beyond_its_timeout_for_an_equal_one() -> None:
+    """Nothing was sent for it."""
+    script = Script(get=[plan()], post=[silent])
+    async with script.gateway(timeout=60) as gateway:
+        with anyio.move_on_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(skip, gateway)
+                await anyio.sleep(0.1)
+                await error_of(
+                    gateway.with_options(timeout=1).recurrings.skip("r"),
+                    NotSentError,
+                    match="another call of this client",
+                )
+                tasks.cancel_scope.cancel()
+    assert script.methods.count("POST") == 1
