@@ -139,7 +139,8 @@ def _success(call: Call[T], reply: Reply) -> T:
     if call.returns_reply and call.kind.is_read:
         return cast("T", attrs.evolve(reply, secrets=()))
     try:
-        _check_status(call, reply)
+        if call.read is read_nothing:
+            _check_status(call, reply)
         result: Any = call.read(_content(call, reply))
     except FieldError as error:
         malformed = _malformed_reply_error(call, reply, error)
@@ -155,7 +156,7 @@ def _success(call: Call[T], reply: Reply) -> T:
 
 def _check_status(call: Call[Any], reply: Reply) -> None:
     """Check that a deletion was answered with 204; another success may be that of a proxy."""
-    if call.read is read_nothing and call.recovery and reply.status_code != HTTPStatus.NO_CONTENT:
+    if call.recovery and reply.status_code != HTTPStatus.NO_CONTENT:
         raise FieldError("", "expected the status 204")
 
 

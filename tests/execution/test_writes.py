@@ -397,7 +397,8 @@ async def test_an_answer_to_another_question_is_dropped_and_looked_up() -> None:
 
 async def test_a_mismatch_that_the_lookup_does_not_settle_is_unknown_and_mismatched() -> None:
     """Leave the outcome unknown after another request's response."""
-    swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_amount": "99.00"}})
+    another = {"id": "x", "transaction_amount": "99.00", "transaction_api_id": "another"}
+    swapped = httpx.Response(201, json={"transaction": another})
     script = Script(post=[swapped], get=[swapped])
     error = await script.fail(sell, MismatchedReplyError)
     assert isinstance(error, OutcomeUnknownError)
@@ -420,7 +421,8 @@ async def test_a_vault_store_is_looked_up_too() -> None:
 async def test_a_vault_with_another_cards_digits_is_not_the_one() -> None:
     """The last four digits are part of the question."""
     script = Script(post=[LOST], get=[record("accountvault", last_four="0000")])
-    await script.fail(lambda g: g.account_vaults.create(CARD_VAULT), OutcomeUnknownError)
+    mine = attrs.evolve(CARD_VAULT, account_vault_api_id="mine")
+    await script.fail(lambda g: g.account_vaults.create(mine), OutcomeUnknownError)
 
 
 async def test_a_lost_void_is_settled_by_reading_the_transaction() -> None:
