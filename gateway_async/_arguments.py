@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["check_numbers", "is_loopback", "number_problems", "retention_period"]
-
 _LONGEST_DAYS: Final = 1e6
 
 

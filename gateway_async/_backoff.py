@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-__all__ = ["exponential_backoff", "exponential_backoffs"]
-
 _MAX_DOUBLINGS: Final = 60
 """More doublings exceed every maximum, and many more exceed a float."""
 

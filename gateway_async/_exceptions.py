@@ -2,8 +2,6 @@
 
 from gateway_async._secrets import mask_text
 
-__all__ = ["describe_error", "first_error"]
-
 
 def first_error(error: BaseException) -> BaseException:
     """Return the first exception inside nested exception groups."""

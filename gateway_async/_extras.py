@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["import_extra", "missing_extra"]
-
 
 def import_extra(module: str, *, extra: str, user: str) -> Any:
     """Import the module of an optional library.

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_index"]
-
 
 def lazy_index(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and the `__dir__` of a package.

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Self
 
-__all__ = ["Problem", "by_field", "pluralize"]
-
 _LINE: Final = re.compile(r"([\w.\[\]-]+(?:, [\w.\[\]-]+)*): (.+)", re.DOTALL)
 
 

@@ -23,30 +23,6 @@ from types import NoneType
 from typing import Any, Final, NoReturn, Self, TypeVar, cast
 from urllib.parse import quote
 
-__all__ = [
-    "LONGEST_CARD",
-    "MASK",
-    "AccountNumber",
-    "Secret",
-    "detach",
-    "is_address",
-    "is_card_number",
-    "is_confidential",
-    "kind_of",
-    "luhn_valid",
-    "mask_digits",
-    "mask_fields",
-    "mask_passwords",
-    "mask_text",
-    "passwords_in",
-    "quote_text",
-    "repr_of",
-    "seal",
-    "seal_fields",
-    "secrets_in",
-    "unseal",
-]
-
 E = TypeVar("E", bound=BaseException)
 
 MASK: Final = "***"

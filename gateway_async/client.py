@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the first client loads it
     import httpx
 
     from gateway_async._execution.circuit_breaker import CircuitBreaker
-    from gateway_async._execution.outcomes.crash_recovery import LookupOf
+    from gateway_async._execution.recovery import LookupOf
     from gateway_async._wire.reply import Reply
     from gateway_async.ledger.reconciliation import Reconciliation
     from gateway_async.resources._untyped import UntypedResource
@@ -147,7 +147,7 @@ class AsyncGateway(_Resources):
         import httpx
 
         from gateway_async._execution.circuit_breaker import CircuitBreaker
-        from gateway_async._execution.executor import CallExecutor
+        from gateway_async._execution.execute import CallExecutor
         from gateway_async._execution.http_client import HttpClient
         from gateway_async._http.proxy import Proxy
         from gateway_async._http.transport import DirectClient, PooledTransport, load_certificates

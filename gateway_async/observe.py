@@ -145,6 +145,8 @@ class NextStep(enum.StrEnum):
     """The next step of a call after a failed attempt."""
 
     AGAIN = "again"
+    RENEW_TOKEN = "renew token"  # noqa: S105  no secret
+    """Send it again with a new token, once for each call."""
     LOOK_UP = "look up"
     STOP = "stop"
     """Raise the error."""

@@ -10,8 +10,6 @@ from typing import Any
 
 import anyio
 
-__all__ = ["BackgroundTask"]
-
 
 class BackgroundTask:
     """Runs `work` at once, until it returns or is cancelled from any task; `work` must not raise an `Exception`."""

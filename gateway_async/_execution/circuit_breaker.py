@@ -13,8 +13,6 @@ from gateway_async._arguments import number_problems
 from gateway_async._wire.retry_policy import AttemptResult, classify, is_refusal
 from gateway_async.errors import GatewayError, InvalidRequestError, StatusError
 
-__all__ = ["CircuitBreaker", "CircuitState"]
-
 _UNAVAILABLE: Final = frozenset({502, 503})
 """Statuses by which a gateway or its proxy says that it is down.
 

@@ -19,8 +19,6 @@ from gateway_async.observe import (
     notify,
 )
 
-__all__ = ["EventEmitter", "TerminalWait", "event_facts", "new_call_id"]
-
 
 def new_call_id() -> str:
     """Generate the id that a call has in its events."""

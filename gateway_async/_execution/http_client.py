@@ -10,9 +10,11 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
+import anyio
+import anyio.lowlevel
 import httpx
 
-from gateway_async._execution.authentication.authenticator import Authenticator
+from gateway_async._execution.signing import Authenticator
 from gateway_async._execution.user_agent import USER_AGENT
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
@@ -27,6 +29,7 @@ from gateway_async._wire.reply import Reply, read_reply
 from gateway_async.credentials import Credentials
 from gateway_async.errors import (
     AuthenticationError,
+    ClientClosedError,
     ConnectionLostError,
     GatewayError,
     MalformedReplyError,
@@ -36,14 +39,14 @@ from gateway_async.errors import (
 )
 from gateway_async.telemetry.propagation import TraceHeaders, read_trace_headers
 
-__all__ = ["MAX_BODY", "HttpClient", "interruption_error"]
-
 T = TypeVar("T")
 
 MAX_BODY: Final = 64 * 1024 * 1024
 """Maximum bytes of a response. A page of 5000 records has about 6 MB."""
 
 _CONNECT_SECONDS: Final = 10.0
+_CLOSING_SECONDS: Final = 10.0
+"""Maximum seconds for closing the connections, and for revoking a token before."""
 
 _HEADERS: Final = (
     (b"Accept", b"application/json"),
@@ -88,6 +91,7 @@ class HttpClient:
 
     Attributes:
         gateway: `base_url`, normalized so that all its spellings are equal.
+        is_closed: whether later calls are rejected.
     """
 
     def __init__(
@@ -105,21 +109,57 @@ class HttpClient:
         self.gateway = str(url)
         self._host = (b"Host", url.netloc)
         self._authenticator = Authenticator(credentials, developer_id, self._fetch)
+        self.is_closed = False
+        self._event_loop: object = None
 
     def check(self, call: Call[Any]) -> None:
-        """Reject a call that cannot be signed.
+        """Check that a call can be sent.
 
         Raises:
             InvalidRequestError: the gateway does not accept the client's credentials for it.
+            NotSentError: the client is closed, or belongs to another event loop.
         """
+        self.check_usable(call)
         self._authenticator.check(call)
 
+    def check_usable(self, call: Call[Any] | str) -> None:
+        """Check that the client is open and belongs to this event loop.
+
+        A connection belongs to the event loop that opened it, and would hang in another one.
+
+        Raises:
+            NotSentError: it is closed, or belongs to another event loop.
+        """
+        if self.is_closed:
+            raise ClientClosedError(call=str(call))
+        here = anyio.lowlevel.current_token()
+        self._event_loop = self._event_loop or here
+        if self._event_loop != here:
+            raise _in_another_event_loop(call)
+
+    def check_closable(self) -> None:
+        """Check that an open client is closed in its own event loop.
+
+        Raises:
+            NotSentError: it belongs to another event loop.
+        """
+        if not self.is_closed and self._event_loop not in (None, anyio.lowlevel.current_token()):
+            raise _in_another_event_loop("aclose()")
+
     async def aclose(self) -> None:
-        """Revoke a token that was fetched; close the client and its connections."""
-        try:
-            await self._authenticator.aclose()
-        finally:
-            await self._client.aclose()
+        """Revoke a token that was fetched; close the connections. Later calls are rejected.
+
+        Raises:
+            GatewayError: they do not close in time.
+        """
+        self.is_closed = True
+        with anyio.move_on_after(_CLOSING_SECONDS):
+            try:
+                await self._authenticator.aclose()
+            finally:
+                await self._client.aclose()
+            return
+        raise GatewayError(f"the connections were not closed within {_CLOSING_SECONDS:g} s")
 
     def send(self, call: Call[T], progress: Progress, seconds: float) -> Coroutine[Any, Any, T]:
         """Send `call` once and read its response.
@@ -263,6 +303,10 @@ class HttpClient:
 
 def _encode(fields: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("ascii"), value.encode("ascii")) for name, value in fields]
+
+
+def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:
+    return NotSentError("the client belongs to another event loop (expected one client for each loop)", call=str(call))
 
 
 def interruption_error(reason: str, call: Call[Any], progress: Progress) -> GatewayError:

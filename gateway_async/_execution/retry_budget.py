@@ -8,8 +8,6 @@ worth a request.
 
 from typing import Final
 
-__all__ = ["DEPOSIT", "MAX_BALANCE", "RetryBudget"]
-
 DEPOSIT: Final = 0.2
 """Retries that each call deposits."""
 

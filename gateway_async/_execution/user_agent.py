@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["USER_AGENT", "__version__"]
-
 __version__ = "0.2.0"
 
 USER_AGENT: Final = (b"User-Agent", f"gateway-async/{__version__}".encode())

@@ -24,8 +24,6 @@ from gateway_async._http.connection import (
 from gateway_async._http.proxy import Proxy, Tunnel
 from gateway_async._http.response_parser import ResponseParser
 
-__all__ = ["AsyncioConnection", "connect"]
-
 _MAX_BUFFERED: Final = 256 * 1024
 """Bytes of a body that are buffered before reading pauses."""
 

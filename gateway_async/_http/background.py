@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-__all__ = ["finish", "run_in_background"]
-
 
 async def finish(work: Callable[[], Awaitable[object]], seconds: float) -> bool:
     """Run `work` to its end although the task is cancelled meanwhile.

@@ -11,8 +11,6 @@ from typing import Final
 
 from gateway_async._http.response_parser import ResponseParser
 
-__all__ = ["CLOSED_EARLY", "SPOKE_FIRST", "Connection", "has_pending_input", "set_options"]
-
 CLOSED_EARLY: Final = "the server closed the connection before its response was complete"
 SPOKE_FIRST: Final = "the server sent data before the request"
 

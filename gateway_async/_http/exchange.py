@@ -16,8 +16,6 @@ from gateway_async._http.pool import TIMED_OUT, ConnectionPool, Origin, Timeouts
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.response_parser import ResponseParser
 
-__all__ = ["Exchange"]
-
 _NO_TIMEOUT: Final = contextlib.nullcontext()
 _LINE_BREAK: Final = re.compile(rb"[\r\n\0]")
 

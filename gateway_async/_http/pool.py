@@ -21,8 +21,6 @@ from gateway_async._http.proxy import Proxy
 if TYPE_CHECKING:
     from gateway_async.telemetry.health import PoolUse
 
-__all__ = ["TIMED_OUT", "ConnectionPool", "Origin", "Timeouts"]
-
 Origin = tuple[str, str, int]
 """Scheme, host and port."""
 

@@ -12,8 +12,6 @@ import anyio
 
 from gateway_async.errors import Reached
 
-__all__ = ["PROGRESS", "Progress", "Stage"]
-
 PROGRESS: Final = "gateway_async.progress"
 """The request extension that holds a `Progress`."""
 

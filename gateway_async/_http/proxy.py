@@ -13,8 +13,6 @@ import httpx
 from gateway_async._http.response_parser import ResponseParser
 from gateway_async._secrets import Secret
 
-__all__ = ["Proxy", "Tunnel"]
-
 _FORM: Final = 'must be an address such as "http://proxy.example:3128"'
 _DEFAULT_PORT: Final = 80
 _PORTS: Final = range(1, 65_536)

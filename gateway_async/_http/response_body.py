@@ -15,8 +15,6 @@ from gateway_async._http.exchange import Exchange
 if TYPE_CHECKING:
     from zlib import _Decompress
 
-__all__ = ["BodyTooLongError", "BoundedDecompressor", "read_body", "take_coding"]
-
 _STEP: Final = 256 * 1024
 """Maximum bytes that are decompressed at a time."""
 

@@ -8,8 +8,6 @@ from typing import Final
 import httptools
 import httpx
 
-__all__ = ["ResponseParser"]
-
 _HEAD_LIMIT: Final = 64 * 1024
 """Maximum bytes of a head, of trailers and of chunk framing.
 

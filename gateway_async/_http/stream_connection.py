@@ -21,8 +21,6 @@ from gateway_async._http.connection import (
 from gateway_async._http.proxy import Proxy, Tunnel
 from gateway_async._http.response_parser import ResponseParser
 
-__all__ = ["StreamConnection", "connect"]
-
 _LOST: Final = (anyio.BrokenResourceError, anyio.BusyResourceError, anyio.ClosedResourceError, OSError, ssl.SSLError)
 _MAX_EARLY_BYTES: Final = 64 * 1024
 """Maximum bytes of a response that are read while the request is written."""

@@ -23,8 +23,6 @@ from gateway_async._http.response_body import BoundedDecompressor, take_coding
 if TYPE_CHECKING:
     from gateway_async.telemetry.health import PoolUse
 
-__all__ = ["FRESH", "POOL", "DirectClient", "PooledTransport", "load_certificates"]
-
 POOL: Final = "gateway_async.pool"
 """The request extension that names the pool: "ordinary" (the default) or "terminal"."""
 

@@ -25,8 +25,6 @@ from gateway_async._wire.multipart import MAX_FILE_BYTES, FilePart, Form
 from gateway_async.errors import InvalidRequestError, NotSentError
 from gateway_async.models.files import Attachment
 
-__all__ = ["Upload", "measure_files", "open_upload"]
-
 T = TypeVar("T")
 
 _STEP: Final = 64 * 1024

@@ -21,8 +21,6 @@ import attrs
 
 from gateway_async.observe import logger
 
-__all__ = ["GroupCommitWriter", "WriterBackend"]
-
 _MAX_DELAY_SECONDS: Final = 0.05
 """Seconds a fire-and-forget write may be delayed so that it can share a commit."""
 

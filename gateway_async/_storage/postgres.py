@@ -13,8 +13,6 @@ import attrs
 from gateway_async._extras import import_extra
 from gateway_async._secrets import Secret, detach, mask_text
 
-__all__ = ["COMMAND_SECONDS", "Address", "Database", "is_table_name", "read_committed"]
-
 COMMAND_SECONDS: Final = 30.0
 _CONNECTING_SECONDS: Final = 10.0
 _CLOSING_SECONDS: Final = 10.0

@@ -12,8 +12,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-__all__ = ["check_owner", "create_database", "create_private", "restrict_mode"]
-
 _MODE: Final = 0o600
 _WIDER: Final = 0o177
 _BINARY: Final = getattr(os, "O_BINARY", 0)

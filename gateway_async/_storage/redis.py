@@ -13,8 +13,6 @@ from gateway_async._extras import import_extra
 from gateway_async._secrets import Secret, detach
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["connect", "run_script"]
-
 _FORM: Final = "must be redis://, rediss:// or unix://, with options that redis-py knows"
 _BAD_PORT: Final = "the port must be a number up to 65535 (in a password, / must be written as %2F)"
 """The port is not quoted: if the password has a `/`, it is a part of the password."""

@@ -16,22 +16,6 @@ from gateway_async._secrets import Secret, is_address
 from gateway_async._storage.private_file import check_owner, create_database, restrict_mode
 from gateway_async.errors import InvalidRequestError
 
-__all__ = [
-    "BUSY_SECONDS",
-    "PRUNING_SECONDS",
-    "FileFormat",
-    "SqliteStore",
-    "ask_pragma",
-    "connect",
-    "database_file",
-    "describe_error",
-    "is_file_error",
-    "json_fields",
-    "seal_address",
-    "to_json",
-    "transaction",
-]
-
 BUSY_SECONDS: Final = 10.0
 """Maximum seconds to wait while another process writes."""
 

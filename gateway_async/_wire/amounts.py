@@ -9,8 +9,6 @@ from decimal import Decimal
 from functools import reduce
 from typing import Final
 
-__all__ = ["LARGEST_EXPONENT", "add", "exact", "is_same", "subtract", "to_cents"]
-
 LARGEST_EXPONENT: Final = 30
 """The maximum exponent of a number. No amount, code or time is larger, and `1e999999999` takes hours to compute."""
 

@@ -8,14 +8,13 @@ from gateway_async._wire.call import Call, HttpRequest, Kind, Lookup, LookupResu
 from gateway_async._wire.convert.read import FieldError, read_nothing
 from gateway_async._wire.multipart import FilePart, Form, file_problems
 from gateway_async._wire.query import segment
+from gateway_async._wire.record_reader import Ref
 from gateway_async._wire.reply import read_undocumented
-from gateway_async._wire.resource import Ref, ResourceSpec
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
-
-__all__ = ["attach", "detach"]
 
 
 def attach(spec: ResourceSpec[Any], ref: Ref, attachment: Attachment, scope: Scope) -> Call[QuickInvoiceFile | None]:

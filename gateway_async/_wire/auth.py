@@ -16,8 +16,6 @@ from gateway_async.errors import InvalidRequestError
 
 Params = tuple[tuple[str, str], ...]
 
-__all__ = ["Signature", "check_supported", "hash_key", "sign", "sign_without_credentials"]
-
 _HASH_KEY_RESOURCES: Final = frozenset(
     {"accountforms", "accountvaults", "payform", "routeraccountvaults", "salestax", "transactions"}
 )

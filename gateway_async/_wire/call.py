@@ -16,18 +16,6 @@ from gateway_async.errors import StatusError
 if TYPE_CHECKING:
     from gateway_async._wire.multipart import Form
 
-__all__ = [
-    "Call",
-    "HttpRequest",
-    "Kind",
-    "LedgerEntry",
-    "Lookup",
-    "LookupResult",
-    "LookupStatus",
-    "Recovery",
-    "lookup_by_success",
-]
-
 T = TypeVar("T")
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

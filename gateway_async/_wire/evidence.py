@@ -23,27 +23,6 @@ from gateway_async._wire.response_matching import (
 )
 from gateway_async.models.codes import BatchStatus, QuickInvoiceStatus, ReasonCode, TransactionStatus
 
-__all__ = [
-    "EXISTS",
-    "FIELDS_MATCH",
-    "FIELDS_MATCH_OR_CLOSED",
-    "HAS_STATUS",
-    "IS_OFF_INVOICE",
-    "IS_ON_INVOICE",
-    "IS_REOPENED",
-    "IS_REVERSED",
-    "IS_SETTLED",
-    "LISTS_NO_TRANSACTION",
-    "LISTS_TRANSACTION",
-    "NAMES_PAYMENT",
-    "Evidence",
-    "UnprovenError",
-    "describe_missing",
-    "evidence_of",
-    "is_known",
-    "shows",
-]
-
 Raw = Mapping[str, Any]
 Rule = Callable[[Raw, Raw], bool]
 """Function from the sent values and the raw record to whether the write was executed.

@@ -16,8 +16,6 @@ from gateway_async._wire.query import Params, plain_params
 from gateway_async._wire.response_matching import same_value
 from gateway_async.errors import MismatchedReplyError
 
-__all__ = ["check_rows"]
-
 _COMPARED: Final = re.compile("(.*(?<!_api)_)?id")
 _SYNTAX: Final = re.compile(r"[|*%\\]")
 """Ranges, wildcards and escapes: such a value is not compared."""

@@ -17,17 +17,6 @@ from gateway_async._wire.convert.write import is_text
 from gateway_async.models.files import Attachment
 from gateway_async.models.request import Request
 
-__all__ = [
-    "MAX_FILES",
-    "MAX_FILE_BYTES",
-    "FilePart",
-    "Form",
-    "attachment_problems",
-    "file_problems",
-    "form_of",
-    "name_problems",
-]
-
 MAX_FILES: Final = 4
 MAX_FILE_BYTES: Final = 5 * 1024 * 1024
 

@@ -34,8 +34,6 @@ from gateway_async._wire.response_matching import check_belongs, differences
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.record import Record
 
-__all__ = ["KIND", "check_new", "new_record", "read_before", "with_new_record_lookup"]
-
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
 

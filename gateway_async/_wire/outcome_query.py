@@ -8,8 +8,6 @@ import attrs
 
 from gateway_async.models.identifiers import ApiId
 
-__all__ = ["LISTED", "RECORD", "OutcomeQuery"]
-
 RECORD: Final = "record"
 LISTED: Final = "listed"
 """The kinds of outcome queries. Ledgers on disk contain these values, so their meaning must never change."""

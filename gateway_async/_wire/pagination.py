@@ -25,17 +25,6 @@ from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.page import Page
 from gateway_async.models.record import Record
 
-__all__ = [
-    "LISTED_ROWS",
-    "RawPage",
-    "check_complete",
-    "check_link",
-    "decode_page",
-    "find_row",
-    "read_page",
-    "read_raw_page",
-]
-
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 

@@ -33,17 +33,6 @@ from gateway_async.models.record import Record
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
 
-__all__ = [
-    "RECORDS",
-    "BasicCredentials",
-    "Passwords",
-    "by_lower_name",
-    "credentials_problems",
-    "postback_of",
-    "read_postback",
-    "seal_passwords",
-]
-
 Passwords = str | Secret | Sequence[str | Secret]
 """One password, or several that are valid at the same time."""
 

@@ -23,8 +23,6 @@ from gateway_async._wire.validation import problems
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import UNSET, Request
 
-__all__ = ["PreparedRequest", "prepare"]
-
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 

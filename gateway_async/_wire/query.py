@@ -17,20 +17,6 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
 
-__all__ = [
-    "MAX_PAGE_SIZE",
-    "NamesToCheck",
-    "Params",
-    "expansion",
-    "filters",
-    "free_params",
-    "list_params",
-    "plain_params",
-    "secrets_in_params",
-    "segment",
-    "segment_and_params",
-]
-
 Params = tuple[tuple[str, str | Secret], ...]
 """Query parameters; the values of confidential ones are sealed."""
 

@@ -28,8 +28,6 @@ from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.record import Record
 
-__all__ = ["RecordReader", "Ref", "sealed_path"]
-
 R = TypeVar("R", bound=Record)
 P = TypeVar("P", bound=Record)
 Ref = str | ApiId

@@ -38,8 +38,6 @@ from gateway_async.errors import (
 )
 from gateway_async.models.record import Record
 
-__all__ = ["Reply", "read_reply", "read_undocumented", "says_busy"]
-
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 

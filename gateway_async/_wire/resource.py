@@ -36,8 +36,6 @@ from gateway_async.models.identifiers import ApiId
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
 
-__all__ = ["Ref", "ResourceSpec", "Scope"]
-
 R = TypeVar("R", bound=Record)
 
 _NOT_KEPT: Final = frozenset(

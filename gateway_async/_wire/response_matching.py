@@ -38,19 +38,6 @@ from gateway_async.models.codes import OpenInt, ReasonCode, TransactionStatus, T
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
 
-__all__ = [
-    "AMOUNTS",
-    "adds_surcharge",
-    "check_belongs",
-    "check_refusal",
-    "code_texts",
-    "compare",
-    "differences",
-    "is_difference",
-    "is_less",
-    "same_value",
-]
-
 
 def code_texts(*codes: OpenInt) -> frozenset[str]:
     """Return codes as text, because raw records show numbers or texts."""

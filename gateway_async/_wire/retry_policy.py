@@ -3,7 +3,7 @@
 The table maps how far the request got and what came back (`AttemptResult`), and what a repeated call could change
 (`Kind`), to a `Decision`. `format_table()` returns the table for the documentation.
 
-The table says what is safe. `Attempts.repeat` then checks whether attempts, time and retry budget are left.
+The table says what is safe. `CallExecutor` then checks whether attempts, time and retry budget are left.
 """
 
 import enum
@@ -13,7 +13,6 @@ from typing import Final
 
 import attrs
 
-from gateway_async._backoff import exponential_backoff
 from gateway_async._wire.call import Kind
 from gateway_async.errors import (
     AuthenticationError,
@@ -28,20 +27,6 @@ from gateway_async.errors import (
     TerminalBusyError,
 )
 from gateway_async.observe import NextStep
-
-__all__ = [
-    "BACK_OFF",
-    "TABLE",
-    "AttemptResult",
-    "Decision",
-    "backoff",
-    "classify",
-    "decide",
-    "format_table",
-    "is_definite",
-    "is_refusal",
-    "says_absent",
-]
 
 
 class AttemptResult(enum.Enum):
@@ -88,7 +73,9 @@ class Decision:
 
 _AGAIN: Final = Decision(NextStep.AGAIN)
 _STOP: Final = Decision(NextStep.STOP)
+_RENEW_TOKEN: Final = Decision(NextStep.RENEW_TOKEN)
 _ELSE_AGAIN: Final = Decision(NextStep.LOOK_UP, NextStep.AGAIN)
+_ELSE_RENEW_TOKEN: Final = Decision(NextStep.LOOK_UP, NextStep.RENEW_TOKEN)
 _ELSE_STOP: Final = Decision(NextStep.LOOK_UP, NextStep.STOP)
 _ELSE_UNKNOWN: Final = Decision(NextStep.LOOK_UP, NextStep.UNKNOWN)
 
@@ -129,9 +116,21 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
     ),
     # The gateway checks credentials first. A proxy may have sent a copy of the request that the gateway executed.
     AttemptResult.EXPIRED: _row(
-        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_ELSE_STOP, terminal=_ELSE_STOP
+        read=_RENEW_TOKEN,
+        lookup=_RENEW_TOKEN,
+        named=_ELSE_RENEW_TOKEN,
+        idempotent=_ELSE_RENEW_TOKEN,
+        unnamed=_ELSE_STOP,
+        terminal=_ELSE_STOP,
     ),
-    AttemptResult.UNTRUSTED: _in_doubt(_AGAIN, _ELSE_UNKNOWN),
+    AttemptResult.UNTRUSTED: _row(
+        read=_RENEW_TOKEN,
+        lookup=_RENEW_TOKEN,
+        named=_ELSE_UNKNOWN,
+        idempotent=_ELSE_UNKNOWN,
+        unnamed=_ELSE_UNKNOWN,
+        terminal=_ELSE_UNKNOWN,
+    ),
     AttemptResult.OVERLOADED: _in_doubt(_AGAIN),
     AttemptResult.FAILED: _in_doubt(_STOP),
     # A 404 may be a late response to another request; a create has no record that could be missing.
@@ -279,24 +278,19 @@ def decide(
     return TABLE[result][kind]
 
 
-def backoff(error: GatewayError, attempt: int, random_share: float) -> float:
-    """Return the seconds to wait before the attempt after `attempt`.
+def retry_after(error: GatewayError) -> float:
+    """Return the seconds of the error's `Retry-After` that are honored; 0 without one.
 
-    The wait is the gateway's `Retry-After`, if any, plus a back-off with full jitter.
-
-    Args:
-        error: the error of the last attempt.
-        attempt: the number of the last attempt, from 1.
-        random_share: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
+    A random time is added, so that clients do not retry at the same moment.
     """
-    if classify(error) in (AttemptResult.EXPIRED, AttemptResult.UNTRUSTED):
-        return 0.0  # the login takes its time
-    first, longest = BACK_OFF
-    wait = exponential_backoff(attempt, first=first, longest=longest) * random_share
-    retry_after = (
-        error.retry_after if isinstance(error, StatusError) and classify(error) in _HONOR_RETRY_AFTER else None
-    )
-    return (retry_after or 0.0) + wait
+    if isinstance(error, StatusError) and classify(error) in _HONOR_RETRY_AFTER:
+        return error.retry_after or 0.0
+    return 0.0
+
+
+def renews_token(error: GatewayError) -> bool:
+    """Return whether a repetition begins with a login."""
+    return classify(error) in (AttemptResult.EXPIRED, AttemptResult.UNTRUSTED)
 
 
 def format_table() -> str:
@@ -314,5 +308,5 @@ def format_table() -> str:
 def _pauses(result: AttemptResult) -> str:
     decisions = TABLE[result].values()
     if not any(NextStep.AGAIN in (each.step, each.if_not_found) for each in decisions):
-        return "–"
+        return "–"  # a login takes its time
     return "`Retry-After` plus backoff" if result in _HONOR_RETRY_AFTER else "backoff"

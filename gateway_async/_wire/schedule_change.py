@@ -31,8 +31,6 @@ from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.codes import IntervalType
 from gateway_async.models.recurrings import Recurring
 
-__all__ = ["KIND", "schedule_change", "with_schedule_lookup"]
-
 Spec = ResourceSpec[Recurring]
 
 KIND: Final = "schedule_change"

@@ -15,8 +15,6 @@ from gateway_async.credentials import is_header_text
 from gateway_async.errors import AuthenticationError, InvalidRequestError
 from gateway_async.models.tokens import Token
 
-__all__ = ["log_in", "revoke"]
-
 _PATH: Final = "/v2/token"
 
 

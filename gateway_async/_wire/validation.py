@@ -39,8 +39,6 @@ from gateway_async.models.request import (
     Unset,
 )
 
-__all__ = ["problems"]
-
 _SHOWN: Final = 40
 """The number of characters of an unknown code that a problem quotes."""
 

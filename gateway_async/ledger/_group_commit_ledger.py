@@ -14,8 +14,6 @@ from gateway_async.errors import InvalidRequestError, LedgerError
 from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome, id_before
 from gateway_async.ledger.protocol import DONE, Intent, StoredIntent
 
-__all__ = ["GroupCommitLedger"]
-
 _PAGE: Final = 1000
 """Intents that `entries` reads at once, because payments wait meanwhile."""
 

@@ -5,8 +5,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["EntriesAfter", "OpenIntents", "Outcome", "id_before"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 

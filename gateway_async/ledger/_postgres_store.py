@@ -20,8 +20,6 @@ from gateway_async.errors import LedgerError
 from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome
 from gateway_async.ledger.protocol import Intent, StoredIntent
 
-__all__ = ["SCHEMA", "LedgerDatabase"]
-
 SCHEMA: Final = """
 CREATE TABLE @ (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -29,8 +29,6 @@ from gateway_async.errors import LedgerError
 from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome
 from gateway_async.ledger.protocol import Intent, StoredIntent
 
-__all__ = ["LedgerFile"]
-
 _APPLICATION_ID: Final = 0x67774C31
 """Identifies a ledger in the file's header: "gwL1"."""
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from gateway_async._execution.executor import CallExecutor
+    from gateway_async._execution.execute import CallExecutor
     from gateway_async._wire.scope import Scope
     from gateway_async.models.account_vaults import *  # noqa: F403
     from gateway_async.models.contacts import *  # noqa: F403

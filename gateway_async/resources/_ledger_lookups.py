@@ -14,8 +14,6 @@ from gateway_async._wire.schedule_change import schedule_change
 from gateway_async.errors import InvalidRequestError
 from gateway_async.resources import _resource_class, _Resources
 
-__all__ = ["lookup_of"]
-
 _SPECS: Final[Mapping[str, ResourceSpec[Any]]] = {
     name: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec) and spec.moves_money
 }

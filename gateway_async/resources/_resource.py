@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import attrs
 
-from gateway_async._execution.executor import CallExecutor
+from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.lists.pages import Pages, pages_of
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
@@ -14,8 +14,6 @@ from gateway_async._wire.scope import Scope
 from gateway_async.errors import DuplicateError, GatewayError, InvalidRequestError, OutcomeUnknownError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.record import Record
-
-__all__ = ["CreatableResource", "DeletableResource", "ListableResource", "Resource", "WritableResource"]
 
 R = TypeVar("R", bound=Record)
 N_contra = TypeVar("N_contra", contravariant=True)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._execution.executor import CallExecutor
+from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.lists.pages import Pages, pages_of
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
@@ -16,8 +16,6 @@ from gateway_async.models.identifiers import ApiId
 from gateway_async.models.untyped import UntypedRecord
 from gateway_async.resources import _resource_class, _Resources
 from gateway_async.resources._resource import CreatableResource
-
-__all__ = ["UntypedResource", "untyped_resource"]
 
 _NO_PARAMS: Final[Mapping[str, Any]] = {}
 _TYPED_ONLY: Final = {

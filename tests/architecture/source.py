@@ -82,7 +82,7 @@ IMPURE = {"time", "random", "secrets", "uuid", "os", "socket", "ssl", "asyncio",
 HTTPX_USERS = re.compile(
     r"_http/\w+\.py|_execution/http_client\.py|client\.py|testing\.py|sandbox/(sandbox|http/webhook_client)\.py"
 )
-TENACITY_USERS = re.compile(r"_execution/attempts\.py")
+TENACITY_USERS = re.compile(r"_execution/execute\.py")
 
 
 @cache

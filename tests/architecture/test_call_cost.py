@@ -233,4 +233,4 @@ def test_four_frames_from_the_executor_to_the_transport() -> None:
             await asyncio.gather(task, return_exceptions=True)
         return names
 
-    assert asyncio.run(suspend()) == ["_execute", "make", "_send", "handle_async_request"]
+    assert asyncio.run(suspend()) == ["_run", "_send_once", "_send", "handle_async_request"]

@@ -91,7 +91,7 @@ def test_wire_is_pure(path: Path) -> None:
     [("httpx", HTTPX_USERS), ("tenacity", TENACITY_USERS)],
 )
 def test_a_library_is_used_by_its_own_modules_only(library: str, allowed: re.Pattern[str]) -> None:
-    """HTTP libraries are for `_http`, the HTTP and webhook clients, and tenacity is for the attempts."""
+    """HTTP libraries are for `_http`, the HTTP and webhook clients, and tenacity is for the repeats of a call."""
     users = {path.as_posix() for path in modules() if any(m.split(".")[0] == library for m in imported(tree(path)))}
     assert {path for path in users if not allowed.fullmatch(path)} == set()
 

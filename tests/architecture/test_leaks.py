@@ -17,7 +17,7 @@ from tblib import pickling_support
 
 import gateway_async as ga
 from gateway_async import AsyncGateway
-from gateway_async._execution.outcomes import outcome_resolver
+from gateway_async._execution import lookup
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials
 from gateway_async.migration import SqliteJournal, plan_migration, read_rows
@@ -292,7 +292,7 @@ async def test_a_time_out_of_the_callers(
     operation: Operation, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The TimeoutError of a caller, whose cause is the cancelled request, leads to no planted value."""
-    monkeypatch.setattr(outcome_resolver, "LOOKUP_SECONDS", 0.2)  # the sandbox is silent: no lookup ends sooner
+    monkeypatch.setattr(lookup, "LOOKUP_SECONDS", 0.2)  # the sandbox is silent: no lookup ends sooner
     for path in PATHS:
         sandbox.fault(path, "silence", probability=1)
     async with sandbox.gateway(timeout=5) as gateway:

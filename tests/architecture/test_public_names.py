@@ -49,7 +49,23 @@ def defined(path: Path) -> set[str]:
     return {node.name for node in tree(path).body if isinstance(node, kinds) and not node.name.startswith("_")}
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if is_library(path)], ids=ids)
+def assigned(path: Path) -> set[str]:
+    """Return the names of a module's own assignments."""
+    targets = [target for node in tree(path).body if isinstance(node, ast.Assign) for target in node.targets]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def is_internal(path: Path) -> bool:
+    """Return whether users do not import from a module."""
+    return any(part.startswith("_") and part != "__init__.py" for part in path.parts)
+
+
+def test_internal_modules_have_no_all() -> None:
+    """The underscore says what is internal, and no star is imported from such a module."""
+    assert [path for path in modules() if is_internal(path) and "__all__" in assigned(path)] == []
+
+
+@pytest.mark.parametrize("path", [p for p in modules() if is_library(p) and not is_internal(p)], ids=ids)
 def test_all_names_all(path: Path) -> None:
     """`__all__` lists every public function and class of its module, sorted, and nothing else."""
     module = importlib.import_module(name_of(path))

@@ -15,8 +15,8 @@ import pytest
 import redis
 
 from gateway_async import AsyncGateway, SqliteLedger
-from gateway_async._execution.call_state import LOOKUP_SECONDS
-from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS
+from gateway_async._execution.recorder import RECORDING_SECONDS
+from gateway_async._execution.state import LOOKUP_SECONDS
 from gateway_async.sandbox import Sandbox
 from tests.docs.documents import ROOT, read
 from tests.support.servers import REDIS, redis_only

@@ -42,7 +42,7 @@ import json, sys, anyio
 from gateway_async import *
 facts = json.loads(sys.argv[1])
 from datetime import UTC, datetime, timedelta
-from gateway_async._execution.outcomes import ledger_recorder as books
+from gateway_async._execution import recorder as books
 books._utc_now = lambda: datetime.now(UTC) + timedelta(seconds=float(sys.argv[4]))
 async def main():
     async with AsyncGateway(

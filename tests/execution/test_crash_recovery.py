@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.outcomes.crash_recovery import CrashRecovery
-from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup
+from gateway_async._execution.lookup import OutcomeLookup
+from gateway_async._execution.recovery import CrashRecovery
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus
@@ -65,12 +65,13 @@ async def test_a_missing_record_needs_a_list(
     async def read(call: Call[Any], _seconds: float) -> Any:
         return call.read({})
 
+    terminals, events = TerminalQueues(1, UnresolvedCalls()), EventEmitter(())
     recovery = CrashRecovery(
         ledger,
-        OutcomeLookup(read, timeout=30.0),
+        OutcomeLookup(read, 30.0, ledger, terminals, events),
         lambda _: lookup(by_id, lookup(listed)),
-        TerminalQueues(1, UnresolvedCalls()),
-        EventEmitter(()),
+        terminals,
+        events,
     )
     assert [each.outcome for each in await recovery.recover(0)] == [outcome]
     assert ledger.outcomes == recorded

@@ -14,7 +14,7 @@ from gateway_async import (
     OutcomeUnknownError,
     Reached,
 )
-from gateway_async._execution import attempts
+from gateway_async._execution import execute
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async.observe import CallEnded
 
@@ -43,7 +43,7 @@ def fail(*_: object, **_options: object) -> NoReturn:
 @pytest.fixture
 def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every repetition of an attempt fail."""
-    monkeypatch.setattr(attempts, "AsyncRetrying", fail)
+    monkeypatch.setattr(execute, "AsyncRetrying", fail)
 
 
 async def read(gateway: AsyncGateway) -> object:
@@ -112,7 +112,7 @@ async def test_an_error_after_a_terminal_payment_leaves_it_unknown(monkeypatch: 
 @pytest.mark.usefixtures("no_retries")
 async def test_a_recovery_lists_what_it_cannot_look_up() -> None:
     """One lookup that fails in the process is the error of its call, and the call stays open."""
-    script = LedgerScript(get=[FOUND])
+    script = LedgerScript(get=[LOST])
     script.ledger.left_open = [intent()]
     (found,) = await script.run(lambda gateway: gateway.recover(wait=0))
     assert (found.outcome, type(found.error)) == ("unknown", ConnectionLostError)

@@ -198,7 +198,7 @@ async def test_a_sale_is_looked_up_however_often_the_task_is_cancelled(
         at_terminal.set()
         return await silent(request)
 
-    monkeypatch.setattr("gateway_async._execution.outcomes.outcome_resolver._RESOLVE_SECONDS", 0.05)
+    monkeypatch.setattr("gateway_async._execution.lookup._RESOLVE_SECONDS", 0.05)
     lease, at_terminal = SlowLease(), asyncio.Event()
     script = Script(post=[wait], get=[answer])
     async with script.gateway(terminal_lease=lease) as gateway:

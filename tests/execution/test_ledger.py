@@ -687,9 +687,7 @@ async def test_a_clock_that_is_set_while_the_client_runs_does_not_count(monkeypa
     async with script.gateway() as gateway:
         await gateway.recover(wait=0)
         monkeypatch.setattr("time.time", lambda: left.sent_at.timestamp() + 86_400)
-        monkeypatch.setattr(
-            "gateway_async._execution.outcomes.ledger_recorder._utc_now", lambda: left.sent_at + timedelta(days=1)
-        )
+        monkeypatch.setattr("gateway_async._execution.recorder._utc_now", lambda: left.sent_at + timedelta(days=1))
         assert [each.outcome for each in await gateway.recover(wait=19)] == ["unknown"]
         assert [each.outcome for each in await gateway.recover(wait=2)] == ["not_made"]
 

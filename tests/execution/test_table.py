@@ -181,6 +181,7 @@ def after_nothing_found(kind: Kind, decision: Decision) -> tuple[str, int]:
     step = decision.if_not_found if decision.step is NextStep.LOOK_UP else decision.step
     return {
         NextStep.AGAIN: ("done", 2),
+        NextStep.RENEW_TOKEN: ("done", 2),
         NextStep.STOP: ("unknown" if kind is Kind.LOOKUP else "its error", 1),
         NextStep.UNKNOWN: ("unknown", 1),
     }[step]

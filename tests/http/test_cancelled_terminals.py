@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from gateway_async import AsyncGateway, RouterTransactionCreate, UserApiKey
-from gateway_async._execution.outcomes import outcome_resolver
+from gateway_async._execution import lookup
 from gateway_async._http.transport import PooledTransport
 from gateway_async.telemetry.health import PoolUse
 
@@ -86,7 +86,7 @@ def client(peer: Peer, transport: PooledTransport, leases: Leases, *, secured: b
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
 async def test_a_thousand_cancelled_calls(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave no connection, slot, queue, lease or task behind; the pool is as large as before."""
-    monkeypatch.setattr(outcome_resolver, "LOOKUP_SECONDS", 0.2)  # no lookup gets a response before its time limit
+    monkeypatch.setattr(lookup, "LOOKUP_SECONDS", 0.2)  # no lookup gets a response before its time limit
     leases, transport = Leases(), PooledTransport(max_terminals=AT_ONCE, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     async with serving(phase.script) as peer, client(peer, transport, leases, secured=phase.secured) as gateway:
         await anyio.wait_all_tasks_blocked()

@@ -7,12 +7,11 @@ from unittest.mock import patch
 
 import attrs
 
-from gateway_async._execution import attempts, http_client
-from gateway_async._execution.authentication.token_provider import TokenProvider
-from gateway_async._execution.call_state import CallState
+from gateway_async._execution import execute, http_client, recorder
 from gateway_async._execution.lists.page_stream import PageStream
-from gateway_async._execution.outcomes import ledger_recorder
 from gateway_async._execution.retry_budget import RetryBudget
+from gateway_async._execution.state import CallPlan
+from gateway_async._execution.tokens import TokenProvider
 from gateway_async._wire import response_matching
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call
@@ -43,7 +42,7 @@ def lookup_before_repeat() -> Iterator[None]:
         decision = decide(*arguments, **options)
         return attrs.evolve(decision, step=NextStep.AGAIN) if decision.step is NextStep.LOOK_UP else decision
 
-    with patch.object(attempts, "decide", decide_again):
+    with patch.object(execute, "decide", decide_again):
         yield
 
 
@@ -80,12 +79,11 @@ def shared_login() -> Iterator[None]:
 @contextmanager
 def total_deadline() -> Iterator[None]:
     """Give each call an hour, whatever its deadline is."""
-    make_state = CallState.__init__
 
-    def make_patient_state(state: CallState[Any], call: Any, _seconds: float, *others: Any) -> None:
-        make_state(state, call, _FOREVER, *others)
+    def make_patient_plan(**values: Any) -> CallPlan[Any]:
+        return CallPlan(**values | {"seconds": _FOREVER})
 
-    with patch.object(CallState, "__init__", make_patient_state):
+    with patch.object(execute, "CallPlan", make_patient_plan):
         yield
 
 
@@ -112,7 +110,7 @@ def monotonic_doubt() -> Iterator[None]:
     """Measure the time in which a write is in doubt by the wall clock."""
 
     def seconds_in_doubt(_: object, intent: Intent) -> float:
-        return (intent.conclusive_at - ledger_recorder._utc_now()).total_seconds()
+        return (intent.conclusive_at - recorder._utc_now()).total_seconds()
 
-    with patch.object(ledger_recorder.LedgerRecorder, "_seconds_in_doubt", seconds_in_doubt):
+    with patch.object(recorder.LedgerRecorder, "_seconds_in_doubt", seconds_in_doubt):
         yield

@@ -46,7 +46,7 @@ def simulated_environment(loop: VirtualEventLoop, seed: int) -> Iterator[None]:
         "random._urandom": draw.randbytes,  # of the module `secrets`
         # Some secrets are cached. Their nonces decide nothing, and must not shift the sequence of the other numbers.
         "gateway_async._secrets.os": SimpleNamespace(urandom=os.urandom),
-        "gateway_async._execution.outcomes.ledger_recorder._utc_now": now,
+        "gateway_async._execution.recorder._utc_now": now,
         "gateway_async.ledger._group_commit_ledger.datetime": VirtualDatetime,
         "gateway_async.ledger._group_commit_ledger.GroupCommitWriter": VirtualWriter,
         "gateway_async._http.asyncio_connection.start_connection": connect,

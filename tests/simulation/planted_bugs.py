@@ -7,11 +7,8 @@ from functools import wraps
 from typing import Any, Final
 from unittest import mock
 
-from gateway_async._execution import http_client
-from gateway_async._execution.attempts import NotExecutedError
-from gateway_async._execution.call_state import CallState
-from gateway_async._execution.executor import CallExecutor
-from gateway_async._execution.outcomes.outcome_resolver import OutcomeResolver
+from gateway_async._execution import execute, http_client
+from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.terminals.lease_holder import LeaseHolder
 from gateway_async._storage.sqlite import FileFormat
 from gateway_async._wire import pagination, record_reader, reply
@@ -19,7 +16,7 @@ from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.record_reader import RecordReader
 from gateway_async._wire.reply import Reply
-from gateway_async.errors import GatewayError
+from gateway_async._wire.retry_policy import Decision, decide
 from gateway_async.observe import NextStep
 
 __all__ = ["PLANTED_BUGS"]
@@ -29,10 +26,11 @@ __all__ = ["PLANTED_BUGS"]
 def _retry_without_lookup() -> Iterator[None]:
     """Send a write again after a lost response, without a lookup."""
 
-    async def resolve(_resolver: OutcomeResolver, _state: CallState[Any], error: GatewayError, _step: NextStep) -> None:
-        raise NotExecutedError(error)
+    def decide_again(*arguments: Any, **options: Any) -> Decision:
+        decision = decide(*arguments, **options)
+        return Decision(NextStep.AGAIN) if decision.step is NextStep.LOOK_UP else decision
 
-    with mock.patch.object(OutcomeResolver, "resolve", resolve):
+    with mock.patch.object(execute, "decide", decide_again):
         yield
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 
 import attrs
 
-from gateway_async._execution.call_state import seconds_in_doubt
+from gateway_async._execution.state import seconds_in_doubt
 from tests.simulation.environment import simulated_environment
 from tests.simulation.event_loop import StalledError, VirtualEventLoop
 from tests.simulation.faults import IN_DOUBT_SECONDS, Faults

@@ -146,6 +146,6 @@ def _slots(kind: type) -> Iterable[str]:
 def token_of(gateway: AsyncGateway) -> str | None:
     """Return the token that a `PasswordLogin` has fetched, if any."""
     token = getattr(
-        gateway._executor._attempts._http._authenticator._tokens, "_token", None
+        gateway._executor._http._authenticator._tokens, "_token", None
     )  # the planted value, not an assertion
     return token.token.reveal() if token else None

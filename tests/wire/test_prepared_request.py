@@ -9,7 +9,7 @@ import pytest
 from gateway_async import AccountVaultUpdate, CardVaultCreate, InvalidRequestError
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.prepared_request import prepare
-from gateway_async._wire.resource import Scope
+from gateway_async._wire.scope import Scope
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
 CARD = "4111111111111111"

@@ -1,18 +1,17 @@
 """The decision table of money, cell by cell; `tests/execution/test_table.py` sees each cell obeyed."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gateway_async._wire.call import Kind
 from gateway_async._wire.retry_policy import (
     TABLE,
     AttemptResult,
-    backoff,
     classify,
     decide,
     format_table,
     is_definite,
+    renews_token,
+    retry_after,
 )
 from gateway_async.errors import (
     AuthenticationError,
@@ -44,8 +43,8 @@ EXPECTED = """
 | responded | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
 | responded | 429 | again | again | look up, else again | look up, else again | look up, else stop | look up, else stop | `Retry-After` plus backoff |
-| responded | 401 to a token that a login replaces | again | again | look up, else again | look up, else again | look up, else stop | look up, else stop | backoff |
-| responded | 401 to such a token, not the gateway's JSON | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
+| responded | 401 to a token that a login replaces | renew token | renew token | look up, else renew token | look up, else renew token | look up, else stop | look up, else stop | – |
+| responded | 401 to such a token, not the gateway's JSON | renew token | renew token | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | – |
 | responded | 502, 503, 504, or 429 that is not the gateway's JSON | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | 404 | stop | again | look up, else stop | look up, else stop | look up, else stop | look up, else stop | backoff |
@@ -194,22 +193,25 @@ def test_a_closed_client_stays_closed(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempt", "chance", "seconds"),
-    [(1, 0.0, 0.0), (1, 1.0, 0.2), (2, 1.0, 0.4), (2, 0.5, 0.2), (5, 1.0, 3.2), (6, 1.0, 5.0), (6, 0.25, 1.25)],
+    "error",
+    [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0), ServerError(500, retry_after=7.0)],
 )
-def test_pauses_grow(attempt: int, chance: float, seconds: float) -> None:
-    """A pause is all chance, up to twice as much as before, and to five seconds: clients do not come back together."""
-    assert backoff(ConnectionLostError("reset"), attempt, chance) == pytest.approx(seconds)
+def test_the_gateways_pause_is_honored(error: StatusError) -> None:
+    """Wait as long as an overloaded gateway asks."""
+    assert retry_after(error) == 7.0
 
 
-@pytest.mark.parametrize("error", [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0)])
-def test_the_gateways_pause_is_kept(error: StatusError) -> None:
-    """Wait at least as long as the gateway asks, plus jitter."""
-    assert backoff(error, 1, 0.0) == 7.0
-    assert 7.0 < backoff(error, 1, 1.0) < 8.0
+@pytest.mark.parametrize(
+    "error", [RateLimitError(429), StatusError(404, retry_after=7.0), ConnectionLostError("reset")], ids=str
+)
+def test_other_errors_need_no_pause(error: GatewayError) -> None:
+    """Only an overloaded gateway can ask for a pause."""
+    assert retry_after(error) == 0.0
 
 
-@given(st.integers(1, 10**6), st.floats(0, 1))
-def test_a_pause_is_bounded(attempt: int, chance: float) -> None:
-    """However long it goes on, a pause stays between nothing and five seconds."""
-    assert 0 <= backoff(ConnectionLostError("reset"), attempt, chance) <= 5
+@pytest.mark.parametrize("is_from_gateway", [True, False])
+def test_only_a_rejected_token_is_renewed(is_from_gateway: bool) -> None:
+    """A key or a password that is rejected stays rejected."""
+    rejected = AuthenticationError(401, is_from_gateway=is_from_gateway)
+    assert not renews_token(rejected)
+    assert renews_token(rejected.with_new_token())

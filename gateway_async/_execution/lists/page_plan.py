@@ -13,8 +13,6 @@ import attrs
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.query import MAX_PAGE_SIZE
 
-__all__ = ["PagePlan", "PageWindow"]
-
 _SMALLEST_CHOICE: Final = 20
 """Up to this size, a page may be larger than the caller wants: almost no sizes below would overlap."""
 

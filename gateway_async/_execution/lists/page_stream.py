@@ -19,8 +19,6 @@ from gateway_async._wire.pagination import RawPage
 from gateway_async.errors import GatewayError, MalformedReplyError
 from gateway_async.models.page import Page
 
-__all__ = ["PageStream", "read_in_slices"]
-
 T = TypeVar("T")
 Fetch = Callable[[int, int], Awaitable[RawPage[T]]]
 

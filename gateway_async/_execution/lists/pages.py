@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 import anyio.lowlevel
 
 from gateway_async._arguments import check_numbers
-from gateway_async._execution.executor import CallExecutor
+from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.lists.page_stream import PageStream, read_in_slices
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.query import NamesToCheck, Params, list_params, plain_params
@@ -15,8 +15,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import GatewayError, MalformedReplyError
 from gateway_async.models.page import Page
 from gateway_async.models.record import Record
-
-__all__ = ["Pages", "pages_of"]
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)

@@ -11,8 +11,6 @@ from typing import Generic, TypeVar
 from gateway_async._execution.background_task import BackgroundTask
 from gateway_async.errors import ConnectionLostError
 
-__all__ = ["Prefetch"]
-
 T = TypeVar("T")
 
 

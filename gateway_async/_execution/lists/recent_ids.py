@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-__all__ = ["RecentIds"]
-
 _MAX_REMEMBERED: Final = 25_000
 """Number of ids in each of the two generations; twice as many while pages are read again."""
 

@@ -23,8 +23,6 @@ from gateway_async.errors import GatewayError, NotSentError, TerminalBusyError
 from gateway_async.leases import TerminalLease
 from gateway_async.observe import Event, LeaseRenewalFailed, TerminalState
 
-__all__ = ["LeaseHolder"]
-
 _POLL_SECONDS: Final = (0.2, 0.4)
 """Shortest and longest pause before a waiting call asks again.
 

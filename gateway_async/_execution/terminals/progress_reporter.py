@@ -8,13 +8,11 @@ from typing import Any, Final
 
 import anyio
 
-from gateway_async._execution.call_state import LOOKUP_SECONDS
+from gateway_async._execution.state import LOOKUP_SECONDS
 from gateway_async._http.background import run_in_background
 from gateway_async._wire.call import Call
 from gateway_async.errors import InvalidRequestError
 from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, call_safely, is_async
-
-__all__ = ["ProgressReporter", "progress_reporter"]
 
 _TICK_SECONDS: Final = 1.0
 _NO_REPORTS: Final = nullcontext()

@@ -8,14 +8,12 @@ from typing import Any, Final
 import anyio
 import anyio.lowlevel
 
-from gateway_async._execution.call_state import CallState
+from gateway_async._execution.state import CallState
 from gateway_async._execution.terminals.lease_holder import LeaseHolder
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._wire.call import Call
 from gateway_async.observe import TerminalState
-
-__all__ = ["TerminalQueues"]
 
 
 async def _is_not_shared() -> None:
@@ -82,15 +80,13 @@ class TerminalQueues:
         self._unresolved_calls.remember(state)
 
     async def forget_resolved(
-        self, terminal_id: str | None, *, identity: object = None, intent_id: str | None = None
+        self, terminal_id: str | None, *, token: object = None, intent_id: str | None = None
     ) -> None:
         """Forget a resolved call and release its extended lease.
 
         A call that has the terminal, or waits for it, already has the lease and releases it itself.
         """
-        if terminal_id is None or not self._unresolved_calls.forget(
-            terminal_id, identity=identity, intent_id=intent_id
-        ):
+        if terminal_id is None or not self._unresolved_calls.forget(terminal_id, token=token, intent_id=intent_id):
             return
         if self._lease_holder is not None and terminal_id not in self._queues:
             await self._enter(terminal_id)  # so that no call acquires the lease just before it is released

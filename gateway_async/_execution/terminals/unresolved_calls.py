@@ -10,15 +10,13 @@ import anyio
 import attrs
 
 from gateway_async._exceptions import describe_error
-from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
-from gateway_async._execution.ledger_limits import INTENT_SECONDS, finish_within
+from gateway_async._execution.recorder import INTENT_SECONDS, finish_within
+from gateway_async._execution.state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call
 from gateway_async.errors import NotSentError, OutcomeUnknownError, TerminalBusyError
 from gateway_async.ledger.protocol import Ledger
-
-__all__ = ["UnresolvedCalls"]
 
 _DEVICE_ADVICE: Final = "let the customer finish there, or press cancel on the device, and try again"
 _COMMAND: Final = "`gateway-async ledger LEDGER --resolve`, with the ledger's file or postgresql:// address"
@@ -30,7 +28,7 @@ _MANUAL_ADVICE: Final = f"it cannot be looked up: check at the device, then run 
 class _UnresolvedCall:
     error: OutcomeUnknownError
     until: float
-    identity: object
+    token: object
     intent_id: str | None
 
 
@@ -51,14 +49,14 @@ class UnresolvedCalls:
         """Remember a call that has ended with an unknown outcome."""
         if self._blocks and state.unresolved is not None:
             self._by_terminal[state.call.terminal_id or ""] = _UnresolvedCall(
-                state.unresolved, state.may_arrive_until, state.identity, state.intent_id
+                state.unresolved, state.in_doubt_until, state.plan.token, state.intent_id
             )
 
-    def forget(self, terminal_id: str, *, identity: object = None, intent_id: str | None = None) -> bool:
+    def forget(self, terminal_id: str, *, token: object = None, intent_id: str | None = None) -> bool:
         """Forget a call whose outcome is now known; return whether it was remembered."""
         call_before = self._by_terminal.get(terminal_id)
         if call_before is None or not (
-            call_before.identity is identity or (intent_id and call_before.intent_id == intent_id)
+            call_before.token is token or (intent_id and call_before.intent_id == intent_id)
         ):
             return False
         del self._by_terminal[terminal_id]

@@ -24,8 +24,6 @@ from gateway_async._wire.convert.read import BOOLEANS, is_a, once_per_class, rul
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
 
-__all__ = ["compile_object_reader", "compile_row_reader"]
-
 R = TypeVar("R", bound=Record)
 
 _MAX_DATES: Final = 4096

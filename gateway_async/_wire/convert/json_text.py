@@ -6,8 +6,6 @@ from codecs import BOM_UTF8
 from collections import Counter
 from typing import Any, Final
 
-__all__ = ["as_utf8", "object_names", "repeated_name", "replace_surrogates"]
-
 _CHARSETS: Final = {"iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1", "windows-1252": "cp1252"}
 """Supported charsets other than UTF-8. Python's codec registry is not used, because callers could make it grow."""
 

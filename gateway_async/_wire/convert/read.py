@@ -20,19 +20,6 @@ from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
 from gateway_async.models.request import Unset
 
-__all__ = [
-    "BOOLEANS",
-    "FieldError",
-    "Rule",
-    "decode",
-    "is_a",
-    "once_per_class",
-    "read_nothing",
-    "rule_of",
-    "rules_of",
-    "structure_by_rules",
-]
-
 R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
 V = TypeVar("V")

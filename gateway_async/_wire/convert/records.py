@@ -13,8 +13,6 @@ from gateway_async._wire.convert.compiler import compile_object_reader, compile_
 from gateway_async._wire.convert.read import decode, once_per_class, rules_of, structure_by_rules
 from gateway_async.models.record import Record
 
-__all__ = ["RowReader", "structure"]
-
 R = TypeVar("R", bound=Record)
 
 _MAX_LAYOUTS: Final = 32

@@ -18,20 +18,6 @@ from gateway_async._wire.amounts import exact, to_cents
 from gateway_async._wire.convert.read import is_a, once_per_class
 from gateway_async.models.request import UNSET, Amounts, Cents, Items, Request
 
-__all__ = [
-    "as_number",
-    "converter_of_requests",
-    "encode",
-    "fields_of",
-    "is_text",
-    "is_utf8",
-    "money",
-    "omits_none",
-    "unstructure",
-    "values_of",
-    "writers_of",
-]
-
 _PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 

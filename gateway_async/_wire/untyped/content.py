@@ -24,8 +24,6 @@ from gateway_async._wire.convert.write import is_text, money
 from gateway_async._wire.prepared_request import PreparedRequest
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["prepare_content"]
-
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _AMOUNT_NAMES: Final = frozenset({"tax", "amount_due", "room_rate"})
 _TEXTS: Final = ("location_id", "terminal_id")

@@ -12,8 +12,6 @@ from gateway_async._wire.reply import Reply
 from gateway_async._wire.untyped.content import prepare_content
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["free_request"]
-
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PATH: Final = re.compile(r"/(v2|custom)/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]+")
 _KINDS: Final = (None, "read", "write")

@@ -9,15 +9,14 @@ from gateway_async._wire.call import Call, HttpRequest, Kind
 from gateway_async._wire.convert.write import encode
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
 from gateway_async._wire.query import free_params, secrets_in_params
+from gateway_async._wire.record_reader import Ref
 from gateway_async._wire.reply import read_undocumented
-from gateway_async._wire.resource import Ref, ResourceSpec
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.scope import Scope
 from gateway_async._wire.untyped.content import prepare_content
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.untyped import UntypedRecord
-
-__all__ = ["UntypedSpec"]
 
 
 @attrs.frozen(kw_only=True)

@@ -32,8 +32,6 @@ from gateway_async.migration.journal.protocol import (
     split_new_rows,
 )
 
-__all__ = ["JournalFile", "Operation"]
-
 _APPLICATION_ID: Final = 0x67774A31
 """SQLite application id in the file header: "gwJ1"."""
 

@@ -10,8 +10,6 @@ from typing import Final
 from gateway_async._storage.sqlite import is_file_error
 from gateway_async.postbacks.inbox.protocol import Statement
 
-__all__ = ["execute_statements"]
-
 _ENDING_TRANSACTIONS: Final = frozenset(
     {sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT, sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH}
 )

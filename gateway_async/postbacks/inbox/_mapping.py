@@ -15,17 +15,6 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
 from gateway_async.telemetry.receiver_health import InboxHealth
 
-__all__ = [
-    "Row",
-    "claim_of",
-    "differs",
-    "health_of",
-    "ordering_key_of",
-    "row_of",
-    "stored_postback_of",
-    "was_passed_on",
-]
-
 _MAX_KEY_LENGTH: Final = 200
 """The longest ordering key that is stored as it is. PostgreSQL indexes only values up to a third of a page."""
 

@@ -32,22 +32,6 @@ from gateway_async.postbacks.inbox._mapping import (
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
 from gateway_async.telemetry.receiver_health import InboxHealth
 
-__all__ = [
-    "Steps",
-    "claim",
-    "discard",
-    "extend",
-    "fail",
-    "finish",
-    "list_postbacks",
-    "lock_claim",
-    "prune",
-    "read_health",
-    "release",
-    "replay",
-    "select_new",
-]
-
 T = TypeVar("T")
 Steps = Generator[tuple[str, tuple[Any, ...]], Sequence[Mapping[str, Any]], T]
 """The statements of an operation; it returns a `T`."""

@@ -8,8 +8,6 @@ from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
 from gateway_async.telemetry.receiver_health import InboxHealth
 
-__all__ = ["SqlInbox"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -24,8 +24,6 @@ from gateway_async.postbacks.inbox._mapping import Row
 from gateway_async.postbacks.inbox._operations import Steps, finish, lock_claim, prune, select_new
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement
 
-__all__ = ["InboxFile", "Operation"]
-
 T = TypeVar("T")
 
 _APPLICATION_ID: Final = 0x67774931

@@ -3,13 +3,10 @@
 import time
 from typing import Any
 
-from gateway_async._execution.authentication.secret_functions import with_current_secret
-from gateway_async._execution.authentication.token_provider import Fetch, TokenProvider
+from gateway_async._execution.tokens import Fetch, TokenProvider, with_current_secret
 from gateway_async._wire.auth import Signature, check_supported, sign, sign_without_credentials
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials, HashKey, PasswordLogin, has_secret_function
-
-__all__ = ["Authenticator"]
 
 
 class Authenticator:

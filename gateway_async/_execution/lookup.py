@@ -1,9 +1,11 @@
-"""`OutcomeResolver`: find the outcome of a write whose response was lost.
+"""`OutcomeLookup`: find out whether a write was executed whose response was lost.
 
-It sends only lookups. If they cannot decide the outcome, it raises `OutcomeUnknownError`.
+It sends only reads. A missing record is confirmed by a list where the answer depends on it. If the outcome cannot be
+decided, the error is `OutcomeUnknownError`. `CallExecutor` uses it in a call, and `CrashRecovery` after a crash.
 """
 
 import math
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -12,15 +14,14 @@ from typing import Any, Final, TypeVar, cast
 import anyio
 
 from gateway_async._arguments import check_numbers
-from gateway_async._execution.attempts import NotExecutedError
-from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
-from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
+from gateway_async._execution.recorder import LedgerRecorder
+from gateway_async._execution.state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._http.background import finish
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import classify, says_absent
 from gateway_async.errors import (
     DeadlineExceededError,
@@ -33,22 +34,23 @@ from gateway_async.errors import (
     RecordDeletedError,
     StatusError,
 )
-from gateway_async.observe import LookupOutcome, LookupStarted, NextStep, OutcomeLookedUp
-
-__all__ = ["OutcomeResolver"]
+from gateway_async.observe import Event, LookupOutcome, LookupStarted, NextStep, OutcomeLookedUp, RecordDiffers
 
 T = TypeVar("T")
+
+Read = Callable[[Lookup[Any], float], Awaitable[Any]]
+"""Executes a lookup within a number of seconds."""
 
 _RESOLVE_SECONDS: Final = 2.0
 """Seconds in which a healthy gateway shows the record of a write that it has received."""
 
 
-class OutcomeResolver:
-    """Finds the outcome of writes.
+class OutcomeLookup:
+    """Looks up the outcome of writes.
 
     Args:
-        lookup: looks up one write.
-        timeout: seconds for each read of a lookup.
+        read: executes a read, with attempts of its own.
+        timeout: seconds for each read.
         ledger_recorder: records outcomes that become known after their call has ended.
         terminals: the queues; a terminal is free again when the outcome of its last call becomes known.
         events: receives the lookups.
@@ -59,67 +61,49 @@ class OutcomeResolver:
 
     def __init__(
         self,
-        lookup: OutcomeLookup,
-        *,
+        read: Read,
         timeout: float,
         ledger_recorder: LedgerRecorder,
         terminals: TerminalQueues,
         events: EventEmitter,
     ) -> None:
-        self._lookup = lookup
+        self._read = read
         self._timeout = timeout
         self._ledger_recorder = ledger_recorder
         self._terminals = terminals
         self._events = events
         self.unknown_outcomes = 0
 
-    async def resolve(self, state: CallState[T], error: GatewayError, if_not_found: NextStep) -> T:
-        """Find the outcome of a write that failed with `error`.
+    async def after_failure(self, state: CallState[T], error: GatewayError, if_not_found: NextStep) -> LookupResult[T]:
+        """Find out whether a write that failed with `error` was executed.
 
         `if_not_found` is the next step if no record is found.
 
         Raises:
-            NotExecutedError: no record was found, and the write may be sent again.
             OutcomeUnknownError: the outcome cannot be decided.
-            GatewayError: `error` itself, if no record was found and the write must not be repeated.
+            GatewayError: `error` itself, if the lookup confirms it.
         """
-        grace = _resolve_seconds(state, error, if_not_found)
-        found = await self._look_up_write(state, error, grace, until=state.until)
-        if _is_absence(state, error):
-            return self._after_absence(state, error, found)
+        if state.plan.on_lookup is not None:
+            state.plan.on_lookup()
+        grace = _seconds_to_appear(state, error, if_not_found)
+        found = await self._look_up_write(state, error, grace, until=state.plan.until)
+        if _says_gone(state, error) and (found.status is LookupStatus.NO_RECORD or found.record is True):
+            raise error  # the record did not exist, also if the change was its deletion
         if found.status is LookupStatus.EXECUTED:
-            if _says_deleted(state, error) and found.record is True:
-                raise error  # before this call
             if isinstance(error, StatusError) and state.progress is not None and state.progress.is_reused:
                 await state.progress.discard()  # the refusal was probably that of another call
-            return cast("T", found.record)
-        match if_not_found:
-            case NextStep.AGAIN:
-                raise NotExecutedError(error)
-            case NextStep.STOP:
-                raise error
-            case _:
-                raise self.unknown_error(state, error) from error
+        elif _is_absence(state, error):
+            raise self.unknown_error(state, error) from error  # it exists: the response was to another request
+        return found
 
-    def _after_absence(self, state: CallState[T], error: GatewayError, found: LookupResult[T]) -> T:
-        """Return the result of a change that was answered by "not found".
-
-        Raises:
-            GatewayError: `error` itself, if the record does not exist, also if the change was its deletion.
-            OutcomeUnknownError: the record exists, so that was the response to another request.
-        """
-        if found.status is LookupStatus.NO_RECORD or found.record is True:
-            raise error
-        if found.status is LookupStatus.EXECUTED:
-            return cast("T", found.record)
-        raise self.unknown_error(state, error) from error
-
-    async def resolve_cancelled(self, state: CallState[Any], error: GatewayError, cancellation: BaseException) -> bool:
+    async def after_cancellation(self, state: CallState[Any], error: GatewayError, cancellation: BaseException) -> bool:
         """Look up a cancelled write, and return whether it was executed.
 
         The observers receive the outcome, and `cancellation` gets a note about it.
         """
         was_executed, outcome = False, "its outcome is unknown"
+        if state.plan.on_lookup is not None:
+            state.plan.on_lookup()
 
         async def look_up() -> None:
             nonlocal was_executed, outcome
@@ -143,7 +127,7 @@ class OutcomeResolver:
         if state.intent_id is None or state.call.recovery is None:
             return
         with anyio.move_on_after(LOOKUP_SECONDS), suppress(GatewayError):
-            found = await self._lookup.find_once(state.call.recovery.lookup(), conclusive=False)
+            found = await self.find_once(state.call.recovery.lookup(), conclusive=False)
             if found.shows_effect:
                 outcome = "done" if found.status is LookupStatus.EXECUTED else "refused"
                 await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
@@ -244,8 +228,8 @@ class OutcomeResolver:
                 raise error
             raise self.unknown_error(state, error) from error
         with anyio.CancelScope(deadline=until):
-            return await self._lookup.find(recovery.lookup(), grace, conclusive=conclusive)
-        raise DeadlineExceededError(state.seconds, call=str(state.call))
+            return await self.find(recovery.lookup(), grace, conclusive=conclusive)
+        raise DeadlineExceededError(state.plan.seconds, call=str(state.call))
 
     async def _resolve_again(self, state: CallState[T], error: GatewayError, wait: float) -> T | None:
         """Return the result of a write with an unknown outcome.
@@ -256,7 +240,7 @@ class OutcomeResolver:
         check_numbers("seconds", minimum=0, finite=False, wait=wait)
         if state.call.recovery is not None and state.call.recovery.lookup().repeats_write:
             raise self.unknown_error(state, error)
-        in_doubt = max(state.may_arrive_until - anyio.current_time(), 0.0)
+        in_doubt = max(state.in_doubt_until - anyio.current_time(), 0.0)
         conclusive, grace = in_doubt <= wait, min(in_doubt, wait)
         with anyio.move_on_after(grace + self._timeout):
             found = await self._look_up_write(state, error, grace, conclusive=conclusive)
@@ -267,8 +251,92 @@ class OutcomeResolver:
     async def _record_resolution(self, state: CallState[T], found: LookupResult[T]) -> T | None:
         outcome = "done" if found.status is LookupStatus.EXECUTED else "not_made"
         await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
-        await self._terminals.forget_resolved(state.call.terminal_id, identity=state.identity)
+        await self._terminals.forget_resolved(state.call.terminal_id, token=state.plan.token)
         return found.record
+
+    async def find(self, lookup: Lookup[Any], grace: float, *, conclusive: bool) -> LookupResult[Any]:
+        """Repeat a lookup for `grace` seconds, or until it finds the record.
+
+        Raises:
+            GatewayError: a read failed.
+        """
+        until = anyio.current_time() + grace
+        pauses = exponential_backoffs(first=0.05, longest=1.0)
+        while True:
+            is_last = anyio.current_time() >= until  # a response shows the state at the time of its request
+            found = await self.find_once(lookup, grace + self._timeout, conclusive=conclusive and is_last)
+            left = max(until - anyio.current_time(), 0.0)
+            match found.status:
+                case LookupStatus.EXECUTED if lookup.follow_up is not None:
+                    return await self.find(lookup.follow_up(found.record), left, conclusive=conclusive)
+                case LookupStatus.EXECUTED | LookupStatus.DIFFERENT_RECORD:
+                    return found
+                case LookupStatus.GONE if is_last:
+                    raise contradiction(str(lookup))
+                case LookupStatus.UNPROVEN | LookupStatus.NO_RECORD if is_last:
+                    return found
+                case _ if is_last:
+                    return LookupResult(LookupStatus.NOT_EXECUTED)
+            await anyio.sleep(min(next(pauses), left))
+
+    async def find_once(self, lookup: Lookup[T], seconds: float | None = None, *, conclusive: bool) -> LookupResult[T]:
+        """Read the outcome of a write, and its confirmation if needed.
+
+        A 404 alone does not prove that a record does not exist:
+
+        - To send a write again under the same id, a 404 is sufficient.
+        - To report that a write was not executed (`conclusive`), a list must confirm the 404.
+        - To report that a deletion is done, a list must confirm the 404. If the list contradicts it, the result is
+          `GONE`.
+
+        Raises:
+            GatewayError: a read failed.
+        """
+        seconds = self._timeout if seconds is None else seconds
+        found: LookupResult[T] = await self._read(lookup, seconds)
+        needs_confirmation = found.status is LookupStatus.GONE or (
+            found.status is LookupStatus.NO_RECORD and conclusive
+        )
+        if lookup.confirmation is None or not needs_confirmation:
+            return found
+        confirmed: LookupResult[T] = await self._read(lookup.confirmation(), seconds)
+        is_contradicted = found.status is LookupStatus.GONE and not confirmed.shows_effect
+        return found if is_contradicted else confirmed
+
+
+def contradiction(call: str) -> MalformedReplyError:
+    """Make the error of a lookup whose result is `GONE`."""
+    return MalformedReplyError("$", "the list has the record, and a read by its id does not find it", call=call)
+
+
+def accept_record(
+    found: LookupResult[T],
+    *,
+    made_up_id: bool,
+    emit: Callable[[Event], None],
+    event_facts: Mapping[str, Any],
+    facts: Mapping[str, Any],
+) -> T:
+    """Return the record of an executed write.
+
+    A record that differs from what was sent is accepted only if the SDK generated its id: no other request has the id.
+
+    Args:
+        found: the result of a lookup that found a record.
+        made_up_id: whether the SDK generated the integrator id.
+        emit: receives the event of a differing record.
+        event_facts: the arguments that all events of the call have.
+        facts: the arguments of the error, such as `call` and `api_id`.
+
+    Raises:
+        MismatchedWriteError: the record differs. The caller chose its id, so another request may have created it.
+    """
+    record = cast("T", found.record)
+    if found.status is LookupStatus.DIFFERENT_RECORD:
+        if not made_up_id:
+            raise MismatchedWriteError(found.differences, record=cast("Any", record), **facts)
+        emit(RecordDiffers(**event_facts, differences=found.differences))
+    return record
 
 
 def _cancellation_note(state: CallState[Any], outcome: str) -> str:
@@ -299,9 +367,10 @@ def _is_absence(state: CallState[Any], error: GatewayError) -> bool:
     return is_change and not state.may_have_been_sent_before and says_absent(error)
 
 
-def _says_deleted(state: CallState[Any], error: GatewayError) -> bool:
-    """Return whether the only request was answered by "deleted"."""
-    return isinstance(error, RecordDeletedError) and not state.may_have_been_sent_before
+def _says_gone(state: CallState[Any], error: GatewayError) -> bool:
+    """Return whether the only request was answered by "not found" or "deleted"."""
+    is_deleted = isinstance(error, RecordDeletedError) and not state.may_have_been_sent_before
+    return is_deleted or _is_absence(state, error)
 
 
 def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
@@ -319,7 +388,7 @@ def _keep_open(state: CallState[Any], error: GatewayError) -> None:
         state.record_failure(error, unclear=True)
 
 
-def _resolve_seconds(state: CallState[Any], error: GatewayError, if_not_found: NextStep) -> float:
+def _seconds_to_appear(state: CallState[Any], error: GatewayError, if_not_found: NextStep) -> float:
     """Return the seconds after which a missing record means "not executed"."""
     if (isinstance(error, MalformedReplyError) and error.lacks_evidence) or _is_absence(state, error):
         return 0.0  # the gateway has answered

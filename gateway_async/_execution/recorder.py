@@ -14,23 +14,24 @@ import anyio
 import attrs
 
 from gateway_async._exceptions import describe_error
-from gateway_async._execution.call_state import CallState, seconds_in_doubt
-from gateway_async._execution.ledger_limits import INTENT_SECONDS, finish_within
+from gateway_async._execution.state import CallState, seconds_in_doubt
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, LedgerEntry
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import (
     DuplicateError,
     GatewayError,
+    LedgerError,
     NotSentError,
     OutcomeUnknownError,
 )
 from gateway_async.ledger.protocol import DONE, Intent, Ledger
 from gateway_async.observe import logger
 
-__all__ = ["RECORDING_SECONDS", "LedgerRecorder"]
-
 T = TypeVar("T")
+
+INTENT_SECONDS: Final = 30.0
+"""Maximum seconds for storing an intent, and for reading the open ones."""
 
 RECORDING_SECONDS: Final = 5.0
 """Maximum seconds for recording an outcome, which delays the call, also a cancelled one."""
@@ -132,12 +133,13 @@ class LedgerRecorder:
         call = state.call
         if self._ledger is None or call.ledger_entry is None:
             return
-        left = min(state.attempts_until - anyio.current_time() + state.seconds_in_doubt, _LONGEST_DOUBT)
+        plan = state.plan
+        left = min(plan.attempts_until - anyio.current_time() + plan.seconds_in_doubt, _LONGEST_DOUBT)
         intent = _intent(call, call.ledger_entry, _utc_now(), timedelta(seconds=left), self._gateway)
         state.intent_id = intent.id
         for in_progress in (self._in_progress, *self._readers):
             in_progress.add(intent.id)
-        seconds = min(INTENT_SECONDS, state.until - anyio.current_time())
+        seconds = min(INTENT_SECONDS, plan.until - anyio.current_time())
         try:
             await finish_within(seconds, self._ledger.record_intent(intent), self._ledger, "record_intent")
         except Exception as error:
@@ -149,7 +151,7 @@ class LedgerRecorder:
         if outcome is not None:
             await self.record_outcome(state.intent_id, outcome)
         elif state.intent_id is not None:
-            self._conclusive_at[state.intent_id] = state.may_arrive_until
+            self._conclusive_at[state.intent_id] = state.in_doubt_until
 
     async def record_outcome(
         self, intent_id: str | None, outcome: str, record: Any = None, within: float = RECORDING_SECONDS
@@ -228,6 +230,17 @@ class LedgerRecorder:
         """
         if self._ledger is not None:
             await finish_within(_CLOSING_SECONDS, self._ledger.aclose(), self._ledger, "aclose")
+
+
+async def finish_within(seconds: float, work: Awaitable[T], ledger: Ledger, method: str) -> T:
+    """Await a method of a ledger for a limited time.
+
+    Raises:
+        LedgerError: it takes longer.
+    """
+    with anyio.move_on_after(seconds):
+        return await work
+    raise LedgerError(type(ledger).__name__, f"{method} did not end within {seconds:.3g} s")
 
 
 def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta, gateway: str) -> Intent:

@@ -212,7 +212,7 @@ STALE = [
     ),
     (
         "authincrement",
-        {"amount": "15.00"},
+        {"new_total": "15.00"},
         {"status_id": 102, "transaction_amount": "10.00", "auth_amount": "10.00"},
         {"status_id": 102, "transaction_amount": "15.00"},
     ),

@@ -1,26 +1,32 @@
-"""`TokenProvider`: fetch, extend and revoke the token of a `PasswordLogin`.
+"""The secrets that are fetched to sign a request: the token of a `PasswordLogin`, and the results of secret functions.
 
 Concurrent calls share one login. A token that another call has renewed is not fetched again. The waiting calls also
 share a rejection, because many attempts with a wrong password would lock the account.
 """
 
+import inspect
 import time
 from collections.abc import Awaitable, Callable
 from copy import copy
 from typing import Any, Final
 
 import anyio
+import attrs
 
-from gateway_async._execution.authentication.secret_functions import call_secret_function
 from gateway_async._secrets import Secret
 from gateway_async._wire.auth import Signature, sign, sign_without_credentials
 from gateway_async._wire.call import Call
 from gateway_async._wire.token_calls import log_in, revoke
-from gateway_async.credentials import AccessToken, PasswordLogin
+from gateway_async.credentials import (
+    SECRET_FIELDS,
+    AccessToken,
+    Credentials,
+    PasswordLogin,
+    SecretFunction,
+    is_header_text,
+)
 from gateway_async.errors import AuthenticationError, GatewayError, NotSentError
 from gateway_async.models.tokens import Token
-
-__all__ = ["Fetch", "TokenProvider"]
 
 Fetch = Callable[[Call[Any], Signature], Awaitable[Any]]
 """Sends one request and reads its response."""
@@ -118,3 +124,40 @@ class TokenProvider:
 
     def _sign(self, token: Token) -> Signature:
         return sign(AccessToken(token.token, self._credentials.send_in), self._developer_id, time.time())
+
+
+async def with_current_secret(credentials: Credentials, call: Call[Any]) -> Credentials:
+    """Return credentials with the secret that their function returns now.
+
+    Raises:
+        NotSentError: the function failed, or its result cannot be sent.
+    """
+    field = SECRET_FIELDS[type(credentials)]
+    source = getattr(credentials, field)
+    if isinstance(source, Secret):
+        return credentials
+    secret = await call_secret_function(source, field, call)
+    if not is_header_text(secret.reveal()):
+        raise NotSentError(f"no {field}: what was given cannot be sent", call=str(call))
+    changes: Any = {field: secret}
+    return attrs.evolve(credentials, **changes)
+
+
+async def call_secret_function(source: SecretFunction, field: str, call: Call[Any]) -> Secret:
+    """Call the function for the secret `field`.
+
+    Raises:
+        NotSentError: the function failed, or returned no text.
+    """
+    try:
+        secret = await _result_of(source)
+    except Exception as error:
+        raise NotSentError(f"no {field}: {type(error).__name__}", call=str(call)) from error
+    if secret.kind is not str or not secret.reveal():
+        raise NotSentError(f"no {field}: what was given cannot be sent", call=str(call))
+    return secret
+
+
+async def _result_of(source: SecretFunction) -> Secret:
+    given: Any = source()
+    return Secret(await given if inspect.isawaitable(given) else given)

@@ -12,16 +12,14 @@ import attrs
 
 from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
-from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record, contradiction
+from gateway_async._execution.lookup import OutcomeLookup, accept_record, contradiction
+from gateway_async._execution.recorder import LedgerRecorder
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._wire.call import Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import decide
 from gateway_async.errors import GatewayError, InvalidRequestError, MalformedReplyError
 from gateway_async.ledger.protocol import Intent, Recovered
 from gateway_async.observe import LookupOutcome, NextStep, OutcomeLookedUp
-
-__all__ = ["CrashRecovery", "LookupOf"]
 
 LookupOf = Callable[[Mapping[str, Any]], "Lookup[Any] | None"]
 """Builds the lookup for a stored outcome query, or returns None if that is not possible."""

@@ -1,4 +1,0 @@
-"""Sign each request with the client's credentials.
-
-Start at `authenticator.py`.
-"""

@@ -1,0 +1,542 @@
+"""`CallExecutor`: run a `Call` to its result, or to the error that says what is known of it.
+
+Read it downwards, beside the money rules of the documentation: `_run` records the intent, sends once, and records the
+outcome; `_after_failure` looks up, repeats or stops, as the table in `_wire/retry_policy.py` says.
+"""
+
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import AbstractContextManager, asynccontextmanager
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakValueDictionary
+
+import anyio
+import attrs
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+
+from gateway_async._exceptions import describe_error, first_error
+from gateway_async._execution.circuit_breaker import CircuitBreaker, CircuitState
+from gateway_async._execution.events import EventEmitter, TerminalWait
+from gateway_async._execution.http_client import HttpClient, interruption_error
+from gateway_async._execution.lookup import OutcomeLookup
+from gateway_async._execution.recorder import RECORDING_SECONDS, LedgerRecorder
+from gateway_async._execution.recovery import CrashRecovery, LookupOf
+from gateway_async._execution.retry_budget import RetryBudget
+from gateway_async._execution.state import LOOKUP_SECONDS, CallPlan, CallState
+from gateway_async._execution.terminals.lease_holder import LeaseHolder
+from gateway_async._execution.terminals.progress_reporter import ProgressReporter, progress_reporter
+from gateway_async._execution.terminals.queue import TerminalQueues
+from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
+from gateway_async._http.progress import Progress, Stage
+from gateway_async._wire.call import Call, Kind, Lookup, LookupResult, LookupStatus
+from gateway_async._wire.reply import says_busy
+from gateway_async._wire.retry_policy import BACK_OFF, Decision, decide, is_refusal, renews_token, retry_after
+from gateway_async.errors import (
+    ClientClosedError,
+    ConnectionLostError,
+    DeadlineExceededError,
+    DuplicateError,
+    GatewayError,
+    MismatchedReplyError,
+    NotSentError,
+    OutcomeUnknownError,
+    StatusError,
+    TerminalBusyError,
+)
+from gateway_async.leases import TerminalLease
+from gateway_async.ledger.protocol import Ledger, Recovered
+from gateway_async.observe import (
+    AttemptEnded,
+    AttemptFailed,
+    AttemptStarted,
+    CallEnded,
+    CallStarted,
+    CircuitClosed,
+    CircuitOpened,
+    NextStep,
+    Observer,
+    OnProgress,
+    RetryBudgetExhausted,
+    TerminalState,
+)
+
+if TYPE_CHECKING:
+    from gateway_async.telemetry.health import Health, PoolUse
+
+T = TypeVar("T")
+
+
+class CallExecutor:
+    """Executes calls.
+
+    Args:
+        http: sends the requests; closed with the executor.
+        timeout: total seconds for an ordinary call, with attempts, waits and lookups.
+        terminal_timeout: seconds a router call may stay open at the terminal.
+        max_terminals: how many router calls may be open at once.
+        terminal_lease: shares the terminals with other clients; closed with the executor.
+        block_unresolved_terminals: whether a terminal takes no call while an earlier one may still be executed there.
+        in_doubt_seconds: seconds after its last attempt in which the gateway may still execute a write.
+        ledger: records calls so that they can be resolved after a crash; closed with the executor.
+        max_attempts: maximum number of attempts for a call.
+        circuit_breaker: rejects new writes while the gateway is unreachable.
+        observers: receive every event.
+
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        *,
+        timeout: float,
+        terminal_timeout: float,
+        max_terminals: int,
+        terminal_lease: TerminalLease | None,
+        block_unresolved_terminals: bool,
+        in_doubt_seconds: float,
+        ledger: Ledger | None,
+        max_attempts: int,
+        circuit_breaker: CircuitBreaker | None,
+        observers: Iterable[Observer],
+    ) -> None:
+        self._http = http
+        self._timeout = timeout
+        self._terminal_timeout = terminal_timeout
+        self._max_attempts = max_attempts
+        self._in_doubt_seconds = in_doubt_seconds
+        self._prepared_calls: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._retry_budget = RetryBudget()
+        self._events = EventEmitter(observers)
+        self._circuit_breaker = circuit_breaker
+        self._ledger_recorder = LedgerRecorder(ledger, http.gateway, in_doubt_seconds)
+        self._terminals = TerminalQueues(
+            max_terminals,
+            UnresolvedCalls(blocks=block_unresolved_terminals, ledger=ledger),
+            LeaseHolder(terminal_lease, self._events.emit) if terminal_lease is not None else None,
+        )
+        self._lookup = OutcomeLookup(self._read, timeout, self._ledger_recorder, self._terminals, self._events)
+
+    def with_limits(
+        self, *, timeout: float | None, terminal_timeout: float | None, max_attempts: int | None
+    ) -> "CallExecutor":
+        """Return an executor with other limits that shares everything else; None keeps a limit.
+
+        Lookups keep the limits of the client.
+        """
+        limits = {"_timeout": timeout, "_terminal_timeout": terminal_timeout, "_max_attempts": max_attempts}
+        other = copy(self)
+        vars(other).update({name: value for name, value in limits.items() if value is not None})
+        return other
+
+    def execute(self, call: Call[T], on_progress: OnProgress | None = None) -> Coroutine[Any, Any, T]:
+        """Execute `call` and return its result.
+
+        `on_progress` receives the progress of a call that waits for a terminal.
+
+        Raises:
+            GatewayError: one of the error tree in `errors.py`.
+        """
+        self._http.check(call)
+        if call.kind is Kind.TERMINAL:
+            return self._execute_at_terminal(call, progress_reporter(call, on_progress))
+        breaker = None if call.kind.is_read else self._circuit_breaker
+        if breaker is not None or call.prerequisite is not None:
+            return self._execute_prepared(call, breaker)
+        return self._run(self._new_state(call, self._timeout))
+
+    async def _execute_prepared(self, call: Call[T], breaker: CircuitBreaker | None) -> T:
+        """Execute a call after its circuit breaker and its prerequisite reads, within one total time."""
+        if breaker is not None and not breaker.admit(call):
+            raise self._reject(call)
+        try:
+            if call.prerequisite is None:
+                return await self._run(self._new_state(call, self._timeout))
+            until = anyio.current_time() + self._timeout
+            async with self._alone(call, call.prerequisite):
+                prepared = await self._read_prerequisites(call, (until - anyio.current_time()) / 2)
+                return await self._run(self._new_state(prepared, until - anyio.current_time()))
+        finally:
+            if breaker is not None:
+                breaker.release(call)
+
+    @asynccontextmanager
+    async def _alone(self, call: Call[Any], prerequisite: Call[Any]) -> AsyncIterator[None]:
+        """Wait until no other call with the same prerequisite is in progress.
+
+        The effect of one would be taken for that of another.
+
+        Raises:
+            NotSentError: it takes more than half of the call's time.
+        """
+        request = prerequisite.request
+        lock = self._prepared_calls.setdefault(f"{request.path}?{request.params}", anyio.Lock())
+        with anyio.move_on_after(self._timeout / 2) as waiting:
+            await lock.acquire()
+        if waiting.cancelled_caught:
+            raise NotSentError("another call of this client that changes the same is in progress", call=str(call))
+        try:
+            yield
+        finally:
+            lock.release()
+
+    async def _execute_at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
+        """Wait for the terminal, then execute the call."""
+        wait = TerminalWait(call, self._events.emit) if self._events.wants_routine else None
+        state: CallState[T] | None = None
+        try:
+            async with progress.ticking(), self._terminals.acquire(call, progress) as before_sending:
+                if wait is not None:
+                    wait.end()
+                call = await self._read_prerequisites(call, self._timeout)
+                state = self._new_state(
+                    call,
+                    self._terminal_timeout + LOOKUP_SECONDS,
+                    call_id="" if wait is None else wait.call_id,
+                    before_sending=before_sending,
+                    on_lookup=progress.report_lookup,
+                )
+                progress.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
+                try:
+                    return await self._run(state)
+                except OutcomeUnknownError as error:
+                    state.unresolved = error
+                    raise
+                except StatusError as error:
+                    if not says_busy(error):
+                        raise
+                    raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
+                finally:
+                    self._terminals.remember_unresolved(state)
+        except BaseException as raised:
+            ended_by = self._own_error(raised, call, state)
+            if wait is not None:
+                wait.end(ended_by)
+            if ended_by is raised:
+                raise
+            raise ended_by from raised
+
+    async def _read_prerequisites(self, call: Call[T], seconds: float) -> Call[T]:
+        """Make the reads that the call depends on, within `seconds` in total; return the call to send."""
+        until = anyio.current_time() + seconds
+        try:
+            while call.prerequisite is not None:
+                left = max(until - anyio.current_time(), 0.0)
+                call = await self._run(self._new_state(call.prerequisite, left))
+        except GatewayError as error:
+            if is_refusal(error) and call.kind is not Kind.TERMINAL:
+                raise  # it says more than "not sent", and nothing was sent either
+            raise NotSentError(f"its prerequisite read failed: {error}", call=str(call)) from error
+        return call
+
+    def _new_state(self, call: Call[T], seconds: float, **more: Any) -> CallState[T]:
+        self._retry_budget.deposit()
+        plan = CallPlan(
+            call=call,
+            seconds=seconds,
+            max_attempts=self._max_attempts,
+            in_doubt_seconds=self._in_doubt_seconds,
+            **more,
+        )
+        return CallState(plan)
+
+    def _reject(self, call: Call[Any]) -> NotSentError:
+        """Build the error of a rejected write, and emit its events."""
+        error = NotSentError("the circuit breaker is open, because the gateway was unreachable", call=str(call))
+        facts = CallState(CallPlan(call=call, seconds=0.0, max_attempts=0)).event_facts()
+        self._events.emit(CallStarted(**facts))
+        self._events.emit(CallEnded(**facts, attempts=0, seconds=0.0, error=error))
+        return error
+
+    async def _run(self, state: CallState[T]) -> T:
+        """Record the intent, send the request, and record the outcome."""
+        is_observed = state.is_observed = self._events.wants_routine
+        if is_observed:
+            self._events.emit(CallStarted(**state.event_facts()))
+        error: BaseException | None = None
+        try:
+            if self._ledger_recorder.records(state.call):
+                await self._ledger_recorder.record_intent(state)
+            try:
+                result = await self._send_once(state)
+            except GatewayError as failure:
+                result = await self._after_failure(state, failure)
+            if state.intent_id is not None:
+                left = state.plan.until - anyio.current_time()
+                await self._ledger_recorder.record_outcome(
+                    state.intent_id, "done", result, min(left, RECORDING_SECONDS)
+                )
+        except BaseException as raised:
+            error = self._own_error(raised, state.call, state)
+            await self._end_failed(state, error)
+            if error is raised:
+                raise
+            raise error from raised
+        else:
+            return result
+        finally:
+            self._ledger_recorder.forget(state)
+            if is_observed or error is not None:
+                ended = CallEnded(**state.end_facts(state.plan.started), attempts=state.attempt, error=error)
+                self._events.emit(ended)
+
+    async def _send_once(self, state: CallState[T]) -> T:
+        """Send the request once, within the time that is left for attempts.
+
+        Raises:
+            DeadlineExceededError: a read got no response in time.
+            GatewayError: the attempt failed; `state` says whether it may have been executed.
+        """
+        call, plan, progress = state.call, state.plan, Progress()
+        if self._http.is_closed:
+            raise ClientClosedError(call=str(call))
+        progress.stage = Stage.QUEUED
+        progress.before_sending = plan.before_sending
+        state.begin_attempt(progress)
+        started = self._emit_attempt_started(state) if state.is_observed else None
+        ended_by: BaseException | None = None
+        seconds = plan.attempt_seconds
+        try:
+            with anyio.CancelScope(deadline=plan.started + seconds):
+                result = await self._http.send(call, progress, seconds)
+                state.may_have_been_sent = True  # whatever happens to the result
+                if self._circuit_breaker is not None:
+                    self._count(state, self._circuit_breaker)
+                return result
+            reason = f"no response within {seconds:g} s (read timeout)"
+            lost = interruption_error(reason, call, progress)
+            if call.kind.is_read:
+                raise DeadlineExceededError(plan.seconds, call=str(call)) from lost  # noqa: TRY301  see below
+            raise lost  # noqa: TRY301  see below
+        except GatewayError as error:
+            state.record_failure(error)
+            if self._circuit_breaker is not None:
+                self._count(state, self._circuit_breaker, error)
+            ended_by = error
+            raise
+        except Exception as error:
+            ended_by = interruption_error(describe_error(error), call, progress)
+            state.record_failure(ended_by)
+            raise ended_by from error
+        except BaseException as error:
+            state.record_failure(interruption_error("cancelled", call, progress))
+            ended_by = error
+            raise
+        finally:
+            if started is not None:
+                self._events.emit(AttemptEnded(**state.end_facts(started), attempt=state.attempt, error=ended_by))
+
+    async def _after_failure(self, state: CallState[T], error: GatewayError) -> T:
+        """Act on each failed attempt as the table says: look up, repeat, or stop.
+
+        `error` is that of the first attempt. The call is repeated while attempts, time and retry budget are left.
+        """
+        async for repeat in AsyncRetrying(
+            wait=_pause,
+            stop=lambda retry: anyio.current_time() + retry.upcoming_sleep >= state.plan.attempts_until,
+            retry=retry_if_exception_type(GatewayError),
+            retry_error_callback=_leave_the_loop,
+            sleep=anyio.sleep,
+        ):
+            if repeat.retry_state.attempt_number > 1:
+                try:
+                    return await self._send_once(state)
+                except GatewayError as failed:
+                    error = failed
+            decision = self._decide(state, error)
+            step = decision.step
+            if step is NextStep.LOOK_UP:
+                found = await self._lookup.after_failure(state, error, decision.if_not_found)
+                if found.status is LookupStatus.EXECUTED:
+                    return found.record  # type: ignore[return-value]
+                step = decision.if_not_found
+            if step is NextStep.UNKNOWN:
+                raise self._lookup.unknown_error(state, error) from error
+            if step is NextStep.STOP and not isinstance(error, NotSentError):
+                raise error
+            if not self._may_repeat(state, step):
+                break
+            with repeat:
+                raise error  # tenacity waits, and begins the next round
+        raise self._lookup.final_error(state, error) from error.__cause__
+
+    def _may_repeat(self, state: CallState[Any], step: NextStep) -> bool:
+        """Return whether another attempt is left, and count it.
+
+        The attempt with a new token comes besides the others, and takes nothing from the retry budget.
+        """
+        match step:
+            case NextStep.RENEW_TOKEN if not state.has_new_token:
+                state.has_new_token = True
+                return True
+            case NextStep.AGAIN if state.attempt < state.plan.max_attempts + state.has_new_token:
+                if state.call.kind is Kind.LOOKUP or self._retry_budget.try_withdraw():
+                    return True
+                self._events.emit(RetryBudgetExhausted(**state.event_facts()))
+        return False
+
+    def _decide(self, state: CallState[Any], error: GatewayError) -> Decision:
+        """Decide what follows a failed attempt, and emit its event."""
+        decision = decide(
+            state.call.kind,
+            error,
+            may_have_been_sent_before=state.may_have_been_sent_before,
+            on_reused_connection=state.is_on_reused_connection,
+        )
+        recovery = state.call.recovery
+        if isinstance(error, DuplicateError) and decision.step is NextStep.STOP:
+            if recovery and recovery.accepts_existing:
+                decision = Decision(NextStep.LOOK_UP)  # the record that has the id may be the result
+        elif isinstance(error, MismatchedReplyError) and state.call.kind.is_read:
+            state.call = attrs.evolve(state.call, fresh_connection=True)
+        if not isinstance(error, DeadlineExceededError):  # the call has ended
+            facts = state.end_facts(state.plan.started)
+            self._events.emit(AttemptFailed(**facts, attempt=state.attempt, error=error, next_step=decision.step))
+        return decision
+
+    async def _end_failed(self, state: CallState[Any], error: BaseException) -> None:
+        """Record the outcome of a failed call; look up a cancelled write that may have been sent."""
+        call = state.call
+        cancelled = isinstance(error, anyio.get_cancelled_exc_class())
+        if cancelled and state.may_have_been_sent and not call.kind.is_read:
+            lost = ConnectionLostError("cancelled", call=str(call))
+            state.unresolved = self._lookup.unknown_error(state, lost)
+            if await self._lookup.after_cancellation(state, lost, error):
+                state.unresolved = None
+        if state.unresolved is not None or (isinstance(error, OutcomeUnknownError) and state.may_have_been_sent):
+            self._lookup.unknown_outcomes += 1
+        await self._ledger_recorder.record_failure(state, error)
+        if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
+            kept = state.without_body()
+            await self._lookup.record_duplicate(kept)
+            error.read_with(partial(self._fetch, call.recovery.existing, kept), call.record_type)
+
+    async def _fetch(self, existing: Any, state: CallState[T]) -> T:
+        """Read the record of a duplicate, and record the outcome."""
+        record: T = await self.execute(existing())
+        await self._lookup.record_duplicate(state)
+        return record
+
+    def _own_error(self, error: BaseException, call: Call[Any], state: CallState[Any] | None) -> BaseException:
+        """Return the error with which a call ends.
+
+        An exception of something else, such as an `OSError` of the event loop or a `MemoryError`, says nothing about
+        the call. What is known of its attempts decides: the call was not executed, or its outcome is unknown.
+        """
+        if isinstance(error, GatewayError) or not isinstance(error, Exception):
+            return error
+        reason = describe_error(first_error(error))
+        if state is not None and state.may_have_been_sent:
+            lost = ConnectionLostError(reason, call=str(call))
+            state.record_failure(lost, unclear=True)
+            return self._lookup.final_error(state, lost)
+        known = error.__context__
+        return copy(known) if isinstance(known, GatewayError) else NotSentError(reason, call=str(call))
+
+    async def _read(self, lookup: Lookup[T], seconds: float) -> LookupResult[T]:
+        """Execute a lookup within `seconds`, with attempts of its own.
+
+        Raises:
+            GatewayError: the lookup failed.
+        """
+        self._http.check(lookup)
+        state = CallState(CallPlan(call=lookup, seconds=seconds, max_attempts=self._max_attempts))
+        state.is_observed = self._events.wants_routine
+        try:
+            try:
+                return await self._send_once(state)
+            except GatewayError as failure:
+                return await self._after_failure(state, failure)
+        except GatewayError:
+            raise
+        except Exception as error:
+            raise ConnectionLostError(describe_error(error), call=str(lookup)) from error
+
+    def _count(self, state: CallState[Any], breaker: CircuitBreaker, error: GatewayError | None = None) -> None:
+        """Record an attempt in the circuit breaker, and report a change."""
+        if breaker.record(error):
+            changed = CircuitClosed if breaker.state is CircuitState.CLOSED else CircuitOpened
+            self._events.emit(changed(**state.event_facts()))
+
+    def _emit_attempt_started(self, state: CallState[Any]) -> float:
+        """Emit the start of an attempt, and return its time."""
+        gateway = self._http.gateway
+        self._events.emit(AttemptStarted(**state.event_facts(), attempt=state.attempt, gateway=gateway))
+        return anyio.current_time()
+
+    async def recover(self, lookup_of: LookupOf, wait: float | None) -> list[Recovered]:
+        """Find the outcome of each open intent in the ledger.
+
+        Waits at most `wait` seconds for calls that may still be executed; None waits until none may.
+
+        Raises:
+            NotSentError: the client is closed, or belongs to another event loop.
+            LedgerError: the ledger cannot be read.
+        """
+        self._http.check_usable("recover()")
+        recovery = CrashRecovery(self._ledger_recorder, self._lookup, lookup_of, self._terminals, self._events)
+        return await recovery.recover(wait)
+
+    def check_usable(self, call: str) -> None:
+        """Check that the client is open and belongs to this event loop.
+
+        Raises:
+            NotSentError: it is closed, or belongs to another event loop.
+        """
+        self._http.check_usable(call)
+
+    def observing(self, observer: Observer) -> AbstractContextManager[None]:
+        """Add an observer for the duration of the block."""
+        return self._events.observing(observer)
+
+    async def count_open_intents(self) -> int:
+        """Count the open intents in the ledger, without calls in progress.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+        """
+        return len(await self._ledger_recorder.open_intents())
+
+    def health(self, ordinary: "PoolUse | None", terminal: "PoolUse | None") -> "Health":
+        """Return the load of the client and its connection pools."""
+        from gateway_async.telemetry.health import Health  # most programs never ask
+
+        return Health(
+            ordinary=ordinary,
+            terminal=terminal,
+            terminal_queues=self._terminals.lengths(),
+            retries_left=self._retry_budget.retries_left,
+            recorded_calls=self._ledger_recorder.calls_in_progress,
+            unknown_outcomes=self._lookup.unknown_outcomes,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections, the leases and the ledger; later calls are rejected.
+
+        Raises:
+            NotSentError: nothing was closed, because the client belongs to another event loop.
+            GatewayError: one of them does not close in time. The others are closed all the same.
+        """
+        self._http.check_closable()
+        try:
+            await self._http.aclose()
+        finally:
+            try:
+                await self._terminals.aclose()  # after the connections: interrupted calls extend their leases first
+            finally:
+                await self._ledger_recorder.aclose()
+
+
+_back_off: Final = wait_random_exponential(multiplier=BACK_OFF[0], max=BACK_OFF[1])
+
+
+def _pause(retry: RetryCallState) -> float:
+    """Return the seconds to wait before the next attempt: `Retry-After`, plus a random time."""
+    error: Any = retry.outcome and retry.outcome.exception()
+    if renews_token(error):
+        return 0.0  # the login takes its time
+    return retry_after(error) + _back_off(retry)
+
+
+def _leave_the_loop(_: RetryCallState) -> None:
+    """Let tenacity end its loop without an error of its own."""
