@@ -496,10 +496,7 @@ async def test_a_refused_partial_reversal_is_a_refusal() -> None:
 @pytest.mark.parametrize("after", ["5.00", "7.50"], ids=["the amount that remains", "the amount less 5.00"])
 @pytest.mark.parametrize("put", [LOST, CUT, httpx.Response(500), TOO_MUCH])
 async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: Answer) -> None:
-    """The amount was read before. Gateways take the amount that remains, or the amount to return.
-
-    A refusal may be that of a copy that a proxy has sent.
-    """
+    """A gateway takes the amount that remains or that to return; a refusal may be that of a copy."""
     amounts: list[Answer] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
     script = Script(put=[put], get=amounts)
     changed = await script.run(lambda g: g.transactions.update("found", REVERSAL))
