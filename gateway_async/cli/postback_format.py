@@ -64,7 +64,7 @@ def refusal_object(status: int, reason: str, at: datetime) -> dict[str, Any]:
 def forward_line(forward: Forward) -> Text:
     """Format the last attempt to forward a postback as a line: status, address and duration."""
     result, attempt = forward.result, forward.attempt
-    outcome = str(result.status) if result.error is None else result.error
+    outcome = str(result.status_code) if result.error is None else result.error
     duration = f"attempt {attempt}, {forward.seconds * 1000:.0f} ms"
     given_up = f"given up after {attempt} {pluralize(attempt, 'attempt')}"
     return Text.assemble(
@@ -84,7 +84,7 @@ def forward_object(forward: Forward, at: datetime) -> dict[str, Any]:
         "id": mask_shown(forward.postback.record_id),
         "url": forward.target.shown,
         "attempt": forward.attempt,
-        "status": forward.result.status,
+        "status": forward.result.status_code,
         "error": forward.result.error,
         "seconds": round(forward.seconds, 3),
         "again_in": forward.pause,

@@ -181,10 +181,10 @@ def _show_ignored_fields(*, quiet: bool) -> None:
 
 
 def _print_request(request: "LoggedRequest") -> None:
-    status = "no response" if request.status is None else str(request.status)
+    status = "no response" if request.status_code is None else str(request.status_code)
     line = Text.assemble(
         f"{request.method:6} {mask_text(request.path)}  ",
-        (status, "green" if request.status and request.status < _REFUSED else "red"),
+        (status, "green" if request.status_code and request.status_code < _REFUSED else "red"),
         (f"  {request.seconds * 1000:.0f} ms", "dim"),
         f"  {mask_text(request.problem)}" if request.problem else "",
     )

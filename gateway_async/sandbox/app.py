@@ -118,7 +118,7 @@ async def _handle_error(request: Request, error: Exception) -> Response:
 def _error_response(error: Exception) -> Response:
     match error:
         case RefusedError():
-            return error_response(error.status, error.message)
+            return error_response(error.status_code, error.message)
         case ValidationError():
             return json_response({"errors": error.problems}, 422)
         case HTTPException():

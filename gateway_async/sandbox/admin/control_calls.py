@@ -47,13 +47,13 @@ class ControlCall:
         run: Takes the gateway, the id in the path, if any, and as further parameters the fields of the body, or of
             the query of a GET. Returns the JSON body of the response, None for a 204, or a whole response; may be
             async.
-        status: The status of a response with a JSON body.
+        status_code: The status of a response with a JSON body.
         key: The name of the result in the JSON body; None if the result is the body.
     """
 
     description: str
     run: Callable[..., Any]
-    status: int = 200
+    status_code: int = 200
     key: str | None = None
 
 
@@ -311,7 +311,7 @@ def _endpoint(path: str, calls: dict[str, ControlCall]) -> Any:
             return result
         if call.key:
             result = {call.key: result}
-        return empty_response() if result is None else json_response(result, call.status)
+        return empty_response() if result is None else json_response(result, call.status_code)
 
     return run
 

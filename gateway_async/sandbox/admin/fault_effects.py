@@ -49,7 +49,7 @@ _OTHER_RECORD = {
 class CapturedResponse:
     """A complete response, which a fault can send or damage."""
 
-    status: int
+    status_code: int
     headers: dict[bytes, bytes]
     body: bytes
 
@@ -76,7 +76,7 @@ class FaultContext:
 
         async def capture(message: Message) -> None:
             if message["type"] == "http.response.start":
-                response.status, response.headers = message["status"], dict(message["headers"])
+                response.status_code, response.headers = message["status"], dict(message["headers"])
             else:
                 response.body += message["body"]
 
@@ -89,7 +89,7 @@ class FaultContext:
         `length` replaces the true `content-length` of the body.
         """
         headers = response.headers | {b"content-length": b"%d" % (len(response.body) if length is None else length)}
-        await self.send({"type": "http.response.start", "status": response.status, "headers": [*headers.items()]})
+        await self.send({"type": "http.response.start", "status": response.status_code, "headers": [*headers.items()]})
 
     async def send_body(self, body: bytes, *, more: bool = False) -> None:
         """Send a part of the body, by default the last one."""
@@ -148,7 +148,7 @@ async def _cut_body(context: FaultContext) -> None:
 async def _double_answer(context: FaultContext) -> None:
     response = await context.execute()
     head = b"".join(b"%s: %s\r\n" % pair for pair in response.headers.items())
-    context.transport.write(b"HTTP/1.1 %d Again\r\n%s\r\n%s" % (response.status, head, response.body))
+    context.transport.write(b"HTTP/1.1 %d Again\r\n%s\r\n%s" % (response.status_code, head, response.body))
     await context.send_response(response)
 
 
@@ -196,7 +196,7 @@ async def _delay(context: FaultContext) -> None:
 
 async def _replace_body(context: FaultContext, content_type: bytes, body: bytes) -> None:
     response = await context.execute()
-    await context.send_response(CapturedResponse(response.status, {b"content-type": content_type}, body))
+    await context.send_response(CapturedResponse(response.status_code, {b"content-type": content_type}, body))
 
 
 _send_500 = partial(_send_error, status=500)

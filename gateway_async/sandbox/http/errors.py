@@ -18,11 +18,11 @@ class RefusedError(Exception):
     """A request that is refused with a status and a message.
 
     Attributes:
-        status: The HTTP status of the response.
+        status_code: The HTTP status of the response.
         message: One sentence for the caller.
     """
 
-    status: int
+    status_code: int
     message: str
 
 

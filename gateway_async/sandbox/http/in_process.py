@@ -16,7 +16,7 @@ class Reply:
         headers: Names in lower case, in the order of the response.
     """
 
-    status: int = 500
+    status_code: int = 500
     headers: dict[str, str] = attrs.field(factory=dict)
     body: bytes = b""
 
@@ -39,7 +39,7 @@ async def send_in_process(app: ASGIApp, method: str, target: str, headers: dict[
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
-            reply.status = message["status"]
+            reply.status_code = message["status"]
             reply.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in message["headers"]}
         else:
             reply.body += message.get("body", b"")

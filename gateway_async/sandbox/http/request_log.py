@@ -54,7 +54,7 @@ class LoggedRequest:
 
     Attributes:
         path: The path, percent-encoded; tokens and what could be a card number are replaced by stars.
-        status: The HTTP status; None if a fault, a disconnect or a reset left the request without a response.
+        status_code: The HTTP status; None if a fault, a disconnect or a reset left the request without a response.
         seconds: How long it took.
         problem: What the response says is wrong; "" for a success.
         time: When it arrived, in Unix seconds of this machine's clock.
@@ -67,7 +67,7 @@ class LoggedRequest:
 
     method: str
     path: str
-    status: int | None
+    status_code: int | None
     seconds: float
     problem: str = ""
     time: float = attrs.field(factory=time)
@@ -85,7 +85,7 @@ class LoggedRequest:
     @property
     def has_failed(self) -> bool:
         """Whether the program got no response, or one with an error status."""
-        return self.status is None or self.status >= _REFUSED
+        return self.status_code is None or self.status_code >= _REFUSED
 
 
 OnRequest = Callable[[LoggedRequest], object]
@@ -123,7 +123,7 @@ def with_request_log(app: ASGIApp, on_request: OnRequest, numbers: Iterator[int]
                 LoggedRequest(
                     method=scope["method"],
                     path=_NUMBER.sub("***", _TOKEN.sub("***", scope["raw_path"].decode("ascii"))),
-                    status=status,
+                    status_code=status,
                     seconds=perf_counter() - began,
                     problem=_problem(response.body) if status is not None and status >= _REFUSED else "",
                     time=arrived,

@@ -55,13 +55,13 @@ class PostbackRequest:
 class DeliveryResult:
     """The result of an attempt: the response status, or an error."""
 
-    status: int | None = None
+    status_code: int | None = None
     error: str | None = None
 
     @property
     def is_acknowledged(self) -> bool:
         """Whether the receiver acknowledged the postback: any 2xx."""
-        return self.status is not None and self.status // 100 == 2  # noqa: PLR2004  # the first digit of a success status
+        return self.status_code is not None and self.status_code // 100 == 2  # noqa: PLR2004  # the first digit of a success status
 
 
 class HostNotAllowedError(Exception):

@@ -85,4 +85,4 @@ def _describe_success(call: ControlCall) -> dict[str, Schema]:
     if result is None:
         return {"204": empty()}
     schema = msgspec.json.schema(result)
-    return {str(call.status): as_json(wrap(call.key, schema) if call.key else schema, "The result.")}
+    return {str(call.status_code): as_json(wrap(call.key, schema) if call.key else schema, "The result.")}

@@ -86,7 +86,7 @@ class Visit:
         """Show that something is wrong with the request."""
         match error:
             case RefusedError():
-                status, message = error.status, error.message
+                status, message = error.status_code, error.message
             case UnknownRecordError():
                 status, message = 404, str(error)
             case _:

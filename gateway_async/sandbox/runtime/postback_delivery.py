@@ -141,7 +141,9 @@ class PostbackDelivery:
             number, when = last_attempt_number(postback) + 1, self._clock.now()
             result = await self._webhook_client.send(self._make_request(config, postback, number))
             attempt = {"number": number, "when": round(when, 3), "url": mask_url(config["url"])}
-            self._record_attempt(postback["id"], attempt | {"status": result.status, "error": result.error}, result)
+            self._record_attempt(
+                postback["id"], attempt | {"status": result.status_code, "error": result.error}, result
+            )
             await asyncio.sleep(0)  # yields to other tasks: a host that is not allowed fails without waiting
 
     def _make_request(self, config: Row, postback: Row, number: int) -> PostbackRequest:

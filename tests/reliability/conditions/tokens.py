@@ -49,8 +49,8 @@ def _apply(end_tokens: EndTokens, count: int) -> Result:
     def observe(request: LoggedRequest) -> None:  # in the thread of the sandbox, which owns its state
         operation = f"{request.method} {request.path}"
         seen["logins"] += operation == "POST /v2/token"
-        seen["rejected"] += request.status == _UNAUTHORIZED
-        if operation == "POST /v2/transactions" and request.status == _CREATED:
+        seen["rejected"] += request.status_code == _UNAUTHORIZED
+        if operation == "POST /v2/transactions" and request.status_code == _CREATED:
             seen["sales"] += 1
             if seen["sales"] % _IN_FLIGHT == _ENDS_AFTER:
                 end_tokens(sandbox._current.gateway)

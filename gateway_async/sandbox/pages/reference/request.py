@@ -74,7 +74,7 @@ async def send(gateway: Gateway, api: ASGIApp, operation: DescribedOperation, re
     body = request.body.replace(PASSWORD, gateway.info.password).encode()
     began = perf_counter()
     reply = await send_in_process(api, operation.method, target, headers, body)
-    return ShownReply(target, reply.status, reply.headers, _show_body(reply), (perf_counter() - began) * 1000)
+    return ShownReply(target, reply.status_code, reply.headers, _show_body(reply), (perf_counter() - began) * 1000)
 
 
 def _make_target(operation: DescribedOperation, request: ReferenceRequest) -> str:
