@@ -17,9 +17,10 @@ import anyio.to_thread
 import attrs
 
 from gateway_async._arguments import check_numbers
+from gateway_async._exceptions import first_error
 from gateway_async._secrets import mask_text
 from gateway_async._wire.amounts import add
-from gateway_async.errors import GatewayError, InvalidRequestError, NotFoundError, RecordDeletedError
+from gateway_async.errors import InvalidRequestError, NotFoundError, RecordDeletedError
 from gateway_async.ledger.protocol import Intent, Ledger, ReadableLedger, StoredIntent
 from gateway_async.ledger.reconciliation.comparison import (
     GatewayPayment,
@@ -410,19 +411,15 @@ async def _map_concurrently(function: Callable[[T], Awaitable[R]], items: Sequen
     """Call a function for each item, a few at once; raise the first error."""
     limiter = anyio.Semaphore(_MAX_CONCURRENT)
     results: dict[int, R] = {}
-    errors: list[GatewayError] = []
 
     async def run(index: int, item: T) -> None:
-        try:
-            async with limiter:
-                results[index] = await function(item)
-        except GatewayError as error:
-            errors.append(error)
-            tasks.cancel_scope.cancel()
+        async with limiter:
+            results[index] = await function(item)
 
-    async with anyio.create_task_group() as tasks:
-        for index, item in enumerate(items):
-            tasks.start_soon(run, index, item)
-    if errors:
-        raise errors[0]
+    try:
+        async with anyio.create_task_group() as tasks:
+            for index, item in enumerate(items):
+                tasks.start_soon(run, index, item)
+    except ExceptionGroup as errors:
+        raise first_error(errors) from None
     return [results[index] for index in range(len(items))]
