@@ -146,7 +146,7 @@ class CallExecutor:
         return self._run(self._new_state(call, self._timeout))
 
     async def _execute_prepared(self, call: Call[T], breaker: CircuitBreaker | None) -> T:
-        """Execute a call after its breaker and its reads, within one total time."""
+        """Execute a call after its breaker and its prerequisite reads."""
         if breaker is not None and not breaker.admit(call):
             raise self._reject(call)
         try:

@@ -5,7 +5,7 @@ decided, the error is `OutcomeUnknownError`. `CallExecutor` uses it in a call, a
 """
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -101,22 +101,20 @@ class OutcomeLookup:
 
         The observers receive the outcome, and `cancellation` gets a note about it.
         """
-        was_executed, outcome = False, "its outcome is unknown"
         if state.plan.on_lookup is not None:
             state.plan.on_lookup()
+        results: list[LookupResult[Any]] = []
 
         async def look_up() -> None:
-            nonlocal was_executed, outcome
             found = await self._look_up_write(state, error, _RESOLVE_SECONDS, cancelled=True)
-            outcome = "it was not found, but may still be executed"
+            results.append(found)
             if found.status is LookupStatus.EXECUTED:
-                was_executed, outcome = True, f"it was executed (id {getattr(found.record, 'id', None)})"
                 await self._ledger_recorder.record_outcome(state.intent_id, "done", found.record)
 
         with suppress(Exception):
             await finish(look_up, LOOKUP_SECONDS)
-        cancellation.add_note(_cancellation_note(state, outcome))
-        return was_executed
+        cancellation.add_note(_cancellation_note(state, results))
+        return any(found.status is LookupStatus.EXECUTED for found in results)
 
     async def record_duplicate(self, state: CallState[Any]) -> None:
         """Look up a duplicate that the ledger records, and record its outcome.
@@ -339,7 +337,12 @@ def accept_record(
     return record
 
 
-def _cancellation_note(state: CallState[Any], outcome: str) -> str:
+def _cancellation_note(state: CallState[Any], results: Sequence[LookupResult[Any]]) -> str:
+    outcome = "its outcome is unknown"
+    for found in results:
+        outcome = "it was not found, but may still be executed"
+        if found.status is LookupStatus.EXECUTED:
+            outcome = f"it was executed (id {getattr(found.record, 'id', None)})"
     call = state.call
     named = f" (api id {call.api_id})" if call.api_id else ""
     return mask_text(f"{call}{named} was cancelled after it may have been sent: {outcome}")
