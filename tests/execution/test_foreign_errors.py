@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import httpx
 import pytest
 
 from gateway_async import (
@@ -12,9 +13,11 @@ from gateway_async import (
     GatewayError,
     NotSentError,
     OutcomeUnknownError,
+    PasswordLogin,
     Reached,
 )
 from gateway_async._execution import execute
+from gateway_async._execution.signing import Authenticator
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async.observe import CallEnded
 
@@ -23,6 +26,7 @@ from .scripted_transport import (
     FOUND,
     LOST,
     NEVER_LEFT,
+    NOT_THERE,
     Answer,
     Script,
     error_of,
@@ -88,6 +92,23 @@ async def test_an_error_of_an_attempt_is_looked_up(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(CircuitBreaker, "record", fail_once)
     assert (await script.run(sell_named, circuit_breaker=CircuitBreaker())).id == "found"
     assert script.methods == ["POST", "GET"]
+
+
+async def test_an_error_after_the_response_leaves_time_for_the_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The payment may have been executed, so that one lookup that does not find it proves nothing."""
+    extend_token = Authenticator.extend_token
+
+    def fail_once(_: Authenticator, signature: object) -> NoReturn:
+        monkeypatch.setattr(Authenticator, "extend_token", extend_token)
+        fail(signature)
+
+    monkeypatch.setattr(Authenticator, "extend_token", fail_once)
+    login = httpx.Response(201, json={"token": {"id": "t", "token": "planted", "expire": 15}})
+    script = Script(post=[login, APPROVED], get=[NOT_THERE, FOUND])
+    sold = await script.run(sell_named, credentials=PasswordLogin("user", "password", "domain"))
+    assert sold.id == "found"
+    assert script.methods[:3] == ["POST", "POST", "GET"]
+    assert script.methods.count("POST") == 2
 
 
 async def test_an_error_before_the_terminal_is_free_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
