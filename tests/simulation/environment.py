@@ -42,6 +42,7 @@ def simulated_environment(loop: VirtualEventLoop, seed: int) -> Iterator[None]:
     replacements: dict[str, Any] = {
         "time.time": wall_clock,
         "time.monotonic": loop.time,
+        "time.clock_gettime": lambda _clock: loop.time(),
         "os.urandom": draw.randbytes,
         "random._urandom": draw.randbytes,  # of the module `secrets`
         # Some secrets are cached. Their nonces decide nothing, and must not shift the sequence of the other numbers.

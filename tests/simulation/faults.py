@@ -47,7 +47,7 @@ class Fault(enum.Enum):
     LOSE_RESPONSE = "the response is lost"
     CUT_RESPONSE = "the response is cut"
     PROXY = "a proxy responds"
-    REPEAT_RESPONSE = "the connection repeats its last response to a read for ever"
+    REPEAT_RESPONSE = "the connection repeats its last response to a read, or its last refusal, for ever"
     STATE_BEFORE = "a change is answered by the state before, and is not executed"
 
 
@@ -94,7 +94,7 @@ class RequestFault:
         resets: whether the connection is reset at once.
         response_bytes: how many bytes of the response arrive; None means all.
         proxy: what a proxy responds.
-        repeats: whether the connection repeats its last response to a read from now on.
+        repeats: whether the connection repeats its last response to a read, or its last refusal, from now on.
         shows_before: whether a change arrives as a read, so that its response shows the state before.
     """
 

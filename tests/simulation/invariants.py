@@ -30,6 +30,8 @@ def find_broken_rules(
     unknown: int,
     overlaps: Sequence[tuple[str, str]],
     terminal_calls: Mapping[str, int],
+    unleased_calls: AbstractSet[str],
+    has_lost_leases: bool,
     abandoned: AbstractSet[str],
 ) -> Iterator[str]:
     """Yield a sentence for each broken rule.
@@ -41,10 +43,12 @@ def find_broken_rules(
         told: what programs were told about each call.
         duplicates: the calls that the gateway refused because a record had their integrator id. The record may come
             from a copy of the same request, so `DuplicateError` tells the program to read it.
-        mistaken: a sentence for each payment of another kind that was returned as the result.
+        mistaken: a sentence for each payment that was returned as the result of another call.
         unknown: how many calls the last `recover()` of each machine listed as unknown.
         overlaps: the integrator ids of each two calls that were at one terminal at the same time.
         terminal_calls: how often a client has sent each call for a terminal, by integrator id.
+        unleased_calls: the integrator ids of those that were sent without a lease.
+        has_lost_leases: whether a till lost a lease. Its call at the terminal goes on, if it was sent before.
         abandoned: the integrator ids of calls from machines that have crashed, whose leases may have expired.
     """
     effects = effects_of(page)
@@ -64,8 +68,11 @@ def find_broken_rules(
     for api_id, times in terminal_calls.items():
         if times > 1:
             yield f"{api_id} was sent to its terminal {times} times"
+    for api_id in sorted(unleased_calls):
+        yield f"{api_id} was sent to its terminal without a lease"
     for pair in overlaps:
-        if abandoned.isdisjoint(pair):
+        is_lost_after_sending = has_lost_leases and unleased_calls.isdisjoint(pair)
+        if abandoned.isdisjoint(pair) and not is_lost_after_sending:
             yield f"{pair[0]} and {pair[1]} were at a terminal at the same time"
 
 

@@ -24,6 +24,7 @@ _GAP: Final = 1e-6
 
 _LENGTH: Final = re.compile(rb"(?i)\ncontent-length: *([0-9]+)")
 _API_ID: Final = re.compile(rb'"transaction_api_id":\s*"([^"]+)"')
+_REFUSAL: Final = b"HTTP/1.1 4"
 
 
 @attrs.define(eq=False)
@@ -32,12 +33,22 @@ class Machine:
 
     Attributes:
         is_running: whether the process runs; a stopped one can neither connect nor send.
+        stalled_until: when it can open connections and reach the lease store again.
+        cut_off_until: when it can reach the lease store again.
+        leased_until: when its lease of the terminal ends, as far as the process can know.
         ends: the ends of its connections.
     """
 
     name: str
     is_running: bool = True
+    stalled_until: float = 0.0
+    cut_off_until: float = 0.0
+    leased_until: float = 0.0
     ends: "dict[VirtualTransport, None]" = attrs.field(factory=dict)
+
+    async def wait_while_stalled(self) -> None:
+        """Wait until the process is no longer stalled."""
+        await asyncio.sleep(max(self.stalled_until - asyncio.get_running_loop().time(), 0.0))
 
 
 MACHINE: Final[ContextVar[Machine]] = ContextVar("MACHINE")
@@ -57,9 +68,9 @@ class VirtualTransport(asyncio.Transport):
         peer: the other end.
         response_bytes: how many bytes of the response the client still gets; None means all.
         reads: whether the last request was a read.
-        repeats: whether the client gets the last response to a read again, whatever it requests.
+        repeats: whether the client gets `last_response` again, whatever it requests.
         response: what has come of the current response.
-        last_response: the last complete response to a read.
+        last_response: the last complete response to a read, or the last refusal.
     """
 
     peer: "VirtualTransport"
@@ -227,6 +238,7 @@ class VirtualNetwork:
         server: the server that accepts connections; None while the gateway is down.
         trace: what happened, one line each, with the virtual time.
         terminal_calls: how often a client has written each call for a terminal, by integrator id.
+        unleased_calls: the integrator ids of those that were written without a lease of the terminal.
     """
 
     def __init__(self, faults: Faults) -> None:
@@ -235,6 +247,7 @@ class VirtualNetwork:
         self.server: VirtualServer | None = None
         self.trace: list[str] = []
         self.terminal_calls: Counter[str] = Counter()
+        self.unleased_calls: set[str] = set()
 
     def log(self, text: str) -> None:
         """Add a line to the trace."""
@@ -259,6 +272,7 @@ class VirtualNetwork:
             self.log(f"{machine.name}: connecting takes forever")
             await loop.create_future()
         await asyncio.sleep(faults.latency())
+        await machine.wait_while_stalled()
         if fault is Fault.REFUSE or self.server is None or not machine.is_running:
             self.log(f"{machine.name}: connection refused")
             raise ConnectionRefusedError("connection refused")
@@ -279,11 +293,11 @@ class VirtualNetwork:
         """Carry what one end has written to the other, with the fault of the exchange."""
         if end.machine is not None:
             if end.machine.is_running:
-                self._carry_request(end, data)
+                self._carry_request(end, end.machine, data)
         elif end.peer.machine is not None:
             self._carry_response(end, data)
 
-    def _carry_request(self, client: VirtualTransport, data: bytes) -> None:
+    def _carry_request(self, client: VirtualTransport, machine: Machine, data: bytes) -> None:
         """Carry one request: the client writes each in one piece."""
         loop = asyncio.get_running_loop()
         fault = client.faults.of_request(loop.time(), len(data))
@@ -293,6 +307,9 @@ class VirtualNetwork:
         self.log(f"{client.label} {line}{name}: {fault}")
         if line == "POST /v2/routertransactions":
             self.terminal_calls[name.strip()] += 1
+            if machine.leased_until <= loop.time():
+                self.log(f"{machine.name} has no lease of the terminal")
+                self.unleased_calls.add(name.strip())
         client.response_bytes = fault.response_bytes
         client.repeats = client.repeats or fault.repeats
         client.reads = data.startswith(b"GET ")
@@ -322,7 +339,7 @@ class VirtualNetwork:
             self._reset(client)
 
     def _carry_complete(self, gateway: VirtualTransport, client: VirtualTransport, data: bytes) -> None:
-        """Carry a piece of a response, or the last response to a read once the response is complete."""
+        """Carry a piece of a response. A connection that repeats carries its last response after the last piece."""
         is_repeated = client.repeats and bool(client.last_response)
         client.response += data
         if not is_repeated:
@@ -330,7 +347,7 @@ class VirtualNetwork:
         if _is_complete(client.response):
             if is_repeated:
                 gateway.at_peer(partial(client.receive, client.last_response))
-            elif client.reads:
+            elif client.reads or client.response.startswith(_REFUSAL):
                 client.last_response = client.response
             client.response = b""
 

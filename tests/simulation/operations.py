@@ -46,7 +46,7 @@ class Program:
         info: the ids of the gateway's location.
         network: for the trace.
         told: what the client said about each call whose program lived to hear it.
-        mistaken: a sentence for each payment of another kind that was returned as the result.
+        mistaken: a sentence for each payment that was returned as the result of another call.
         duplicates: the calls whose integrator id another request had used before, perhaps a copy of their own.
     """
 
@@ -61,6 +61,8 @@ class Program:
         calls = _Calls(self, operation, till)
         if operation.number % 3 == 0:  # as a till does that shows a list; it leaves connections behind
             await calls.read()
+        elif operation.number % 3 == 1:  # its connection may repeat the refusal
+            await calls.be_refused()
         await _METHODS[operation.action](calls)
 
 
@@ -97,6 +99,17 @@ class _Calls:
     async def sell_and_refund(self) -> None:
         if (sold := await self.sell()) is not None:
             await self.refund(sold.id)
+
+    async def be_refused(self) -> None:
+        """Sell to a stored card that does not exist."""
+        api_id = self.operation.api_id and f"refused-{self.operation.number}"
+        new = TransactionCreate(
+            action="sale", transaction_amount="9.99", account_vault_id="missing", transaction_api_id=api_id
+        )
+        record = await self._make(_SALES, api_id, self.client.transactions.create(new))
+        if record is not None:
+            number = self.operation.number
+            self.program.mistaken.append(f"operation {number}: the result of a refused sale is {record.id}")
 
     def sell_at_terminal(self) -> Awaitable[Any]:
         new = RouterTransactionCreate(

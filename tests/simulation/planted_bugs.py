@@ -11,7 +11,7 @@ from gateway_async._execution import execute, http_client
 from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.terminals.lease_holder import LeaseHolder
 from gateway_async._storage.sqlite import FileFormat
-from gateway_async._wire import pagination, record_reader, reply
+from gateway_async._wire import pagination, record_reader, reply, retry_policy
 from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.record_reader import RecordReader
@@ -73,6 +73,17 @@ def _lost_lease() -> Iterator[None]:
 
 
 @contextmanager
+def _unconfirmed_lease() -> Iterator[None]:
+    """Send a call to a terminal without confirming its lease, which may be lost by then."""
+
+    async def confirm_nothing(_holder: LeaseHolder, _held: object, _seconds_unresolved: object) -> None:
+        """Report success."""
+
+    with mock.patch.object(LeaseHolder, "_confirm", confirm_nothing):
+        yield
+
+
+@contextmanager
 def _unsynced_intent() -> Iterator[None]:
     """Commit intents without syncing them to the disk."""
     initialize = FileFormat.initialize
@@ -121,6 +132,13 @@ def _refusal_of_a_proxy() -> Iterator[None]:
 
 
 @contextmanager
+def _refusal_on_a_reused_connection() -> Iterator[None]:
+    """Believe a refusal on any connection, though it may be that of another call."""
+    with mock.patch.object(retry_policy, "_MAY_BE_STALE", frozenset()):
+        yield
+
+
+@contextmanager
 def _reused_id() -> Iterator[None]:
     """Take every record under the integrator id as the result of a create."""
     with mock.patch.object(record_reader, "differences", return_value=()):
@@ -132,10 +150,12 @@ PLANTED_BUGS: Final[Mapping[str, Callable[[], AbstractContextManager[None]]]] = 
     "lookup-that-believes-a-proxy": _lookup_that_believes_a_proxy,
     "shortened-doubt": _shortened_doubt,
     "lost-lease": _lost_lease,
+    "unconfirmed-lease": _unconfirmed_lease,
     "unsynced-intent": _unsynced_intent,
     "shared-lookup-connection": _shared_lookup_connection,
     "response-without-evidence": _response_without_evidence,
     "refusal-of-a-proxy": _refusal_of_a_proxy,
+    "refusal-on-a-reused-connection": _refusal_on_a_reused_connection,
     "reused-id": _reused_id,
 }
 """The bugs by name. Each is planted while its context is entered."""

@@ -8,7 +8,7 @@ import attrs
 
 from tests.simulation.faults import IN_DOUBT_SECONDS, REFUSALS, Fault, Outage
 
-__all__ = ["Action", "ClockStep", "Crash", "Operation", "Recovery", "Schedule"]
+__all__ = ["Action", "ClockStep", "Crash", "LeaseLoss", "Operation", "Recovery", "Schedule"]
 
 _START_SECONDS: Final = 8.0
 """Seconds in which operations start."""
@@ -122,6 +122,25 @@ class ClockStep:
 
 
 @attrs.frozen
+class LeaseLoss:
+    """How a machine loses a lease, right after it was granted.
+
+    Attributes:
+        till: the name of the machine.
+        at: the second from which its next lease is lost.
+        stalled: the seconds for which it then stalls, and opens no connection.
+        cut_off: the seconds for which it does not reach the store of leases.
+        is_flushed: whether the store forgets the lease.
+    """
+
+    till: str
+    at: float
+    stalled: float
+    cut_off: float
+    is_flushed: bool
+
+
+@attrs.frozen
 class Schedule:
     """The schedule of one seed.
 
@@ -129,6 +148,7 @@ class Schedule:
         tills: the number of machines.
         rate: the chance that a connection or a request has a fault.
         outage: when every request has the same fault, if there is such a time.
+        lease_loss: how a machine loses its lease of the terminal, if it does.
     """
 
     seed: int
@@ -139,6 +159,7 @@ class Schedule:
     clock_steps: tuple[ClockStep, ...]
     rate: float
     outage: Outage | None
+    lease_loss: LeaseLoss | None
 
     @classmethod
     def of(cls, seed: int) -> "Schedule":
@@ -151,12 +172,13 @@ class Schedule:
         return cls(
             seed=seed,
             tills=tills,
-            operations=tuple(operations),
             crashes=tuple(_crashes(draw, tills)),
             recoveries=tuple(_recoveries(draw, tills)),
             clock_steps=tuple(_clock_steps(draw)),
             rate=draw.choice(_RATES),
             outage=_outage(draw) if draw.random() < 0.4 else None,
+            lease_loss=_lease_loss(draw, operations) if tills > 1 else None,
+            operations=tuple(operations),
         )
 
 
@@ -227,3 +249,16 @@ def _outage(draw: Random) -> Outage:
         draw.choice(_OUTAGES),
         draw.choice(REFUSALS),
     )
+
+
+def _lease_loss(draw: Random, operations: list[Operation]) -> LeaseLoss | None:
+    """Let two tills use the terminal at about the same time; the first loses its lease."""
+    terminals = [each for each in operations if each.action is Action.TERMINAL]
+    if len(terminals) < 2 or draw.random() < 0.3:
+        return None
+    first, second = draw.sample(terminals, 2)
+    operations[first.number] = attrs.evolve(first, till=0)
+    stalled = draw.uniform(4.0, 9.0)
+    operations[second.number] = attrs.evolve(second, till=1, at=first.at + draw.uniform(0.0, stalled))
+    cut_off, is_flushed = draw.choice(((0.0, False), (draw.uniform(5.0, 20.0), False), (0.0, True)))
+    return LeaseLoss("till-0", first.at, stalled, cut_off, is_flushed)

@@ -66,7 +66,8 @@ class Simulation:
         self._gateway.reset()
         network = VirtualNetwork(Faults(seed, schedule.rate, schedule.outage))
         with _virtual_loop(network, seed) as loop:
-            run = _Run(schedule, network, self._gateway, Path(self._folder.name))
+            leases = LeaseStore(schedule.lease_loss)
+            run = _Run(schedule, network, self._gateway, Path(self._folder.name), leases)
             try:
                 loop.run_until_complete(run.run())
             except StalledError as error:
@@ -95,17 +96,18 @@ class _Run:
     network: VirtualNetwork
     gateway: SimulatedGateway
     folder: Path
+    leases: LeaseStore
     problems: list[str] = attrs.field(factory=list)
     tills: list[Till] = attrs.field(factory=list)
 
     async def run(self) -> None:
         """Run the schedule to its end, and check the rules."""
         await self.gateway.start()
-        info, leases = self.gateway.gateway.info, LeaseStore()
+        info = self.gateway.gateway.info
         for number in range(self.schedule.tills):
             path = self.folder / f"ledger-{number}.db"
             path.unlink(missing_ok=True)
-            self.tills.append(Till(f"till-{number}", path, info, leases, self.network))
+            self.tills.append(Till(f"till-{number}", path, info, self.leases, self.network))
         for till in self.tills:
             till.start()
         program = Program(info, self.network)
@@ -197,6 +199,8 @@ class _Run:
             unknown=unknown,
             overlaps=self.gateway.overlaps,
             terminal_calls=self.network.terminal_calls,
+            unleased_calls=self.network.unleased_calls,
+            has_lost_leases=self.leases.has_lost,
             abandoned={call.api_id or "" for till in crashed for call in ledgers[till]},
         )
         self.problems += broken
