@@ -379,10 +379,12 @@ def _says_gone(state: CallState[Any], error: GatewayError) -> bool:
 def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
     """Return whether the gateway itself refused the only request of a call.
 
-    A duplicate does not count: a proxy may have sent a copy of this very call.
+    A duplicate does not count: a proxy may have sent a copy of this very call. Nor does a refusal on a connection that
+    was used before: it may be that of another call. A call without a lookup has a connection of its own.
     """
     is_refusal = isinstance(error, StatusError) and error.is_from_gateway and not isinstance(error, DuplicateError)
-    return is_refusal and not state.may_have_been_sent
+    may_be_of_another_call = state.is_on_reused_connection and state.call.recovery is not None
+    return is_refusal and not state.may_have_been_sent and not may_be_of_another_call
 
 
 def _keep_open(state: CallState[Any], error: GatewayError) -> None:

@@ -20,6 +20,7 @@ from gateway_async import (
     SqliteLedger,
     TransactionCreate,
     UserApiKey,
+    ValidationError,
 )
 
 from .scripted_server import Wire, serving
@@ -268,6 +269,7 @@ class Behind:
     def __init__(self, status: int) -> None:
         self.refusal = respond(status, {"name": "Refused", "message": "no", "code": 0, "status": status})
         self.sales: list[dict[str, Any]] = []
+        self.answers_reads = True
 
     async def serve(self, wire: Wire) -> None:
         """Answer the requests of one connection."""
@@ -275,6 +277,8 @@ class Behind:
         while True:
             head, body = await wire.request()
             method, target, _ = head.decode().split(" ", 2)
+            if method == "GET" and not self.answers_reads:
+                return
             if method == "GET":
                 found = [each for each in self.sales if each["transaction_api_id"] in target]
                 await wire.send(respond(200, {"transaction": found[0]}) if found else respond(404, NOT_THERE))
@@ -306,3 +310,19 @@ async def test_the_refusal_of_another_call_is_not_believed(status: int, tmp_path
         entries = [entry async for entry in ledger.entries(datetime.now(UTC) - timedelta(minutes=1))]
     assert len(peer_gateway.sales) == 2
     assert [each.outcome for each in entries] == ["refused", "done", "done"]
+
+
+async def test_a_refusal_that_may_be_of_another_call_leaves_the_outcome_unknown_if_the_lookup_fails() -> None:
+    """The sale was executed. A refusal on a new connection is believed even then."""
+    peer_gateway = Behind(422)
+    refused = TransactionCreate(**SALE | {"transaction_amount": "0.01"})
+    async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=1) as gateway:
+        peer_gateway.answers_reads = False
+        with pytest.raises(ValidationError):
+            await gateway.transactions.create(refused)
+        with pytest.raises(OutcomeUnknownError) as unknown:
+            await gateway.transactions.create(TransactionCreate(**SALE))
+        peer_gateway.answers_reads = True
+        sale = await gateway.transactions.resolve(unknown.value)
+    assert sale is not None
+    assert sale.id == "made-0"
