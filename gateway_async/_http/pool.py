@@ -88,7 +88,11 @@ class ConnectionPool:
     async def acquire(
         self, origin: Origin, tls: ssl.SSLContext | None, timeouts: Timeouts, progress: Progress, *, fresh: bool = False
     ) -> Connection:
-        """Wait for a slot, in line behind other calls; return the newest usable idle connection, or a new one.
+        """Wait for a slot; return a connection, which `release` takes back.
+
+        1. Without a free slot, the call waits in line until one is released. Then it goes on with 2 or 3.
+        2. The newest usable idle connection to `origin` is returned.
+        3. Without one, or if it has to be `fresh`, a new connection is opened.
 
         Args:
             origin: where the connection leads.
@@ -96,7 +100,7 @@ class ConnectionPool:
             timeouts: `pool` limits the wait for a slot, and once more the wait to open a connection; `connect` limits
                 the opening.
             progress: is updated once there is a slot.
-            fresh: always open a new connection.
+            fresh: take no idle connection.
 
         Raises:
             httpx.PoolTimeout: there is no free slot in time.

@@ -11,8 +11,11 @@ import httpx
 import pytest
 
 from gateway_async._http import pool as module
+from gateway_async._http.connection import Connection
+from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL
+from gateway_async.telemetry.health import PoolUse
 
 from .scripted_server import (
     Peer,
@@ -32,6 +35,8 @@ from .scripted_server import (
 )
 
 pytestmark = pytest.mark.anyio
+
+ORIGIN = ("http", "127.0.0.1", 80)
 
 
 async def test_limit_of_connections() -> None:
@@ -218,6 +223,47 @@ async def test_tasks_cancelled_twice() -> None:
         assert {type(outcome) for outcome in outcomes} == {asyncio.CancelledError}
         await peer.deserted()
         assert use(http).in_use == 0
+
+
+class Kept:
+    """A connection that can always be used again."""
+
+    is_open = True
+    idle_since = float("inf")
+
+    def finish(self, _now: float) -> bool:
+        """End an exchange."""
+        return True
+
+    async def aclose(self) -> None:
+        """Close nothing."""
+
+
+async def test_a_call_that_is_cancelled_as_it_gets_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slot goes to the next call in line."""
+
+    async def connect(*_address: object) -> Kept:
+        await anyio.lowlevel.checkpoint()
+        return Kept()
+
+    async def acquire(scope: anyio.CancelScope) -> None:
+        with scope:
+            got.append(await pool.acquire(ORIGIN, None, {}, Progress(), fresh=True))
+
+    monkeypatch.setattr(module, "_connect", connect)
+    pool = ConnectionPool(1, max_idle=1, keepalive_expiry=4.0)
+    got: list[Connection] = []
+    first, second = anyio.CancelScope(), anyio.move_on_after(30)
+    connection = await pool.acquire(ORIGIN, None, {}, Progress())
+    async with anyio.create_task_group() as tasks:
+        for position, scope in enumerate((first, second), 1):
+            tasks.start_soon(acquire, scope)
+            await until(lambda position=position: pool.use().waiting == position)  # type: ignore[misc]
+        await pool.release(ORIGIN, connection)
+        first.cancel()
+    assert (len(got), pool.use()) == (1, PoolUse(in_use=1, waiting=0, limit=1))
+    await pool.release(ORIGIN, got[0])
+    assert pool.use().in_use == 0
 
 
 async def test_failed_calls_leave_nothing_behind(closed_port: Peer) -> None:
