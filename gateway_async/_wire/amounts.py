@@ -5,6 +5,7 @@ Other modules never add, subtract or round a `Decimal` themselves.
 """
 
 import decimal
+import re
 from decimal import Decimal
 from functools import reduce
 from typing import Final
@@ -22,6 +23,7 @@ _EXACT: Final = decimal.Context(  # omitted options would be those that the prog
     flags=[],
     traps=[],
 )
+_PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _CENT: Final = Decimal("0.01")
 _NO_AMOUNT: Final = Decimal("0.00")
 
@@ -63,3 +65,32 @@ def to_cents(amount: Decimal) -> Decimal:
 def is_same(sent: Decimal, got: Decimal) -> bool:
     """Return whether the gateway shows the sent number, exactly or in cents."""
     return got == sent or to_cents(got) == sent
+
+
+def money(amount: Decimal | int | str) -> str:
+    """Return an amount in the gateway's notation: `"12.50"`.
+
+    Raises:
+        ValueError: the amount is not a finite number, or has more than two decimals.
+    """
+    if isinstance(amount, bool | float):
+        raise ValueError("must be a Decimal, an int or a str, never a float")
+    if isinstance(amount, str) and not _PLAIN_NUMBER.fullmatch(amount):
+        raise ValueError("is not an amount")  # Python accepts "1e3" and "1_000", but in a file they are mistakes
+    number = exact(amount, "is not an amount")
+    cents = to_cents(number)
+    if cents != number:
+        raise ValueError("has more than two decimals")
+    return f"{cents:f}"
+
+
+def as_number(amount: Decimal | int | str) -> Decimal:
+    """Return an amount as a JSON number without an exponent.
+
+    The number has the same digits as the amount.
+
+    Raises:
+        ValueError: as for `money`.
+    """
+    money(amount)
+    return Decimal(f"{Decimal(amount):f}")

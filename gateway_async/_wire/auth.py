@@ -9,8 +9,7 @@ import attrs
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call
-from gateway_async._wire.convert.read import decode
-from gateway_async._wire.convert.write import encode
+from gateway_async._wire.json_text import decode, encode
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
 from gateway_async.errors import InvalidRequestError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.convert.read import decode
 from gateway_async._wire.evidence import UnprovenError
+from gateway_async._wire.json_text import decode
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import StatusError
 

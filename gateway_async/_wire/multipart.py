@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.convert.write import is_text
+from gateway_async._wire.json_text import is_text
 from gateway_async.models.files import Attachment
 from gateway_async.models.request import Request
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import attrs
 
 from gateway_async._secrets import Secret, kind_of, mask_text
-from gateway_async._wire.convert.write import is_text
+from gateway_async._wire.json_text import is_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange

@@ -18,9 +18,9 @@ from annotated_types import Interval, Len
 
 from gateway_async._problem import Problem, pluralize
 from gateway_async._secrets import AccountNumber, Secret, mask_text
-from gateway_async._wire.amounts import add
-from gateway_async._wire.convert.read import once_per_class
-from gateway_async._wire.convert.write import as_number, encode, fields_of, is_utf8, money, values_of
+from gateway_async._wire.amounts import add, as_number, money
+from gateway_async._wire.convert.read import fields_of, once_per_class, values_of
+from gateway_async._wire.json_text import encode, is_utf8
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
     UNSET,

@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from gateway_async._secrets import Secret, is_card_number, is_confidential, mask_text
-from gateway_async._wire.convert.write import is_utf8, money
+from gateway_async._wire.amounts import money
+from gateway_async._wire.json_text import is_utf8
 from gateway_async.hosted_forms.settings import setting_problem
 
 __all__ = ["field_problems", "value_problems", "write_field"]

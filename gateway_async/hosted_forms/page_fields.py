@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gateway_async._secrets import is_confidential
-from gateway_async._wire.convert.write import is_utf8
+from gateway_async._wire.json_text import is_utf8
 from gateway_async.hosted_forms.fields import value_problems, write_field
 from gateway_async.hosted_forms.settings import flag_problem
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from gateway_async._wire.amounts import subtract, to_cents
-from gateway_async._wire.convert.write import money
+from gateway_async._wire.amounts import money, subtract, to_cents
 from gateway_async._wire.response_matching import is_less
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import TransactionStatus

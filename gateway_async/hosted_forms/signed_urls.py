@@ -15,8 +15,7 @@ import attrs
 from gateway_async._arguments import check_numbers
 from gateway_async._secrets import Secret, seal
 from gateway_async._wire.auth import hash_key
-from gateway_async._wire.convert.read import decode
-from gateway_async._wire.convert.write import encode
+from gateway_async._wire.json_text import decode, encode
 from gateway_async.errors import InvalidRequestError
 from gateway_async.hosted_forms.addresses import address_problems, single_params, split_url, text_problems
 from gateway_async.hosted_forms.fields import field_problems, write_field

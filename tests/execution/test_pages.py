@@ -10,7 +10,7 @@ import pytest
 
 from gateway_async import Contact, InvalidRequestError, MalformedReplyError, ServerError, TimeRange
 from gateway_async._execution.lists.page_stream import read_in_slices
-from gateway_async._wire.convert.write import encode
+from gateway_async._wire.json_text import encode
 from gateway_async._wire.pagination import decode_page, read_raw_page
 
 from .scripted_transport import Answer, Script, error_of, listed

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert.write import unstructure
+from gateway_async._secrets import unseal
+from gateway_async._wire.request import prepare
 from gateway_async.migration.rows.builder import build_row
 from gateway_async.migration.rows.values import cell_text, read_value
 
@@ -30,7 +31,7 @@ def content(**cells: Any) -> dict[str, Any]:
     row = build_row(cells, key="k")
     assert row.problems == ()
     assert row.request is not None
-    return {"kind": type(row.request).__name__, **unstructure(row.request)}
+    return {"kind": type(row.request).__name__, **unseal(prepare(row.request).content)}
 
 
 # --- values

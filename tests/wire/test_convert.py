@@ -1,9 +1,8 @@
 """The converter: every spelling the gateway uses, in and out."""
 
-import json
 import pickle
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime
 from decimal import Decimal, localcontext
 from enum import Enum
 from types import MappingProxyType
@@ -13,19 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_async._secrets import AccountNumber, seal
-from gateway_async._wire.convert.read import FieldError, decode
+from gateway_async._secrets import seal
+from gateway_async._wire.amounts import money
+from gateway_async._wire.convert.read import FieldError, fields_of
 from gateway_async._wire.convert.records import structure
-from gateway_async._wire.convert.write import encode, fields_of, money, unstructure
-from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, CardVaultCreate
+from gateway_async._wire.json_text import decode, encode
+from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import AccountType, EntryMode, ReasonCode, TransactionStatus
-from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
+from gateway_async.models.contacts import Contact
 from gateway_async.models.files import QuickInvoiceFile
-from gateway_async.models.paylinks import PaylinkCreate
-from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
+from gateway_async.models.quick_invoices import QuickInvoice
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET
-from gateway_async.models.transactions import Transaction, TransactionCreate
+from gateway_async.models.transactions import Transaction
 from tests.support.processes import run_python
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
@@ -327,14 +325,6 @@ def test_values_are_written_plainly(value: Any, written: bytes) -> None:
     assert encode({"v": value}) == b'{"v":' + written + b"}"
 
 
-def test_free_form_data_comes_back_as_it_was_read() -> None:
-    """`custom_data` of an answer can be sent again unchanged, numbers with a fraction included."""
-    body = b'{"id":"t","custom_data":{"rate":1.50,"n":[1,2.5,"x"]}}'
-    record = structure(Transaction, decode(body))
-    content = unstructure(TransactionCreate(action="sale", custom_data=record.custom_data))
-    assert encode(content["custom_data"]) == b'{"rate":1.50,"n":[1,2.5,"x"]}'
-
-
 # --- money out
 
 
@@ -396,8 +386,7 @@ decimal.DefaultContext.prec = 3
 decimal.DefaultContext.rounding = decimal.ROUND_UP
 decimal.DefaultContext.traps[decimal.Inexact] = True
 decimal.setcontext(decimal.Context())
-from gateway_async._wire.amounts import add, subtract, to_cents
-from gateway_async._wire.convert.write import money
+from gateway_async._wire.amounts import add, money, subtract, to_cents
 number = decimal.Decimal("12345.665")
 print(money("12345.67"), to_cents(number), add(number, decimal.Decimal(1)), subtract(number, decimal.Decimal(1)))
 try:
@@ -407,73 +396,6 @@ except ValueError as error:
 """
     run = run_python("-c", program)
     assert (run.returncode, run.stdout) == (0, "12345.67 12345.66 12346.665 12344.665\nhas more than two decimals\n")
-
-
-# --- requests out
-
-
-def test_a_create_leaves_out_what_is_none() -> None:
-    """None in a create means: not given."""
-    assert unstructure(ContactCreate(last_name="Smith")) == {"last_name": "Smith"}
-
-
-def test_an_update_sends_none_as_null_and_leaves_out_what_is_unset() -> None:
-    """None in an update clears a field; a field left out stays."""
-    assert unstructure(ContactUpdate(email=None, city="Ulm", state=UNSET)) == {"email": None, "city": "Ulm"}
-
-
-def test_values_on_their_way_out() -> None:
-    """Flags are 1 and 0, money two decimals, dates ISO, codes raw, secrets revealed, implied fields said."""
-    assert unstructure(
-        ContactCreate(
-            last_name="Smith",
-            email_trx_receipt=True,
-            update_if_exists=False,
-            date_of_birth=date(1970, 1, 2),
-            contact_balance=5,
-            header_message_type_id=3,
-        )
-    ) == {
-        "last_name": "Smith",
-        "email_trx_receipt": 1,
-        "update_if_exists": 0,
-        "date_of_birth": "1970-01-02",
-        "contact_balance": "5.00",
-        "header_message_type_id": 3,
-    }
-    assert unstructure(CardVaultCreate(account_number=AccountNumber("4111111111111111"), exp_date="0930")) == {
-        "payment_method": "cc",
-        "account_number": "4111111111111111",
-        "exp_date": "0930",
-    }
-    assert unstructure(AccountVaultUpdate(account_type=AccountType.VISA)) == {"account_type": "visa"}
-
-
-def test_flags_are_numbers_not_booleans() -> None:
-    """True goes out as 1, in JSON too, whatever it equals in Python."""
-    assert encode(unstructure(ContactCreate(last_name="S", email_trx_receipt=True))) == (
-        b'{"last_name":"S","email_trx_receipt":1}'
-    )
-
-
-def test_times_go_out_as_unix_seconds() -> None:
-    """A datetime is sent as seconds, in whatever zone it was given."""
-    from gateway_async._wire.convert.write import converter_of_requests
-
-    local = NOON.astimezone(timezone(timedelta(hours=-5)))
-    assert converter_of_requests().unstructure(local) == 1763467200
-
-
-@pytest.mark.parametrize("text", [Text("gold"), Color.RED])
-def test_subclasses_of_text_are_sent_as_text(text: str) -> None:
-    """A caller's own text class or text enum goes out by its value."""
-    assert json.loads(encode(unstructure(ContactCreate(last_name=text)))) == {"last_name": str.__str__(text)}
-
-
-def test_extra_is_sent_along() -> None:
-    """Fields that this version does not know go out as they are."""
-    request = ContactUpdate(city="Ulm", extra={"loyalty": {"tier": 2}, "nothing": None})
-    assert unstructure(request) == {"city": "Ulm", "loyalty": {"tier": 2}, "nothing": None}
 
 
 @given(
@@ -534,43 +456,6 @@ def test_records_within_a_record() -> None:
     assert invoice.transactions == (Transaction(id="t", status_id=TransactionStatus.APPROVED),)
     assert invoice.files == (QuickInvoiceFile(id="f", extra={"name": "a"}),)
     assert pickle.loads(pickle.dumps(invoice)) == invoice  # noqa: S301  our own bytes
-
-
-@pytest.mark.parametrize(
-    ("amount", "written"),
-    [(10, b"10"), (Decimal("12.50"), b"12.50"), ("2.5", b"2.5"), (Decimal("1E+2"), b"100"), ("-1.00", b"-1.00")],
-)
-def test_amounts_that_are_numbers_keep_their_digits(amount: Any, written: bytes) -> None:
-    """Items and a paylink's amount are JSON numbers, exact and without an exponent."""
-    assert encode(unstructure(PaylinkCreate(amount_due=amount))) == b'{"amount_due":' + written + b"}"
-    update = QuickInvoiceUpdate(item_list={"Tea": amount})
-    assert encode(unstructure(update)) == b'{"item_list":{"Tea":' + written + b"}}"
-
-
-def test_other_amounts_stay_texts() -> None:
-    """Two decimals, as everywhere."""
-    new = QuickInvoiceCreate(title="x", due_date=date(2026, 1, 2), item_list={}, single_payment_min_amount=5)
-    assert unstructure(new)["single_payment_min_amount"] == "5.00"
-
-
-def test_null_in_place_of_items() -> None:
-    """In an update None is null for every kind of field."""
-    assert unstructure(QuickInvoiceUpdate(item_list=None, title=None)) == {"item_list": None, "title": None}
-
-
-def test_additional_amounts_are_sent_with_two_decimals() -> None:
-    """The other keys of an entry stay."""
-    amounts = [{"type": "4S", "amount": 12}, {"type": "4U", "amount": Decimal("1.5")}]
-    assert unstructure(TransactionCreate(action="sale", additional_amounts=amounts))["additional_amounts"] == [
-        {"type": "4S", "amount": "12.00"},
-        {"type": "4U", "amount": "1.50"},
-    ]
-
-
-def test_tags_are_sent_as_given() -> None:
-    """One title is a text, several are a list."""
-    assert unstructure(TransactionCreate(action="sale", tags="vip"))["tags"] == "vip"
-    assert unstructure(TransactionCreate(action="sale", tags=("vip", "new")))["tags"] == ["vip", "new"]
 
 
 @pytest.mark.parametrize(

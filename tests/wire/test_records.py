@@ -16,9 +16,9 @@ import gateway_async
 from gateway_async._secrets import Secret
 from gateway_async._wire.convert import records
 from gateway_async._wire.convert.compiler import compile_row_reader
-from gateway_async._wire.convert.read import FieldError, decode, rules_of, structure_by_rules
+from gateway_async._wire.convert.read import FieldError, rules_of, structure_by_rules
 from gateway_async._wire.convert.records import RowReader, structure
-from gateway_async._wire.convert.write import encode
+from gateway_async._wire.json_text import decode, encode
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.contacts import Contact
 from gateway_async.models.postback_configs import PostbackConfig

@@ -3,29 +3,26 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cache, partial
-from operator import eq
+from operator import attrgetter, eq
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
-import msgspec
 from cattrs import Converter
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.amounts import exact
-from gateway_async._wire.convert.json_text import as_utf8, replace_surrogates
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
-from gateway_async.models.request import Unset
+from gateway_async.models.request import Request, Unset
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
 V = TypeVar("V")
 Hook = Callable[..., Any]
 
-_any_decoder: Final = msgspec.json.Decoder(float_hook=Decimal)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python also accepts other forms of ISO 8601
 BOOLEANS: Final[Mapping[Any, bool]] = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
 _NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
@@ -58,27 +55,6 @@ def read_nothing(content: Any) -> None:
     """
     if content not in (None, {}, []):
         raise FieldError("", "expected no body")
-
-
-def decode(body: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any] = _any_decoder) -> Any:
-    """Decode JSON bytes to Python values, with fractional numbers as `Decimal`.
-
-    A byte order mark is ignored. Half an emoji and bytes that are not UTF-8 become replacement characters (U+FFFD).
-
-    Raises:
-        ValueError: the bytes are not JSON.
-    """
-    try:
-        return decoder.decode(body)
-    except (InvalidOperation, RecursionError):
-        raise ValueError("has a number that is too large, or values nested too deep") from None
-    except msgspec.ValidationError:
-        raise
-    except ValueError:
-        readable = replace_surrogates(as_utf8(bytes(body)))
-        if readable == body:
-            raise
-    return decode(readable, decoder)
 
 
 def is_a(parent: type) -> Callable[[Any], bool]:
@@ -225,6 +201,27 @@ def _plain(annotation: Any) -> Any:
     return annotation
 
 
+@once_per_class
+def fields_of(kind: type[Any]) -> Mapping[str, Any]:
+    """Return field name → annotation of a model, including constraints."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
+
+
+def values_of(request: Request) -> dict[str, Any]:
+    """Return field name → value of a request, without `extra`."""
+    names, get = _getter(type(request))
+    return dict(zip(names, get(request), strict=True))
+
+
+@once_per_class
+def _getter(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(fields_of(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda request: tuple(getattr(request, name) for name in names)  # one name gives no tuple
+
+
 @attrs.frozen
 class Rule:
     """The rule of a field's type.
@@ -335,9 +332,20 @@ _FORM_READERS: Final[Mapping[Any, Hook]] = {
 }
 
 
+_WRITERS: Final[Mapping[type, Callable[[Any], Any]]] = {
+    int: int.__int__,
+    str: str.__str__,
+    Decimal: "{:f}".format,
+    date: date.isoformat,
+    datetime: lambda moment: int(moment.timestamp()),
+}
+
+
 @cache
 def _converter() -> Converter:
     converter = Converter(detailed_validation=False)
+    for kind, write in _WRITERS.items():
+        converter.register_unstructure_hook(kind, write)
     for kind, read in _READERS.items():
         converter.register_structure_hook(kind, read)
     for form, read in _FORM_READERS.items():
@@ -362,3 +370,8 @@ def structure_by_rules(kind: type[R], data: Any) -> R:
     """
     record: R = _reader(kind)(data, kind)
     return record
+
+
+def write_value(value: Any) -> Any:
+    """Convert a value other than an amount to JSON."""
+    return _converter().unstructure(value)

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from gateway_async._wire.convert.compiler import compile_object_reader, compile_row_reader
-from gateway_async._wire.convert.read import decode, once_per_class, rules_of, structure_by_rules
+from gateway_async._wire.convert.read import once_per_class, rules_of, structure_by_rules
+from gateway_async._wire.json_text import decode
 from gateway_async.models.record import Record
 
 R = TypeVar("R", bound=Record)

@@ -6,10 +6,10 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from gateway_async._wire.call import Call, HttpRequest, Kind
-from gateway_async._wire.convert.write import encode
+from gateway_async._wire.json_text import encode
 from gateway_async._wire.query import free_params, secrets_in_params
 from gateway_async._wire.reply import Reply
-from gateway_async._wire.untyped.content import prepare_content
+from gateway_async._wire.request import prepare
 from gateway_async.errors import InvalidRequestError
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -38,7 +38,7 @@ def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, k
         problems.append('kind: must be "read" or "write"')
     if problems:
         raise InvalidRequestError(problems)
-    prepared = None if body is None else prepare_content(body)
+    prepared = None if body is None else prepare(body)
     query = free_params(params)
     is_read = (kind or ("read" if method == "GET" else "write")) == "read"
     terminal_id = None if prepared is None or is_read else _terminal_id(path, prepared.content)

@@ -6,15 +6,15 @@ from typing import Any
 import attrs
 
 from gateway_async._wire.call import Call, HttpRequest, Kind
-from gateway_async._wire.convert.write import encode
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
+from gateway_async._wire.json_text import encode
 from gateway_async._wire.query import free_params, secrets_in_params
 from gateway_async._wire.record_reader import Ref
 from gateway_async._wire.reply import read_undocumented
+from gateway_async._wire.request import prepare
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.scope import Scope
-from gateway_async._wire.untyped.content import prepare_content
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.untyped import UntypedRecord
 
@@ -45,7 +45,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         """
         scope = _scope_of(content, scope)
         filled = self._missing(content, scope)
-        prepared = prepare_content(content, filled)
+        prepared = prepare(content, filled=filled)
         name = prepared.content.get(self.api_id or "")
         if name is not None and not isinstance(name, str):
             raise InvalidRequestError(f"{self.api_id}: must be text")
@@ -63,7 +63,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             InvalidRequestError: the id or the content cannot be sent; `.problems` lists every problem.
         """
         self.path_and_params(ref, scope)  # a problem of the id is reported first
-        prepared = prepare_content(content)
+        prepared = prepare(content)
         action = prepared.content.get("action")
         if action is None:
             return self._update(ref, prepared, scope, FIELDS_MATCH, moves_money=False)
@@ -84,7 +84,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             raise InvalidRequestError("verb: must be a word of the path, such as skipPayment")
         if method not in ("POST", "PUT", "DELETE"):
             raise InvalidRequestError("method: must be POST, PUT or DELETE")
-        prepared = None if content is None else prepare_content(content)
+        prepared = None if content is None else prepare(content)
         query = free_params(params)
         identity = self._identity(ref, scope)
 

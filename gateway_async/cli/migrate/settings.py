@@ -5,7 +5,7 @@ from pathlib import Path
 import attrs
 
 from gateway_async._secrets import is_address
-from gateway_async._wire.convert.write import is_utf8
+from gateway_async._wire.json_text import is_utf8
 from gateway_async.cli.migrate.journal_location import default_journal, open_journal
 from gateway_async.cli.migrate.options import Input
 from gateway_async.errors import InvalidRequestError

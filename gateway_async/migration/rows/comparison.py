@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from gateway_async._wire.convert.write import unstructure
 from gateway_async.models.account_vaults import AccountVault, VaultCreate
 
 __all__ = ["differences"]
@@ -20,10 +19,10 @@ def differences(request: VaultCreate, vault: AccountVault) -> tuple[str, ...]:
 
 
 def _differences(request: VaultCreate, vault: AccountVault) -> Iterator[str]:
-    content = unstructure(request)
-    number = content.get("account_number")
-    if number is not None and vault.last_four != str(number)[-4:]:
-        yield f"last_four: is {vault.last_four}, not {str(number)[-4:]}"
+    number = getattr(request, "account_number", None)
+    if number is not None and vault.last_four != number.reveal()[-4:]:
+        yield f"last_four: is {vault.last_four}, not {number.reveal()[-4:]}"
     for name in _COMPARED:
-        if name in content and getattr(vault, name) != content[name]:
+        wanted = getattr(request, name, None)
+        if wanted is not None and wanted != getattr(vault, name):
             yield f"{name}: is not the row's"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gateway_async._wire.convert.json_text import object_names, replace_surrogates
+from gateway_async._wire.json_text import object_names, replace_surrogates
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.builder import build_mapped_row
 from gateway_async.migration.rows.columns import Columns

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._wire.convert.read import decode
-from gateway_async._wire.convert.write import encode
+from gateway_async._wire.json_text import decode, encode
 from gateway_async._wire.postback import postback_of
 from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.postbacks import Postback

@@ -1,15 +1,22 @@
-"""The text of JSON before it is decoded: charset, byte order mark, halves of surrogate pairs and repeated names."""
+"""JSON text: decoding and encoding it, its charset and byte order mark, lone surrogates, repeated names."""
 
 import json
 import re
 from codecs import BOM_UTF8
 from collections import Counter
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
+
+import msgspec
+
+from gateway_async._secrets import Secret
 
 _CHARSETS: Final = {"iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1", "windows-1252": "cp1252"}
 """Supported charsets other than UTF-8. Python's codec registry is not used, because callers could make it grow."""
 
 _CHARSET: Final = re.compile(r"charset\s*=\s*\"?([\w-]{1,20})", re.ASCII)
+
+_any_decoder: Final = msgspec.json.Decoder(float_hook=Decimal)
 
 _SURROGATE: Final = re.compile(
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", re.DOTALL
@@ -74,3 +81,58 @@ def _all_names(text: str) -> list[list[str]]:
     except RecursionError:
         raise ValueError("nested too deep") from None
     return found
+
+
+def decode(body: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any] = _any_decoder) -> Any:
+    """Decode JSON bytes to Python values, with fractional numbers as `Decimal`.
+
+    A byte order mark is ignored. Half an emoji and bytes that are not UTF-8 become replacement characters (U+FFFD).
+
+    Raises:
+        ValueError: the bytes are not JSON.
+    """
+    try:
+        return decoder.decode(body)
+    except (InvalidOperation, RecursionError):
+        raise ValueError("has a number that is too large, or values nested too deep") from None
+    except msgspec.ValidationError:
+        raise
+    except ValueError:
+        readable = replace_surrogates(as_utf8(bytes(body)))
+        if readable == body:
+            raise
+    return decode(readable, decoder)
+
+
+def encode(content: Any) -> bytes:
+    """Encode Python values as JSON bytes."""
+    return _encoder.encode(content)
+
+
+def _plain_value(value: Any) -> Any:
+    """Return the plain value of a secret, or of a subclass."""
+    match value:
+        case Secret():
+            return value.plain()
+        case str():
+            return str.__str__(value)
+        case int():
+            return int.__int__(value)
+        case _:
+            return dict(value)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plain_value, decimal_format="number")
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether `text` can be encoded as UTF-8.
+
+    A lone surrogate cannot; it comes from a file name or a line that could not be decoded.
+    """
+    return text.isascii() or text.encode(errors="replace").decode() == text
+
+
+def is_text(value: Any) -> bool:
+    """Return whether `value` is text that can be sent."""
+    return isinstance(value, str) and is_utf8(value)

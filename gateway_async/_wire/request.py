@@ -1,0 +1,273 @@
+"""`prepare`: check a request, and write the content to send, with its secrets still sealed.
+
+All requests are written here: models, mappings for resources without models, JSON bodies and multipart forms. `convert`
+describes the notation. Fields that the request omits are not sent: None in a create, `UNSET` in an update.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+import attrs
+
+from gateway_async._secrets import (
+    MASK,
+    AccountNumber,
+    Secret,
+    is_confidential,
+    kind_of,
+    mask_fields,
+    mask_passwords,
+    mask_text,
+    passwords_in,
+    seal,
+    secrets_in,
+)
+from gateway_async._wire.amounts import as_number, money
+from gateway_async._wire.convert.read import fields_of, once_per_class, values_of, write_value
+from gateway_async._wire.json_text import is_text
+from gateway_async._wire.validation import problems
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.request import UNSET, Amounts, Cents, Items, Request
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+_AMOUNT_NAMES: Final = frozenset({"tax", "amount_due", "room_rate"})
+"""Names of amounts in a mapping, besides those that end in `_amount`."""
+
+_TEXTS: Final = ("location_id", "terminal_id")
+"""Fields of a mapping that the client itself uses, as text."""
+
+
+@attrs.frozen
+class PreparedRequest:
+    """The content of a request without problems.
+
+    Attributes:
+        content: the JSON values to send. Secrets and personal data are sealed until they are encoded, because a
+            traceback shows local variables.
+        masked: the content with secrets and personal data masked.
+        secrets: the secrets and personal data.
+    """
+
+    content: dict[str, Any]
+    masked: Mapping[str, Any]
+    secrets: tuple[Secret, ...]
+
+
+def prepare(
+    request: Request | Any,
+    *,
+    limits: bool = False,
+    filled: Mapping[str, Any] = _NOTHING,
+    more_problems: Iterable[str] = (),
+) -> PreparedRequest:
+    """Check a request and write its content.
+
+    Args:
+        request: the content of a create or an update: a model, or a mapping that `seal` has returned.
+        limits: whether to check the limits of a model, as for `problems`.
+        filled: the fields that the client fills in, instead of the request's own.
+        more_problems: problems of what is sent with the request, such as files.
+
+    Raises:
+        InvalidRequestError: the request cannot be sent; `.problems` lists every problem.
+    """
+    prepared = _check_and_write(request, limits, filled, more_problems)
+    if isinstance(prepared, PreparedRequest):
+        return prepared
+    raise InvalidRequestError(prepared)  # here, because no local variable of this function is plain
+
+
+def _check_and_write(
+    request: Request | Any, limits: bool, filled: Mapping[str, Any], more_problems: Iterable[str]
+) -> PreparedRequest | list[str]:
+    """Return the prepared request, or its problems."""
+    if not isinstance(request, Request):
+        return [*_mapping_problems(request), *more_problems] or _write_mapping(request, filled)
+    values = values_of(request)
+    values.update(filled)
+    return [*problems(request, limits=limits, values=values), *more_problems] or _write_model(request, values)
+
+
+def _secrets_of(content: Mapping[str, Any]) -> tuple[Secret, ...]:
+    secrets: list[Secret] = []
+    for value in content.values():
+        if isinstance(value, Secret):
+            secrets.append(value)
+        elif isinstance(value, dict | list | tuple):
+            secrets.extend(secrets_in(value))
+        elif isinstance(value, str) and "://" in value:
+            secrets.extend(passwords_in(value))
+    return tuple(secrets)
+
+
+# --- models: the annotation of a field says how to write it
+
+
+def _write_model(request: Request, values: Mapping[str, Any]) -> PreparedRequest:
+    content, masked = dict(request.implied), dict(request.implied)
+    fields, may_be_null = _fields_to_write(type(request))
+    for name, write, is_shown in fields:
+        value = values[name]
+        if value is None:
+            if may_be_null:
+                content[name] = None
+        elif isinstance(value, Secret):
+            content[name], masked[name] = value, str(value)
+        elif value is not UNSET:
+            written = write(value)
+            if isinstance(written, dict | list):
+                content[name], masked[name] = seal(written), mask_text(str(mask_fields(value)))
+            elif is_shown:
+                text = str(value)
+                content[name], masked[name] = written, mask_text(mask_passwords(text) if "://" in text else text)
+            else:
+                content[name], masked[name] = Secret(written) if isinstance(written, str) else written, MASK
+    content.update(request.extra)
+    masked.update(dict.fromkeys(request.extra, MASK))
+    return PreparedRequest(content, masked, _secrets_of(content))
+
+
+@once_per_class
+def _fields_to_write(kind: type[Any]) -> tuple[tuple[tuple[str, Callable[[Any], Any], bool], ...], bool]:
+    """Prepare the fields of a class.
+
+    Returns:
+        Name, writer and whether it may be shown for each field; and whether None is sent as null, as in an update.
+    """
+    fields = tuple(
+        (name, _writer(annotation), not is_confidential(f"{kind.__name__}.{name}"))
+        for name, annotation in fields_of(kind).items()
+    )
+    return fields, any(field.default is UNSET for field in attrs.fields(kind))
+
+
+def _writer(annotation: Any) -> Callable[[Any], Any]:
+    """Return the function that converts a field's values to JSON."""
+    for constraint in _constraints(annotation):
+        match constraint:
+            case Items():
+                return _write_items
+            case Amounts():
+                return _write_amounts
+            case Cents():
+                return as_number if constraint.number else money
+            case _:
+                pass
+    return _write_value
+
+
+def _constraints(annotation: Any) -> Iterator[Any]:
+    """Yield the constraints of a field, from all alternatives of its type."""
+    if get_origin(annotation) is Annotated:
+        yield from annotation.__metadata__
+    elif get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _constraints(part)
+
+
+def _write_value(value: Any) -> Any:
+    if type(value) is str or type(value) is int:
+        return value
+    match value:
+        case Mapping():  # free-form: unchanged
+            return dict(value)
+        case Sequence() if not isinstance(value, str):
+            return [write_value(each) for each in value]
+        case _:
+            return write_value(value)
+
+
+def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
+    return {name: as_number(amount) for name, amount in items.items()}
+
+
+def _write_amounts(amounts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{**entry, "amount": money(entry["amount"])} for entry in amounts]
+
+
+# --- mappings: the name of a field says whether it is an amount; limits and required fields are not known
+
+
+def _write_mapping(content: Mapping[str, Any], filled: Mapping[str, Any]) -> PreparedRequest:
+    written = {**{name: _write_named(name, value) for name, value in content.items()}, **filled}
+    return PreparedRequest(written, {name: _mask(value) for name, value in written.items()}, _secrets_of(written))
+
+
+def _write_named(name: str, value: Any) -> Any:
+    match value:
+        case dict():
+            return {inner: _write_named(inner, each) for inner, each in value.items()}
+        case list() | tuple():
+            return [_write_named(name, each) for each in value]
+        case Secret():
+            written = _write_named(name, value.plain())
+            return type(value).of(str(written) if is_confidential(name) else written)  # numbers of accounts are texts
+        case str() | int() | Decimal() if _is_amount(name):
+            return money(value)
+        case _:
+            return write_value(value)
+
+
+def _mask(value: Any) -> str:
+    if isinstance(value, AccountNumber):
+        return str(value)
+    return MASK if isinstance(value, Secret | dict | list) else mask_text(mask_passwords(str(value)))
+
+
+def _mapping_problems(content: Any) -> list[str]:
+    if not isinstance(content, dict):
+        return [f"request: must be a mapping of field names to values, not {kind_of(content).__name__}"]
+    texts = [f"{name}: must be text" for name in _TEXTS if not is_text(content.get(name) or "")]
+    return [*_value_problems(content, ""), *texts]
+
+
+def _value_problems(value: Any, path: str) -> Iterator[str]:
+    """Yield one line for each value that cannot be sent."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if is_text(name) and name:
+                yield from _value_problems(inner, f"{path}.{name}" if path else name)
+            else:
+                yield mask_text(f"{path or 'request'}: the name of a field must be text, not {name!r}")
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from _value_problems(each, f"{path}[{index}]")
+    elif problem := _problem(path, value):
+        yield f"{path}: {problem}"
+
+
+def _problem(path: str, value: Any) -> str | None:  # noqa: PLR0911  one for each kind of value
+    """Return what is wrong with a single value."""
+    match value:
+        case Secret():
+            return _problem(path, value.plain()) if value.has_value else "must be text"
+        case float():
+            return "must be a Decimal, an int or a str, never a float"
+        case datetime() if value.tzinfo is None:
+            return "must be an aware datetime (tzinfo is missing)"
+        case str() if not is_text(value):
+            return "has an invalid character (a lone surrogate)"
+        case Decimal() if not value.is_finite():
+            return "is not an amount"
+        case str() | int() | Decimal() if _is_amount(path.rpartition(".")[2]):
+            return _amount_problem(value)
+        case str() | int() | Decimal() | date() | None:
+            return None
+        case _:
+            return f"a {type(value).__name__} cannot be sent"
+
+
+def _is_amount(name: str) -> bool:
+    return name.endswith("_amount") or name in _AMOUNT_NAMES
+
+
+def _amount_problem(amount: Decimal | int | str) -> str | None:
+    try:
+        money(amount)
+    except ValueError as error:
+        return str(error)
+    return None
