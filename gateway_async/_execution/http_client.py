@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Coroutine, Iterable
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -36,6 +37,7 @@ from gateway_async.errors import (
     MismatchedReplyError,
     NotSentError,
     Reached,
+    StatusError,
 )
 from gateway_async.telemetry.propagation import TraceHeaders, read_trace_headers
 
@@ -218,7 +220,7 @@ class HttpClient:
             )
             return read_reply(call, reply)
         except GatewayError as error:
-            if isinstance(error, MalformedReplyError | MismatchedReplyError):
+            if isinstance(error, MalformedReplyError | MismatchedReplyError) or _may_be_repeated(call, error):
                 await progress.discard()
             failure: BaseException = detach(error)
         except BodyTooLongError:
@@ -307,6 +309,15 @@ def _encode(fields: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
 
 def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:
     return NotSentError("the client belongs to another event loop (expected one client for each loop)", call=str(call))
+
+
+def _may_be_repeated(call: Call[Any], error: GatewayError) -> bool:
+    """Return whether a copy of the response would refuse the next write."""
+    return (
+        not call.kind.is_read
+        and isinstance(error, StatusError)
+        and error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+    )
 
 
 def interruption_error(reason: str, call: Call[Any], progress: Progress) -> GatewayError:

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.anyio
 
 NOT_THERE = {"name": "Not Found", "message": "not found", "code": 0, "status": 404}
 SALE: dict[str, Any] = {"action": "sale", "account_vault_id": "vault", "transaction_amount": "12.50"}
+REFUSED = TransactionCreate(**SALE | {"transaction_amount": "0.01"})
 DETAILS = {"transactions": "transaction", "contacts": "contact", "recurrings": "recurring"}
 
 
@@ -264,16 +265,17 @@ async def test_rows_that_contradict_a_filter_on_each_connection_are_an_error() -
 
 
 class Behind:
-    """Executes each sale. A connection answers every request after a refusal with that refusal."""
+    """Executes each sale. A connection that has answered a read answers a sale with the refusal of another one."""
 
     def __init__(self, status: int) -> None:
         self.refusal = respond(status, {"name": "Refused", "message": "no", "code": 0, "status": status})
         self.sales: list[dict[str, Any]] = []
         self.answers_reads = True
+        self.creates: list[int] = []
 
     async def serve(self, wire: Wire) -> None:
-        """Answer the requests of one connection."""
-        is_behind = False
+        """Answer the requests of one connection; count its creates."""
+        creates, is_behind = 0, False
         while True:
             head, body = await wire.request()
             method, target, _ = head.decode().split(" ", 2)
@@ -282,29 +284,40 @@ class Behind:
             if method == "GET":
                 found = [each for each in self.sales if each["transaction_api_id"] in target]
                 await wire.send(respond(200, {"transaction": found[0]}) if found else respond(404, NOT_THERE))
+                is_behind = True
                 continue
+            creates += 1
+            self.creates.append(creates)
             sale = json.loads(body)["transaction"]
             if sale["transaction_amount"] != "0.01":
                 made = {"id": f"made-{len(self.sales)}", "status_id": 101, "reason_code_id": 1000, **sale}
                 self.sales.append(made)
-                is_refused = is_behind
+                await wire.send(self.refusal if is_behind else respond(201, {"transaction": made}))
             else:
-                is_refused = is_behind = True
-            await wire.send(self.refusal if is_refused else respond(201, {"transaction": made}))
+                await wire.send(self.refusal)
+
+
+async def test_a_connection_is_not_used_again_after_a_refusal() -> None:
+    """A copy of the refusal cannot be taken for that of the next write."""
+    peer_gateway = Behind(422)
+    async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=1) as gateway:
+        for _ in range(2):
+            await fail(lambda: gateway.transactions.create(REFUSED))
+    assert peer_gateway.creates == [1, 1]
 
 
 @pytest.mark.parametrize("status", [400, 402, 403, 409, 410, 422])
 async def test_the_refusal_of_another_call_is_not_believed(status: int, tmp_path: Path) -> None:
     """The sale that it seems to refuse is found, and recorded as done; the connection is not used again."""
     peer_gateway = Behind(status)
-    refused = TransactionCreate(**SALE | {"transaction_amount": "0.01"})
     ledger = SqliteLedger(tmp_path / "ledger.db")
     async with (
         serving(peer_gateway.serve) as peer,
         client(peer.url, ledger=ledger, max_connections=1) as gateway,
     ):
-        await fail(lambda: gateway.transactions.create(refused))
+        await fail(lambda: gateway.transactions.create(REFUSED))
         for number in range(2):
+            await fail(lambda: gateway.transactions.get("missing"))
             assert (await gateway.transactions.create(TransactionCreate(**SALE))).id == f"made-{number}"
         assert await gateway.recover() == []
         entries = [entry async for entry in ledger.entries(datetime.now(UTC) - timedelta(minutes=1))]
@@ -315,11 +328,13 @@ async def test_the_refusal_of_another_call_is_not_believed(status: int, tmp_path
 async def test_a_refusal_that_may_be_of_another_call_leaves_the_outcome_unknown_if_the_lookup_fails() -> None:
     """The sale was executed. A refusal on a new connection is believed even then."""
     peer_gateway = Behind(422)
-    refused = TransactionCreate(**SALE | {"transaction_amount": "0.01"})
     async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=1) as gateway:
         peer_gateway.answers_reads = False
         with pytest.raises(ValidationError):
-            await gateway.transactions.create(refused)
+            await gateway.transactions.create(REFUSED)
+        peer_gateway.answers_reads = True
+        await fail(lambda: gateway.transactions.get("missing"))
+        peer_gateway.answers_reads = False
         with pytest.raises(OutcomeUnknownError) as unknown:
             await gateway.transactions.create(TransactionCreate(**SALE))
         peer_gateway.answers_reads = True

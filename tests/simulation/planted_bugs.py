@@ -133,8 +133,11 @@ def _refusal_of_a_proxy() -> Iterator[None]:
 
 @contextmanager
 def _refusal_on_a_reused_connection() -> Iterator[None]:
-    """Believe a refusal on any connection, though it may be that of another call."""
-    with mock.patch.object(retry_policy, "_MAY_BE_STALE", frozenset()):
+    """Use a connection again after a refusal, and believe what comes next on it."""
+    with (
+        mock.patch.object(http_client, "_may_be_repeated", return_value=False),
+        mock.patch.object(retry_policy, "_MAY_BE_STALE", frozenset()),
+    ):
         yield
 
 
