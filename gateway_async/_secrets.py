@@ -4,19 +4,16 @@ A secret is masked wherever Python converts it to text (`repr`, `str`, `format`,
 pickled, and only `reveal()` returns its value. `mask_text` masks text from outside, such as a gateway's message that
 echoes a card number. `quote_text` does so for text that an error quotes.
 
-In memory a secret is XORed with a key stream of this process. Code that walks objects (error trackers, `vars`,
-`__slots__`, `__getstate__`, jsonpickle, `gc.get_referents`) therefore does not find the value. This does not protect
-against code that calls `reveal()` or reads this module's key. It does not protect against a memory dump either: a dump
-contains the key, and possibly the plain text that a caller passed in or that was being sent.
+An object holds no text itself: the texts of all secrets are in one table of this module. Code that walks objects (error
+trackers, `vars`, `__slots__`, `__getstate__`, jsonpickle, `gc.get_referents`) therefore does not find the value. This
+does not protect against code that calls `reveal()` or reads the table, nor against a memory dump.
 """
 
 import hmac
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from hashlib import shake_256
 from itertools import accumulate, pairwise
 from json import dumps
 from types import NoneType
@@ -29,14 +26,17 @@ MASK: Final = "***"
 """The text shown for a confidential value that is not a `Secret`."""
 
 _STARS = "************"
-_KEY: Final = os.urandom(32)
-_NONCE_BYTES: Final = 12
+_texts: Final[dict[int, str]] = {}
+"""The text of each secret, by the id of its `_Key`."""
 
 
-def _apply_key_stream(nonce: bytes, data: bytes) -> bytes:
-    """Encrypt plain bytes, or decrypt encrypted ones; both are the same operation."""
-    stream = shake_256(_KEY + nonce).digest(len(data))
-    return (int.from_bytes(data) ^ int.from_bytes(stream)).to_bytes(len(data))
+class _Key:
+    """The key of one text, which is forgotten together with it. It refers to nothing that could be followed."""
+
+    __slots__ = ()
+
+    def __del__(self, forget: Any = _texts.pop) -> None:  # Python may clear this module's names before, at exit
+        forget(id(self), None)
 
 
 class Secret:
@@ -46,20 +46,20 @@ class Secret:
     only its type is stored, so that an error can name it.
     """
 
-    __slots__ = ("_sealed", "kind")
+    __slots__ = ("_key", "kind")
 
     kind: type
     """The type of the given value: `str`, or another type if the value was invalid."""
-    _sealed: bytes
+    _key: _Key
 
     def __init__(self, value: "str | Secret") -> None:
         if isinstance(value, Secret):
-            self.kind, self._sealed = value.kind, value._sealed  # noqa: SLF001  its own class
+            self.kind, self._key = value.kind, value._key  # noqa: SLF001  its own class
         else:
             is_text = isinstance(value, str)
-            nonce = os.urandom(_NONCE_BYTES)
             self.kind = str if is_text else type(value)
-            self._sealed = nonce + _apply_key_stream(nonce, value.encode(errors="surrogatepass") if is_text else b"")
+            self._key = _Key()
+            _texts[id(self._key)] = str.__str__(value) if is_text else ""
 
     @classmethod
     def of(cls, value: str | int | Decimal | date) -> Self:
@@ -83,8 +83,7 @@ class Secret:
 
     def reveal(self) -> str:
         """Return the plain value as text; empty if the given value was not text."""
-        nonce, sealed = self._sealed[:_NONCE_BYTES], self._sealed[_NONCE_BYTES:]
-        return _apply_key_stream(nonce, sealed).decode(errors="surrogatepass")
+        return _texts[id(self._key)]
 
     def __str__(self) -> str:
         return _STARS

@@ -6,6 +6,8 @@ import json
 import logging
 import math
 import pickle
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable
 from decimal import Decimal
@@ -128,9 +130,39 @@ def test_what_walks_an_object_does_not_find_the_value(walk: Callable[[object], o
     assert value.encode().hex() not in shown
 
 
-def test_no_two_secrets_are_sealed_alike() -> None:
-    """Equal secrets cannot be told by what is kept of them."""
-    assert Secret(KEY)._sealed != Secret(KEY)._sealed
+def test_the_text_is_forgotten_with_the_last_copy_of_a_secret() -> None:
+    """No text outlives its secret, and a copy keeps it."""
+    secret = Secret(KEY)
+    copied, place = AccountNumber(secret), id(secret._key)
+    del secret
+    assert (copied.reveal(), _secrets._texts[place]) == (KEY, KEY)
+    del copied
+    assert place not in _secrets._texts
+
+
+def test_a_finalizer_can_reveal_a_secret() -> None:
+    """The text is still there when an object in a reference cycle with the secret is finalized."""
+    found = []
+
+    class Owner:
+        def __init__(self) -> None:
+            self.secret, self.cycle = Secret(KEY), self
+
+        def __del__(self) -> None:
+            found.append(self.secret.reveal())
+
+    Owner()
+    gc.collect()
+    assert found == [KEY]
+
+
+def test_a_secret_that_lives_until_exit_prints_no_error() -> None:
+    """At exit, Python may clear the names of this module before those of another one."""
+    code = (
+        "import builtins, threading; from gateway_async import _secrets; "
+        "threading.kept = _secrets.Secret('x'); builtins.kept = [threading, _secrets]"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr == b""  # noqa: S603
 
 
 @pytest.mark.parametrize("value", [4111111111111111, b"4111111111111111", None, 4.5, ["4111111111111111"]])

@@ -263,12 +263,12 @@ class HttpClient:
     def _request(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
     ) -> httpx.Request:
-        params = call.request.params and plain_params(call.request.params)
-        query = urlencode((*params, *signature.params), quote_via=quote, safe=",")
-        path = call.request.path
-        has_secret_path = (bool(call.request.secrets) and call.request.body is None) or mask_text(path) != path
+        params = plain_params((*call.request.params, *signature.params))
+        query = urlencode(params, quote_via=quote, safe=",") if params else ""
+        path, body = call.request.path, call.request.body
+        has_secret_path = (bool(call.request.secrets) and body is None) or mask_text(path) != path
         parse_url = httpx.URL if query or has_secret_path else _cached_url  # a cache must not hold secrets
-        headers = [self._host, *_HEADERS, *_encode(signature.headers)]
+        headers = [self._host, *_HEADERS, *_encode(plain_params(signature.headers))]
         if call.fresh_connection:
             headers.append(_CLOSE)
         if self._trace_headers is not None:
@@ -278,8 +278,7 @@ class HttpClient:
             stream = upload
             headers += _encode(upload.headers.items())
         else:
-            body = call.request.body or b""
-            stream = httpx.ByteStream(body)
+            stream = httpx.ByteStream(body or b"")
             if body:
                 headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
             elif call.request.method in _WITH_BODY:

@@ -9,46 +9,27 @@ import attrs
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call
-from gateway_async._wire.json_text import decode, encode
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
 from gateway_async.errors import InvalidRequestError
 
-Params = tuple[tuple[str, str], ...]
+Params = tuple[tuple[str, str | Secret], ...]
 
 _HASH_KEY_RESOURCES: Final = frozenset(
     {"accountforms", "accountvaults", "payform", "routeraccountvaults", "salestax", "transactions"}
 )
 
 
-def _seal(params: Params | None) -> Secret | None:
-    return Secret(encode(params).decode()) if params else None
-
-
-def _reveal(sealed: Secret | None) -> Params:
-    return tuple((name, value) for name, value in decode(sealed.reveal().encode())) if sealed else ()
-
-
 @attrs.frozen(repr=False)
 class Signature:
-    """Headers and query parameters that authenticate a request, each stored as one secret.
+    """Headers and query parameters that authenticate a request.
 
     Attributes:
         secrets: the secrets in it, which are masked in quoted response texts.
     """
 
-    _headers: Secret | None = attrs.field(alias="headers", default=None, converter=_seal)
-    _params: Secret | None = attrs.field(alias="params", default=None, converter=_seal)
+    headers: Params = ()
+    params: Params = ()
     secrets: tuple[Secret, ...] = ()
-
-    @property
-    def headers(self) -> Params:
-        """Return the headers to send, in plain text."""
-        return _reveal(self._headers)
-
-    @property
-    def params(self) -> Params:
-        """Return the query parameters to send, in plain text."""
-        return _reveal(self._params)
 
 
 def check_supported(credentials: Credentials, call: Call[object]) -> None:
@@ -79,20 +60,18 @@ def sign(credentials: Credentials, developer_id: str, now: float) -> Signature:
     developer = ("developer-id", developer_id)
     match credentials:
         case UserApiKey(user_id=user_id, user_api_key=Secret() as key, send_in="basic"):
-            basic = f"Basic {_base64(f'{user_id}:{key.reveal()}')}"
-            return Signature((developer, ("authorization", basic)), secrets=(key, Secret(basic)))
+            basic = Secret(f"Basic {_base64(f'{user_id}:{key.reveal()}')}")
+            return Signature((developer, ("authorization", basic)), secrets=(key, basic))
         case BearerToken(token=Secret() as token):
-            return Signature((developer, ("authorization", f"Bearer {token.reveal()}")), secrets=(token,))
+            return Signature((developer, ("authorization", Secret(f"Bearer {token.reveal()}"))), secrets=(token,))
         case UserApiKey(user_id=user_id, user_api_key=Secret() as key):
-            return _signature_in(
-                credentials.send_in, (developer, ("user-id", user_id), ("user-api-key", key.reveal())), key
-            )
+            return _signature_in(credentials.send_in, (developer, ("user-id", user_id), ("user-api-key", key)), key)
         case AccessToken(token=Secret() as token):
-            return _signature_in(credentials.send_in, (developer, ("access-token", token.reveal())), token)
+            return _signature_in(credentials.send_in, (developer, ("access-token", token)), token)
         case HashKey(user_id=user_id, user_hash_key=Secret() as key):
             timestamp = str(int(now))
             digest = hash_key(user_id, key, timestamp)
-            signed_params = (("user-id", user_id), ("timestamp", timestamp), ("hash-key", digest.reveal()))
+            signed_params = (("user-id", user_id), ("timestamp", timestamp), ("hash-key", digest))
             return _signature_in(credentials.send_in, (developer, *signed_params), key, digest)
         case _:
             raise TypeError("credentials must hold their secret when they sign")

@@ -165,9 +165,9 @@ def _size_problems(page_size: int | None) -> list[str]:
     return [f"page_size: must be a whole number from 1 to {MAX_PAGE_SIZE}"]
 
 
-def plain_params(params: Iterable[tuple[str, str | Secret]]) -> tuple[tuple[str, str], ...]:
-    """Return parameters in plain text. Use them only for sending and comparing."""
-    return tuple((name, value.reveal() if isinstance(value, Secret) else value) for name, value in params)
+def plain_params(params: Iterable[tuple[str, str | Secret]]) -> list[tuple[str, str]]:
+    """Return parameters or headers in plain text. Use them only for sending and comparing."""
+    return [(name, value.reveal() if isinstance(value, Secret) else value) for name, value in params]
 
 
 def secrets_in_params(params: Params) -> Iterator[Secret]:
