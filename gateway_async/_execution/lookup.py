@@ -89,10 +89,7 @@ class OutcomeLookup:
         found = await self._look_up_write(state, error, grace, until=state.plan.until)
         if _says_gone(state, error) and (found.status is LookupStatus.NO_RECORD or found.record is True):
             raise error  # the record did not exist, also if the change was its deletion
-        if found.status is LookupStatus.EXECUTED:
-            if isinstance(error, StatusError) and state.progress is not None and state.progress.is_reused:
-                await state.progress.discard()  # the refusal was probably that of another call
-        elif _is_absence(state, error):
+        if found.status is not LookupStatus.EXECUTED and _is_absence(state, error):
             raise self.unknown_error(state, error) from error  # it exists: the response was to another request
         return found
 

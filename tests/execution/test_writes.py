@@ -37,7 +37,7 @@ from gateway_async import (
     TransactionUpdate,
     ValidationError,
 )
-from gateway_async.observe import RecordDiffers
+from gateway_async.observe import Event, OutcomeLookedUp, RecordDiffers
 from tests.support.outcomes import resolved
 
 from .scripted_transport import (
@@ -895,3 +895,18 @@ async def test_a_duplicate_that_was_copied_cannot_fetch() -> None:
     error = pickle.loads(pickle.dumps(DuplicateError(422, api_id="mine")))  # noqa: S301  our own bytes
     await error_of(error.fetch(), InvalidRequestError, match="this error was copied")
     assert error.api_id == "mine"
+
+
+async def test_a_client_that_closes_between_attempts_leaves_the_outcome_unknown() -> None:
+    """The second attempt is not sent, but the first one may still be executed."""
+    script = Script(post=[LOST], get=[NOT_THERE])
+
+    async with script.gateway() as gateway:
+
+        def close(event: Event) -> None:
+            if isinstance(event, OutcomeLookedUp):
+                gateway._executor._http.is_closed = True
+
+        with gateway.observing(close):
+            await error_of(sell_named(gateway), OutcomeUnknownError, match="closed")
+    assert script.methods.count("POST") == 1
