@@ -9,28 +9,35 @@ from copy import copy
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, get_args
+from typing import Any, Final, Literal, Self, TypedDict, Unpack, get_args
+
+import httpx
 
 from gateway_async._arguments import check_numbers, is_loopback, number_problems
+from gateway_async._execution.circuit_breaker import CircuitBreaker
+from gateway_async._execution.execute import CallExecutor
+from gateway_async._execution.http_client import HttpClient
+from gateway_async._execution.recovery import LookupOf
+from gateway_async._http.proxy import Proxy
+from gateway_async._http.transport import DirectClient, PooledTransport, load_certificates
 from gateway_async._secrets import Secret, seal
+from gateway_async._wire.reply import Reply
+from gateway_async._wire.scope import Scope
+from gateway_async._wire.untyped.request import free_request
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
 from gateway_async.leases import TerminalLease
 from gateway_async.ledger.protocol import Ledger, Recovered
+from gateway_async.ledger.reconciliation.reconciler import Period, Reconciler
+from gateway_async.ledger.reconciliation.result import Reconciliation
 from gateway_async.observe import Observer, is_async
-from gateway_async.resources import _Resources
-
-if TYPE_CHECKING:  # the first client loads it
-    import httpx
-
-    from gateway_async._execution.circuit_breaker import CircuitBreaker
-    from gateway_async._execution.recovery import LookupOf
-    from gateway_async._wire.reply import Reply
-    from gateway_async.ledger.reconciliation import Reconciliation
-    from gateway_async.resources._untyped import UntypedResource
-    from gateway_async.telemetry.health import Health
-    from gateway_async.telemetry.propagation import TraceHeaders
-    from gateway_async.telemetry.readiness import Readiness
+from gateway_async.resources import RESOURCES, Resources
+from gateway_async.resources._ledger_lookups import lookup_of
+from gateway_async.resources._untyped import UntypedResource, untyped_resource
+from gateway_async.telemetry.health import Health
+from gateway_async.telemetry.probe import probe
+from gateway_async.telemetry.propagation import TraceHeaders
+from gateway_async.telemetry.readiness import Readiness
 
 __all__ = ["AsyncGateway", "Options"]
 
@@ -52,18 +59,18 @@ class Options(TypedDict, total=False):
     block_unresolved_terminals: bool
     in_doubt_seconds: float
     max_attempts: int
-    circuit_breaker: "CircuitBreaker | None"
+    circuit_breaker: CircuitBreaker | None
     ledger: Ledger | None
     proxy: str | None
-    transport: "httpx.AsyncBaseTransport | None"
+    transport: httpx.AsyncBaseTransport | None
     verify: ssl.SSLContext | str | PathLike[str] | bool
     observers: Iterable[Observer]
-    trace_headers: "TraceHeaders | None"
+    trace_headers: TraceHeaders | None
     check_limits: bool
     allow_http: bool
 
 
-class AsyncGateway(_Resources):
+class AsyncGateway(Resources):
     """An async client of the gateway.
 
     Build it once, share it between any number of tasks, and close it once.
@@ -133,26 +140,16 @@ class AsyncGateway(_Resources):
         block_unresolved_terminals: bool = True,
         in_doubt_seconds: float = 120.0,
         max_attempts: int = 3,
-        circuit_breaker: "CircuitBreaker | None" = None,
+        circuit_breaker: CircuitBreaker | None = None,
         ledger: Ledger | None = None,
         proxy: str | None = None,
-        transport: "httpx.AsyncBaseTransport | None" = None,
+        transport: httpx.AsyncBaseTransport | None = None,
         verify: ssl.SSLContext | str | PathLike[str] | bool = True,
         observers: Iterable[Observer] = (),
-        trace_headers: "TraceHeaders | None" = None,
+        trace_headers: TraceHeaders | None = None,
         check_limits: bool = True,
         allow_http: bool = False,
     ) -> None:
-        # httpx and most of the package are loaded by the first client, not by programs that only import the class.
-        import httpx
-
-        from gateway_async._execution.circuit_breaker import CircuitBreaker
-        from gateway_async._execution.execute import CallExecutor
-        from gateway_async._execution.http_client import HttpClient
-        from gateway_async._http.proxy import Proxy
-        from gateway_async._http.transport import DirectClient, PooledTransport, load_certificates
-        from gateway_async._wire.scope import Scope
-
         observers = (*observers,) if isinstance(observers, Iterable) else (observers,)
         seconds: Any = {"timeout": timeout, "terminal_timeout": terminal_timeout, "in_doubt_seconds": in_doubt_seconds}
         counts: Any = {"max_connections": max_connections, "max_terminals": max_terminals, "max_attempts": max_attempts}
@@ -212,11 +209,7 @@ class AsyncGateway(_Resources):
         self._address = http.gateway
         self._transport = inner
         self._ledger = ledger
-        self._lookup_of: LookupOf | None = None
-        if ledger is not None:
-            from gateway_async.resources._ledger_lookups import lookup_of  # loads every resource
-
-            self._lookup_of = lookup_of
+        self._lookup_of: LookupOf | None = None if ledger is None else lookup_of
         self._is_view = False
 
     @classmethod
@@ -297,8 +290,8 @@ class AsyncGateway(_Resources):
         if problems:
             raise InvalidRequestError(problems)
         view = copy(self)
-        for name in _Resources.__annotations__.keys() & vars(view).keys():
-            delattr(view, name)  # a resource that is in use has the client's options
+        for name in RESOURCES:
+            vars(view).pop(name, None)  # a resource that is in use has the client's options
         vars(view).update(
             _executor=self._executor.with_limits(
                 timeout=timeout, terminal_timeout=terminal_timeout, max_attempts=max_attempts
@@ -309,7 +302,7 @@ class AsyncGateway(_Resources):
         )
         return view
 
-    def resource(self, plural: str, *, name: str, api_id: str | None = None) -> "UntypedResource":
+    def resource(self, plural: str, *, name: str, api_id: str | None = None) -> UntypedResource:
         """Return a resource that this package has no models for. Its records and requests are mappings.
 
             plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
@@ -327,8 +320,6 @@ class AsyncGateway(_Resources):
         Raises:
             InvalidRequestError: a name is invalid, or the resource is one that needs its own methods.
         """
-        from gateway_async.resources._untyped import untyped_resource  # loads every resource
-
         return untyped_resource(self._executor, self._scope, plural, name, api_id)
 
     async def request(
@@ -339,7 +330,7 @@ class AsyncGateway(_Resources):
         params: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
         kind: Literal["read", "write"] | None = None,
-    ) -> "Reply":
+    ) -> Reply:
         """Send a single request to any path, and return the response.
 
             reply = await gateway.request("GET", "/v2/locationinfos", params={"relationship": "all"})
@@ -361,8 +352,6 @@ class AsyncGateway(_Resources):
             StatusError: the gateway refuses; the class depends on the status.
             OutcomeUnknownError: a write may have been executed.
         """
-        from gateway_async._wire.untyped.request import free_request
-
         body, params = seal(body), seal(params)  # an error's traceback shows local variables
         return await self._executor.execute(free_request(method, path, params or {}, body, kind))
 
@@ -376,18 +365,16 @@ class AsyncGateway(_Resources):
             raise InvalidRequestError("observer: must be a plain function, not an async one")
         return self._executor.observing(observer)
 
-    def health(self) -> "Health":
+    def health(self) -> Health:
         """Return the load of this client: connections, queues, retries, and counts of unknown outcomes.
 
         It sends nothing and costs little, so that a program can call it every second.
         """
-        from gateway_async._http.transport import PooledTransport
-
         pooled = self._transport if isinstance(self._transport, PooledTransport) else None
         uses = (None if pooled is None else pooled.pool_use(name) for name in ("ordinary", "terminal"))
         return self._executor.health(*uses)
 
-    async def check(self, *, timeout: float = 5.0) -> "Readiness":  # noqa: ASYNC109  it raises nothing when it is over
+    async def check(self, *, timeout: float = 5.0) -> Readiness:  # noqa: ASYNC109  it raises nothing when it is over
         """Return whether calls can work now: one read at the gateway, and one of the ledger.
 
         It is for a readiness probe. Problems are returned, not raised. The read is not repeated, and nothing is
@@ -399,8 +386,6 @@ class AsyncGateway(_Resources):
         Raises:
             InvalidRequestError: `timeout` is not a number above 0.
         """
-        from gateway_async.telemetry.probe import probe
-
         view = self.with_options(timeout=timeout, max_attempts=1)
         contacts = view.contacts.list()
         return await probe(
@@ -438,7 +423,7 @@ class AsyncGateway(_Resources):
 
     async def reconcile(
         self, since: datetime, until: datetime | None = None, *, margin: float = 900.0, page_size: int = 1000
-    ) -> "Reconciliation":
+    ) -> Reconciliation:
         """Compare the ledger's payments with the gateway's, and report the discrepancies.
 
             result = await gateway.reconcile(since=datetime.now(UTC) - timedelta(days=1))
@@ -464,8 +449,6 @@ class AsyncGateway(_Resources):
             LedgerError: the ledger cannot be read.
             GatewayError: the gateway cannot be read.
         """
-        from gateway_async.ledger.reconciliation.reconciler import Period, Reconciler
-
         if self._ledger is None:
             raise InvalidRequestError("ledger: the client has none")
         check_numbers(whole=True, minimum=1, maximum=5000, page_size=page_size)
@@ -519,7 +502,7 @@ def _object_problems(
     developer_id: str,
     credentials: Credentials,
     observers: Iterable[Observer],
-    trace_headers: "TraceHeaders | None",
+    trace_headers: TraceHeaders | None,
 ) -> Iterator[str]:
     if not is_header_text(developer_id):
         yield "developer_id: must be printable ASCII text, not empty, without spaces around it"
@@ -561,8 +544,6 @@ def _is_plain(callback: object) -> bool:
 
 
 def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
-    import httpx
-
     try:
         url = httpx.URL(base_url)
         host = url.host  # a host that IDNA cannot decode is a ValueError

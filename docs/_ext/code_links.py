@@ -6,7 +6,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from importlib import import_module
 from typing import Final
 
 from docutils import nodes
@@ -14,24 +13,15 @@ from sphinx.addnodes import desc_signature
 from sphinx.application import Sphinx
 
 from gateway_async import AsyncGateway
-from gateway_async.resources import _Resources
+from gateway_async.resources import RESOURCES
 
-_ATTRIBUTES: Final = {
-    name.title().replace("_", ""): name for name in _Resources.__annotations__
-}
+_ATTRIBUTES: Final = {kind.__name__: name for name, kind in RESOURCES.items()}
 """Class of a resource → the attribute of the client."""
 
 _NAME: Final = re.compile(r"(?:await )?([A-Za-z_][\w.]*)(?:\(.*\))?")
 _NOT_LINKED: Final = (nodes.reference, nodes.title, desc_signature)
 
-gateway: Final = type(
-    "gateway",
-    (AsyncGateway,),
-    {
-        attribute: getattr(import_module(f"gateway_async.resources.{attribute}"), name)
-        for name, attribute in _ATTRIBUTES.items()
-    },
-)
+gateway: Final = type("gateway", (AsyncGateway,), dict(RESOURCES))
 """The client of the examples, for `sphinx_codeautolink`: a class, because that follows attributes of classes only."""
 
 

@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 import gateway_async
-from gateway_async import resources
+from gateway_async.resources import RESOURCES
 
 FOLDER: Final = "reference/api"
 
@@ -114,16 +114,7 @@ def pages_of_resources() -> Iterator[tuple[str, str]]:
 
 def resource_classes() -> Iterator[tuple[str, type]]:
     """Yield each resource: the attribute of the client, and its class."""
-    for name in sorted(
-        path.stem for path in Path(str(resources.__file__)).parent.glob("[a-z]*.py")
-    ):
-        module = import_module(f"gateway_async.resources.{name}")
-        (kind,) = (
-            getattr(module, entry)
-            for entry in module.__all__
-            if inspect.isclass(getattr(module, entry))
-        )
-        yield name, kind
+    yield from sorted(RESOURCES.items())
 
 
 def part_lines(part: Part) -> Iterator[str]:
@@ -173,7 +164,7 @@ def directive(kind: str, name: str, *options: str) -> list[str]:
 
 def exported_names(module: str | None = None) -> list[str]:
     """Return the names that the package exports, or those of one module."""
-    names = [name for name in dir(gateway_async) if not name.startswith("_")]
+    names = [name for name in gateway_async.__all__ if not name.startswith("_")]
     return [
         name
         for name in names

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import AbstractContextManager, asynccontextmanager
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
@@ -60,9 +60,7 @@ from gateway_async.observe import (
     RetryBudgetExhausted,
     TerminalState,
 )
-
-if TYPE_CHECKING:
-    from gateway_async.telemetry.health import Health, PoolUse
+from gateway_async.telemetry.health import Health, PoolUse
 
 T = TypeVar("T")
 
@@ -497,10 +495,8 @@ class CallExecutor:
         """
         return len(await self._ledger_recorder.open_intents())
 
-    def health(self, ordinary: "PoolUse | None", terminal: "PoolUse | None") -> "Health":
+    def health(self, ordinary: PoolUse | None, terminal: PoolUse | None) -> Health:
         """Return the load of the client and its connection pools."""
-        from gateway_async.telemetry.health import Health  # most programs never ask
-
         return Health(
             ordinary=ordinary,
             terminal=terminal,

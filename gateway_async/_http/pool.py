@@ -7,7 +7,7 @@ how many others wait.
 import asyncio
 import ssl
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 import anyio.lowlevel
@@ -17,9 +17,7 @@ from gateway_async._http import asyncio_connection, stream_connection
 from gateway_async._http.connection import Connection
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.proxy import Proxy
-
-if TYPE_CHECKING:
-    from gateway_async.telemetry.health import PoolUse
+from gateway_async.telemetry.health import PoolUse
 
 Origin = tuple[str, str, int]
 """Scheme, host and port."""
@@ -73,10 +71,8 @@ class ConnectionPool:
         self._keepalive_expiry = keepalive_expiry
         self._proxy = proxy
 
-    def use(self) -> "PoolUse":
+    def use(self) -> PoolUse:
         """Return how many calls have a connection or wait for one."""
-        from gateway_async.telemetry.health import PoolUse  # most programs never ask
-
         waiting = self._slots.statistics().tasks_waiting
         return PoolUse(in_use=self._size - self._slots.value, waiting=waiting, limit=self._size)
 

@@ -9,9 +9,10 @@ import ssl
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import anyio
+import certifi
 import httpx
 
 from gateway_async._http.exchange import Exchange
@@ -19,9 +20,7 @@ from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.proxy import Proxy
 from gateway_async._http.response_body import BoundedDecompressor, take_coding
-
-if TYPE_CHECKING:
-    from gateway_async.telemetry.health import PoolUse
+from gateway_async.telemetry.health import PoolUse
 
 POOL: Final = "gateway_async.pool"
 """The request extension that names the pool: "ordinary" (the default) or "terminal"."""
@@ -112,7 +111,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
             extensions={"http_version": response.version},  # no reason phrase: it may repeat what was sent
         )
 
-    def pool_use(self, name: str) -> "PoolUse":
+    def pool_use(self, name: str) -> PoolUse:
         """Return the use of the pool "ordinary" or "terminal"."""
         return self._pools[name].use()
 
@@ -185,8 +184,6 @@ def _make_ssl_context(verify: str | bool) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
-    import certifi
-
     path = certifi.where() if verify is True else verify
     is_folder = Path(path).is_dir()
     context.load_verify_locations(cafile=None if is_folder else path, capath=path if is_folder else None)

@@ -3,18 +3,16 @@
 import enum
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.evidence import UnprovenError
 from gateway_async._wire.json_text import decode
+from gateway_async._wire.multipart import Form
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import StatusError
-
-if TYPE_CHECKING:
-    from gateway_async._wire.multipart import Form
 
 T = TypeVar("T")
 
@@ -109,7 +107,7 @@ class HttpRequest:
     _path: Secret = attrs.field(alias="path", converter=Secret)
     params: tuple[tuple[str, str | Secret], ...] = ()
     _body: Secret | None = attrs.field(alias="body", default=None, converter=_as_secret)
-    form: "Form | None" = None
+    form: Form | None = None
     secrets: tuple[Secret, ...] = ()
     signed: bool = True
 

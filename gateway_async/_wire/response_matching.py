@@ -190,7 +190,7 @@ def check_refusal(named: Iterable[str], own: frozenset[str]) -> None:
         raise MismatchedReplyError((f"it refuses {', '.join(sorted(fields))}, which the request does not have",))
 
 
-_MODELS: Final = (
+MODELS: Final = (
     account_vaults,
     contacts,
     files,
@@ -207,13 +207,13 @@ _MODELS: Final = (
     transactions,
     users,
 )
-"""The modules of all resources. A subclass index would know those only that the process has used."""
+"""The modules of all resources."""
 
 
 @cache
 def _every_field() -> frozenset[str]:
     """Return the fields of all resources."""
-    values = chain.from_iterable(vars(module).values() for module in _MODELS)
+    values = chain.from_iterable(vars(module).values() for module in MODELS)
     kinds = {value for value in values if isinstance(value, type) and issubclass(value, Record | Request)}
     return frozenset(field.name for kind in kinds for field in attrs.fields(kind))
 

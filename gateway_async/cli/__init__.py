@@ -2,6 +2,9 @@
 
 import sys
 
+from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.standard_streams import OutputError, discard_output, flush_output, guard_streams
+
 __all__ = ["main"]
 
 _INTERRUPTED = 130
@@ -14,9 +17,6 @@ def main() -> None:
 
     It ends the process with one of the statuses of `gateway_async.cli.exit_status`.
     """
-    from gateway_async.cli.exit_status import ExitStatus
-    from gateway_async.cli.standard_streams import OutputError, discard_output, flush_output, guard_streams
-
     guard_streams()
     status: int
     try:

@@ -10,6 +10,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from gateway_async.cli.help_text import Command, Group, help_of
+from gateway_async.cli.versions import version_lines
 
 __all__ = ["app"]
 
@@ -105,8 +106,6 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from gateway_async.cli.versions import version_lines
-
         for line in version_lines():
             typer.echo(line)
         raise typer.Exit

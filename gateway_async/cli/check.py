@@ -4,19 +4,24 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
+import anyio
+import anyio.to_thread
 import attrs
 import typer
+from rich.console import Console
+from rich.text import Text
 
+from gateway_async import AsyncGateway, AuthenticationError, GatewayError, PermissionDeniedError
+from gateway_async._http.proxy import Proxy
 from gateway_async._problem import pluralize
 from gateway_async.cli.errors import fail_with
 from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.inbox import read_dead
+from gateway_async.cli.ledger import count_open
+from gateway_async.cli.probe import Probe, ProbeError, probe
 from gateway_async.cli.store_location import check_location, display_location
-
-if TYPE_CHECKING:
-    from gateway_async import AsyncGateway
-    from gateway_async.cli.probe import Probe
 
 __all__ = ["check"]
 
@@ -63,10 +68,6 @@ def check(
     Exit status: 0 if all is well, 3 if something needs attention, 1 if a check fails, 2 if a variable is missing or
     wrong. Reads the GATEWAY_* variables of the environment.
     """
-    import anyio
-
-    from gateway_async import GatewayError
-
     try:
         for option, location in (("--ledger", ledger), ("--inbox", inbox)):
             check_location(option, location or "")
@@ -87,8 +88,6 @@ def check(
 
 
 async def _check_gateway(as_json: bool) -> list[_Finding]:
-    from gateway_async import AsyncGateway
-
     findings: list[_Finding] = []
     async with AsyncGateway.from_env() as gateway:
         async for finding in _gateway_findings(gateway):
@@ -97,12 +96,7 @@ async def _check_gateway(as_json: bool) -> list[_Finding]:
     return findings
 
 
-async def _gateway_findings(gateway: "AsyncGateway") -> AsyncIterator[_Finding]:
-    import anyio.to_thread
-
-    from gateway_async._http.proxy import Proxy
-    from gateway_async.cli.probe import ProbeError, probe
-
+async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[_Finding]:
     try:
         proxy, _ = Proxy.parse(address) if (address := os.environ.get("GATEWAY_PROXY")) else (None, "")
         found = await anyio.to_thread.run_sync(probe, gateway.base_url, proxy)
@@ -118,7 +112,7 @@ async def _gateway_findings(gateway: "AsyncGateway") -> AsyncIterator[_Finding]:
         yield await _check_terminals(gateway)
 
 
-def _connection_findings(found: "Probe") -> Iterator[_Finding]:
+def _connection_findings(found: Probe) -> Iterator[_Finding]:
     yield _Finding("gateway", "ok", f"{found.address} responds in {found.seconds * 1000:.0f} ms")
     if found.tls is None:
         yield _Finding("tls", "skipped", "plain http")
@@ -140,9 +134,7 @@ def _clock_finding(difference: float | None) -> _Finding:
     return _Finding("clock", state, f"this machine is {abs(difference):.0f} s {ahead} the gateway")
 
 
-async def _check_credentials(gateway: "AsyncGateway") -> _Finding:
-    from gateway_async import AuthenticationError, GatewayError, PermissionDeniedError
-
+async def _check_credentials(gateway: AsyncGateway) -> _Finding:
     try:
         await gateway.contacts.list().first()
     except PermissionDeniedError:
@@ -154,9 +146,7 @@ async def _check_credentials(gateway: "AsyncGateway") -> _Finding:
     return _Finding("credentials", "ok", "accepted")
 
 
-async def _check_location(gateway: "AsyncGateway") -> _Finding:
-    from gateway_async import GatewayError
-
+async def _check_location(gateway: AsyncGateway) -> _Finding:
     if gateway.location_id is None:
         return _Finding("location", "skipped", "GATEWAY_LOCATION_ID: is not set (expected for vaults and invoices)")
     try:
@@ -166,9 +156,7 @@ async def _check_location(gateway: "AsyncGateway") -> _Finding:
     return _Finding("location", "ok", location.name or gateway.location_id)
 
 
-async def _check_terminals(gateway: "AsyncGateway") -> _Finding:
-    from gateway_async import GatewayError
-
+async def _check_terminals(gateway: AsyncGateway) -> _Finding:
     filters = {} if gateway.location_id is None else {"location_id": gateway.location_id}
     try:
         number = await gateway.terminals.list(filters).count()
@@ -178,20 +166,14 @@ async def _check_terminals(gateway: "AsyncGateway") -> _Finding:
 
 
 def _check_ledger(location: str, table: str) -> _Finding:
-    from gateway_async.cli.ledger import count_open
-
     return _check_store("ledger", location, "open call", partial(count_open, location, table))
 
 
 def _check_inbox(location: str, table: str) -> _Finding:
-    from gateway_async.cli.inbox import read_dead
-
     return _check_store("inbox", location, "dead postback", lambda: len(read_dead(location, table)))
 
 
 def _check_store(name: str, location: str, counted: str, count: Callable[[], int]) -> _Finding:
-    from gateway_async import GatewayError
-
     try:
         number = count()
     except (GatewayError, ModuleNotFoundError) as error:
@@ -206,9 +188,6 @@ def _print(finding: _Finding, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(attrs.asdict(finding)))
         return
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console()
     if not console.is_terminal:
         typer.echo(f"{finding.check}\t{finding.state}\t{finding.details}")

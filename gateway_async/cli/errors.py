@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.standard_streams import OutputError, discard_output, flush_output
-
-if TYPE_CHECKING:
-    from gateway_async.errors import GatewayError
+from gateway_async.errors import GatewayError, InvalidRequestError, OutcomeUnknownError
 
 __all__ = ["fail", "fail_with", "print_error", "printing", "warn"]
 
@@ -24,10 +24,8 @@ def fail(message: str, status: int = ExitStatus.FAILED) -> NoReturn:
     raise typer.Exit(status)
 
 
-def fail_with(error: "GatewayError") -> NoReturn:
+def fail_with(error: GatewayError) -> NoReturn:
     """Print an error, and end the command with the matching status."""
-    from gateway_async.errors import InvalidRequestError, OutcomeUnknownError
-
     if not isinstance(error, InvalidRequestError):
         fail(str(error), ExitStatus.UNKNOWN if isinstance(error, OutcomeUnknownError) else ExitStatus.FAILED)
     for problem in error.problems:
@@ -66,7 +64,4 @@ def warn(message: str) -> None:
 
 def print_error(line: str, style: str) -> None:
     """Print a line on standard error, colored where that is allowed."""
-    from rich.console import Console
-    from rich.text import Text
-
     Console(stderr=True).print(Text(line, style=style), soft_wrap=True)

@@ -4,16 +4,15 @@ import asyncio
 import base64
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import attrs
 
 from gateway_async._backoff import exponential_backoff
-
-if TYPE_CHECKING:
-    from gateway_async.models.postbacks import Postback
-    from gateway_async.sandbox.http.webhook_client import DeliveryResult
+from gateway_async.models.postbacks import Postback
+from gateway_async.postbacks.keyed_lock import KeyedLock
+from gateway_async.sandbox.http.webhook_client import DeliveryResult, PostbackRequest, WebhookClient, read_hosts
 
 __all__ = ["Forward", "Forwarder", "Target"]
 
@@ -84,10 +83,10 @@ class Forward:
         pause: seconds until the next attempt; None after the last one.
     """
 
-    postback: "Postback[Any]"
+    postback: Postback[Any]
     target: Target
     attempt: int
-    result: "DeliveryResult"
+    result: DeliveryResult
     seconds: float
     pause: float | None
 
@@ -104,9 +103,6 @@ class Forwarder:
     """
 
     def __init__(self, target: Target, attempts: int, on_attempt: Callable[[Forward], object]) -> None:
-        from gateway_async.postbacks.keyed_lock import KeyedLock
-        from gateway_async.sandbox.http.webhook_client import WebhookClient, read_hosts
-
         self._target = target
         self._attempts = attempts
         self._on_attempt = on_attempt
@@ -115,7 +111,7 @@ class Forwarder:
         self.waiting = 0
         """Postbacks that are not acknowledged yet."""
 
-    async def forward(self, postback: "Postback[Any]", headers: Mapping[str, str], body: bytes) -> None:
+    async def forward(self, postback: Postback[Any], headers: Mapping[str, str], body: bytes) -> None:
         """Send a postback until it is acknowledged, or all attempts are used."""
         self.waiting += 1
         async with self._locks.of((postback.resource, postback.record_id or postback.key)):
@@ -127,11 +123,9 @@ class Forwarder:
         self.waiting -= 1
 
     async def _send(
-        self, postback: "Postback[Any]", headers: Mapping[str, str], body: bytes, attempt: int
+        self, postback: Postback[Any], headers: Mapping[str, str], body: bytes, attempt: int
     ) -> float | None:
         """Make one attempt, and return the pause before the next one."""
-        from gateway_async.sandbox.http.webhook_client import PostbackRequest
-
         began = time.perf_counter()
         result = await self._client.send(PostbackRequest(self._target.url, self._headers(headers), body))
         is_last = result.is_acknowledged or attempt == self._attempts

@@ -3,20 +3,20 @@
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import anyio
 import typer
 from rich.text import Text
 
+from gateway_async import GatewayError, InboxError
 from gateway_async._problem import pluralize
 from gateway_async._secrets import is_address
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import check_location
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
-
-if TYPE_CHECKING:
-    from gateway_async.postbacks import Inbox, PostbackState, StoredPostback
+from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox, StoredPostback
 
 __all__ = ["inbox", "read_dead"]
 
@@ -81,9 +81,6 @@ def read_dead(address: str, table: str) -> list[Row]:
         GatewayError: the inbox cannot be used.
         BadParameter: the file does not exist.
     """
-    import anyio
-
-    from gateway_async.postbacks import PostbackState
 
     async def read() -> list[Row]:
         async with aclosing(_open(address, table)) as opened:
@@ -92,11 +89,8 @@ def read_dead(address: str, table: str) -> list[Row]:
     return anyio.run(read)
 
 
-def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[Row]]]") -> Any:
+def _run(address: str, table: str, operation: Callable[[Inbox], Awaitable[list[Row]]]) -> Any:
     """Open an inbox, run one operation on it, and close it."""
-    import anyio
-
-    from gateway_async import GatewayError
 
     async def run() -> list[Row]:
         async with aclosing(_open(address, table)) as opened:
@@ -110,10 +104,7 @@ def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[
         fail(str(error))
 
 
-def _open(address: str, table: str) -> "Inbox":
-    from gateway_async import InboxError
-    from gateway_async.postbacks import PostgresInbox, SqliteInbox
-
+def _open(address: str, table: str) -> Inbox:
     check_location("FILE", address)
     if is_address(address):
         return PostgresInbox(address, table=table, keep_days=_ALL_DAYS, create=False)
@@ -125,15 +116,13 @@ def _open(address: str, table: str) -> "Inbox":
     return SqliteInbox(path, keep_days=_ALL_DAYS)
 
 
-def _states(dead: bool, waiting: bool, show_all: bool) -> "tuple[PostbackState | None, ...]":
-    from gateway_async.postbacks import PostbackState
-
+def _states(dead: bool, waiting: bool, show_all: bool) -> tuple[PostbackState | None, ...]:
     if show_all:
         return (None,)
     return (*([] if dead else [PostbackState.WAITING]), *([] if waiting else [PostbackState.DEAD]))
 
 
-async def _list(opened: "Inbox", states: "Iterable[PostbackState | None]") -> list[Row]:
+async def _list(opened: Inbox, states: Iterable[PostbackState | None]) -> list[Row]:
     rows: list[Row] = []
     for state in states:
         after = 0
@@ -143,10 +132,8 @@ async def _list(opened: "Inbox", states: "Iterable[PostbackState | None]") -> li
     return sorted(rows, key=lambda row: int(row["number"]))
 
 
-async def _replay(opened: "Inbox", number: int | None) -> list[Row]:
+async def _replay(opened: Inbox, number: int | None) -> list[Row]:
     """Make one postback waiting again, or all dead ones."""
-    from gateway_async.postbacks import PostbackState
-
     numbers = [number] if number is not None else [row["number"] for row in await _list(opened, [PostbackState.DEAD])]
     rows: list[Row] = []
     for each in numbers:
@@ -156,18 +143,18 @@ async def _replay(opened: "Inbox", number: int | None) -> list[Row]:
     return rows
 
 
-async def _discard(opened: "Inbox", number: int) -> list[Row]:
+async def _discard(opened: Inbox, number: int) -> list[Row]:
     """Give up a dead postback."""
     if not await opened.discard(number):
         fail(f"--discard: no dead postback {number}")
     return await _row(opened, number)
 
 
-async def _row(opened: "Inbox", number: int) -> list[Row]:
+async def _row(opened: Inbox, number: int) -> list[Row]:
     return [_row_of(stored) for stored in await opened.list(after=number - 1, limit=1)]
 
 
-def _row_of(stored: "StoredPostback") -> Row:
+def _row_of(stored: StoredPostback) -> Row:
     postback = stored.postback
     return {
         "number": stored.number,

@@ -6,11 +6,14 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import anyio
 import typer
+from rich.console import Console
 from rich.text import Text
 
+from gateway_async import AsyncGateway, GatewayError, Intent, LedgerError, PostgresLedger, Recovered, SqliteLedger
 from gateway_async._problem import pluralize
 from gateway_async._secrets import is_address
 from gateway_async.cli.command_name import command_line
@@ -18,10 +21,7 @@ from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import check_location, display_location
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
-
-if TYPE_CHECKING:
-    from gateway_async import Intent, PostgresLedger, Recovered, SqliteLedger
-    from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
+from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
 
 __all__ = ["count_open", "ledger"]
 
@@ -154,19 +154,16 @@ def count_open(address: str, table: str) -> int:
     return len(_operate(address, table, _list_open))
 
 
-def _run(address: str, table: str, operation: "Operation") -> Any:
+def _run(address: str, table: str, operation: Operation) -> Any:
     """Run one operation on a ledger; an error ends the command."""
-    from gateway_async import GatewayError
-
     try:
         return _operate(address, table, operation)
     except GatewayError as error:
         fail_with(error)
 
 
-def _operate(address: str, table: str, operation: "Operation") -> Any:
+def _operate(address: str, table: str, operation: Operation) -> Any:
     """Open a ledger, run one operation on it, and close it."""
-    import anyio
 
     async def run() -> Any:
         async with aclosing(_open(address, table)) as opened:
@@ -175,9 +172,7 @@ def _operate(address: str, table: str, operation: "Operation") -> Any:
     return anyio.run(run)
 
 
-def _open(address: str, table: str) -> "PostgresLedger | SqliteLedger":
-    from gateway_async import LedgerError, PostgresLedger, SqliteLedger
-
+def _open(address: str, table: str) -> PostgresLedger | SqliteLedger:
     check_location("FILE", address)
     if is_address(address):
         return PostgresLedger(address, table=table, keep_days=_ALL_DAYS, create=False)
@@ -189,7 +184,7 @@ def _open(address: str, table: str) -> "PostgresLedger | SqliteLedger":
     return SqliteLedger(path, keep_days=_ALL_DAYS)
 
 
-async def _resolve(name: str, resolution: Resolution, opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+async def _resolve(name: str, resolution: Resolution, opened: PostgresLedger | SqliteLedger) -> list[Row]:
     matching = [intent for intent in await opened.open_intents() if name in (intent.id, intent.api_id)]
     if len(matching) != 1:
         found = f"{len(matching)} open {pluralize(len(matching), 'call')}"
@@ -199,20 +194,16 @@ async def _resolve(name: str, resolution: Resolution, opened: "PostgresLedger | 
     return [_row_of(matching[0], resolution.value)]
 
 
-async def _list_open(opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+async def _list_open(opened: PostgresLedger | SqliteLedger) -> list[Row]:
     return [_row_of(intent, "open") for intent in await opened.open_intents()]
 
 
-async def _list_all(opened: "PostgresLedger | SqliteLedger") -> list[Row]:
+async def _list_all(opened: PostgresLedger | SqliteLedger) -> list[Row]:
     entries = opened.entries(datetime.fromtimestamp(0, UTC))
     return [_row_of(each.intent, each.outcome or "open", each.record_id) async for each in entries]
 
 
-async def _recover(wait: float | None, opened: "PostgresLedger | SqliteLedger") -> list[Row]:
-    from rich.console import Console
-
-    from gateway_async import AsyncGateway
-
+async def _recover(wait: float | None, opened: PostgresLedger | SqliteLedger) -> list[Row]:
     text = "looking up the open calls; one that is not found may still be executed for some minutes"
     # On standard error, which shows it on a terminal only. Ctrl-C ends it; the calls stay open.
     async with AsyncGateway.from_env(ledger=opened) as gateway:
@@ -220,11 +211,7 @@ async def _recover(wait: float | None, opened: "PostgresLedger | SqliteLedger") 
             return [_row_of_recovered(each) for each in await gateway.recover(wait=wait)]
 
 
-async def _reconcile(
-    since: datetime, until: datetime | None, opened: "PostgresLedger | SqliteLedger"
-) -> "Reconciliation":
-    from gateway_async import AsyncGateway
-
+async def _reconcile(since: datetime, until: datetime | None, opened: PostgresLedger | SqliteLedger) -> Reconciliation:
     async with AsyncGateway.from_env(ledger=opened) as gateway:
         return await gateway.reconcile(since, until)
 
@@ -238,7 +225,7 @@ def _moment(option: str, text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _print_reconciliation(found: "Reconciliation", *, as_json: bool) -> None:
+def _print_reconciliation(found: Reconciliation, *, as_json: bool) -> None:
     rows = [*map(_row_of_discrepancy, found.discrepancies), *map(_row_of_open, found.open_intents)]
     with printing(ExitStatus.DONE if found.agrees else ExitStatus.ATTENTION):
         print_json(rows) if as_json else print_table(
@@ -248,7 +235,7 @@ def _print_reconciliation(found: "Reconciliation", *, as_json: bool) -> None:
             print_advice(f"\n{found.summary}")
 
 
-def _row_of_discrepancy(each: "Discrepancy") -> Row:
+def _row_of_discrepancy(each: Discrepancy) -> Row:
     return {
         "kind": each.kind,
         "api_id": each.api_id,
@@ -264,7 +251,7 @@ def _row_of_discrepancy(each: "Discrepancy") -> Row:
     }
 
 
-def _row_of_open(intent: "Intent") -> Row:
+def _row_of_open(intent: Intent) -> Row:
     """Return a row with the fields of a discrepancy."""
     return {
         "kind": "open",
@@ -286,7 +273,7 @@ def _discrepancy_cells(row: Row) -> list[Text]:
     return [Text(row[name] or NONE) for name in names]
 
 
-def _row_of(intent: "Intent", outcome: str, record_id: str | None = None) -> Row:
+def _row_of(intent: Intent, outcome: str, record_id: str | None = None) -> Row:
     return {
         "id": intent.id,
         "sent_at": intent.sent_at,
@@ -301,7 +288,7 @@ def _row_of(intent: "Intent", outcome: str, record_id: str | None = None) -> Row
     }
 
 
-def _row_of_recovered(each: "Recovered") -> Row:
+def _row_of_recovered(each: Recovered) -> Row:
     return {
         "sent_at": each.sent_at,
         "call": each.call,

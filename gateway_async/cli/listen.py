@@ -8,13 +8,14 @@ import signal
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import attrs
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from gateway_async import GatewayError
 from gateway_async._problem import pluralize
 from gateway_async.cli.errors import fail, fail_with, warn
 from gateway_async.cli.forward import Forward, Forwarder, Target
@@ -32,10 +33,10 @@ from gateway_async.cli.temporary_configs import TemporaryConfigs
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.codes import PostbackResource
 from gateway_async.observe import logger
-
-if TYPE_CHECKING:
-    from gateway_async.postbacks import Postback, PostbackReceiver
-    from gateway_async.postbacks.http.response import ReceiverResponse
+from gateway_async.postbacks import Postback, PostbackReceiver
+from gateway_async.postbacks.http.asgi import AsgiApp
+from gateway_async.postbacks.http.response import ReceiverResponse
+from gateway_async.sandbox.http.server import Listener
 
 __all__ = ["listen"]
 
@@ -65,12 +66,12 @@ class PostbackDisplay:
             made = f"{configs} postback {created} deleted at the end. " if configs else ""
             self._show(Text(f"{made}Press Ctrl-C to stop.", style="dim"), {})
 
-    def postback(self, postback: "Postback[Any]") -> None:
+    def postback(self, postback: Postback[Any]) -> None:
         """Print a postback."""
         at = datetime.now(UTC)
         self._show(text_of(postback, at), object_of(postback, at) if self.as_json else {})
 
-    def print_refused(self, response: "ReceiverResponse") -> None:
+    def print_refused(self, response: ReceiverResponse) -> None:
         """Print a rejected request."""
         at, reason = datetime.now(UTC), response.body.decode(errors="replace").strip()
         self._show(refusal_line(response.status_code, reason, at), refusal_object(response.status_code, reason, at))
@@ -153,8 +154,6 @@ def listen(
     program, and again if it gets no 2xx. The last status is printed, with --json that of each attempt. Configs of
     --create-configs that a killed run left are deleted at the start of the next one.
     """
-    from gateway_async import GatewayError
-
     if not create_configs and (resource or product_transaction_id or url):
         raise typer.BadParameter("--resource, --product-transaction-id, --url: need --create-configs")
     if (username is None) != (password is None):
@@ -178,9 +177,7 @@ def listen(
         fail_with(error)
 
 
-def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
-    from gateway_async.postbacks import PostbackReceiver
-
+def _receiver(username: str | None, password: str | None) -> PostbackReceiver:
     logger.addHandler(logging.NullHandler())  # `PostbackDisplay` prints rejected requests
     try:
         return PostbackReceiver(username, password, allow_unauthenticated=username is None and password is None)
@@ -198,13 +195,11 @@ def _target(option: str, url: str | None) -> Target | None:
 async def _listen(
     host: str,
     port: int,
-    receiver: "PostbackReceiver",
+    receiver: PostbackReceiver,
     configs: TemporaryConfigs | None,
     display: PostbackDisplay,
     forwarder: Forwarder | None,
 ) -> None:
-    from gateway_async.sandbox.http.server import Listener
-
     with _stop_on_signals():
         async with AsyncExitStack() as stack:
             forwards = await stack.enter_async_context(_forwards(forwarder)) if forwarder else None
@@ -222,7 +217,7 @@ async def _forwards(forwarder: Forwarder) -> AsyncIterator[Forwards]:
     """Yield a function that forwards a postback in the background. The end of the block cancels what is left."""
     tasks: set[asyncio.Task[None]] = set()
 
-    def start(postback: "Postback[Any]", headers: Mapping[str, str], body: bytes) -> None:
+    def start(postback: Postback[Any], headers: Mapping[str, str], body: bytes) -> None:
         task = asyncio.create_task(forwarder.forward(postback, headers, body))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
@@ -237,16 +232,15 @@ async def _forwards(forwarder: Forwarder) -> AsyncIterator[Forwards]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay, forward: Forwards | None) -> Any:
+def _print_requests(receiver: PostbackReceiver, display: PostbackDisplay, forward: Forwards | None) -> Any:
     """Make an ASGI application that prints postbacks and rejected requests."""
-    from gateway_async.postbacks.http.asgi import AsgiApp
 
-    async def show(postback: "Postback[Any]") -> None:
+    async def show(postback: Postback[Any]) -> None:
         display.postback(postback)
 
     async def receive(
         method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes], peer: str | None
-    ) -> "ReceiverResponse":
+    ) -> ReceiverResponse:
         body = bytearray()
         response = await receiver.receive(method, headers, _copy(chunks, body), peer)
         if response.status_code >= _REFUSED:

@@ -7,13 +7,13 @@ import ssl
 import time
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import attrs
+import certifi
 
-if TYPE_CHECKING:
-    from gateway_async._http.proxy import Proxy
+from gateway_async._http.proxy import Proxy
 
 __all__ = ["Probe", "ProbeError", "probe"]
 
@@ -50,7 +50,7 @@ class Probe:
     clock_difference: float | None
 
 
-def probe(base_url: str, proxy: "Proxy | None" = None) -> Probe:
+def probe(base_url: str, proxy: Proxy | None = None) -> Probe:
     """Send one request that needs no credentials; every HTTP response counts.
 
     Raises:
@@ -100,8 +100,6 @@ def _reason(error: Exception) -> str:
 def _connection(scheme: str, host: str, port: int) -> http.client.HTTPConnection:
     if scheme != "https":
         return http.client.HTTPConnection(host, port, timeout=_SECONDS)
-    import certifi  # the authorities that the client trusts
-
     context = ssl.create_default_context(cafile=certifi.where())
     return http.client.HTTPSConnection(host, port, timeout=_SECONDS, context=context)
 

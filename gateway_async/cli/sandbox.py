@@ -10,7 +10,7 @@ from enum import StrEnum
 from ipaddress import ip_address
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import attrs
 import typer
@@ -23,10 +23,8 @@ from gateway_async._storage.sqlite import describe_error
 from gateway_async.cli.errors import fail, warn
 from gateway_async.cli.standard_streams import OutputError, discard_output
 from gateway_async.errors import InvalidRequestError
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox import SandboxInfo
-    from gateway_async.sandbox.http.request_log import LoggedRequest
+from gateway_async.sandbox import SandboxInfo, serve
+from gateway_async.sandbox.http.request_log import LoggedRequest
 
 __all__ = ["sandbox"]
 
@@ -126,8 +124,6 @@ def sandbox(
     At the start it prints its address, throw-away credentials and ids, ready to paste. Then it prints a line for each
     request: time, method, path, status and duration, without query strings, bodies and credentials.
     """
-    from gateway_async.sandbox import serve
-
     if not _is_loopback(host):
         warn(f"--host: every machine that reaches {host} can use this sandbox and its /_sandbox/ calls")
     if not as_json:
@@ -180,7 +176,7 @@ def _show_ignored_fields(*, quiet: bool) -> None:
     logger.propagate = False
 
 
-def _print_request(request: "LoggedRequest") -> None:
+def _print_request(request: LoggedRequest) -> None:
     status = "no response" if request.status_code is None else str(request.status_code)
     line = Text.assemble(
         f"{request.method:6} {mask_text(request.path)}  ",
@@ -200,17 +196,17 @@ def _print_line(line: Text) -> None:
         discard_output()
 
 
-def _print_json(info: "SandboxInfo") -> None:
+def _print_json(info: SandboxInfo) -> None:
     typer.echo(json.dumps(attrs.asdict(info)))
 
 
-def _print_banner(data: Path | None, terminals: TerminalMode, delay: float) -> Callable[["SandboxInfo"], None]:
+def _print_banner(data: Path | None, terminals: TerminalMode, delay: float) -> Callable[[SandboxInfo], None]:
     kept = "in memory, deleted at the end" if data is None else f"kept in {data}"
     card = f"a test card is presented after {delay:g} s" if terminals is TerminalMode.AUTO else "you present the card"
     return lambda info: Console().print(_banner(info, {"Records": kept, "Terminals": card}), soft_wrap=True)
 
 
-def _banner(info: "SandboxInfo", settings: Mapping[str, str]) -> RenderableType:
+def _banner(info: SandboxInfo, settings: Mapping[str, str]) -> RenderableType:
     """Build the banner of a running sandbox.
 
     It shows the sandbox's throw-away credentials on purpose. It has no frame and no padding on the right, because both

@@ -5,12 +5,11 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.text import Text
+from rich.console import Console
+from rich.text import Text
 
 __all__ = ["NONE", "Row", "is_terminal", "print_advice", "print_json", "print_table"]
 
@@ -27,8 +26,6 @@ _GAP = "  "
 
 def is_terminal() -> bool:
     """Return whether a person reads the standard output."""
-    from rich.console import Console
-
     return Console().is_terminal
 
 
@@ -41,7 +38,7 @@ def print_json(rows: Iterable[Row]) -> None:
 def print_table(
     rows: Sequence[Row],
     headings: Sequence[str],
-    cells: "Callable[[Row], Iterable[Text]]",
+    cells: Callable[[Row], Iterable[Text]],
     nothing: str,
     *,
     total: int | None = None,
@@ -62,9 +59,6 @@ def print_table(
         for row in rows:
             sys.stdout.write("\t".join(_value(cell.plain) for cell in cells(row)) + "\n")
         return
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console()
     if not rows:
         console.print(Text(nothing, style="green"), soft_wrap=True)
@@ -79,15 +73,10 @@ def print_table(
 def print_advice(advice: str) -> None:
     """Print a remark for a person; nothing in a pipe."""
     if is_terminal():
-        from rich.console import Console
-        from rich.text import Text
-
         Console().print(Text(advice, style="dim"), soft_wrap=True)
 
 
-def _print_aligned(console: Any, lines: "list[list[Text]]") -> None:
-    from rich.text import Text
-
+def _print_aligned(console: Any, lines: list[list[Text]]) -> None:
     widths = [max(cell.cell_len for cell in column) for column in zip(*lines, strict=True)]
     for line in lines:
         for cell, width in zip(line[:-1], widths, strict=False):

@@ -4,20 +4,18 @@ import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import attrs
 import typer
 
+from gateway_async import AsyncGateway, GatewayError, NotFoundError, PostbackConfigCreate, RecordDeletedError
 from gateway_async._problem import pluralize
 from gateway_async._secrets import Secret
 from gateway_async.cli.config_id_file import ConfigIdFile, lock_abandoned_configs, state_folder
 from gateway_async.cli.errors import warn
 from gateway_async.models.codes import PostbackResource
-
-if TYPE_CHECKING:
-    from gateway_async import AsyncGateway, PostbackConfigCreate
 
 __all__ = ["TemporaryConfigs"]
 
@@ -64,8 +62,6 @@ class TemporaryConfigs:
             BadParameter: the gateway is not on this machine, so it cannot reach the address.
             GatewayError: a config could not be created; those created before are deleted.
         """
-        from gateway_async import AsyncGateway
-
         if self.url is None and _is_remote(os.environ.get("GATEWAY_BASE_URL", "")):
             raise typer.BadParameter(f"--url: required, because the gateway cannot reach {address}")
         async with AsyncGateway.from_env() as gateway:
@@ -84,9 +80,7 @@ class TemporaryConfigs:
                 finally:
                     id_file.close(remaining)
 
-    def _requests(self, url: str) -> Iterator["PostbackConfigCreate"]:
-        from gateway_async import PostbackConfigCreate
-
+    def _requests(self, url: str) -> Iterator[PostbackConfigCreate]:
         for resource in self.resources:
             for product_id in self.products if resource in _PER_MERCHANT else [None]:
                 yield PostbackConfigCreate(
@@ -106,7 +100,7 @@ def _is_remote(base_url: str) -> bool:
     return urlsplit(base_url).hostname not in (*_LOCAL_HOSTS, None)
 
 
-async def _remove_abandoned(gateway: "AsyncGateway", folder: Path, address: str, user_id: str) -> None:
+async def _remove_abandoned(gateway: AsyncGateway, folder: Path, address: str, user_id: str) -> None:
     """Delete the configs of runs that were killed."""
     with lock_abandoned_configs(folder, address, user_id) as found:
         for each in found:
@@ -116,10 +110,8 @@ async def _remove_abandoned(gateway: "AsyncGateway", folder: Path, address: str,
                 each.forget()
 
 
-async def _remove(gateway: "AsyncGateway", config_ids: Sequence[str]) -> list[str]:
+async def _remove(gateway: AsyncGateway, config_ids: Sequence[str]) -> list[str]:
     """Delete configs, and return those that are still there."""
-    from gateway_async import GatewayError, NotFoundError, RecordDeletedError
-
     remaining: list[str] = []
     for config_id in config_ids:
         try:

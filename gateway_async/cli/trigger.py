@@ -4,8 +4,11 @@ import json
 import time
 from typing import Annotated, Any, Final
 
+import anyio
+import anyio.to_thread
 import typer
 
+from gateway_async import AsyncGateway, GatewayError
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.sandbox_control import NotASandboxError, SandboxControl
@@ -36,10 +39,6 @@ def trigger(
     Exit status: 0 if the postback was delivered, 3 if no config asks for it or a receiver did not acknowledge it.
     Reads the GATEWAY_* variables of the environment.
     """
-    import anyio
-
-    from gateway_async import GatewayError
-
     if event not in EVENTS:
         raise typer.BadParameter(f"EVENT: unknown (expected {', '.join(EVENTS)})")
     try:
@@ -56,10 +55,6 @@ def trigger(
 
 async def _run(event: str) -> tuple[str, list[dict[str, Any]]]:
     """Make the change, and return the record's id and the deliveries."""
-    import anyio.to_thread
-
-    from gateway_async import AsyncGateway
-
     async with AsyncGateway.from_env() as gateway:
         control = SandboxControl(gateway.base_url)
         await anyio.to_thread.run_sync(control.check)
@@ -69,8 +64,6 @@ async def _run(event: str) -> tuple[str, list[dict[str, Any]]]:
 
 async def _deliveries(control: SandboxControl, record_id: str, change: str) -> list[dict[str, Any]]:
     """Return the last delivery to each config, after its first attempt."""
-    import anyio.to_thread
-
     ends_at = time.monotonic() + _WAIT_SECONDS
     while True:
         found = await anyio.to_thread.run_sync(control.postbacks, record_id)

@@ -8,6 +8,8 @@ its raw value (`status_id == 101` is true, `{101: ...}[status_id]` works). A kno
 import enum
 from typing import Any, Final, Self
 
+from gateway_async.models.reason_texts import REASON_TEXTS
+
 __all__ = [
     "AccountType",
     "AchSecCode",
@@ -370,8 +372,6 @@ class ReasonCode(OpenInt):
     @property
     def description(self) -> str:
         """The reason in a few words; empty for a code that this version does not know."""
-        from gateway_async.models.reason_texts import REASON_TEXTS  # few programs show them
-
         return REASON_TEXTS.get(self.value, "")
 
 

@@ -12,10 +12,10 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.schedule_change import KIND as SCHEDULE_CHANGE
 from gateway_async._wire.schedule_change import schedule_change
 from gateway_async.errors import InvalidRequestError
-from gateway_async.resources import _resource_class, _Resources
+from gateway_async.resources import RESOURCES
 
 _SPECS: Final[Mapping[str, ResourceSpec[Any]]] = {
-    name: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec) and spec.moves_money
+    name: spec for name, kind in RESOURCES.items() if (spec := kind.spec) and spec.moves_money
 }
 _KINDS: Final[Mapping[str, Callable[[OutcomeQuery], Lookup[Any]]]] = {
     **dict.fromkeys((RECORD, LISTED), lambda outcome_query: _SPECS[outcome_query.resource].lookup(outcome_query)),

@@ -1,4 +1,7 @@
-"""The base classes of the resources, by what they can do: list, delete, write, and create once."""
+"""The base classes of the resources, by what they can do: list, delete, write, and create once.
+
+`attribute` makes an attribute of the client.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -17,6 +20,7 @@ from gateway_async.models.record import Record
 
 R = TypeVar("R", bound=Record)
 N_contra = TypeVar("N_contra", contravariant=True)
+OfClient = TypeVar("OfClient", bound="Resource")
 
 
 @attrs.frozen
@@ -31,6 +35,33 @@ class Resource:
     _scope: Scope
 
     spec: ClassVar[ResourceSpec[Any] | None] = None
+
+
+class ResourceAttribute:
+    """An attribute of the client that creates its resource at the first use.
+
+    On the class, it is the resource's class, as autospec of `unittest.mock` and inspectors expect.
+
+    Attributes:
+        kind: the resource's class.
+    """
+
+    def __init__(self, kind: type[Resource]) -> None:
+        self.kind = kind
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    def __get__(self, client: Any, owner: type[Any]) -> Any:
+        if client is None:
+            return self.kind
+        created = vars(client)[self._name] = self.kind(client._executor, client._scope)  # noqa: SLF001  its client
+        return created
+
+
+def attribute(kind: type[OfClient]) -> OfClient:
+    """Return a `ResourceAttribute`; for type checkers it is the resource."""
+    return cast("OfClient", ResourceAttribute(kind))
 
 
 @attrs.frozen

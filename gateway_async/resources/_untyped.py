@@ -14,7 +14,7 @@ from gateway_async._wire.untyped.spec import UntypedSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.untyped import UntypedRecord
-from gateway_async.resources import _resource_class, _Resources
+from gateway_async.resources import RESOURCES
 from gateway_async.resources._resource import CreatableResource
 
 _NO_PARAMS: Final[Mapping[str, Any]] = {}
@@ -179,5 +179,5 @@ def _typed_spec(plural: str, api_id: str) -> ResourceSpec[Any] | None:
 
     Crash recovery knows the names of these resources only, so a ledger stores no others.
     """
-    specs = (_resource_class(name).spec for name in _Resources.__annotations__)
+    specs = (kind.spec for kind in RESOURCES.values())
     return next((spec for spec in specs if spec and (spec.plural, spec.api_id) == (plural, api_id)), None)

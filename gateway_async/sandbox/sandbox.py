@@ -10,13 +10,15 @@ from functools import partial, wraps
 from inspect import iscoroutinefunction, isfunction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, TypeVarTuple, Unpack
+from typing import ParamSpec, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 import anyio.to_thread
 import attrs
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from gateway_async.client import AsyncGateway, Options
+from gateway_async.credentials import UserApiKey
 from gateway_async.errors import InvalidRequestError
 from gateway_async.sandbox.admin import actions, seed
 from gateway_async.sandbox.admin.end_of_day import EndOfDayScheduler
@@ -41,11 +43,6 @@ from gateway_async.sandbox.simulators.faults import FaultName, Plan
 from gateway_async.sandbox.simulators.terminals import Mode, NothingWaitsError, TerminalOptions, Terminals
 
 __all__ = ["Sandbox"]
-
-
-if TYPE_CHECKING:
-    from gateway_async import AsyncGateway
-    from gateway_async.client import Options
 
 _T = TypeVar("_T")
 _Args = TypeVarTuple("_Args")
@@ -238,13 +235,11 @@ class Sandbox:
         """
         return self.info.environment()
 
-    def gateway(self, **options: "Unpack[Options]") -> "AsyncGateway":
+    def gateway(self, **options: Unpack[Options]) -> AsyncGateway:
         """Create a client that uses the credentials of this sandbox.
 
         `options` are the options of `AsyncGateway`.
         """
-        from gateway_async import AsyncGateway, UserApiKey  # the sandbox itself does not need the SDK
-
         credentials = UserApiKey(self.user_id, self.user_api_key)
         options.setdefault("developer_id", self.developer_id)
         options.setdefault("credentials", credentials)

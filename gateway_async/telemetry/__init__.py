@@ -1,18 +1,19 @@
 """Traces, metrics and health of clients, receivers and migrations.
 
-`opentelemetry` records the events of `gateway_async.observe`. Start there. Its names can be imported from here.
+`opentelemetry` records the events of `gateway_async.observe`. Start there. Its names can be imported from here. Those
+that need the extra `otel` load it at their first use.
 """
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from gateway_async._lazy_index import lazy_index
+from gateway_async.telemetry.health import Health, PoolUse
+from gateway_async.telemetry.readiness import Readiness
+from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
 
 if TYPE_CHECKING:
-    from gateway_async.telemetry.health import Health, PoolUse
     from gateway_async.telemetry.migration_metrics import MigrationMetrics
     from gateway_async.telemetry.opentelemetry import OpenTelemetryObserver, trace_headers
-    from gateway_async.telemetry.readiness import Readiness
-    from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
     from gateway_async.telemetry.receiver_metrics import ReceiverMetrics
 
 __all__ = [
@@ -27,17 +28,23 @@ __all__ = [
     "trace_headers",
 ]
 
-_MODULES = {
-    "Health": "telemetry.health",
-    "InboxHealth": "telemetry.receiver_health",
-    "MigrationMetrics": "telemetry.migration_metrics",
-    "OpenTelemetryObserver": "telemetry.opentelemetry",
-    "PoolUse": "telemetry.health",
-    "Readiness": "telemetry.readiness",
-    "ReceiverHealth": "telemetry.receiver_health",
-    "ReceiverMetrics": "telemetry.receiver_metrics",
-    "trace_headers": "telemetry.opentelemetry",
+_OF_THE_EXTRA = {
+    "MigrationMetrics": "migration_metrics",
+    "OpenTelemetryObserver": "opentelemetry",
+    "ReceiverMetrics": "receiver_metrics",
+    "trace_headers": "opentelemetry",
 }
+"""Name → the module that defines it and imports OpenTelemetry."""
 
-if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
-    __getattr__, __dir__ = lazy_index(__name__, _MODULES)
+
+def __dir__() -> list[str]:
+    return [*globals(), *_OF_THE_EXTRA]
+
+
+if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelled name as `Any`
+
+    def __getattr__(name: str) -> Any:
+        if name not in _OF_THE_EXTRA:
+            msg = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        return getattr(import_module(f"{__name__}.{_OF_THE_EXTRA[name]}"), name)

@@ -1,7 +1,7 @@
 """Open the package's meter of OpenTelemetry, and count totals with it."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
@@ -9,18 +9,16 @@ from gateway_async._extras import missing_extra
 
 try:
     from opentelemetry import metrics
+    from opentelemetry.metrics import Counter, Meter, MeterProvider
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(missing_extra(missing.name, extra="otel", user="metrics"), name=missing.name) from None
 
-if TYPE_CHECKING:
-    from opentelemetry.metrics import Counter, Meter, MeterProvider
-
-__all__ = ["TotalCounter", "open_meter"]
+__all__ = ["MeterProvider", "TotalCounter", "open_meter"]
 
 _SCOPE: Final = "gateway_async"
 
 
-def open_meter(provider: "MeterProvider | None") -> "Meter":
+def open_meter(provider: MeterProvider | None) -> Meter:
     """Return the package's meter; by default that of the global provider."""
     return metrics.get_meter(_SCOPE, meter_provider=provider)
 
@@ -33,7 +31,7 @@ class TotalCounter:
         counter: gets the increases.
     """
 
-    _counter: "Counter" = attrs.field(alias="counter")
+    _counter: Counter = attrs.field(alias="counter")
     _totals: dict[str | int, int] = attrs.field(init=False, factory=dict)
 
     def record(self, attribute: str, totals: Mapping[str, int] | Mapping[int, int]) -> None:

@@ -1,11 +1,8 @@
 """`MigrationMetrics`: the progress of a migration as metrics. It needs the extra `otel`."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from gateway_async.telemetry.meter import TotalCounter, open_meter
-
-if TYPE_CHECKING:
-    from opentelemetry.metrics import MeterProvider
+from gateway_async.telemetry.meter import MeterProvider, TotalCounter, open_meter
 
 __all__ = ["MigrationMetrics"]
 
@@ -34,7 +31,7 @@ class MigrationMetrics:
         meter_provider: creates the metrics; by default the global one.
     """
 
-    def __init__(self, *, meter_provider: "MeterProvider | None" = None) -> None:
+    def __init__(self, *, meter_provider: MeterProvider | None = None) -> None:
         meter = open_meter(meter_provider)
         self._rows = TotalCounter(
             meter.create_counter("gateway_async.migration.rows", "{row}", "Rows that have ended.")

@@ -1,14 +1,11 @@
 """`ReceiverMetrics`: the health of a postback receiver as metrics. It needs the extra `otel`."""
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import anyio
 
-from gateway_async.telemetry.meter import TotalCounter, open_meter
+from gateway_async.telemetry.meter import MeterProvider, TotalCounter, open_meter
 from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
-
-if TYPE_CHECKING:
-    from opentelemetry.metrics import MeterProvider
 
 __all__ = ["ReceiverMetrics"]
 
@@ -35,7 +32,7 @@ class ReceiverMetrics:
         meter_provider: creates the metrics; by default the global one.
     """
 
-    def __init__(self, *, meter_provider: "MeterProvider | None" = None) -> None:
+    def __init__(self, *, meter_provider: MeterProvider | None = None) -> None:
         meter = open_meter(meter_provider)
         self._responses = TotalCounter(
             meter.create_counter("gateway_async.postbacks.responses", "{response}", "Responses to postback requests.")

@@ -4,23 +4,21 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import gateway_async
 import gateway_async.postbacks
-from gateway_async.resources import _MODELS
+from gateway_async._wire.response_matching import MODELS
 
 TESTS = Path(__file__).parent.parent
 PACKAGE = Path(gateway_async.__file__).parent
 
-NOUNS = tuple(import_module(f"gateway_async.models.{name}") for name in _MODELS)
+NOUNS = MODELS
 """The modules of the gateway's records."""
 
 LAYERS = (
     "_backoff",
     "_extras",
-    "_lazy_index",
     "_secrets",
     "_exceptions",
     "_problem",

@@ -16,7 +16,7 @@ from gateway_async._wire.token_calls import log_in
 from gateway_async._wire.untyped.spec import UntypedSpec
 from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.models.untyped import UntypedRecord
-from gateway_async.resources import _resource_class, _Resources
+from gateway_async.resources import RESOURCES
 from gateway_async.resources.account_vaults import BIN_INFO
 from gateway_async.resources.locations import LOCATION_INFO
 
@@ -39,7 +39,7 @@ FILES = {"GET /custom/tsvtransactions": "text/tab-separated-values; charset=utf-
 BY_PATH = (
     {spec.path: spec for spec in (LOCATION_INFO, AUTH_ROLE_USER, HOSTED_PAGE)}
     | SPECS
-    | {spec.path: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec)}
+    | {spec.path: spec for kind in RESOURCES.values() if (spec := kind.spec)}
 )
 """The specs of all resources by path."""
 

@@ -36,7 +36,7 @@ from gateway_async import (
 from gateway_async._execution.http_client import _cached_url
 from gateway_async.client import Options
 from gateway_async.observe import AttemptEnded, AttemptFailed, AttemptStarted, CallEnded, CallStarted, Event
-from gateway_async.resources import _Resources
+from gateway_async.resources import RESOURCES
 from gateway_async.sandbox import Sandbox
 
 from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, error_of, record, sell, silent
@@ -288,7 +288,7 @@ def test_a_client_stays_in_its_event_loop() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"instance": True}], ids=["of the class", "of a client"])
-@pytest.mark.parametrize("name", sorted(_Resources.__annotations__))
+@pytest.mark.parametrize("name", sorted(RESOURCES))
 def test_a_mock_of_the_client_has_the_resources(name: str, options: dict[str, Any]) -> None:
     """`create_autospec` gives each resource its methods, to be awaited if they are coroutines."""
     mocked = getattr(create_autospec(AsyncGateway, **options), name)
@@ -317,12 +317,11 @@ async def test_a_mock_of_the_client_is_called_as_the_client_is(options: dict[str
 def test_the_resources_are_attributes_of_the_class() -> None:
     """Python's own tools find them: a class has the resource's class, and a client has one object of it."""
     gateway = AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"))
-    for name in _Resources.__annotations__:
-        resource = inspect.getattr_static(AsyncGateway, name).__get__(None, AsyncGateway)
+    for name, resource in RESOURCES.items():
         assert getattr(AsyncGateway, name) is resource
         assert type(getattr(gateway, name)) is resource
         assert getattr(gateway, name) is getattr(gateway, name)
-    assert {*_Resources.__annotations__} <= {*dir(AsyncGateway)} & {*dir(gateway)}
+    assert RESOURCES.keys() <= {*dir(AsyncGateway)} & {*dir(gateway)}
     with pytest.raises(AttributeError, match="'AsyncGateway' object has no attribute 'contact'"):
         gateway.contact  # type: ignore[attr-defined]  # noqa: B018
 

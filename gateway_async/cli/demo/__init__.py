@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gateway_async.cli.demo.chapters import run_demo
+
 __all__ = ["demo"]
 
 
@@ -20,6 +22,4 @@ def demo(
     10,000 vaults and a migration. It starts a sandbox of its own, shows code, runs it, and checks each statement about
     it. The exit status is 1 if a statement is wrong.
     """
-    from gateway_async.cli.demo.chapters import run_demo
-
     run_demo(as_json=as_json)

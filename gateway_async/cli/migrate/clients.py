@@ -2,18 +2,15 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from gateway_async import AsyncGateway
+from gateway_async import AsyncGateway
 
 __all__ = ["client_factory"]
 
 _DEFAULT_CONNECTIONS: Final = 100
 
 
-def client_factory(concurrency: int) -> Callable[[], "AsyncGateway"]:
+def client_factory(concurrency: int) -> Callable[[], AsyncGateway]:
     """Return a function, which other processes can load, that makes clients."""
-    from gateway_async import AsyncGateway
-
     return partial(AsyncGateway.from_env, max_connections=max(concurrency, _DEFAULT_CONNECTIONS))

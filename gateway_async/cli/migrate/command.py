@@ -6,6 +6,9 @@ from typing import Annotated, Final
 import typer
 
 from gateway_async.cli.migrate.options import CreateInput, add_input_options
+from gateway_async.cli.migrate.plan import show_plan
+from gateway_async.cli.migrate.run import run_migration
+from gateway_async.cli.migrate.settings import OutputFiles, Settings
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 
 __all__ = ["run"]
@@ -145,8 +148,6 @@ def run(  # noqa: PLR0913  the options of a command
     6: every row is stored, but the output is lost. 130: Ctrl-C. 143: SIGTERM.
     Reads the GATEWAY_* variables of the environment.
     """
-    from gateway_async.cli.migrate.settings import OutputFiles, Settings
-
     with exit_on_usage_error():
         settings = Settings(
             input=create_input(file),
@@ -174,12 +175,5 @@ def run(  # noqa: PLR0913  the options of a command
             serve=serve,
             plan=plan,
         )
-        if plan:
-            from gateway_async.cli.migrate.plan import show_plan
-
-            status = int(show_plan(settings))
-        else:
-            from gateway_async.cli.migrate.run import run_migration
-
-            status = run_migration(settings)
+        status = int(show_plan(settings)) if plan else run_migration(settings)
     raise typer.Exit(status)

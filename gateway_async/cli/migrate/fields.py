@@ -1,16 +1,14 @@
 """`gateway-async migrate fields`: the fields that a column can fill."""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import attrs
 import typer
 from rich.text import Text
 
 from gateway_async.cli.table_output import NONE, Row, print_advice, print_table
-
-if TYPE_CHECKING:
-    from gateway_async.migration.rows.field_list import FieldFacts
+from gateway_async.migration.rows.field_list import FieldFacts, field_list
 
 __all__ = ["fields"]
 
@@ -29,8 +27,6 @@ def fields(
 
     A column whose name is a field needs no --map; case, blanks and dashes do not matter.
     """
-    from gateway_async.migration.rows.field_list import field_list
-
     if as_json:
         for facts in field_list():
             typer.echo(json.dumps(attrs.asdict(facts)))
@@ -44,7 +40,7 @@ def _cells(row: Row) -> list[Text]:
     return [Text(cell) for cell in (facts.name, facts.required or NONE, _length(facts), facts.meaning)]
 
 
-def _length(facts: "FieldFacts") -> str:
+def _length(facts: FieldFacts) -> str:
     if facts.maximum is None:
         return NONE
     return str(facts.maximum) if facts.minimum == facts.maximum else f"{facts.minimum} to {facts.maximum}"

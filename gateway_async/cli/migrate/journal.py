@@ -3,20 +3,19 @@
 import json
 from contextlib import aclosing
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
+import anyio
 import typer
 from rich.text import Text
 
 from gateway_async.cli.migrate.journal_location import open_existing_journal
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 from gateway_async.cli.table_output import NONE, Row, is_terminal, print_advice, print_table
+from gateway_async.migration import Journal, JournalEntry
 from gateway_async.migration.journal.protocol import RowState, iterate_entries
 from gateway_async.migration.output.summary import STATES
 from gateway_async.migration.report import Totals
-
-if TYPE_CHECKING:
-    from gateway_async.migration import Journal, JournalEntry
 
 __all__ = ["journal"]
 
@@ -48,13 +47,11 @@ def journal(
     It sends nothing and changes nothing. Of a card the journal contains only the last four digits and the brand.
     Exit status: 0, or 2 if the journal cannot be used.
     """
-    import anyio
-
     with exit_on_usage_error():
         anyio.run(_show, open_existing_journal(location, name), state, as_json)
 
 
-async def _show(store: "Journal", state: RowState | None, as_json: bool) -> None:
+async def _show(store: Journal, state: RowState | None, as_json: bool) -> None:
     async with aclosing(store):
         if as_json:
             async for entry in iterate_entries(store, state):
@@ -65,7 +62,7 @@ async def _show(store: "Journal", state: RowState | None, as_json: bool) -> None
             await _print_rows(store, state)
 
 
-async def _print_counts(store: "Journal") -> None:
+async def _print_counts(store: Journal) -> None:
     totals = Totals.from_counts(await store.counts())
     rows = [
         {"state": name, "rows": f"{count:,}" if is_terminal() else count}
@@ -79,7 +76,7 @@ def _count_cells(row: Row) -> list[Text]:
     return [Text(row["state"], style=COLORS.get(row["state"], "")), Text(str(row["rows"]))]
 
 
-async def _print_rows(store: "Journal", state: RowState) -> None:
+async def _print_rows(store: Journal, state: RowState) -> None:
     if not is_terminal():
         async for entry in iterate_entries(store, state):
             print_table([{"entry": entry}], _HEADINGS, _cells, "")
@@ -106,7 +103,7 @@ def _cells(row: Row) -> list[Text]:
     ]
 
 
-def _values(entry: "JournalEntry") -> dict[str, Any]:
+def _values(entry: JournalEntry) -> dict[str, Any]:
     return {
         "key": entry.key,
         "state": entry.state,

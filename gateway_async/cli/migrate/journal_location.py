@@ -1,14 +1,11 @@
 """Location of a journal as the user gives it: a file, or the address of a PostgreSQL database."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gateway_async._secrets import is_address
 from gateway_async.cli.store_location import check_location
 from gateway_async.errors import InvalidRequestError
-
-if TYPE_CHECKING:
-    from gateway_async.migration import Journal
+from gateway_async.migration import Journal, PostgresJournal, SqliteJournal
 
 __all__ = ["default_journal", "open_existing_journal", "open_journal"]
 
@@ -24,14 +21,12 @@ def default_journal(input_path: Path | None) -> str:
     return str(input_path.with_suffix(".journal"))
 
 
-def open_journal(location: str, name: str | None) -> "Journal":
+def open_journal(location: str, name: str | None) -> Journal:
     """Return the journal at a location. It is created when it is first used.
 
     Raises:
         InvalidRequestError: its folder does not exist, or a database needs the migration's name or a valid address.
     """
-    from gateway_async.migration import PostgresJournal, SqliteJournal
-
     check_location("journal", location)
     if is_address(location):
         if name is None:
@@ -43,7 +38,7 @@ def open_journal(location: str, name: str | None) -> "Journal":
     return SqliteJournal(location)
 
 
-def open_existing_journal(location: str, name: str | None) -> "Journal":
+def open_existing_journal(location: str, name: str | None) -> Journal:
     """Return a journal that must exist.
 
     Raises:

@@ -4,15 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from inspect import Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
 import typer
 
 from gateway_async.errors import InvalidRequestError
-
-if TYPE_CHECKING:
-    from gateway_async.migration import Columns
+from gateway_async.migration import Columns, read_rows
 
 __all__ = ["CreateInput", "Input", "add_input_options"]
 
@@ -37,15 +35,13 @@ class Input:
         return None if self.location == "-" else Path(self.location)
 
     @property
-    def columns(self) -> "Columns":
+    def columns(self) -> Columns:
         """Return the mapping of columns to fields."""
         columns: Columns = self.reading["columns"]
         return columns
 
     def rows(self) -> Any:
         """Return its rows, not read yet."""
-        from gateway_async.migration import read_rows
-
         return read_rows(self.path or "-", **self.reading)
 
     def check_has_rows(self, has_rows: bool) -> None:
@@ -132,8 +128,6 @@ def create_input(
         BadParameter: the file does not exist, or an option has the wrong form.
         InvalidRequestError: a column is mapped to a field that the contract does not have.
     """
-    from gateway_async.migration import Columns
-
     if location != "-" and not Path(location).exists():
         raise typer.BadParameter(f"file '{location}' does not exist")
     if location != "-" and not Path(location).is_file():

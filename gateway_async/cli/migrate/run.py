@@ -17,11 +17,13 @@ from gateway_async.cli.errors import printing, warn
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.cli.migrate.display import ProgressMeter, create_display, format_counts
+from gateway_async.cli.migrate.live_page import serve_live_page
 from gateway_async.cli.migrate.result import CommandResult, exit_status
 from gateway_async.cli.migrate.settings import Settings
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.cli.store_location import display_location
 from gateway_async.errors import GatewayError, InvalidRequestError
+from gateway_async.migration import migrate_vaults, migrate_vaults_dask
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
 from gateway_async.migration.output.atomic_file import back_up
 from gateway_async.migration.output.formats import InputFormat
@@ -106,8 +108,6 @@ class _MigrationRun:
         if self._settings.serve is None:
             yield
             return
-        from gateway_async.cli.migrate.live_page import serve_live_page
-
         async with serve_live_page(self._settings.serve, self._read_report) as address:
             typer.echo(f"Live page: {address}", err=True)
             try:
@@ -169,15 +169,11 @@ class _MigrationRun:
         settings.input.check_has_rows(bool(self._report.rows or self._report.stopped))
 
     async def _migrate_here(self, options: Mapping[str, Any]) -> None:
-        from gateway_async.migration import migrate_vaults
-
         journal, name = self._settings.create_journal(), self._settings.name
         async with client_factory(self._settings.concurrency)() as gateway:
             self._report = await migrate_vaults(gateway, self._rows, journal=journal, name=name, **options)
 
     async def _migrate_on_dask(self, scheduler: str, options: Mapping[str, Any]) -> None:
-        from gateway_async.migration import migrate_vaults_dask
-
         settings = self._settings
         self._report = await migrate_vaults_dask(
             scheduler,

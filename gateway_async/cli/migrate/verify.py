@@ -4,29 +4,30 @@ import json
 from collections.abc import Callable
 from contextlib import aclosing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
+import anyio
 import attrs
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 from rich.text import Text
 
 from gateway_async._problem import pluralize
 from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.clients import client_factory
+from gateway_async.cli.migrate.display import progress_bar
 from gateway_async.cli.migrate.journal_location import default_journal, open_existing_journal
 from gateway_async.cli.migrate.options import CreateInput, add_input_options
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 from gateway_async.cli.table_output import NONE, Row, print_table
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
+from gateway_async.migration import Finding, Journal, Verification, verify_vaults
 from gateway_async.migration.output.path_checks import check_output
 from gateway_async.migration.output.summary import in_words, total_values
 from gateway_async.migration.output.vault_ids import write_findings
 from gateway_async.migration.verification_result import Verdict
-
-if TYPE_CHECKING:
-    from gateway_async.migration import Finding, Journal, Verification
 
 __all__ = ["verify"]
 
@@ -71,8 +72,6 @@ def verify(
     Exit status: 0 if every account matches, 3 if anything differs, 1 if the gateway rejects the credentials or does
     not respond, 2 for wrong usage. Reads the GATEWAY_* variables of the environment.
     """
-    import anyio
-
     with exit_on_usage_error():
         source = create_input(file) if file else None
         if journal is None and not source:
@@ -92,17 +91,12 @@ def verify(
 
 
 async def _verify(
-    journal: "Journal",
+    journal: Journal,
     rows: Any,
     sample: int | None,
     concurrency: int,
-    on_finding: "Callable[[Finding], object] | None",
-) -> "Verification":
-    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
-
-    from gateway_async.cli.migrate.display import progress_bar
-    from gateway_async.migration import verify_vaults
-
+    on_finding: Callable[[Finding], object] | None,
+) -> Verification:
     with progress_bar(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as update:
         async with nullcontext() if rows is None else aclosing(rows), client_factory(concurrency)() as gateway:
             return await verify_vaults(
@@ -116,7 +110,7 @@ async def _verify(
             )
 
 
-def _print_json(result: "Verification") -> None:
+def _print_json(result: Verification) -> None:
     counts = {name: getattr(result, name) for name in _COUNTS}
     findings = [attrs.asdict(finding) for finding in result.findings]
     values = {"checked": result.checked, **counts, "good": result.good, "stopped": result.stopped}
@@ -127,13 +121,13 @@ def _print_json(result: "Verification") -> None:
     typer.echo(json.dumps({**values, "findings": findings}))
 
 
-def _most_frequent(result: "Verification") -> "list[tuple[tuple[Verdict, str], int]]":
+def _most_frequent(result: Verification) -> list[tuple[tuple[Verdict, str], int]]:
     """Return the reasons, those of the worst findings first."""
     order = [*Verdict]
     return sorted(result.reasons.items(), key=lambda counted: (order.index(counted[0][0]), -counted[1]))
 
 
-def _print(result: "Verification", out: Path | None) -> None:
+def _print(result: Verification, out: Path | None) -> None:
     console = Console(highlight=False)
     counts = ", ".join(f"{getattr(result, name):,} {name.replace('_', ' ')}" for name in _COUNTS)
     checked = f"{result.checked:,} {pluralize(result.checked, 'account')} checked: {counts}"
@@ -163,7 +157,7 @@ def _cells(row: Row) -> list[Text]:
     return [Text(row[name]) for name in _HEADINGS]
 
 
-def _row_of(finding: "Finding") -> Row:
+def _row_of(finding: Finding) -> Row:
     return {
         "key": finding.key,
         "line": NONE if finding.line is None else str(finding.line),

@@ -10,7 +10,11 @@ from typer.main import get_command
 
 from gateway_async.cli.errors import fail_with
 from gateway_async.cli.help_text import Command, Group, help_of
+from gateway_async.cli.records import calls
 from gateway_async.cli.records import options as parameters
+from gateway_async.cli.records.body import request_of
+from gateway_async.cli.records.calls import execute, reference
+from gateway_async.cli.records.filters import filters_of
 from gateway_async.cli.records.resources import Verb, class_of, list_resources, method_of, spec_of
 from gateway_async.errors import GatewayError
 
@@ -23,8 +27,6 @@ _OWN: Final = "me"
 
 
 def _get(resource: str, options: Options) -> None:
-    from gateway_async.cli.records.calls import execute
-
     if options["id"] == _OWN and hasattr(class_of(resource), _OWN):
         execute(resource, _OWN, as_json=options["as_json"])
         return
@@ -32,9 +34,6 @@ def _get(resource: str, options: Options) -> None:
 
 
 def _list(resource: str, options: Options) -> None:
-    from gateway_async.cli.records import calls
-    from gateway_async.cli.records.filters import filters_of
-
     filters = filters_of(spec_of(resource).record, _fields(options), options["others"] or ())
     if options["count"]:
         calls.count(resource, filters)
@@ -45,22 +44,16 @@ def _list(resource: str, options: Options) -> None:
 
 
 def _create(resource: str, options: Options) -> None:
-    from gateway_async.cli.records.calls import execute
-
     new = _request(spec_of(resource).creates, resource, options)
     execute(resource, "create", new, as_json=options["as_json"], ledger=options["ledger"])
 
 
 def _update(resource: str, options: Options) -> None:
-    from gateway_async.cli.records.calls import execute
-
     changes = _request(spec_of(resource).updates, resource, options)
     execute(resource, "update", _reference(options), changes, as_json=options["as_json"], ledger=options["ledger"])
 
 
 def _delete(resource: str, options: Options) -> None:
-    from gateway_async.cli.records.calls import execute
-
     execute(resource, "delete", _reference(options))
 
 
@@ -165,14 +158,10 @@ def _first_paragraph(documented: Any) -> str:
 
 
 def _reference(options: Options) -> Any:
-    from gateway_async.cli.records.calls import reference
-
     return reference(options["id"], api_id=options["api_id"], location_id=options["location_id"])
 
 
 def _request(kinds: Any, resource: str, options: Options) -> Any:
-    from gateway_async.cli.records.body import request_of
-
     others, extra = options["others"] or (), options["extra"] or ()
     return request_of(kinds, spec_of(resource).name, _fields(options), others=others, extra=extra, data=options["data"])
 

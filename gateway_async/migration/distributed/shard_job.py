@@ -19,7 +19,9 @@ from gateway_async._secrets import Secret
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.engine.concurrency_limiter import Rate
+from gateway_async.migration.engine.redis_rate_limiter import RedisRate
 from gateway_async.migration.engine.row_allowance import RowAllowance
+from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal, JournalEntry, JournalRun, RowResult, RowStarted, RowState
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report
@@ -157,8 +159,6 @@ class ShardJob:
         if callable(self.rate):
             rate = self.rate()
         elif self.rate is not None and self.redis is not None:
-            from gateway_async.migration.engine.redis_rate_limiter import RedisRate
-
             rate = RedisRate(self.redis, self.rate, name=self.name)
         try:
             yield rate
@@ -172,8 +172,6 @@ def open_journal(where: str | Secret | Callable[[], Journal], name: str) -> Jour
     """Return a migration's journal from its address or its function."""
     if callable(where):
         return where()
-    from gateway_async.migration.journal.postgres import PostgresJournal
-
     return PostgresJournal(where, name)
 
 

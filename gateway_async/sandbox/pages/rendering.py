@@ -2,14 +2,12 @@
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import jinja2
 from starlette.responses import HTMLResponse
 
 from gateway_async.sandbox.pages.display.formats import FILTERS
-
-if TYPE_CHECKING:
-    import jinja2
 
 __all__ = ["render"]
 
@@ -35,9 +33,7 @@ def render(template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
 
 
 @cache
-def _environment() -> "jinja2.Environment":
-    import jinja2  # most sandboxes show no page
-
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,
