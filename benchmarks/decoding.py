@@ -22,10 +22,10 @@ import pydantic
 from comparison import Goal, Row, alone, beside, run
 
 from gateway_async import AccountVault, Contact, Transaction
-from gateway_async._wire.convert.read import structure_by_rules
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.convert import structure_by_rules
 from gateway_async._wire.json_text import decode
 from gateway_async._wire.pagination import decode_page, read_raw_page
+from gateway_async._wire.rows import structure
 from gateway_async.models.record import Record
 
 ROWS: Final = 5000

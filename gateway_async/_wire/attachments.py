@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, HttpRequest, Kind, Lookup, LookupResult, LookupStatus, Recovery
-from gateway_async._wire.convert.read import FieldError, read_nothing
+from gateway_async._wire.convert import FieldError, read_nothing
 from gateway_async._wire.multipart import FilePart, Form, file_problems
 from gateway_async._wire.query import segment
 from gateway_async._wire.record_reader import Ref

@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.response_matching import (
     AMOUNTS,
     adds_surcharge,

@@ -23,14 +23,14 @@ import attrs
 
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, Recovery
-from gateway_async._wire.convert.read import FieldError
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import EXISTS
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.pagination import LISTED_ROWS, check_complete, check_link, read_page
 from gateway_async._wire.query import filters
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs, differences
+from gateway_async._wire.rows import structure
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.record import Record
 

@@ -17,11 +17,11 @@ import attrs
 import msgspec
 
 from gateway_async._problem import pluralize
-from gateway_async._wire.convert.read import FieldError
-from gateway_async._wire.convert.records import RowReader
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.filter_matching import check_rows
 from gateway_async._wire.json_text import decode
 from gateway_async._wire.query import Params, plain_params
+from gateway_async._wire.rows import RowReader
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.page import Page
 from gateway_async.models.record import Record

@@ -21,9 +21,9 @@ import attrs
 import msgspec
 
 from gateway_async._secrets import Secret, quote_text
-from gateway_async._wire.convert.read import FieldError
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.json_text import as_utf8, decode, repeated_name
+from gateway_async._wire.rows import structure
 from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import PostbackResource, PostbackType

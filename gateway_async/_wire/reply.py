@@ -15,12 +15,12 @@ import attrs
 from gateway_async._problem import pluralize
 from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
 from gateway_async._wire.call import Call, Lookup
-from gateway_async._wire.convert.read import FieldError, read_nothing
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.convert import FieldError, read_nothing
 from gateway_async._wire.evidence import UnprovenError
 from gateway_async._wire.json_text import as_utf8, decode
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.response_matching import check_refusal
+from gateway_async._wire.rows import structure
 from gateway_async.errors import (
     AuthenticationError,
     BadRequestError,

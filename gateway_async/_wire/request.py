@@ -7,8 +7,8 @@ describes the notation. Fields that the request omits are not sent: None in a cr
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from types import MappingProxyType, UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from types import MappingProxyType
+from typing import Any, Final
 
 import attrs
 
@@ -26,7 +26,8 @@ from gateway_async._secrets import (
     secrets_in,
 )
 from gateway_async._wire.amounts import as_number, money
-from gateway_async._wire.convert.read import fields_of, once_per_class, values_of, write_value
+from gateway_async._wire.annotations import constraints_of, fields_of, once_per_class, values_of
+from gateway_async._wire.convert import write_value
 from gateway_async._wire.json_text import is_text
 from gateway_async._wire.validation import problems
 from gateway_async.errors import InvalidRequestError
@@ -147,7 +148,7 @@ def _fields_to_write(kind: type[Any]) -> tuple[tuple[tuple[str, Callable[[Any], 
 
 def _writer(annotation: Any) -> Callable[[Any], Any]:
     """Return the function that converts a field's values to JSON."""
-    for constraint in _constraints(annotation):
+    for constraint in constraints_of(annotation):
         match constraint:
             case Items():
                 return _write_items
@@ -158,15 +159,6 @@ def _writer(annotation: Any) -> Callable[[Any], Any]:
             case _:
                 pass
     return _write_value
-
-
-def _constraints(annotation: Any) -> Iterator[Any]:
-    """Yield the constraints of a field, from all alternatives of its type."""
-    if get_origin(annotation) is Annotated:
-        yield from annotation.__metadata__
-    elif get_origin(annotation) in (Union, UnionType):
-        for part in get_args(annotation):
-            yield from _constraints(part)
 
 
 def _write_value(value: Any) -> Any:

@@ -11,8 +11,9 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from gateway_async._secrets import AccountNumber, kind_of, mask_text
+from gateway_async._wire.annotations import fields_of
 from gateway_async._wire.call import Call, HttpRequest, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus, Recovery
-from gateway_async._wire.convert.read import fields_of, read_nothing
+from gateway_async._wire.convert import read_nothing
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH,

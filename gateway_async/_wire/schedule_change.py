@@ -20,13 +20,13 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, Recovery
-from gateway_async._wire.convert.read import FieldError
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import EXISTS
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.query import expansion, segment
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
+from gateway_async._wire.rows import structure
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.codes import IntervalType
 from gateway_async.models.recurrings import Recurring

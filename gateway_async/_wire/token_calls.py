@@ -8,9 +8,9 @@ import attrs
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call, HttpRequest, Kind, Recovery, lookup_by_success
-from gateway_async._wire.convert.read import FieldError, read_nothing
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.convert import FieldError, read_nothing
 from gateway_async._wire.json_text import encode, is_text
+from gateway_async._wire.rows import structure
 from gateway_async.credentials import is_header_text
 from gateway_async.errors import AuthenticationError, InvalidRequestError
 from gateway_async.models.tokens import Token

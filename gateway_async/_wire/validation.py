@@ -19,7 +19,7 @@ from annotated_types import Interval, Len
 from gateway_async._problem import Problem, pluralize
 from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.amounts import add, as_number, money
-from gateway_async._wire.convert.read import fields_of, once_per_class, values_of
+from gateway_async._wire.annotations import fields_of, once_per_class, values_of
 from gateway_async._wire.json_text import encode, is_utf8
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (

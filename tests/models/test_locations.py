@@ -7,8 +7,8 @@ import pytest
 
 from gateway_async import Location, LocationInfo, ProductTransaction, Secret, Terminal, User
 from gateway_async._secrets import seal
-from gateway_async._wire.convert.read import FieldError
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.convert import FieldError
+from gateway_async._wire.rows import structure
 from gateway_async.models.record import Record
 
 KINDS: list[type[Record]] = [Location, LocationInfo, ProductTransaction, Terminal, User]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.rows import structure
 from gateway_async.models.quick_invoices import QuickInvoice
 
 

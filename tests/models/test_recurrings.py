@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway_async import Note, Recurring, Tag
-from gateway_async._wire.convert.records import structure
+from gateway_async._wire.rows import structure
 
 SHOWN: dict[str, Any] = {
     "id": "11e95f8ec39de8fbdb0a4f1a",

@@ -19,9 +19,9 @@ from gateway_async import (
     MalformedReplyError,
     TransactionCreate,
 )
-from gateway_async._wire.convert.records import structure
 from gateway_async._wire.json_text import decode
 from gateway_async._wire.postback import RECORDS
+from gateway_async._wire.rows import structure
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import CatchUpResult, InboxError, PostbackReceiver
 from gateway_async.postbacks.missed import catch_up, raw_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH,

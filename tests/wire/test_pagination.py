@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.pagination import RawPage, check_link, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import Params

@@ -11,7 +11,7 @@ import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.call import Call, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus
-from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, UnprovenError
 from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
 from gateway_async._wire.resource import ResourceSpec

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from gateway_async._wire.convert.read import rules_of
+from gateway_async._wire.convert import rules_of
 from gateway_async.cli.records.values import pairs_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.time_range import TimeRange

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from gateway_async._wire.convert.read import BOOLEANS
+from gateway_async._wire.convert import BOOLEANS
 from gateway_async._wire.json_text import decode
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import Cents

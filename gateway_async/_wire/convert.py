@@ -1,39 +1,61 @@
-"""Read the gateway's JSON into models, by the rules of this package's docstring."""
+r"""Convert between the gateway's JSON and models, by these rules.
+
+`rows.py` reads the same records in less time, and `request.py` writes requests.
+
+Reading depends on the type of the model's field. null, false in a field that is not boolean, and "" in a field that is
+not text are None, because some gateways write one for another.
+
+| type | value in JSON |
+|---|---|
+| `bool` | `1`, `0`, `"1"`, `"0"`, `true`, `false`, `"true"`, `"false"` |
+| `Decimal` | a number or a string with exactly its digits and a limited size, never through float |
+| `int` | a whole number, or its digits in a string |
+| `str` | text, or a number as it was written |
+| `datetime` | Unix seconds, to an aware datetime in UTC |
+| `date` | `YYYY-MM-DD`, where `0000-00-00` is None |
+| `datetime \| date` | either form of date, `YYYY-MM-DD HH:MM:SS` being UTC |
+| open codes | the code or its digits, where unknown codes are kept |
+| secrets | text |
+| `Mapping[str, Decimal]` | amounts by name |
+| a tuple of records | a list of them |
+| a record | an object, whose unknown keys go to `extra`; missing keys are None |
+
+Text that is not Unicode gets replacement characters, so that half an emoji does not make a payment unreadable. If an
+object has a name twice, the last value counts, as in other JSON readers.
+
+A value that does not fit raises a `FieldError` with its path. Dates, times and free-form fields are exceptions: one
+that does not fit is None, and `extra` has the raw value, so that it does not make the whole response unreadable.
+
+Writing depends on the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates
+→ `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their plain value. `UNSET` in an update and None in a create are
+omitted. In free-form fields (`custom_data`, `extra`) a `Decimal` is a number, as when it was read.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, partial
-from operator import attrgetter, eq
-from types import NoneType, UnionType
-from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from operator import eq
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 import attrs
 from cattrs import Converter
+from cattrs.gen import make_dict_structure_fn, override
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.amounts import exact
+from gateway_async._wire.annotations import fields_of, once_per_class, plain_type
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
-from gateway_async.models.request import Request, Unset
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
-V = TypeVar("V")
 Hook = Callable[..., Any]
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python also accepts other forms of ISO 8601
 BOOLEANS: Final[Mapping[Any, bool]] = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
 _NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
-
-
-def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], V]:
-    """Cache a function of a class, like `functools.cache`.
-
-    Type checkers do not know that classes are hashable, so they reject `functools.cache` here.
-    """
-    return cast("Callable[[type[Any]], V]", cache(function))
 
 
 class FieldError(ValueError):
@@ -171,55 +193,8 @@ def _amounts(value: Any, _: Any = None) -> Mapping[str, Decimal]:
     return amounts
 
 
-def _is_records(kind: Any) -> bool:
-    """Return whether a type is `tuple[SomeRecord, ...]`."""
-    return get_origin(kind) is tuple and is_a(Record)(get_args(kind)[0])
-
-
-def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Record, ...]]:
-    read_one, one = converter.get_structure_hook(get_args(kind)[0]), get_args(kind)[0]
-
-    def read(value: Any, _: Any) -> tuple[Record, ...]:
-        records: list[Record] = []
-        try:
-            for row in _sequence(value):
-                records.append(read_one(row, one))  # noqa: PERF401  its length says which row failed
-        except FieldError as error:
-            raise FieldError(f"[{len(records)}]{error.path}", error.reason) from None
-        return tuple(records)
-
-    return read
-
-
-def _plain(annotation: Any) -> Any:
-    """Return the type without `| None`, `| Unset` and constraints."""
-    if get_origin(annotation) is Annotated:
-        return _plain(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, UnionType):
-        kinds = tuple(_plain(kind) for kind in get_args(annotation) if kind not in (NoneType, Unset))
-        return kinds[0] if len(kinds) == 1 else Union[kinds]  # noqa: UP007  made from a tuple
-    return annotation
-
-
-@once_per_class
-def fields_of(kind: type[Any]) -> Mapping[str, Any]:
-    """Return field name → annotation of a model, including constraints."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
-
-
-def values_of(request: Request) -> dict[str, Any]:
-    """Return field name → value of a request, without `extra`."""
-    names, get = _getter(type(request))
-    return dict(zip(names, get(request), strict=True))
-
-
-@once_per_class
-def _getter(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    names = tuple(fields_of(kind))
-    if len(names) > 1:
-        return names, attrgetter(*names)
-    return names, lambda request: tuple(getattr(request, name) for name in names)  # one name gives no tuple
+_TOLERATED_TYPES: Final = frozenset({datetime, date, datetime | date, Mapping[str, Any], Sequence[Any]})
+"""Types of fields that contain no money, id or code, so that a value that does not fit is tolerated."""
 
 
 @attrs.frozen
@@ -241,7 +216,8 @@ class Rule:
         Raises:
             ValueError: it does not fit.
         """
-        return None if _is_empty(value, self.kind) else self._hook(value, self.kind)
+        is_empty = (value == "" and self.kind is not str) or (value is False and self.kind is not bool)
+        return None if is_empty else self._hook(value, self.kind)
 
 
 def rule_of(annotation: Any, *, uncertain: bool = False) -> Rule:
@@ -249,68 +225,87 @@ def rule_of(annotation: Any, *, uncertain: bool = False) -> Rule:
 
     `uncertain` says that the documents show no value of the field.
     """
-    kind = _plain(annotation)
+    kind = plain_type(annotation)
     return Rule(kind, _converter().get_structure_hook(kind), uncertain or kind in _TOLERATED_TYPES)
 
 
 @once_per_class
 def rules_of(kind: type[Any]) -> Mapping[str, Rule]:
     """Return field → rule of a record."""
-    hints = get_type_hints(kind)
-    uncertain = getattr(kind, "uncertain", ())
-    names = [field.name for field in attrs.fields(kind) if field.name != "extra"]
-    return {name: rule_of(hints[name], uncertain=name in uncertain) for name in names}
+    return {name: rule_of(annotation, uncertain=name in kind.uncertain) for name, annotation in fields_of(kind).items()}
 
 
-def _record_hook(kind: type[Record]) -> Callable[[Any, Any], Record]:
+class _ToleratedError(Exception):
+    """A value does not fit the field `name`, which is then left empty."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__()
+
+
+def _record_hook(kind: type[Any], converter: Converter) -> Hook:
+    """Return the hook of a record: cattrs generates it from the hooks of the fields."""
     rules = rules_of(kind)
-    required = [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING]
+    required = {field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING}
+    hooks = {name: _field_hook(name, rule, required=name in required) for name, rule in rules.items()}
+    hooks["extra"] = lambda extra, _: extra
+    overrides: dict[str, Any] = {name: override(struct_hook=hook) for name, hook in hooks.items()}
+    read_fields = make_dict_structure_fn(kind, converter, **overrides)
 
     def read(data: Any, _: Any) -> Record:
-        values, extra = _split_fields(data, rules)
-        for name in required:
-            if values.get(name) is None:
-                raise FieldError(f".{name}", "missing")
-        return kind(**values, extra=extra) if extra else kind(**values)
+        if not isinstance(data, dict):
+            raise FieldError("", "not an object")
+        fields = {name: value for name, value in data.items() if name in rules and value is not None}
+        extra = {name: value for name, value in data.items() if name not in rules}
+        while True:
+            if not required <= fields.keys():
+                raise FieldError(f".{min(required - fields.keys())}", "missing")
+            try:
+                record: Record = read_fields({**fields, "extra": extra}, kind)
+            except _ToleratedError as error:
+                extra[error.name] = fields.pop(error.name)
+            else:
+                return record
 
     return read
 
 
-def _split_fields(data: Any, rules: Mapping[str, Rule]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split a JSON object into the model's fields and the rest.
+def _field_hook(name: str, rule: Rule, *, required: bool) -> Hook:
+    """Return the hook of a field, whose errors name the field."""
 
-    The fields' values are converted; the rest is unchanged.
-    """
-    if not isinstance(data, dict):
-        raise FieldError("", "not an object")
-    values: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
-    name: Any = ""
-    try:
-        for name, value in data.items():
-            if name not in rules:
-                extra[name] = value
-            elif value is not None:
-                rule = rules[name]
-                try:
-                    values[name] = rule.read(value)
-                except ValueError:
-                    if not rule.tolerated:
-                        raise
-                    extra[name] = value
-    except FieldError as error:
-        raise FieldError(f".{name}{error.path}", error.reason) from None
-    except ValueError as error:
-        raise FieldError(f".{name}", str(error)) from None
-    return values, extra
+    def read(value: Any, _: Any) -> Any:
+        try:
+            found = rule.read(value)
+        except ValueError as error:
+            if rule.tolerated:
+                raise _ToleratedError(name) from None
+            path, reason = (error.path, error.reason) if isinstance(error, FieldError) else ("", str(error))
+            raise FieldError(f".{name}{path}", reason) from None
+        if found is None and required:
+            raise FieldError(f".{name}", "missing")
+        return found
+
+    return read
 
 
-_TOLERATED_TYPES: Final = frozenset({datetime, date, datetime | date, Mapping[str, Any], Sequence[Any]})
-"""Types of fields that contain no money, id or code, so that a value that does not fit is tolerated."""
+def _is_records(kind: Any) -> bool:
+    """Return whether a type is `tuple[SomeRecord, ...]`."""
+    return get_origin(kind) is tuple and is_a(Record)(get_args(kind)[0])
 
 
-def _is_empty(value: Any, kind: Any) -> bool:
-    return (value == "" and kind is not str) or (value is False and kind is not bool)
+def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Record, ...]]:
+    read_one, one = converter.get_structure_hook(get_args(kind)[0]), get_args(kind)[0]
+
+    def read(value: Any, _: Any) -> tuple[Record, ...]:
+        records: list[Record] = []
+        try:
+            for row in _sequence(value):
+                records.append(read_one(row, one))  # noqa: PERF401  its length says which row failed
+        except FieldError as error:
+            raise FieldError(f"[{len(records)}]{error.path}", error.reason) from None
+        return tuple(records)
+
+    return read
 
 
 _READERS: Final[Mapping[type, Hook]] = {
@@ -330,8 +325,6 @@ _FORM_READERS: Final[Mapping[Any, Hook]] = {
     Mapping[str, Decimal]: _amounts,
     Sequence[Any]: _sequence,
 }
-
-
 _WRITERS: Final[Mapping[type, Callable[[Any], Any]]] = {
     int: int.__int__,
     str: str.__str__,
@@ -350,26 +343,20 @@ def _converter() -> Converter:
         converter.register_structure_hook(kind, read)
     for form, read in _FORM_READERS.items():
         converter.register_structure_hook_func(partial(eq, form), read)
-    converter.register_structure_hook_factory(is_a(Record), _record_hook)
+    converter.register_structure_hook_factory(is_a(Record), partial(_record_hook, converter=converter))
     converter.register_structure_hook_factory(_is_records, partial(_records_hook, converter=converter))
     return converter
-
-
-@once_per_class
-def _reader(kind: type[Any]) -> Callable[[Any, Any], Any]:
-    return _converter().get_structure_hook(kind)
 
 
 def structure_by_rules(kind: type[R], data: Any) -> R:
     """Convert decoded JSON to a record of type `kind`.
 
-    `records.py` has a faster function, whose results are equal.
+    `rows.structure` is faster, with equal results.
 
     Raises:
         FieldError: a value does not fit its field; `path` says which.
     """
-    record: R = _reader(kind)(data, kind)
-    return record
+    return _converter().structure(data, kind)
 
 
 def write_value(value: Any) -> Any:

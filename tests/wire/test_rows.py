@@ -1,6 +1,9 @@
 """Generated code reads every record as the rules do: the same values, types, `extra` and errors."""
 
+import gc
+import inspect
 import json
+import linecache
 import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,11 +17,10 @@ from hypothesis import strategies as st
 
 import gateway_async
 from gateway_async._secrets import Secret
-from gateway_async._wire.convert import records
-from gateway_async._wire.convert.compiler import compile_row_reader
-from gateway_async._wire.convert.read import FieldError, rules_of, structure_by_rules
-from gateway_async._wire.convert.records import RowReader, structure
+from gateway_async._wire import rows as readers
+from gateway_async._wire.convert import FieldError, rules_of, structure_by_rules
 from gateway_async._wire.json_text import decode, encode
+from gateway_async._wire.rows import RowReader, compile_row_reader, structure
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.contacts import Contact
 from gateway_async.models.postback_configs import PostbackConfig
@@ -173,7 +175,7 @@ def test_a_generated_record_is_like_a_constructed_one() -> None:
 
 def test_only_one_model_is_left_to_the_rules() -> None:
     """Generate code for all others; `PostbackConfig` has a converter, which only its constructor applies."""
-    assert {kind for kind in models if records._object_reader(kind) is None} == {PostbackConfig}
+    assert {kind for kind in models if readers._object_reader(kind) is None} == {PostbackConfig}
 
 
 def test_usual_rows_do_not_reach_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +185,7 @@ def test_usual_rows_do_not_reach_the_rules(monkeypatch: pytest.MonkeyPatch) -> N
         for number in range(200)
     ]
     reader = reader_after(AccountVault, rows[0])
-    monkeypatch.setattr(records, "decode", None)
+    monkeypatch.setattr(readers, "decode", None)
     vaults = [reader.read(row) for row in rows]
     assert {(vault.first_six, vault.active, vault.extra["note"]) for vault in vaults} == {("411111", True, None)}
 
@@ -196,7 +198,7 @@ def test_names_that_differ_in_every_row_generate_little_code(monkeypatch: pytest
         made.append(given)
         return compile_row_reader(*given)
 
-    monkeypatch.setattr(records, "compile_row_reader", compile_counted)
+    monkeypatch.setattr(readers, "compile_row_reader", compile_counted)
     reader = RowReader(Contact, 5000)
     for number in range(300):
         assert reader.read(row_of({"id": '"c"', f"unknown_{number}": "1"})).extra == {f"unknown_{number}": 1}
@@ -205,7 +207,7 @@ def test_names_that_differ_in_every_row_generate_little_code(monkeypatch: pytest
 
 def test_small_lists_generate_no_code_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page of a few rows costs less than the code for them."""
-    monkeypatch.setattr(records, "compile_row_reader", None)
+    monkeypatch.setattr(readers, "compile_row_reader", None)
     reader = RowReader(Contact, 20)
     assert [reader.read(row_of({"id": f'"{number}"'})).id for number in range(3)] == ["0", "1", "2"]
 
@@ -222,3 +224,14 @@ def test_a_failed_fast_read_leaves_no_trace_in_the_error() -> None:
             read()
         context = failed.value.__context__
         assert context is None or isinstance(context, ValueError)
+
+
+def test_a_debugger_shows_the_generated_code() -> None:
+    """Keep the source for tracebacks as long as the reader, and name the class."""
+    for read in (readers.compile_object_reader(Contact), compile_row_reader(Contact, ["id"], frozenset())):
+        assert "reader of Contact" in read.__code__.co_filename
+        assert inspect.getsource(read).startswith("def read(data):\n record = new(unfrozen)\n")
+    name = read.__code__.co_filename
+    del read
+    gc.collect()
+    assert name not in linecache.cache
