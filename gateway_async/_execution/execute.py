@@ -305,8 +305,8 @@ class CallExecutor:
             reason = f"no response within {seconds:g} s (read timeout)"
             lost = interruption_error(reason, call, progress)
             if call.kind.is_read:
-                raise DeadlineExceededError(plan.seconds, call=str(call)) from lost  # noqa: TRY301  see below
-            raise lost  # noqa: TRY301  see below
+                raise DeadlineExceededError(plan.seconds, call=str(call)) from lost  # noqa: TRY301  recorded below
+            raise lost  # noqa: TRY301  recorded below
         except GatewayError as error:
             state.record_failure(error)
             if self._circuit_breaker is not None:
@@ -357,7 +357,8 @@ class CallExecutor:
                 break
             with repeat:
                 raise error  # tenacity waits, and begins the next round
-        raise self._lookup.final_error(state, error) from error.__cause__
+        final = self._lookup.final_error(state, error)
+        raise final from error.__cause__ if final is error else error
 
     def _may_repeat(self, state: CallState[Any], step: NextStep) -> bool:
         """Return whether another attempt is left, and count it.
@@ -429,7 +430,7 @@ class CallExecutor:
             lost = ConnectionLostError(reason, call=str(call))
             state.record_failure(lost, unclear=True)
             return self._lookup.final_error(state, lost)
-        known = error.__context__
+        known = error.__context__  # the error that was being handled when this one came
         return copy(known) if isinstance(known, GatewayError) else NotSentError(reason, call=str(call))
 
     async def _read(self, lookup: Lookup[T], seconds: float) -> LookupResult[T]:

@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from gateway_async import (
+    ConnectionLostError,
     HashKey,
     MismatchedReplyError,
     NotFoundError,
@@ -307,6 +308,13 @@ async def test_the_furthest_try_counts() -> None:
     script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
     error = await script.fail(sell_named, OutcomeUnknownError, max_attempts=2)
     assert error.reached is Reached.RESPONDED
+
+
+async def test_the_error_of_the_last_attempt_is_the_cause() -> None:
+    """Also if attempts have run out, the traceback of the unknown outcome shows what happened."""
+    script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
+    error = await script.fail(sell_named, OutcomeUnknownError, max_attempts=2)
+    assert isinstance(error.__cause__, ConnectionLostError)
 
 
 async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
