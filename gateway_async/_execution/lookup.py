@@ -1,7 +1,8 @@
 """`OutcomeLookup`: find out whether a write was executed whose response was lost.
 
-It sends only reads. A missing record is confirmed by a list where the answer depends on it. If the outcome cannot be
-decided, the error is `OutcomeUnknownError`. `CallExecutor` uses it in a call, and `CrashRecovery` after a crash.
+It sends only reads, but for the changes of postback configs, which no read shows: their lookup makes the change once
+more. A missing record is confirmed by a list where the answer depends on it. If the outcome cannot be decided, the
+error is `OutcomeUnknownError`. `CallExecutor` uses it in a call, and `CrashRecovery` after a crash.
 """
 
 import math
@@ -88,7 +89,7 @@ class OutcomeLookup:
         grace = _seconds_to_appear(state, error, if_not_found)
         found = await self._look_up_write(state, error, grace, until=state.plan.until)
         if _says_gone(state, error) and (found.status is LookupStatus.NO_RECORD or found.record is True):
-            raise error  # the record did not exist, also if the change was its deletion
+            raise error  # there was nothing to change, or (True) nothing to delete
         if found.status is not LookupStatus.EXECUTED and _is_absence(state, error):
             raise self.unknown_error(state, error) from error  # it exists: the response was to another request
         return found
@@ -268,10 +269,8 @@ class OutcomeLookup:
                     return found
                 case LookupStatus.GONE if is_last:
                     raise contradiction(str(lookup))
-                case LookupStatus.UNPROVEN | LookupStatus.NO_RECORD if is_last:
-                    return found
                 case _ if is_last:
-                    return LookupResult(LookupStatus.NOT_EXECUTED)
+                    return found
             await anyio.sleep(min(next(pauses), left))
 
     async def find_once(self, lookup: Lookup[T], seconds: float | None = None, *, conclusive: bool) -> LookupResult[T]:

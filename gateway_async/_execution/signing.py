@@ -67,7 +67,9 @@ class Authenticator:
 
     def discard_token(self, signature: Signature) -> bool:
         """Discard the token of a rejected `signature`; return whether another one can be fetched."""
-        return self._tokens is not None and self._tokens.discard(signature)
+        if self._tokens is not None:
+            self._tokens.discard(signature)
+        return self._tokens is not None
 
     async def aclose(self) -> None:
         """Revoke the token of a login.

@@ -74,11 +74,10 @@ class TokenProvider:
         if self._has_signed(signature):
             self._used_at = anyio.current_time()
 
-    def discard(self, signature: Signature) -> bool:
+    def discard(self, signature: Signature) -> None:
         """Drop a rejected token, unless another call has renewed it meanwhile."""
         if self._has_signed(signature):
             self._token = None
-        return bool(signature.secrets)
 
     async def aclose(self) -> None:
         """Revoke the token."""
