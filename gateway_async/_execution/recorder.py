@@ -179,7 +179,7 @@ class LedgerRecorder:
     async def open_intents(self) -> Sequence[tuple[Intent, float]]:
         """Return the open intents of other calls, with their seconds in doubt.
 
-        The durations are in seconds. Intents of calls that this client is making are left out.
+        Intents of calls that this client is making are left out.
 
         Raises:
             GatewayError: the ledger cannot be read; the ledger's own error.

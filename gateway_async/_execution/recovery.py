@@ -42,7 +42,7 @@ class CrashRecovery:
         ledger_recorder: the client's ledger.
         lookup: looks up one write.
         lookup_of: builds the lookup of an intent's outcome query.
-        terminals: are free again when the outcome of their last call becomes known.
+        terminals: the queues; a terminal is free again when the outcome of its last call becomes known.
         events: receives the lookups.
     """
 

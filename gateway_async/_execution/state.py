@@ -165,13 +165,14 @@ class CallState(Generic[T]):
         self.may_have_been_sent_before = self.may_have_been_sent
 
     def record_failure(self, error: GatewayError, *, unclear: bool = False) -> None:
-        """Record a failed attempt that the gateway may have executed.
+        """Record a failed attempt; nothing changes if `error` proves that the gateway did not execute it.
 
-        With `unclear`, it may have, even if `error` says otherwise.
+        With `unclear`, the error proves nothing.
         """
         if unclear or not is_definite(self.call.kind, error, may_have_been_sent_before=self.may_have_been_sent):
             self.reached = max(self.reached or Reached.SENT, classify(error).reached, key=list(Reached).index)
             self.may_have_been_sent = True
             now = anyio.current_time()
             sent_at = now if self.progress is None or self.progress.sent_at is None else self.progress.sent_at
+            # A terminal's 300 s count from the sending. The time for a late arrival counts from now.
             self.in_doubt_until = max(now + self.plan.in_doubt_seconds, sent_at + self.plan.seconds_in_doubt)

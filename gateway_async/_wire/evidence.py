@@ -257,9 +257,9 @@ def _is_reversed(sent: Raw, transaction: Raw) -> bool:
 
 
 def _names_payment(_: Raw, transaction: Raw) -> bool:
-    """Return whether a refund shows its payment. The create compares it.
+    """Return whether a refund shows its payment; `differences` compares which one.
 
-    Without it, an older refund may have the integrator id.
+    A refund that does not show it may be an older one, of another payment, with the same integrator id.
     """
     if transaction.get("previous_transaction_id") is None:
         raise UnprovenError(".transaction.previous_transaction_id", "missing, so it may refund another payment")
@@ -317,14 +317,14 @@ IS_REVERSED: Final = Evidence("is_reversed", ("transaction_amount", "amount_befo
 LISTS_TRANSACTION: Final = Evidence("lists_transaction", ("transaction_id",))
 LISTS_NO_TRANSACTION: Final = Evidence("lists_no_transaction", ("transaction_id",))
 
-_AMOUNTS: Final = (*AMOUNTS, "tip_amount", "subtotal_amount")
+_COMPARED_AMOUNTS: Final = (*AMOUNTS, "tip_amount", "subtotal_amount")
 """Fields to compare after an action that moves money. The request's other fields are applied together with them."""
 
 _ACTIONS: Final[Mapping[str, Evidence]] = {
     "void": Evidence("is_voided"),
-    "authcomplete": Evidence("is_completed", _AMOUNTS),
-    "authincrement": Evidence("is_raised", _AMOUNTS),
-    "tipadjust": Evidence("amounts_agree", _AMOUNTS),
+    "authcomplete": Evidence("is_completed", _COMPARED_AMOUNTS),
+    "authincrement": Evidence("is_raised", _COMPARED_AMOUNTS),
+    "tipadjust": Evidence("amounts_agree", _COMPARED_AMOUNTS),
     "edit": FIELDS_MATCH,
 }
 

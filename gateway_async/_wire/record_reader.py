@@ -200,10 +200,10 @@ class RecordReader(Generic[R]):
         )
 
     def _with_id(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the raw record of a lookup.
+        """Return the raw record of a lookup that shows its integrator id.
 
         Raises:
-            FieldError: it does not show the integrator id by which it was read, so it may be another one.
+            FieldError: it does not show the id by which it was read, so it may be another record.
         """
         if outcome_query.by_api_id and self.api_id and data.get(self.api_id) in (None, ""):
             raise FieldError(f".{self.response_keys[0]}.{self.api_id}", "missing")

@@ -1,4 +1,4 @@
-"""Checks that a response belongs to the request that it came for.
+"""Checks that a response answers its request: the record has the ids and values that were sent.
 
 A value that is missing or null in the record proves nothing, so it does not count as a difference.
 """
@@ -259,9 +259,10 @@ def _action_differences(action: str, record: Mapping[str, Any], *, is_new: bool)
 
 
 def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the differences of the amounts.
+    """Yield a difference if the amounts cannot come from the sent one.
 
-    No amount of the record may exceed the sent amount, and one must equal it.
+    The terminal or the gateway may add a tip, a surcharge or a tax that the record shows, and drop a surcharge or a tax
+    that was sent. No amount of the record may be higher, and one of them must be exactly what these steps leave.
     """
     if str(record.get("status_id")) in _NOT_CHARGED and not _number(record.get("transaction_amount")):
         return

@@ -156,9 +156,12 @@ class PageStream(Generic[T]):
         self._lookahead = _Lookahead(fetch, self._plan, sorted_by)  # has no reference to this stream: see `__del__`
         self._recent = RecentIds()
         self._ended = False
-        self._position = self._furthest = self._reread_until = 0
+        self._position = 0  # how many records of the list are behind the iteration
+        self._furthest = 0  # the furthest end of a page so far
+        self._reread_until = 0  # the position up to which pages are read again
         self._total_count: int | None = None
-        self._reads_without_progress = self._returns = 0
+        self._reads_without_progress = 0
+        self._steps_back = 0  # in a row
 
     @property
     def page_size(self) -> int:
@@ -219,9 +222,9 @@ class PageStream(Generic[T]):
         if window.start < self._position:
             return False
         before = await self._lookahead.read_alone(PageWindow(window.number - 1, window.size))
-        names = {getattr(record, "id", None) for record in before.records}
-        return self._recent.among(names) == names and (
-            bool(names) or before.total_count == page.total_count is not None
+        ids_before = {getattr(record, "id", None) for record in before.records}
+        return self._recent.among(ids_before) == ids_before and (
+            bool(ids_before) or before.total_count == page.total_count is not None
         )
 
     def _new_records(self, records: tuple[T, ...], ids: Sequence[Any], known: set[Any]) -> tuple[T, ...]:
@@ -231,15 +234,15 @@ class PageStream(Generic[T]):
         """
         begin = 0
         if known and self._recent.has_forgotten:
-            begin = next(index for index, name in enumerate(ids) if name in known)
-        named = zip(records[begin:], ids[begin:], strict=True)
+            begin = next(index for index, its_id in enumerate(ids) if its_id in known)
+        new_or_known = zip(records[begin:], ids[begin:], strict=True)
         if len(set(ids)) == len(ids):  # which is almost always so
-            return tuple([record for record, name in named if name not in known])
+            return tuple([record for record, its_id in new_or_known if its_id not in known])
         seen = known.copy()
         new_records: list[T] = []
-        for record, name in named:
-            if name is None or name not in seen:
-                seen.add(name)
+        for record, its_id in new_or_known:
+            if its_id is None or its_id not in seen:
+                seen.add(its_id)
                 new_records.append(record)
         return tuple(new_records)
 
@@ -255,7 +258,7 @@ class PageStream(Generic[T]):
             self._count_read()
             if is_known and self._total_count is not None and page.total_count is not None:
                 position = max(position, self._position + page.total_count - self._total_count)
-        self._returns = 0
+        self._steps_back = 0
         self._total_count, self._position = page.total_count, position
         self._furthest = max(self._furthest, window.end)
         if position != window.end:
@@ -273,8 +276,8 @@ class PageStream(Generic[T]):
         self._reread_until = self._position - removed
         if self._recent.has_forgotten:
             removed = min(removed, self._recent.reach)
-        step = removed + max(self._plan.size // 4, 1) * 4**self._returns
-        self._returns += 1
+        step = removed + max(self._plan.size // 4, 1) * 4**self._steps_back
+        self._steps_back += 1
         self._continue_after(self._position - step)
 
     def _continue_after(self, position: int) -> None:

@@ -26,25 +26,25 @@ class RecentIds:
 
     @property
     def reach(self) -> int:
-        """How many records further ahead in the list a remembered one certainly is, if none was removed."""
+        """How many records one can go back in the list and certainly reach a remembered one, if none was removed."""
         return _MAX_REMEMBERED // 2
 
-    def among(self, names: Iterable[Any]) -> set[Any]:
+    def among(self, ids: Iterable[Any]) -> set[Any]:
         """Return those of the ids that are remembered."""
-        wanted = set(names)
+        wanted = set(ids)
         return (wanted & self._young) | (wanted & self._old)
 
-    def remember(self, names: Iterable[Any], *, others_are_gone: bool, may_forget: bool) -> None:
+    def remember(self, ids: Iterable[Any], *, others_are_gone: bool, may_forget: bool) -> None:
         """Remember the ids of a page.
 
         Args:
-            names: the ids; None is not one.
+            ids: the ids; None is not one.
             others_are_gone: whether no other record that was yielded is still listed.
             may_forget: whether older ids may be dropped, because no record behind the page was yielded.
         """
         if others_are_gone:
             self._young_may_be_listed = self._old_may_be_listed = False
-        new = set(names) - {None}
+        new = set(ids) - {None}
         if len(self._young) + len(new) > (_MAX_REMEMBERED if may_forget else 2 * _MAX_REMEMBERED):
             self.has_forgotten = self.has_forgotten or self._old_may_be_listed
             self._old, self._old_may_be_listed = self._young, self._young_may_be_listed

@@ -173,9 +173,8 @@ class LeaseHolder:
             return await self._acquire_or_renew(held, seconds)
         except Exception as error:  # noqa: BLE001  any exception means: the store could not be reached
             reason = describe_error(error)
-        raise NotSentError(
-            f"the terminal's lease is not available: {reason}", call=held.call
-        )  # without the store's frames
+        # Raised here, so that the error does not hold the store's frames.
+        raise NotSentError(f"the terminal's lease is not available: {reason}", call=held.call)
 
     async def _acquire_or_renew(self, held: _HeldLease, seconds: float | None) -> str | None:
         """Acquire or renew the lease; return None on success, otherwise the owner that has it.

@@ -16,11 +16,11 @@ from gateway_async._wire.call import Call
 from gateway_async.observe import TerminalState
 
 
-async def _is_not_shared() -> None:
+async def _check_no_lease() -> None:
     """Do nothing: without leases, the terminal is this client's until the call ends."""
 
 
-_NOT_SHARED: Final = nullcontext(_is_not_shared)
+_NOT_SHARED: Final = nullcontext(_check_no_lease)
 
 
 class TerminalQueues:

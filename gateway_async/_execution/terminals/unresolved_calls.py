@@ -54,18 +54,16 @@ class UnresolvedCalls:
 
     def forget(self, terminal_id: str, *, token: object = None, intent_id: str | None = None) -> bool:
         """Forget a call whose outcome is now known; return whether it was remembered."""
-        call_before = self._by_terminal.get(terminal_id)
-        if call_before is None or not (
-            call_before.token is token or (intent_id and call_before.intent_id == intent_id)
-        ):
+        earlier = self._by_terminal.get(terminal_id)
+        if earlier is None or not (earlier.token is token or (intent_id and earlier.intent_id == intent_id)):
             return False
         del self._by_terminal[terminal_id]
         return True
 
     def seconds_left(self, terminal_id: str) -> float:
         """Return how long an earlier call of this client is in doubt."""
-        call_before = self._by_terminal.get(terminal_id)
-        return 0.0 if call_before is None else max(call_before.until - anyio.current_time(), 0.0)
+        earlier = self._by_terminal.get(terminal_id)
+        return 0.0 if earlier is None else max(earlier.until - anyio.current_time(), 0.0)
 
     async def check(self, call: Call[Any], progress: ProgressReporter) -> None:
         """Check that no earlier call can still be executed at the terminal.
@@ -83,20 +81,20 @@ class UnresolvedCalls:
             await self._check_ledger(call, self._ledger)
 
     async def _resolve(self, call: Call[Any], progress: ProgressReporter) -> None:
-        call_before = self._by_terminal[call.terminal_id or ""]
+        earlier = self._by_terminal[call.terminal_id or ""]
         progress.report_lookup()
         with anyio.move_on_after(LOOKUP_SECONDS):
             try:
-                await call_before.error.resolve()
+                await earlier.error.resolve()
             except OutcomeUnknownError:
                 pass
             else:
                 return
-        left = call_before.until - anyio.current_time()
+        left = earlier.until - anyio.current_time()
         if left > 0:
             raise TerminalBusyError(
                 call.terminal_id or "",
-                holder=f"an earlier call{_quote_id(call_before.error.api_id)} without a known outcome",
+                holder=f"an earlier call{_quote_id(earlier.error.api_id)} without a known outcome",
                 advice=f"{_DEVICE_ADVICE}; the terminal is free in {left:.0f} s at the latest",
                 call=str(call),
             )
