@@ -19,7 +19,7 @@ from gateway_async.migration.report import Report
 STORE: Final = "POST /v2/accountvaults"
 FAULTS: Final = (
     *("reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit"),
-    *("cut_body", "double_answer", "swap_answer", "wrong_length", "unavailable", "garbage", "html", "empty"),
+    *("cut_body", "duplicate_response", "wrong_response", "wrong_length", "unavailable", "garbage", "html", "empty"),
 )
 """The faults that lose or damage a response. The other faults are delays and would measure only those."""
 

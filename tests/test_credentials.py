@@ -19,17 +19,17 @@ def test_the_key_is_masked() -> None:
     )
 
 
-@pytest.mark.parametrize("place", ["headers", "query", "basic"])
-def test_the_three_places(place: str) -> None:
+@pytest.mark.parametrize("send_in", ["headers", "query", "basic"])
+def test_the_three_locations(send_in: str) -> None:
     """Credentials go into headers, the query or Basic authorization."""
-    assert UserApiKey("user-1", KEY, place).send_in == place  # type: ignore[arg-type]
+    assert UserApiKey("user-1", KEY, send_in).send_in == send_in  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("place", ["cookies", "", None, ["headers"]])
-def test_another_place_is_refused(place: object) -> None:
+@pytest.mark.parametrize("send_in", ["cookies", "", None, ["headers"]])
+def test_another_location_is_refused(send_in: object) -> None:
     """A place that does not exist is named before anything is sent."""
     with pytest.raises(InvalidRequestError) as refused:
-        UserApiKey("user-1", KEY, place)  # type: ignore[arg-type]
+        UserApiKey("user-1", KEY, send_in)  # type: ignore[arg-type]
     assert refused.value.problems == ("send_in: must be one of headers, query, basic",)
 
 
@@ -69,14 +69,14 @@ def test_no_kind_shows_its_secret(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda place: PasswordLogin("a", "b", "c", place), lambda place: AccessToken("t", place),
-             lambda place: HashKey("u", "k", place)]
+    "make", [lambda send_in: PasswordLogin("a", "b", "c", send_in), lambda send_in: AccessToken("t", send_in),
+             lambda send_in: HashKey("u", "k", send_in)]
 )  # fmt: skip
-@pytest.mark.parametrize("place", ["basic", "", None, ["query"]])
-def test_tokens_and_signatures_go_into_headers_or_the_query(make: Callable[[Any], object], place: object) -> None:
+@pytest.mark.parametrize("send_in", ["basic", "", None, ["query"]])
+def test_tokens_and_signatures_go_into_headers_or_the_query(make: Callable[[Any], object], send_in: object) -> None:
     """Basic authorization is for a user's key."""
     with pytest.raises(InvalidRequestError) as refused:
-        make(place)
+        make(send_in)
     assert refused.value.problems == ("send_in: must be one of headers, query",)
 
 

@@ -337,8 +337,8 @@ async def test_resolve_asks_again() -> None:
         return "the record"
 
     error = OutcomeUnknownError("lost", resolve=found)
-    answers: list[object] = [await error.resolve(), await error.resolve(5), await error.resolve(wait=0)]
-    assert answers == ["the record"] * 3
+    responses: list[object] = [await error.resolve(), await error.resolve(5), await error.resolve(wait=0)]
+    assert responses == ["the record"] * 3
     assert waits == [30.0, 5, 0]
 
 
@@ -352,7 +352,7 @@ async def test_resolve_without_a_way_raises_the_error_again() -> None:
 
 
 def test_an_unknown_outcome_can_be_logged_printed_and_carried(caplog: pytest.LogCaptureFixture) -> None:
-    """Type checkers refuse to ask whether it is true; the standard library asks, and must get an answer."""
+    """Type checkers refuse to ask whether it is true; the standard library asks, and must get a response."""
     error = OutcomeUnknownError("lost")
     logging.getLogger("till").error("what now?", exc_info=error)
     assert "the outcome is unknown" in caplog.text

@@ -457,17 +457,17 @@ def test_the_sandbox_refuses_a_changed_url(
 ) -> None:
     """The text of the refusal is the gateway's."""
     url = payform_url(sandbox.base_url, SALE, **signer(sandbox))
-    answer = httpx.get(with_parameter(url, name, *values))
-    assert (answer.status_code, answer.json()["message"].startswith(message)) == (status, True)
+    response = httpx.get(with_parameter(url, name, *values))
+    assert (response.status_code, response.json()["message"].startswith(message)) == (status, True)
 
 
 def test_the_sandbox_names_missing_fields(sandbox: Sandbox) -> None:
     """The fields that the gateway's documents require are required."""
     url = payform_url(sandbox.base_url, SALE, **signer(sandbox))
     data = b'{"transaction": {"payment_method": "ach"}}'.hex()
-    answer = httpx.get(with_parameter(url, "data", data))
+    response = httpx.get(with_parameter(url, "data", data))
     required = {"action", "product_transaction_id", "transaction_api_id", "transaction_amount", "ach_sec_code"}
-    assert (answer.status_code, answer.json()["errors"].keys()) == (422, required)
+    assert (response.status_code, response.json()["errors"].keys()) == (422, required)
 
 
 @pytest.mark.parametrize("action", ["void", "authincrement", "authcomplete", "edit"])
@@ -479,16 +479,16 @@ def test_the_sandbox_shows_no_form_that_changes_a_payment(sandbox: Sandbox, acti
         "previous_transaction_id": fields | {"action": "refund", "previous_transaction_id": "t"},
     }
     for name, asked in refused.items():
-        answer = httpx.get(with_parameter(url, "data", json.dumps({"transaction": asked}).encode().hex()))
-        assert (answer.status_code, [*answer.json()["errors"]]) == (422, [name])
+        response = httpx.get(with_parameter(url, "data", json.dumps({"transaction": asked}).encode().hex()))
+        assert (response.status_code, [*response.json()["errors"]]) == (422, [name])
 
 
 def test_a_key_alone_opens_no_form(sandbox: Sandbox) -> None:
     """Other credentials do not replace the signature."""
     info = sandbox.info
     headers = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
-    answer = httpx.get(f"{sandbox.base_url}/v2/payform?data={SALE_DATA}", headers=headers)
-    assert (answer.status_code, answer.json()["message"]) == (401, "Hash key is invalid")
+    response = httpx.get(f"{sandbox.base_url}/v2/payform?data={SALE_DATA}", headers=headers)
+    assert (response.status_code, response.json()["message"]) == (401, "Hash key is invalid")
 
 
 @pytest.mark.asyncio

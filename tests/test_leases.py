@@ -275,7 +275,7 @@ async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
 
 
 async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease: Leases) -> None:
-    """The device still shows the sale, so the next till waits; the same client settles it and goes on at once."""
+    """The device still shows the sale, so the next till waits; the same client looks it up and goes on at once."""
     shown: list[TerminalProgress] = []
     async with box.gateway(terminal_lease=lease("a")) as gateway:
         task = asyncio.create_task(gateway.router_transactions.create(sale(box, "cancelled"), on_progress=shown.append))

@@ -20,7 +20,7 @@ import pytest
 from gateway_async import InvalidRequestError, Ledger, LedgerError, PostgresLedger, SqliteLedger
 from gateway_async._storage import group_commit
 from gateway_async._storage.sqlite import describe_error
-from gateway_async.ledger._operations import Outcome
+from gateway_async.ledger._operations import RecordedOutcome
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.ledger.protocol import DONE, StoredIntent
 from tests.support.intents import BARE, NOON, SALE
@@ -84,7 +84,7 @@ async def test_the_open_intents_of_a_terminal(ledger: Ledger) -> None:
     assert [list(await ledger.open_intents(terminal)) for terminal in ("till", "other")] == [[SALE], []]
 
 
-async def test_a_settled_intent_is_not_open(store: LedgerStore, ledger: Ledger) -> None:
+async def test_a_resolved_intent_is_not_open(store: LedgerStore, ledger: Ledger) -> None:
     """Recording an outcome does not wait; the outcome is in the file after closing."""
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
@@ -97,7 +97,7 @@ async def test_a_settled_intent_is_not_open(store: LedgerStore, ledger: Ledger) 
 
 
 async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(store: LedgerStore, ledger: Ledger) -> None:
-    """Two processes may settle one intent; who has seen the record is right."""
+    """Two processes may resolve one intent; who has seen the record is right."""
     for intent in (SALE, BARE):
         await ledger.record_intent(intent)
         await ledger.record_outcome(intent.id, "not_made")
@@ -148,7 +148,7 @@ async def test_a_disk_that_hangs_does_not_hold_the_end_of_a_program(
     await ledger.aclose()
 
 
-async def test_what_was_settled_long_ago_is_forgotten(store: LedgerStore) -> None:
+async def test_what_was_resolved_long_ago_is_forgotten(store: LedgerStore) -> None:
     """After `keep_days`, when the ledger is next used; what is open is kept for ever."""
     ledger = store.ledger()
     for intent in (SALE, BARE, attrs.evolve(SALE, id="third")):
@@ -174,9 +174,9 @@ def test_days_that_are_none(kind: type[SqliteLedger] | type[PostgresLedger], day
 
 
 def test_entries_tell_everything(path: Path) -> None:
-    """Open and settled ones, with the time of settling."""
+    """Open and resolved ones, with the time of resolving."""
     file = LedgerFile(path)
-    file.write([SALE, BARE], [Outcome("first", "done", "t1", NOON)])
+    file.write([SALE, BARE], [RecordedOutcome("first", "done", "t1", NOON)])
     assert file.entries() == [StoredIntent(SALE, "done", "t1", NOON), StoredIntent(BARE, None, None, None)]
     file.close()
 
@@ -223,7 +223,7 @@ def test_one_ledger_under_several_event_loops(store: LedgerStore) -> None:
     assert anyio.run(count) == 200
 
 
-async def test_what_was_settled_before_a_question_is_known_to_its_answer(
+async def test_what_was_resolved_before_a_request_is_known_to_its_response(
     store: LedgerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when both come in the moment in which the thread has taken its work: else a free terminal seems busy."""
@@ -321,7 +321,7 @@ async def test_recording_an_outcome_does_not_wait(store: LedgerStore, ledger: Le
     assert store.outcomes() == {"first": ("done", None)}
 
 
-async def test_a_cancelled_intent_can_be_settled(ledger: Ledger) -> None:
+async def test_a_cancelled_intent_can_be_resolved(ledger: Ledger) -> None:
     """Whether it was written or not, it is not open afterwards."""
     with anyio.CancelScope() as scope:
         scope.cancel()

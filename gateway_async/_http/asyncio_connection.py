@@ -46,7 +46,6 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         "_invalid",
         "_is_reading_paused",
         "_is_writing_paused",
-        "_loop",
         "_raw",
         "_response",
         "_sent",
@@ -58,7 +57,6 @@ class AsyncioConnection(Connection, asyncio.Protocol):
     def __init__(self, raw: socket.socket) -> None:
         super().__init__()
         self._raw = raw
-        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport
         self._usable = True
         self._in_exchange = False
@@ -69,10 +67,6 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         self._error: httpx.TransportError | None = None
         self._invalid: httpx.RemoteProtocolError | None = None
         self._waiter: asyncio.Future[None] | None = None
-
-    @property
-    def idle_seconds(self) -> float:
-        return self._loop.time() - self._idle_since
 
     @property
     def is_open(self) -> bool:
@@ -127,7 +121,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         """Wait for the next callback; raise the error of a connection that has ended."""
         if self._error is not None:
             raise self._error
-        self._waiter = self._loop.create_future()
+        self._waiter = asyncio.get_running_loop().create_future()
         try:
             await self._waiter
         finally:
@@ -138,7 +132,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
             self._is_reading_paused = False
             self._transport.resume_reading()
 
-    def finish(self) -> bool:
+    def finish(self, now: float) -> bool:
         response = self._response
         reusable = (
             self._sent
@@ -150,7 +144,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         )
         self._in_exchange = self._sent = False
         self._response = None
-        self._idle_since = self._loop.time()
+        self.idle_since = now
         return reusable
 
     async def aclose(self) -> None:

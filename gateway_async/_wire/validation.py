@@ -27,6 +27,7 @@ from gateway_async.models.request import (
     Amounts,
     Cents,
     ExactlyOne,
+    FieldRule,
     Items,
     NotBoth,
     NotWhen,
@@ -34,7 +35,6 @@ from gateway_async.models.request import (
     Request,
     Required,
     RequiredWhen,
-    Rule,
     Together,
     Unset,
 )
@@ -285,14 +285,14 @@ def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limit
             yield f"{path}.type", f"must have {_TYPE_CHARACTERS} characters"
 
 
-def _rule_problems(rules: Iterable[Rule], values: Mapping[str, Any]) -> Iterator[Problem]:
+def _rule_problems(rules: Iterable[FieldRule], values: Mapping[str, Any]) -> Iterator[Problem]:
     for rule in rules:
         problem = _rule_problem(rule, values)
         if problem:
             yield problem
 
 
-def _rule_problem(rule: Rule, values: Mapping[str, Any]) -> Problem | None:
+def _rule_problem(rule: FieldRule, values: Mapping[str, Any]) -> Problem | None:
     match rule:
         case ExactlyOne(fields, pair):
             given = _given_fields(values, fields)

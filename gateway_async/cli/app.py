@@ -85,9 +85,9 @@ class _LazyGroup(Group):
 
 
 def _load(name: str) -> Any:
-    """Import a command: a function, a Typer application, or one of the module's `COMMANDS`."""
+    """Import a command: a function, a Typer application, or one of the module's `RECORD_COMMANDS`."""
     module = import_module(f"gateway_async.cli.{COMMANDS[name].module}")
-    if name in (made := getattr(module, "COMMANDS", {})):
+    if name in (made := getattr(module, "RECORD_COMMANDS", {})):
         return made[name]
     found: typer.Typer | Callable[..., Any] = getattr(module, name)
     if not isinstance(found, typer.Typer):

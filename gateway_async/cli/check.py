@@ -20,12 +20,12 @@ from gateway_async.cli.errors import fail_with
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.inbox import read_dead
 from gateway_async.cli.ledger import count_open
-from gateway_async.cli.probe import Probe, ProbeError, probe
+from gateway_async.cli.probe import Probe, ProbeError, probe_address
 from gateway_async.cli.store_location import check_location, display_location
 
 __all__ = ["check"]
 
-State = Literal["ok", "skipped", "attention", "failed"]
+CheckResult = Literal["ok", "skipped", "attention", "failed"]
 
 _COLORS: Final = {"ok": "green", "skipped": "bright_black", "attention": "yellow", "failed": "red"}
 _CLOCK_SECONDS: Final = 60.0
@@ -39,7 +39,7 @@ class _Finding:
     """The result of one check."""
 
     check: str
-    state: State
+    state: CheckResult
     details: str
 
 
@@ -99,7 +99,7 @@ async def _check_gateway(as_json: bool) -> list[_Finding]:
 async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[_Finding]:
     try:
         proxy, _ = Proxy.parse(address) if (address := os.environ.get("GATEWAY_PROXY")) else (None, "")
-        found = await anyio.to_thread.run_sync(probe, gateway.base_url, proxy)
+        found = await anyio.to_thread.run_sync(probe_address, gateway.base_url, proxy)
     except ProbeError as error:
         yield _Finding(error.check, "failed", str(error))
         return
@@ -130,7 +130,7 @@ def _clock_finding(difference: float | None) -> _Finding:
     if not difference:
         return _Finding("clock", "ok", "no difference of more than 1 s")
     ahead = "ahead of" if difference < 0 else "behind"
-    state: State = "attention" if abs(difference) > _CLOCK_SECONDS else "ok"
+    state: CheckResult = "attention" if abs(difference) > _CLOCK_SECONDS else "ok"
     return _Finding("clock", state, f"this machine is {abs(difference):.0f} s {ahead} the gateway")
 
 

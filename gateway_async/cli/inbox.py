@@ -15,14 +15,14 @@ from gateway_async._secrets import is_address
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import check_location
-from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
+from gateway_async.cli.table_output import NONE, TableRow, print_advice, print_json, print_table
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox, StoredPostback
 
 __all__ = ["inbox", "read_dead"]
 
 WHAT_TO_DO = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
 _HEADINGS = ("number", "received at (UTC)", "change", "record", "state", "attempts", "error")
-COLORS = {"waiting": "yellow", "dead": "red", "handled": "green"}
+POSTBACK_COLORS = {"waiting": "yellow", "dead": "red", "handled": "green"}
 _PAGE = 200
 _ALL_DAYS = 999_999.0
 """`keep_days` of the opened inbox, so that listing deletes nothing."""
@@ -74,7 +74,7 @@ def inbox(
             print_advice(f"\n{WHAT_TO_DO}")
 
 
-def read_dead(address: str, table: str) -> list[Row]:
+def read_dead(address: str, table: str) -> list[TableRow]:
     """Return the dead postbacks of an inbox.
 
     Raises:
@@ -82,17 +82,17 @@ def read_dead(address: str, table: str) -> list[Row]:
         BadParameter: the file does not exist.
     """
 
-    async def read() -> list[Row]:
+    async def read() -> list[TableRow]:
         async with aclosing(_open(address, table)) as opened:
             return await _list(opened, [PostbackState.DEAD])
 
     return anyio.run(read)
 
 
-def _run(address: str, table: str, operation: Callable[[Inbox], Awaitable[list[Row]]]) -> Any:
+def _run(address: str, table: str, operation: Callable[[Inbox], Awaitable[list[TableRow]]]) -> Any:
     """Open an inbox, run one operation on it, and close it."""
 
-    async def run() -> list[Row]:
+    async def run() -> list[TableRow]:
         async with aclosing(_open(address, table)) as opened:
             return await operation(opened)
 
@@ -122,8 +122,8 @@ def _states(dead: bool, waiting: bool, show_all: bool) -> tuple[PostbackState | 
     return (*([] if dead else [PostbackState.WAITING]), *([] if waiting else [PostbackState.DEAD]))
 
 
-async def _list(opened: Inbox, states: Iterable[PostbackState | None]) -> list[Row]:
-    rows: list[Row] = []
+async def _list(opened: Inbox, states: Iterable[PostbackState | None]) -> list[TableRow]:
+    rows: list[TableRow] = []
     for state in states:
         after = 0
         while page := await opened.list(state, after=after, limit=_PAGE):
@@ -132,10 +132,10 @@ async def _list(opened: Inbox, states: Iterable[PostbackState | None]) -> list[R
     return sorted(rows, key=lambda row: int(row["number"]))
 
 
-async def _replay(opened: Inbox, number: int | None) -> list[Row]:
+async def _replay(opened: Inbox, number: int | None) -> list[TableRow]:
     """Make one postback waiting again, or all dead ones."""
     numbers = [number] if number is not None else [row["number"] for row in await _list(opened, [PostbackState.DEAD])]
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for each in numbers:
         if not await opened.replay(each):
             fail(f"--replay: no postback {each}")
@@ -143,18 +143,18 @@ async def _replay(opened: Inbox, number: int | None) -> list[Row]:
     return rows
 
 
-async def _discard(opened: Inbox, number: int) -> list[Row]:
+async def _discard(opened: Inbox, number: int) -> list[TableRow]:
     """Give up a dead postback."""
     if not await opened.discard(number):
         fail(f"--discard: no dead postback {number}")
     return await _row(opened, number)
 
 
-async def _row(opened: Inbox, number: int) -> list[Row]:
+async def _row(opened: Inbox, number: int) -> list[TableRow]:
     return [_row_of(stored) for stored in await opened.list(after=number - 1, limit=1)]
 
 
-def _row_of(stored: StoredPostback) -> Row:
+def _row_of(stored: StoredPostback) -> TableRow:
     postback = stored.postback
     return {
         "number": stored.number,
@@ -171,13 +171,13 @@ def _row_of(stored: StoredPostback) -> Row:
     }
 
 
-def _cells(row: Row) -> list[Text]:
+def _cells(row: TableRow) -> list[Text]:
     return [
         Text(str(row["number"])),
         Text(f"{row['received_at']:%Y-%m-%d %H:%M:%S}"),
         Text(f"{row['resource']} {row['type']}"),
         Text(row["record_id"] or NONE),
-        Text(row["state"], style=COLORS.get(row["state"], "")),
+        Text(row["state"], style=POSTBACK_COLORS.get(row["state"], "")),
         Text(str(row["attempts"])),
         Text(row["error"] or NONE),
     ]

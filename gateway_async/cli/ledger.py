@@ -20,13 +20,13 @@ from gateway_async.cli.command_name import command_line
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import check_location, display_location
-from gateway_async.cli.table_output import NONE, Row, print_advice, print_json, print_table
+from gateway_async.cli.table_output import NONE, TableRow, print_advice, print_json, print_table
 from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
 
 __all__ = ["count_open", "ledger"]
 
 
-Operation = Callable[["PostgresLedger | SqliteLedger"], Awaitable[Any]]
+LedgerOperation = Callable[["PostgresLedger | SqliteLedger"], Awaitable[Any]]
 
 
 class Resolution(StrEnum):
@@ -42,7 +42,7 @@ _DISCREPANCY_HEADINGS = ("discrepancy", "api id", "record", "ledger", "gateway",
 _ALL_DAYS = 36_500.0
 """`keep_days` of the opened ledger, so that listing deletes nothing."""
 
-COLORS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
+INTENT_COLORS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
 
 
 def ledger(
@@ -121,12 +121,12 @@ def ledger(
         _print_reconciliation(_run(address, table, partial(_reconcile, *period)), as_json=as_json)
         return
     if resolve_id is not None and resolve_as is not None:
-        operation: Operation = partial(_resolve, resolve_id, resolve_as)
+        operation: LedgerOperation = partial(_resolve, resolve_id, resolve_as)
     elif recover:
         operation = partial(_recover, wait)
     else:
         operation = _list_all if show_all else _list_open
-    rows: list[Row] = _run(address, table, operation)
+    rows: list[TableRow] = _run(address, table, operation)
     headings, cells = (_RECOVERED_HEADINGS, _recovered_cells) if recover else (_HEADINGS, _cells)
     is_open = any(row["outcome"] in ("open", "unknown") for row in rows)
     done = _describe(rows) if recover or resolve_id is not None else ""
@@ -138,7 +138,7 @@ def ledger(
             _print_advice(address, table, rows)
 
 
-def _describe(rows: list[Row]) -> str:
+def _describe(rows: list[TableRow]) -> str:
     """Say which outcomes are recorded."""
     outcomes = (f"{row['api_id'] or row['call']} {row['outcome']} {row['record_id'] or ''}".rstrip() for row in rows)
     return f"the ledger was updated ({', '.join(outcomes) or 'no call was open'})"
@@ -154,7 +154,7 @@ def count_open(address: str, table: str) -> int:
     return len(_operate(address, table, _list_open))
 
 
-def _run(address: str, table: str, operation: Operation) -> Any:
+def _run(address: str, table: str, operation: LedgerOperation) -> Any:
     """Run one operation on a ledger; an error ends the command."""
     try:
         return _operate(address, table, operation)
@@ -162,7 +162,7 @@ def _run(address: str, table: str, operation: Operation) -> Any:
         fail_with(error)
 
 
-def _operate(address: str, table: str, operation: Operation) -> Any:
+def _operate(address: str, table: str, operation: LedgerOperation) -> Any:
     """Open a ledger, run one operation on it, and close it."""
 
     async def run() -> Any:
@@ -184,7 +184,7 @@ def _open(address: str, table: str) -> PostgresLedger | SqliteLedger:
     return SqliteLedger(path, keep_days=_ALL_DAYS)
 
 
-async def _resolve(name: str, resolution: Resolution, opened: PostgresLedger | SqliteLedger) -> list[Row]:
+async def _resolve(name: str, resolution: Resolution, opened: PostgresLedger | SqliteLedger) -> list[TableRow]:
     matching = [intent for intent in await opened.open_intents() if name in (intent.id, intent.api_id)]
     if len(matching) != 1:
         found = f"{len(matching)} open {pluralize(len(matching), 'call')}"
@@ -194,16 +194,16 @@ async def _resolve(name: str, resolution: Resolution, opened: PostgresLedger | S
     return [_row_of(matching[0], resolution.value)]
 
 
-async def _list_open(opened: PostgresLedger | SqliteLedger) -> list[Row]:
+async def _list_open(opened: PostgresLedger | SqliteLedger) -> list[TableRow]:
     return [_row_of(intent, "open") for intent in await opened.open_intents()]
 
 
-async def _list_all(opened: PostgresLedger | SqliteLedger) -> list[Row]:
+async def _list_all(opened: PostgresLedger | SqliteLedger) -> list[TableRow]:
     entries = opened.entries(datetime.fromtimestamp(0, UTC))
     return [_row_of(each.intent, each.outcome or "open", each.record_id) async for each in entries]
 
 
-async def _recover(wait: float | None, opened: PostgresLedger | SqliteLedger) -> list[Row]:
+async def _recover(wait: float | None, opened: PostgresLedger | SqliteLedger) -> list[TableRow]:
     text = "looking up the open calls; one that is not found may still be executed for some minutes"
     # On standard error, which shows it on a terminal only. Ctrl-C ends it; the calls stay open.
     async with AsyncGateway.from_env(ledger=opened) as gateway:
@@ -235,7 +235,7 @@ def _print_reconciliation(found: Reconciliation, *, as_json: bool) -> None:
             print_advice(f"\n{found.summary}")
 
 
-def _row_of_discrepancy(each: Discrepancy) -> Row:
+def _row_of_discrepancy(each: Discrepancy) -> TableRow:
     return {
         "kind": each.kind,
         "api_id": each.api_id,
@@ -251,7 +251,7 @@ def _row_of_discrepancy(each: Discrepancy) -> Row:
     }
 
 
-def _row_of_open(intent: Intent) -> Row:
+def _row_of_open(intent: Intent) -> TableRow:
     """Return a row with the fields of a discrepancy."""
     return {
         "kind": "open",
@@ -268,12 +268,12 @@ def _row_of_open(intent: Intent) -> Row:
     }
 
 
-def _discrepancy_cells(row: Row) -> list[Text]:
+def _discrepancy_cells(row: TableRow) -> list[Text]:
     names = ("kind", "api_id", "record_id", "ledger_amount", "gateway_amount", "description")
     return [Text(row[name] or NONE) for name in names]
 
 
-def _row_of(intent: Intent, outcome: str, record_id: str | None = None) -> Row:
+def _row_of(intent: Intent, outcome: str, record_id: str | None = None) -> TableRow:
     return {
         "id": intent.id,
         "sent_at": intent.sent_at,
@@ -288,7 +288,7 @@ def _row_of(intent: Intent, outcome: str, record_id: str | None = None) -> Row:
     }
 
 
-def _row_of_recovered(each: Recovered) -> Row:
+def _row_of_recovered(each: Recovered) -> TableRow:
     return {
         "sent_at": each.sent_at,
         "call": each.call,
@@ -301,7 +301,7 @@ def _row_of_recovered(each: Recovered) -> Row:
     }
 
 
-def _print_advice(address: str, table: str, rows: list[Row]) -> None:
+def _print_advice(address: str, table: str, rows: list[TableRow]) -> None:
     arguments = ["ledger", address, *([] if table == "payment_ledger" else ["--table", table])]
     if any(row["outcome"] == "open" for row in rows):
         print_advice(f"\nTo look up the open calls: {command_line([*arguments, '--recover'])}")
@@ -310,7 +310,7 @@ def _print_advice(address: str, table: str, rows: list[Row]) -> None:
         print_advice(f"\nIf no lookup finds a call, ask the processor and record the answer: {command}")
 
 
-def _cells(row: Row) -> list[Text]:
+def _cells(row: TableRow) -> list[Text]:
     sent, outcome = row["sent"], row["outcome"]
     texts = (
         f"{row['sent_at']:%Y-%m-%d %H:%M:%S}",
@@ -321,10 +321,10 @@ def _cells(row: Row) -> list[Text]:
     )
     return [
         *(Text(text or NONE) for text in texts),
-        Text(outcome, style=COLORS.get(outcome, "")),
+        Text(outcome, style=INTENT_COLORS.get(outcome, "")),
         Text(row["record_id"] or NONE),
     ]
 
 
-def _recovered_cells(row: Row) -> list[Text]:
+def _recovered_cells(row: TableRow) -> list[Text]:
     return [*_cells(row), Text(row["error"] or NONE)]

@@ -27,7 +27,7 @@ from gateway_async.cli.postback_format import (
     refusal_object,
     text_of,
 )
-from gateway_async.cli.sandbox import REASONS
+from gateway_async.cli.sandbox import LISTEN_PROBLEMS
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.cli.temporary_configs import TemporaryConfigs
 from gateway_async.errors import InvalidRequestError
@@ -171,7 +171,7 @@ def listen(
         forwarder = Forwarder(target, forward_attempts, display.print_forwarded) if target else None
         asyncio.run(_listen(host, port, _receiver(username, password), configs, display, forwarder))
     except OSError as error:
-        reason = REASONS.get(error.errno or 0, error.strerror or error)
+        reason = LISTEN_PROBLEMS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")
     except GatewayError as error:
         fail_with(error)

@@ -1,4 +1,4 @@
-"""`probe`: one request without credentials, which shows address, TLS and clock of a gateway."""
+"""`probe_address`: one request without credentials, which shows address, TLS and clock of a gateway."""
 
 import http.client
 import re
@@ -15,7 +15,7 @@ import certifi
 
 from gateway_async._http.proxy import Proxy
 
-__all__ = ["Probe", "ProbeError", "probe"]
+__all__ = ["Probe", "ProbeError", "probe_address"]
 
 _PATH: Final = "/v2/contacts"
 _SECONDS: Final = 10.0
@@ -50,7 +50,7 @@ class Probe:
     clock_difference: float | None
 
 
-def probe(base_url: str, proxy: Proxy | None = None) -> Probe:
+def probe_address(base_url: str, proxy: Proxy | None = None) -> Probe:
     """Send one request that needs no credentials; every HTTP response counts.
 
     Raises:

@@ -28,7 +28,7 @@ from gateway_async.sandbox.http.request_log import LoggedRequest
 
 __all__ = ["sandbox"]
 
-REASONS = {
+LISTEN_PROBLEMS = {
     errno.EACCES: "not permitted (expected a port from 1024)",
     errno.EADDRINUSE: "the port is in use (--port 0 picks a free one)",
     errno.EADDRNOTAVAIL: "not an address of this machine",
@@ -54,7 +54,7 @@ class TerminalMode(StrEnum):
     MANUAL = "manual"
 
 
-class PostbackFormat(StrEnum):
+class PostbackFormatOption(StrEnum):
     """How the body of a postback is written."""
 
     JSON = "json"
@@ -86,12 +86,12 @@ def sandbox(
         float, typer.Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal gets its card.")
     ] = 2.0,
     postback_format: Annotated[
-        PostbackFormat,
+        PostbackFormatOption,
         typer.Option(
-            metavar="|".join(PostbackFormat),
+            metavar="|".join(PostbackFormatOption),
             help="json: postbacks are JSON. form: they are forms, as some gateways send them.",
         ),
-    ] = PostbackFormat.JSON,
+    ] = PostbackFormatOption.JSON,
     postback_hosts: Annotated[
         list[str] | None,
         typer.Option(
@@ -146,7 +146,7 @@ def sandbox(
     except InvalidRequestError as error:
         fail("; ".join(error.problems).replace("postback_hosts", "--allow-postback-host"))
     except OSError as error:
-        reason = REASONS.get(error.errno or 0, error.strerror or error)
+        reason = LISTEN_PROBLEMS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")
     except sqlite3.Error as error:
         fail(f"cannot use the data file {data}: {describe_error(error, 'a database')}")

@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["NONE", "Row", "is_terminal", "print_advice", "print_json", "print_table"]
+__all__ = ["NONE", "TableRow", "is_terminal", "print_advice", "print_json", "print_table"]
 
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 
 NONE = "–"
 """The text of a cell without a value; in a pipe it is empty."""
@@ -29,16 +29,16 @@ def is_terminal() -> bool:
     return Console().is_terminal
 
 
-def print_json(rows: Iterable[Row]) -> None:
+def print_json(rows: Iterable[TableRow]) -> None:
     """Print one JSON object on each line, with times in ISO 8601."""
     for row in rows:
         typer.echo(json.dumps(row, default=datetime.isoformat))
 
 
 def print_table(
-    rows: Sequence[Row],
+    rows: Sequence[TableRow],
     headings: Sequence[str],
-    cells: Callable[[Row], Iterable[Text]],
+    cells: Callable[[TableRow], Iterable[Text]],
     nothing: str,
     *,
     total: int | None = None,

@@ -17,7 +17,7 @@ from gateway_async.models.codes import ReasonCode, TransactionSource, Transactio
 
 __all__ = ["Effect", "broken_rules", "count_effects", "effects_of"]
 
-Page = Mapping[str, Any]
+RawList = Mapping[str, Any]
 
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
@@ -68,7 +68,7 @@ class Effect:
         return call.call.startswith("POST ") and (named or (self.is_nameless and _may_have_stored(call)))
 
 
-def effects_of(page: Page) -> set[Effect]:
+def effects_of(page: RawList) -> set[Effect]:
     """Return the effects that the sandbox's ledger page shows."""
     return {*_named_effects(page), *_nameless_effects(page), *_change_effects(page), *_settlement_effects(page)}
 
@@ -83,7 +83,7 @@ def count_effects(effects: Iterable[Effect]) -> Counter[str]:
 
 def broken_rules(
     effects: Iterable[Effect],
-    page: Page,
+    page: RawList,
     calls: Sequence[CallOutcome],
     listed: int,
     baseline: Mapping[str, int] = _NOTHING,
@@ -151,14 +151,14 @@ def _find_unreported(calls: Sequence[CallOutcome], listed: int) -> Iterator[str]
         yield f"{unknown} {calls_are} open in the ledger, and recover() listed {listed} as unknown"
 
 
-def _named_effects(page: Page) -> Iterator[Effect]:
+def _named_effects(page: RawList) -> Iterator[Effect]:
     for kind, (records, field) in _CREATING.items():
         for name, times in page[kind].items():
             ids = {row["id"] for row in page[records] if row[field] == name}
             yield Effect(kind, name, frozenset({name, *ids}), times)
 
 
-def _nameless_effects(page: Page) -> Iterator[Effect]:
+def _nameless_effects(page: RawList) -> Iterator[Effect]:
     """Yield effects without an integrator id: cards stored at a terminal, and payments of clients."""
     saved = {row["account_vault_id"] for row in page["transactions"]}
     for row in page["accountvaults"]:
@@ -172,7 +172,7 @@ def _nameless_effects(page: Page) -> Iterator[Effect]:
             yield Effect(kind, row["id"], frozenset({row["id"]}))
 
 
-def _change_effects(page: Page) -> Iterator[Effect]:
+def _change_effects(page: RawList) -> Iterator[Effect]:
     for row in page["transactions"]:
         ids = frozenset(name for name in (row["id"], row["transaction_api_id"]) if name)
         if row["status_id"] == TransactionStatus.VOIDED:
@@ -181,7 +181,7 @@ def _change_effects(page: Page) -> Iterator[Effect]:
             yield Effect("captured", row["id"], ids)
 
 
-def _settlement_effects(page: Page) -> Iterator[Effect]:
+def _settlement_effects(page: RawList) -> Iterator[Effect]:
     for row in page["transactionbatches"]:
         if not row["is_open"]:
             yield Effect("settled", row["id"], frozenset({row["id"]}))

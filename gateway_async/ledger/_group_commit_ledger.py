@@ -11,7 +11,7 @@ from typing import Final, cast
 from gateway_async._problem import pluralize
 from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend
 from gateway_async.errors import InvalidRequestError, LedgerError
-from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome, id_before
+from gateway_async.ledger._operations import EntriesAfter, OpenIntents, RecordedOutcome, id_before
 from gateway_async.ledger.protocol import DONE, Intent, StoredIntent
 
 _PAGE: Final = 1000
@@ -48,7 +48,7 @@ class GroupCommitLedger:
         Raises:
             LedgerError: the ledger is closed.
         """
-        self._writer.submit_nowait(Outcome(intent_id, outcome, record_id, datetime.now(UTC)))
+        self._writer.submit_nowait(RecordedOutcome(intent_id, outcome, record_id, datetime.now(UTC)))
         return DONE
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:

@@ -16,7 +16,7 @@ class OpenIntents:
 
 
 @attrs.frozen
-class Outcome:
+class RecordedOutcome:
     """The outcome of an intent; the fields are those of `Ledger.record_outcome`."""
 
     intent_id: str

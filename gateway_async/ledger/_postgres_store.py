@@ -17,7 +17,7 @@ import msgspec
 from gateway_async._storage.postgres import Database, read_committed
 from gateway_async._storage.sqlite import PRUNING_SECONDS
 from gateway_async.errors import LedgerError
-from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome
+from gateway_async.ledger._operations import EntriesAfter, OpenIntents, RecordedOutcome
 from gateway_async.ledger.protocol import Intent, StoredIntent
 
 SCHEMA: Final = """
@@ -117,7 +117,7 @@ class LedgerDatabase:
         self._connection: Any = None
         self._next_pruning = float("-inf")
 
-    def execute_batch(self, awaited: _Awaited, deferred: Sequence[Outcome]) -> Sequence[Any]:
+    def execute_batch(self, awaited: _Awaited, deferred: Sequence[RecordedOutcome]) -> Sequence[Any]:
         """Write the intents and the outcomes, then run the queries.
 
         All of it is one transaction.
@@ -130,7 +130,7 @@ class LedgerDatabase:
             if self._connection is not None:
                 self._runner.run(self._close_connection())
 
-    async def _execute_with_retry(self, awaited: _Awaited, deferred: Sequence[Outcome]) -> Sequence[Any]:
+    async def _execute_with_retry(self, awaited: _Awaited, deferred: Sequence[RecordedOutcome]) -> Sequence[Any]:
         """Execute a batch, once more if the connection was lost; a repeated write changes nothing."""
         try:
             return await self._execute(awaited, deferred)
@@ -141,7 +141,7 @@ class LedgerDatabase:
                 raise
         return await self._execute(awaited, deferred)
 
-    async def _execute(self, awaited: _Awaited, deferred: Sequence[Outcome]) -> Sequence[Any]:
+    async def _execute(self, awaited: _Awaited, deferred: Sequence[RecordedOutcome]) -> Sequence[Any]:
         with self._database.describe_errors():
             connection = await self._connect()
             async with read_committed(connection):
@@ -206,7 +206,7 @@ class LedgerDatabase:
         )
 
 
-def _outcome_rows(outcomes: Sequence[Outcome]) -> list[tuple[Any, ...]]:
+def _outcome_rows(outcomes: Sequence[RecordedOutcome]) -> list[tuple[Any, ...]]:
     """Convert outcomes to rows, ordered by id.
 
     Rows are locked in that order, so that two processes cannot wait for each other.

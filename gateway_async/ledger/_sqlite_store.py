@@ -26,7 +26,7 @@ from gateway_async._storage.sqlite import (
     transaction,
 )
 from gateway_async.errors import LedgerError
-from gateway_async.ledger._operations import EntriesAfter, OpenIntents, Outcome
+from gateway_async.ledger._operations import EntriesAfter, OpenIntents, RecordedOutcome
 from gateway_async.ledger.protocol import Intent, StoredIntent
 
 _APPLICATION_ID: Final = 0x67774C31
@@ -95,7 +95,7 @@ class LedgerFile(SqliteStore):
         self._keep = keep
 
     def execute_batch(
-        self, awaited: Sequence[Intent | OpenIntents | EntriesAfter], deferred: Sequence[Outcome]
+        self, awaited: Sequence[Intent | OpenIntents | EntriesAfter], deferred: Sequence[RecordedOutcome]
     ) -> Sequence[Any]:
         """Write the intents and the outcomes, then run the queries."""
         self.write([each for each in awaited if isinstance(each, Intent)], deferred)
@@ -111,7 +111,7 @@ class LedgerFile(SqliteStore):
         except LedgerError as error:
             return error
 
-    def write(self, intents: Sequence[Intent], outcomes: Sequence[Outcome]) -> None:
+    def write(self, intents: Sequence[Intent], outcomes: Sequence[RecordedOutcome]) -> None:
         """Write intents and outcomes in one transaction."""
         with self._describe_errors(), transaction(self._connection):
             if intents:

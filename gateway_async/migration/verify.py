@@ -26,7 +26,7 @@ from gateway_async.migration.journal.protocol import Journal, RowState, iterate_
 from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.output.reasons import MAX_KINDS, generalize
 from gateway_async.migration.report import Totals
-from gateway_async.migration.rows.comparison import differences
+from gateway_async.migration.rows.comparison import find_vault_differences
 from gateway_async.migration.rows.row import VaultRow, fingerprint_of
 from gateway_async.migration.rows.temporary_table import JournalRow, JournalRows
 from gateway_async.migration.verification_result import Finding, Verdict, Verification
@@ -150,7 +150,7 @@ class _Checker:
 
     def _compare(self, entry: JournalRow, request: VaultCreate | None, vault: AccountVault) -> None:
         known = _differences_from_journal(entry, vault)
-        details = dict.fromkeys([*known, *(differences(request, vault) if request is not None else ())])
+        details = dict.fromkeys([*known, *(find_vault_differences(request, vault) if request is not None else ())])
         if details:
             self._add_finding(entry, Verdict.DIFFERENT, tuple(details))
         else:

@@ -17,6 +17,7 @@ from gateway_async.models.request import (
     CardOrAccountNumber,
     ExactlyOne,
     Expiry,
+    FieldRule,
     FourDigits,
     HolderName,
     Id,
@@ -28,7 +29,6 @@ from gateway_async.models.request import (
     PaymentMethodCode,
     Request,
     RoutingNumber,
-    Rule,
     SecCode,
     Ticket,
     Together,
@@ -233,7 +233,7 @@ class VaultCreate(Request):
     If the check fails, the vault is not stored. Fees may apply.
     """
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         NotBoth(("contact_id", "contact_api_id")),
         Together(("dl_number", "dl_state")),
     )
@@ -302,7 +302,7 @@ class TransactionVaultCreate(VaultCreate):
     payment_method: PaymentMethodCode = PaymentMethod.CARD
     """`cc` for a card (the default), `ach` for a bank account."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         *VaultCreate.rules,
         ExactlyOne(("previous_transaction_id", "previous_transaction_api_id")),
     )
@@ -319,7 +319,7 @@ class VaultCopyCreate(VaultCreate):
     payment_method: PaymentMethodCode = PaymentMethod.CARD
     """`cc` for a card (the default), `ach` for a bank account."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         *VaultCreate.rules,
         ExactlyOne(("previous_account_vault_id", "previous_account_vault_api_id")),
     )
@@ -378,7 +378,7 @@ class AccountVaultUpdate(Request):
     terms_agree_ip: IpAddress | Unset | None = UNSET
     """The IP address from which the customer agreed, at most 15 characters."""
 
-    rules: ClassVar[tuple[Rule, ...]] = VaultCreate.rules
+    rules: ClassVar[tuple[FieldRule, ...]] = VaultCreate.rules
 
 
 @attrs.frozen(kw_only=True, repr=False)

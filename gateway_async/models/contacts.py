@@ -8,7 +8,7 @@ import attrs
 from annotated_types import Len
 
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Cents, LocationId, NotBoth, OwnApiId, Request, Rule, Unset
+from gateway_async.models.request import UNSET, Cents, FieldRule, LocationId, NotBoth, OwnApiId, Request, Unset
 
 __all__ = ["Contact", "ContactCreate", "ContactUpdate"]
 
@@ -135,7 +135,7 @@ class ContactCreate(Request):
     update_if_exists: bool | None = None
     """Whether a contact with the same `contact_api_id` is updated instead of refused. It needs that id."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("header_message_type", "header_message_type_id")),)
+    rules: ClassVar[tuple[FieldRule, ...]] = (NotBoth(("header_message_type", "header_message_type_id")),)
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -189,4 +189,4 @@ class ContactUpdate(Request):
     contact_balance: Balance | Unset | None = UNSET
     """The balance, with at most two decimals and 12 characters."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("header_message_type", "header_message_type_id")),)
+    rules: ClassVar[tuple[FieldRule, ...]] = (NotBoth(("header_message_type", "header_message_type_id")),)

@@ -13,13 +13,13 @@ from gateway_async.models.record import Record
 from gateway_async.models.request import (
     UNSET,
     ApiIdText,
+    FieldRule,
     Id,
     LocationId,
     NotBoth,
     OwnApiId,
     Request,
     RequiredWhen,
-    Rule,
     Sum,
     Unset,
 )
@@ -118,7 +118,7 @@ class PaylinkCreate(Request):
     display_billing_fields: bool | None = None
     """Whether the payment form asks for the billing address."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         NotBoth(("contact_id", "contact_api_id")),
         RequiredWhen("cell_phone", "delivery_method", (2, 3)),
     )
@@ -158,4 +158,4 @@ class PaylinkUpdate(Request):
     display_billing_fields: bool | Unset | None = UNSET
     """Whether the payment form asks for the billing address."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("contact_id", "contact_api_id")),)
+    rules: ClassVar[tuple[FieldRule, ...]] = (NotBoth(("contact_id", "contact_api_id")),)

@@ -8,11 +8,11 @@ import attrs
 from gateway_async._secrets import Secret
 from gateway_async.models.codes import PostbackResource
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Id, LocationId, Request, RequiredWhen, Rule, Unset
+from gateway_async.models.request import UNSET, FieldRule, Id, LocationId, Request, RequiredWhen, Unset
 
 __all__ = ["PostbackConfig", "PostbackConfigCreate", "PostbackConfigUpdate"]
 
-Resource = Literal["contact", "transaction", "transactionbatch", "accountvault"] | PostbackResource
+ConfigResource = Literal["contact", "transaction", "transactionbatch", "accountvault"] | PostbackResource
 
 
 def _secret(value: str | Secret | Unset | None) -> Secret | Unset | None:
@@ -65,7 +65,7 @@ class PostbackConfigCreate(Request):
 
     url: str
     """The URL that receives the postbacks. Required."""
-    resource: Resource
+    resource: ConfigResource
     """The kind of record: `contact`, `transaction`, `transactionbatch` or `accountvault`. Required."""
     location_id: LocationId | None = None
     """The location, at most 36 characters. Required, unless the client has one."""
@@ -92,7 +92,7 @@ class PostbackConfigCreate(Request):
     basic_auth_password: Secret | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
     """The password that the gateway sends with each postback. The repr masks it."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         RequiredWhen("product_transaction_id", "resource", ("transaction", "transactionbatch")),
     )
 
@@ -103,7 +103,7 @@ class PostbackConfigUpdate(Request):
 
     url: str | Unset | None = UNSET
     """The URL that receives the postbacks."""
-    resource: Resource | Unset | None = UNSET
+    resource: ConfigResource | Unset | None = UNSET
     """The kind of record: `contact`, `transaction`, `transactionbatch` or `accountvault`."""
     product_transaction_id: Id | Unset | None = UNSET
     """The merchant account, at most 36 characters. Required for transactions and batches."""

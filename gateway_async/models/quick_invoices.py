@@ -16,6 +16,7 @@ from gateway_async.models.request import (
     ApiIdText,
     Cents,
     Days,
+    FieldRule,
     FourDigits,
     Id,
     ItemList,
@@ -26,8 +27,7 @@ from gateway_async.models.request import (
     OwnApiId,
     Request,
     RequiredWhen,
-    Rule,
-    Tags,
+    TagNames,
     Together,
     Unset,
 )
@@ -40,7 +40,7 @@ _CLOSED = frozenset({0, 2})
 Title = Annotated[str, Len(1, 64)]
 InvoiceNumber = Annotated[str, Len(0, 64)]
 Lines = Annotated[str, Len(0, 250)]
-Note = Annotated[str, Len(0, 200)]
+NoteText = Annotated[str, Len(0, 200)]
 Email = Annotated[str, Len(5, 128)]
 Phone = Annotated[str, Len(1, 10)]
 PaymentAmount = Annotated[Decimal | int | str, Cents(11)]
@@ -200,11 +200,11 @@ class QuickInvoiceCreate(Request):
     """Whether to notify the customer on `due_date`."""
     notification_days_after_due_date: Days | None = None
     """Notify the customer this number of days after `due_date`, 0 to 99."""
-    note: Note | None = None
+    note: NoteText | None = None
     """A note that the customer sees, at most 200 characters."""
     attach_files_to_email: bool | None = None
     """Whether notification emails contain the attached files; no when omitted."""
-    tags: Tags | None = attrs.field(default=None, hash=False)
+    tags: TagNames | None = attrs.field(default=None, hash=False)
     """The invoice's tags."""
     cc_product_transaction_id: Id | None = None
     """The merchant account for cards, at most 36 characters. Without it, the location's default."""
@@ -221,7 +221,7 @@ class QuickInvoiceCreate(Request):
     dob_year: FourDigits | None = None
     """The customer's year of birth, 4 digits. Not together with `ssn4`."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         NotBoth(("contact_id", "contact_api_id")),
         NotBoth(("ssn4", "dob_year")),
         Together(("dl_number", "dl_state")),
@@ -266,7 +266,7 @@ class QuickInvoiceUpdate(Request):
     """Whether to notify the customer on `due_date`."""
     notification_days_after_due_date: Days | Unset | None = UNSET
     """Notify the customer this number of days after `due_date`, 0 to 99."""
-    note: Note | Unset | None = UNSET
+    note: NoteText | Unset | None = UNSET
     """A note that the customer sees, at most 200 characters."""
     attach_files_to_email: bool | Unset | None = UNSET
     """Whether notification emails contain the attached files. It takes effect with the next `resend`."""
@@ -275,4 +275,4 @@ class QuickInvoiceUpdate(Request):
     ach_product_transaction_id: Id | Unset | None = UNSET
     """The merchant account for bank accounts, at most 36 characters. Fixed after a payment."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("contact_id", "contact_api_id")),)
+    rules: ClassVar[tuple[FieldRule, ...]] = (NotBoth(("contact_id", "contact_api_id")),)

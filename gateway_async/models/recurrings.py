@@ -15,13 +15,13 @@ from gateway_async.models.request import (
     Cents,
     Days,
     ExactlyOne,
+    FieldRule,
     Id,
     LocationId,
     NotBoth,
     OwnApiId,
     PaymentMethodCode,
     Request,
-    Rule,
     Unset,
 )
 
@@ -133,7 +133,7 @@ class RecurringCreate(Request):
     recurring_api_id: OwnApiId | None = None
     """Your own id, at most 64 characters. Only newer gateways take it, so lost responses are not looked up by it."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (ExactlyOne(("account_vault_id", "account_vault_api_id")),)
+    rules: ClassVar[tuple[FieldRule, ...]] = (ExactlyOne(("account_vault_id", "account_vault_api_id")),)
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -168,4 +168,4 @@ class RecurringUpdate(Request):
     recurring_api_id: OwnApiId | Unset | None = UNSET
     """Your own id, at most 64 characters. Only newer gateways take it."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("account_vault_id", "account_vault_api_id")),)
+    rules: ClassVar[tuple[FieldRule, ...]] = (NotBoth(("account_vault_id", "account_vault_api_id")),)

@@ -33,6 +33,7 @@ __all__ = [
     "Days",
     "ExactlyOne",
     "Expiry",
+    "FieldRule",
     "FourDigits",
     "HolderName",
     "Id",
@@ -50,10 +51,9 @@ __all__ = [
     "Required",
     "RequiredWhen",
     "RoutingNumber",
-    "Rule",
     "SecCode",
     "Sum",
-    "Tags",
+    "TagNames",
     "Ticket",
     "Together",
     "TrackData",
@@ -176,7 +176,7 @@ class NotWhen:
     """The values of `when` that exclude the field."""
 
 
-Rule = ExactlyOne | NotBoth | Together | RequiredWhen | NotWhen
+FieldRule = ExactlyOne | NotBoth | Together | RequiredWhen | NotWhen
 
 Amount = Annotated[Decimal | int | str, Cents()]
 """Money in a request: `Decimal("12.50")`, `12` or `"12.50"`; never a float."""
@@ -187,7 +187,7 @@ Sum = Annotated[Decimal | int | str, Cents(11, number=True)]
 Days = Annotated[int, Interval(ge=0, le=99)]
 AmountList = Annotated[Sequence[Mapping[str, Any]], Amounts()]
 ItemList = Annotated[Mapping[str, Decimal | int | str], Items(5, 4000)]
-Tags = Sequence[str]
+TagNames = Sequence[str]
 
 Id = Annotated[str, Len(1, 36)]
 LocationId = Annotated[str, Len(1, 36), Required()]
@@ -237,7 +237,7 @@ class Request:
     implied: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Fields that the class determines, such as `payment_method`."""
 
-    rules: ClassVar[tuple[Rule, ...]] = ()
+    rules: ClassVar[tuple[FieldRule, ...]] = ()
 
     def __repr__(self) -> str:
         """Return the given fields, masked, and the keys of `extra`."""

@@ -32,6 +32,7 @@ from gateway_async.models.request import (
     CardOrAccountNumber,
     ExactlyOne,
     Expiry,
+    FieldRule,
     FourDigits,
     HolderName,
     Id,
@@ -45,9 +46,8 @@ from gateway_async.models.request import (
     Request,
     RequiredWhen,
     RoutingNumber,
-    Rule,
     SecCode,
-    Tags,
+    TagNames,
     Ticket,
     Together,
     TrackData,
@@ -589,7 +589,7 @@ class TransactionCreate(Request):
     """The title of the vault that `save_account` makes, at most 16 characters."""
     terms_agree: bool | None = None
     """Whether the customer agreed to the terms."""
-    tags: Tags | str | None = attrs.field(default=None, hash=False)
+    tags: TagNames | str | None = attrs.field(default=None, hash=False)
     """Titles of tags: one as text, or a list of texts."""
     transaction_c1: Custom | None = None
     """Your first custom field, at most 128 characters."""
@@ -622,7 +622,7 @@ class TransactionCreate(Request):
     auto_decline_zip_override: bool | None = None
     """Whether a wrong zip code declines, for this payment only. It needs a zip code."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         ExactlyOne(SOURCES, pair=frozenset({"account_number", "track_data"})),
         NotBoth(("contact_id", "contact_api_id")),
         NotBoth(("location_id", "location_api_id")),
@@ -705,7 +705,7 @@ class TransactionUpdate(Request):
     """The phone number, 10 digits."""
     notification_email_address: Email | Unset | None = UNSET
     """The address for the receipt, at most 128 characters."""
-    tags: Tags | str | Unset | None = attrs.field(default=UNSET, hash=False)
+    tags: TagNames | str | Unset | None = attrs.field(default=UNSET, hash=False)
     """Titles of tags: one as text, or a list of texts. They replace the earlier ones. Also for `edit`."""
     transaction_c1: Custom | Unset | None = UNSET
     """Your first custom field, at most 128 characters."""
@@ -730,7 +730,7 @@ class TransactionUpdate(Request):
     no_show: bool | Unset | None = UNSET
     """Whether the guest did not come."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         NotBoth(("contact_id", "contact_api_id")),
         RequiredWhen("transaction_amount", "action", ("authincrement", "partialreversal")),
         RequiredWhen("tip_amount", "action", ("tipadjust",)),
@@ -802,4 +802,4 @@ class RouterTransactionCreate(Request):
     no_show: bool | None = None
     """Whether the guest did not come."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("contact_id", "contact_api_id")),)
+    rules: ClassVar[tuple[FieldRule, ...]] = (NotBoth(("contact_id", "contact_api_id")),)

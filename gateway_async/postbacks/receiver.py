@@ -61,7 +61,7 @@ from gateway_async.postbacks.handler_results import HandlerResults
 from gateway_async.postbacks.handlers import Handlers
 from gateway_async.postbacks.http.aiohttp import handle_request
 from gateway_async.postbacks.http.asgi import AsgiApp
-from gateway_async.postbacks.http.body import as_bytes, check_size, header_items, read_body
+from gateway_async.postbacks.http.body import as_bytes, check_size, header_items, read_postback_body
 from gateway_async.postbacks.http.networks import AllowedNetworks, Network, network_problems
 from gateway_async.postbacks.http.rate_limit import RateLimit
 from gateway_async.postbacks.http.response import ReceiverResponse
@@ -316,7 +316,7 @@ class PostbackReceiver:
             raise PostbackRefusedError(405, "postbacks come by POST")
         self._check_sender(headers, peer)
         with anyio.move_on_after(self._body_seconds):
-            return read_postback(headers, await read_body(headers, chunks, self._max_bytes))
+            return read_postback(headers, await read_postback_body(headers, chunks, self._max_bytes))
         allowed = f"{self._body_seconds:g} {pluralize(self._body_seconds, 'second')}"
         raise PostbackRefusedError(408, f"the body: not received within {allowed}")
 

@@ -20,17 +20,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway_async.sandbox.admin import control_calls
 from gateway_async.sandbox.admin.fault_effects import with_faults
-from gateway_async.sandbox.http.errors import RefusedError, ValidationError
+from gateway_async.sandbox.http.errors import RefusedError, RefusedFieldsError
 from gateway_async.sandbox.http.request_guards import with_request_guards
 from gateway_async.sandbox.http.request_log import LoggedRequest, OnRequest, with_request_log
 from gateway_async.sandbox.http.responses import error_response, json_response
 from gateway_async.sandbox.openapi.operations import query_names
 from gateway_async.sandbox.pages.site import with_pages
-from gateway_async.sandbox.request.call import Call, read_query
+from gateway_async.sandbox.request.context import RequestContext, read_query
 from gateway_async.sandbox.request.credentials import PARAMETERS, authenticate, extend_token
 from gateway_async.sandbox.request.expands import read_expands
 from gateway_async.sandbox.request.ignored_fields import log_ignored_parameters
-from gateway_async.sandbox.request.records import Handler
+from gateway_async.sandbox.request.records import RequestHandler
 from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import label
@@ -40,7 +40,7 @@ __all__ = ["make_app"]
 _PATHS = ROUTES | FORMS
 _PARAMETERS = PARAMETERS | {"expand"}
 """The parameters of every operation."""
-_HANDLED = (RefusedError, ValidationError, HTTPException, ClientDisconnect, Exception)
+_HANDLED = (RefusedError, RefusedFieldsError, HTTPException, ClientDisconnect, Exception)
 
 
 def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Collection[str] = ()) -> ASGIApp:
@@ -52,7 +52,9 @@ def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Colle
         hosts: The names by which the pages and the control calls may be addressed, besides addresses and localhost.
     """
     routes = [Route(path, _endpoint(path, handlers), methods=_methods(path)) for path, handlers in _PATHS.items()]
-    app = Starlette(routes=[*routes, *control_calls.ROUTES], exception_handlers=dict.fromkeys(_HANDLED, _handle_error))
+    app = Starlette(
+        routes=[*routes, *control_calls.CONTROL_ROUTES], exception_handlers=dict.fromkeys(_HANDLED, _handle_error)
+    )
     app.router.redirect_slashes = False
     app.state.gateway = gateway
 
@@ -76,7 +78,7 @@ def _methods(path: str) -> list[str]:
     return [*_PATHS[path], *(["POST"] if path in POSTED_UPDATES else [])]
 
 
-def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
+def _endpoint(path: str, handlers: dict[str, RequestHandler]) -> Any:
     async def run(request: Request) -> Response:
         gateway = cast("Gateway", request.app.state.gateway)
         query = read_query(request)
@@ -86,7 +88,7 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
         caller = authenticate(gateway, f"{method} {path}", request.headers, query)
         _check_parameters(gateway, method, path, query)
         expands = read_expands(path.removeprefix("/v2").split("/")[1], query.get("expand", ""))
-        response = await handlers[method](Call(gateway, caller.user, query, expands, request))
+        response = await handlers[method](RequestContext(gateway, caller.user, query, expands, request))
         response.headers["date"] = _http_date(gateway)
         if caller.token and response.status_code < HTTPStatus.MULTIPLE_CHOICES:
             extend_token(gateway, caller.token)
@@ -100,7 +102,7 @@ def _check_parameters(gateway: Gateway, method: str, path: str, query: Collectio
     known = _PARAMETERS | query_names(method, path) | ({"api_id"} if "{" in path else set())
     unknown = [name for name in query if name not in known]
     if gateway.strict and unknown:
-        raise ValidationError({name: [f"{label(name)} is not a known parameter."] for name in unknown})
+        raise RefusedFieldsError({name: [f"{label(name)} is not a known parameter."] for name in unknown})
     log_ignored_parameters(f"{method} {path}", unknown)
 
 
@@ -119,7 +121,7 @@ def _error_response(error: Exception) -> Response:
     match error:
         case RefusedError():
             return error_response(error.status_code, error.message)
-        case ValidationError():
+        case RefusedFieldsError():
             return json_response({"errors": error.problems}, 422)
         case HTTPException():
             response = error_response(error.status_code, f"{error.detail}.")

@@ -31,13 +31,13 @@ from gateway_async.sandbox.handlers import (
     transactions,
     users,
 )
-from gateway_async.sandbox.request.records import Handler
+from gateway_async.sandbox.request.records import RequestHandler
 from gateway_async.sandbox.simulators.faults import matches_path
 
 __all__ = ["FORMS", "OPERATIONS", "POSTED_UPDATES", "ROUTES", "is_operation"]
 
 
-ROUTES: dict[str, dict[str, Handler]] = {
+ROUTES: dict[str, dict[str, RequestHandler]] = {
     "/v2/contacts": {"GET": contacts.get_list, "POST": contacts.create},
     "/v2/contacts/{id}": {"GET": contacts.get, "PUT": contacts.update, "DELETE": contacts.delete},
     "/v2/accountvaults": {"GET": account_vaults.get_list, "POST": account_vaults.create},
@@ -115,7 +115,7 @@ OPERATIONS = [f"{method} {path}" for path, handlers in ROUTES.items() for method
 POSTED_UPDATES = frozenset({"/v2/transactions/{id}"})
 """The paths at which a POST is taken as a PUT, because some clients send it."""
 
-FORMS: dict[str, dict[str, Handler]] = {
+FORMS: dict[str, dict[str, RequestHandler]] = {
     "/v2/accountform": {"GET": hosted_forms.show_account_form},
     "/v2/payform": {"GET": hosted_forms.show_payment_form},
     "/hostedpaymentpage": {"GET": hosted_payment_pages.show_page},

@@ -25,7 +25,7 @@ from gateway_async.sandbox.admin.end_of_day import EndOfDayScheduler
 from gateway_async.sandbox.admin.product_settings import change_product
 from gateway_async.sandbox.app import make_app
 from gateway_async.sandbox.handlers.invoice_files import read_file
-from gateway_async.sandbox.handlers.payment_pages import Amount
+from gateway_async.sandbox.handlers.payment_pages import AmountInput
 from gateway_async.sandbox.http.request_log import OnRequest
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.http.webhook_client import WebhookClient, read_hosts
@@ -39,8 +39,8 @@ from gateway_async.sandbox.schema import PAYLINK, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import EntryMode
 from gateway_async.sandbox.simulators.clock import Clock
-from gateway_async.sandbox.simulators.faults import FaultName, Plan
-from gateway_async.sandbox.simulators.terminals import Mode, NothingWaitsError, TerminalOptions, Terminals
+from gateway_async.sandbox.simulators.faults import FaultName, PlannedFault
+from gateway_async.sandbox.simulators.terminals import Mode, NothingWaitsError, TerminalOptions, TerminalSimulator
 
 __all__ = ["Sandbox"]
 
@@ -273,7 +273,7 @@ class Sandbox:
         Raises:
             InvalidRequestError: The fault or the operation is unknown, or the plan is inconsistent.
         """
-        plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
+        plan = PlannedFault(operation, fault, nth, times, probability, seed, seconds, retry_after)
         self._call_async(actions.add_fault, plan)
 
     def scenario(self, name: str) -> None:
@@ -330,7 +330,7 @@ class Sandbox:
         return self._call(actions.ledger)
 
     def pay_quick_invoice(
-        self, quick_invoice_id: str, amount: Amount | None = None, *, card: str = "4111111111111111"
+        self, quick_invoice_id: str, amount: AmountInput | None = None, *, card: str = "4111111111111111"
     ) -> Row:
         """Pay an invoice as a customer does on its payment page.
 
@@ -575,7 +575,7 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             InvalidRequestError: The terminal, the card or the entry mode is unknown.
         """
-        self._use_card(Terminals.present, terminal_id, card, entry_mode)
+        self._use_card(TerminalSimulator.present, terminal_id, card, entry_mode)
 
     def accept_terms(self, terminal_id: str | None = None) -> None:
         """Let the customer accept, and sign, the terms that a terminal shows.
@@ -584,7 +584,7 @@ class Sandbox:
             NothingWaitsError: The terminal shows no terms.
             InvalidRequestError: The terminal is unknown.
         """
-        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.accept)
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), TerminalSimulator.accept)
 
     def decline(
         self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
@@ -593,7 +593,7 @@ class Sandbox:
 
         The arguments and errors are those of `present`.
         """
-        self._use_card(Terminals.decline, terminal_id, card, entry_mode)
+        self._use_card(TerminalSimulator.decline, terminal_id, card, entry_mode)
 
     def reject_pin(
         self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
@@ -602,7 +602,7 @@ class Sandbox:
 
         The arguments and errors are those of `present`.
         """
-        self._use_card(Terminals.reject_pin, terminal_id, card, entry_mode)
+        self._use_card(TerminalSimulator.reject_pin, terminal_id, card, entry_mode)
 
     def cancel(self, terminal_id: str | None = None) -> None:
         """Press the cancel key of a terminal.
@@ -611,7 +611,7 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             InvalidRequestError: The terminal is unknown.
         """
-        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.cancel)
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), TerminalSimulator.cancel)
 
     def silence(self, terminal_id: str | None = None) -> None:
         """Stop the automatic actions of a terminal until the next manual action.
@@ -621,7 +621,7 @@ class Sandbox:
         Raises:
             InvalidRequestError: The terminal is unknown.
         """
-        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.silence)
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), TerminalSimulator.silence)
 
     def add_terminal(self, title: str = "Terminal") -> str:
         """Add a terminal and return its id.
@@ -673,7 +673,7 @@ class Sandbox:
 
     def _use_card(
         self,
-        act: Callable[[Terminals, str, str, EntryMode], None],
+        act: Callable[[TerminalSimulator, str, str, EntryMode], None],
         terminal_id: str | None,
         card: str,
         entry_mode: EntryMode,
@@ -694,7 +694,7 @@ class Sandbox:
         stack.callback(portal.call, store.close)
         clock = Clock()
         postback_delivery = PostbackDelivery(store, clock, WebhookClient(self._postback_hosts), self._postback_format)
-        terminals = Terminals(clock, self._terminal_options)
+        terminals = TerminalSimulator(clock, self._terminal_options)
         gateway = Gateway(store, clock, terminals, postback_delivery, self._strict)
         gateway.listener = Listener(make_app(gateway, self._on_request, self._allowed_hosts), *self._address)
         await gateway.listener.bind()

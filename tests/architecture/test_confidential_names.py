@@ -204,10 +204,10 @@ async def _list(gateway: AsyncGateway, filters: dict[str, Any]) -> object:
     return gateway.paylinks.list(extra_filters=filters)
 
 
-@pytest.mark.parametrize("answer", [echo, lose], ids=["echo", "lost"])
+@pytest.mark.parametrize("response", [echo, lose], ids=["echo", "lost"])
 @pytest.mark.parametrize("name", CALLS)
 async def test_no_call_tells_a_confidential_value(
-    name: str, answer: Callable[[httpx.Request], httpx.Response], caplog: pytest.LogCaptureFixture
+    name: str, response: Callable[[httpx.Request], httpx.Response], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Neither the error with its frames, nor its pickle, nor events and logs have a value of the family."""
     asked: list[httpx.Request] = []
@@ -215,7 +215,7 @@ async def test_no_call_tells_a_confidential_value(
 
     def respond(request: httpx.Request) -> httpx.Response:
         asked.append(request)
-        return answer(request)
+        return response(request)
 
     options: Any = {"location_id": "loc", "max_attempts": 1, "timeout": 2, "observers": [events.append]}
     transport, credentials = httpx.MockTransport(respond), UserApiKey("u", "k")
@@ -267,8 +267,8 @@ async def test_the_password_of_a_url_is_masked() -> None:
     assert "url='https://shop:***@shop.test/postbacks?x=1'" in repr(new)
     options: Any = {"developer_id": "d", "credentials": UserApiKey("u", "k"), "location_id": "l", "max_attempts": 1}
     told = f"{new!r}{record!r}{record.to_dict()}"
-    for answer in (echo, lose):
-        async with AsyncGateway("https://gateway.test", transport=httpx.MockTransport(answer), **options) as gateway:
+    for response in (echo, lose):
+        async with AsyncGateway("https://gateway.test", transport=httpx.MockTransport(response), **options) as gateway:
             for call in (
                 gateway.postback_configs.create(new),
                 gateway.resource("things", name="thing").create({"url": url}),

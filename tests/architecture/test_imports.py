@@ -116,7 +116,7 @@ anyio.run(main)
 
 
 def test_a_failing_call_loads_nothing() -> None:
-    """Everything for a lost answer is loaded before the first byte: no import can fail between payment and outcome."""
+    """Everything for a lost response is loaded before the first byte: no import can fail after a payment."""
     assert run(LOST_ANSWER) == {"OutcomeUnknownError"}
 
 

@@ -99,7 +99,7 @@ PATHS += [f"POST /v2/{plural}" for plural in ("transactions", "accountvaults", "
 PATHS += [f"GET /v2/{plural}/{{id}}" for plural in ("transactions", "accountvaults", "quickinvoices")]
 FAULTS = [
     "reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit",
-    "cut_body", "double_answer", "swap_answer", "wrong_length", "drip", "silence", "delay", "rate_limit",
+    "cut_body", "duplicate_response", "wrong_response", "wrong_length", "drip", "silence", "delay", "rate_limit",
     "unavailable", "garbage", "html", "empty",
 ]  # fmt: skip
 WATCHED: Any = {"timeout": 0.8, "max_attempts": 2}
@@ -203,7 +203,7 @@ async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, sandbox: Sandbo
     async with asyncio.TaskGroup() as clients:
         for kind in CREDENTIALS:
             clients.create_task(run(kind))
-    assert errors.all or fault == "double_answer"  # of which each call gets the first
+    assert errors.all or fault == "duplicate_response"  # of which each call gets the first
     assert errors.leaks(*planted) == set()
 
 

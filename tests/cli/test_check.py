@@ -151,7 +151,7 @@ def test_certificate_that_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr("certifi.where", lambda: str(tmp_path / "authority.pem"))
     certificate = authority.issue_cert("127.0.0.1", not_after=datetime.now(UTC) + timedelta(days=10, hours=1))
     with serve_http(certificate) as url:
-        found = probing.probe(url)
+        found = probing.probe_address(url)
     assert (found.tls, int(found.certificate_days), found.clock_difference) == ("TLSv1.3", 10, None)
 
 

@@ -43,7 +43,7 @@ class Received:
 
 @attrs.frozen
 class Program:
-    """A user's program, which answers with the given statuses, one after the other, and then with 204."""
+    """A user's program, which responses with the given statuses, one after the other, and then with 204."""
 
     url: str
     received: "SimpleQueue[Received]"
@@ -53,13 +53,13 @@ class Program:
 def serve_program(*statuses: int) -> Iterator[Program]:
     """Serve a program on a free port."""
     received: SimpleQueue[Received] = SimpleQueue()
-    answers = iter(statuses)
+    responses = iter(statuses)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             received.put(Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
-            self.send_response(next(answers, 204))
+            self.send_response(next(responses, 204))
             self.end_headers()
 
         def log_message(self, *_: object) -> None:

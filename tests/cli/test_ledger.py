@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 from gateway_async import Intent, PostgresLedger, SqliteLedger, TransactionCreate
-from gateway_async.ledger._operations import Outcome
+from gateway_async.ledger._operations import RecordedOutcome
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
@@ -39,11 +39,11 @@ OPEN = Intent(
 def path(tmp_path: Path) -> Path:
     """A ledger with one open intent and one settled."""
     settled = attrs.evolve(OPEN, id="2", api_id="order-18", terminal_id=None)
-    write(tmp_path / "payments.db", [OPEN, settled], [Outcome("2", "done", "t18", datetime.now(UTC))])
+    write(tmp_path / "payments.db", [OPEN, settled], [RecordedOutcome("2", "done", "t18", datetime.now(UTC))])
     return tmp_path / "payments.db"
 
 
-def write(path: Path, intents: list[Intent], outcomes: list[Outcome]) -> None:
+def write(path: Path, intents: list[Intent], outcomes: list[RecordedOutcome]) -> None:
     """Write to a ledger as another process does."""
     with closing(LedgerFile(path)) as file:
         file.write(intents, outcomes)
@@ -89,7 +89,7 @@ def test_lines_of_json(path: Path) -> None:
 
 def test_nothing_open(path: Path) -> None:
     """Status 0."""
-    write(path, [], [Outcome("1", "not_made", None, datetime.now(UTC))])
+    write(path, [], [RecordedOutcome("1", "not_made", None, datetime.now(UTC))])
     ended = run_on_terminal("ledger", str(path))
     assert ended.returncode == 0
     assert "No open calls" in ended.stdout
@@ -166,7 +166,7 @@ def test_recovering_without_an_environment(path: Path) -> None:
 
 
 async def lose(sandbox: Sandbox, path: Path) -> None:
-    """Charge a card, and end before the answer is there."""
+    """Charge a card, and end before the response is there."""
     sandbox.fault("POST /v2/transactions", "silence")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=10)
     new = TransactionCreate(

@@ -53,7 +53,7 @@ def listen(start: Start) -> Listen:
 
 
 def post(url: str, fields: dict[str, str], **options: Any) -> int:
-    """Send a postback as gateways do, and return the status of the answer."""
+    """Send a postback as gateways do, and return the status of the response."""
     return httpx.post(url, data=fields, trust_env=False, **options).status_code
 
 

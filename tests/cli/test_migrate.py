@@ -379,7 +379,7 @@ def test_ctrl_c_finishes_and_says_how_to_go_on(
 
 
 def test_ctrl_c_twice_ends_at_once(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start) -> None:
-    """Even while an answer is waited for; the next run looks up what may be stored, and nothing is twice."""
+    """Even while a response is waited for; the next run looks up what may be stored, and nothing is twice."""
     file = write(tmp_path / "cards.csv", 4)
     sandbox.fault("POST /v2/accountvaults", "silence", times=4)
     process = start("migrate", str(file), *MAPPED, **environment)

@@ -60,9 +60,9 @@ def paid_invoice(raw_client: RawClient) -> tuple[str, str]:
 def attached(raw_client: RawClient) -> tuple[str, str]:
     """Return the ids of an invoice and of its file."""
     invoice_id = invoice(raw_client)
-    answer = raw_client.http.post(f"/v2/quickinvoices/{invoice_id}/files", files={"file[file]": ("a.txt", b"tea")})
-    assert answer.is_success, answer.text
-    return invoice_id, str(answer.json()["file"]["id"])
+    response = raw_client.http.post(f"/v2/quickinvoices/{invoice_id}/files", files={"file[file]": ("a.txt", b"tea")})
+    assert response.is_success, response.text
+    return invoice_id, str(response.json()["file"]["id"])
 
 
 def paylink(raw_client: RawClient) -> str:

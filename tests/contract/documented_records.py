@@ -22,7 +22,7 @@ class DocumentedRecord:
         lengths: field → the minimum and maximum number of characters.
         choices: field → the only values.
         invalid: field → a value that is refused.
-        answers: the fields that only responses have.
+        responses: the fields that only responses have.
         never_shown: field → a value that no response repeats.
         expands: the names of related records.
         deleted_again: the status of a second DELETE.
@@ -35,7 +35,7 @@ class DocumentedRecord:
     lengths: Mapping[str, tuple[int, int]] = MappingProxyType({})
     choices: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
     invalid: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
-    answers: tuple[str, ...] = ()
+    responses: tuple[str, ...] = ()
     never_shown: Fields = _NOTHING
     expands: tuple[str, ...] = ()
     deleted_again: int = 409
@@ -91,7 +91,7 @@ LOCATION = DocumentedRecord(
         **dict.fromkeys(("show_contact_files", "show_contact_notes"), ("perhaps", 2)),
         "recurring_notification_days_default": ("soon",),
     },
-    answers=("id", "location_api_key", "ticket_hash_key", "created_ts", "modified_ts"),
+    responses=("id", "location_api_key", "ticket_hash_key", "created_ts", "modified_ts"),
     expands=(
         *("branding_domain", "created_user", "developer_company", "product_transactions", "product_recurring"),
         *("product_file", "parent", "terminal"),
@@ -145,7 +145,7 @@ USER = DocumentedRecord(
         "user_type_id": ("admin",),
         "password": ("Short1", "onlyletterssss", "123456789012"),
     },
-    answers=(
+    responses=(
         *("id", "domain_id", "contact_id", "branding_domain_url", "status", "login_attempts", "current_login"),
         *("current_login_ip", "last_login_ts", "created_user_id", "terms_condition_id", "terms_accepted_ts"),
         *("terms_agree_ip", "ui_prefs", "created_ts", "modified_ts"),
@@ -221,7 +221,7 @@ TERMINAL = DocumentedRecord(
             {name: seconds} for name, (low, high) in _TIMEOUTS.items() for seconds in (low - 1, high + 1, "soon")
         ),
     },
-    answers=("id", "last_registration_ts", "created_user_id", "modified_user_id", "created_ts", "modified_ts"),
+    responses=("id", "last_registration_ts", "created_user_id", "modified_user_id", "created_ts", "modified_ts"),
     expands=(
         *("location", "created_user", "terminal_application", "terminal_cvm", "terminal_manufacturer"),
         *("terminal_routers", "has_terminal_routers", "changelogs"),
@@ -232,7 +232,7 @@ AUTH_ROLE_USER = DocumentedRecord(
     plural="authroleusers",
     required={"user_id": "<user>", "auth_role_id": 1},
     invalid={"user_id": ("f" * 24,), "auth_role_id": (0, -1, "admin")},
-    answers=("id", "created_ts", "modified_ts"),
+    responses=("id", "created_ts", "modified_ts"),
     deleted_again=404,
 )
 

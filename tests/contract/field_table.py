@@ -2,7 +2,7 @@
 
 A table is text, one line for each field:
 
-    field   type   contract   taken   POST   PUT   answer
+    field   type   contract   taken   POST   PUT   response
 
 - `type`: `text`, `digits`, `url`, `secret`, `integer`, `flag`, `money`, `date`, `moment` (Unix
   seconds), `object`, `items` (name to amount), `list`, `texts`, `files`; `id` (another record's), `own-id` (the
@@ -11,7 +11,7 @@ A table is text, one line for each field:
 - `contract`: the length as the contract has it, in characters (digits of an integer); `10,2` of an amount. `-`: none.
 - `taken`: the length that client and sandbox take, where it is wider or the contract has none; `-`: the contract's.
 - `POST`, `PUT`: `required`, `yes` or `no`.
-- `answer`: `yes`, `no` (never returned), `null` (always so) or `-` (not shown).
+- `response`: `yes`, `no` (never returned), `null` (always so) or `-` (not shown).
 
 A `?` means that the contract is silent there, and the value before it is common to such gateways.
 """
@@ -40,7 +40,7 @@ class Row:
     taken: str
     post: str
     put: str
-    answer: str
+    response: str
     silent: frozenset[str]
 
     def __str__(self) -> str:
@@ -98,10 +98,10 @@ def _lines(text: str) -> list[str]:
 
 
 def _row(table: str, line: str) -> Row:
-    name, kind, contract, taken, post, put, answer = line.split()
-    words = {"POST": post, "PUT": put, "answer": answer}
+    name, kind, contract, taken, post, put, response = line.split()
+    words = {"POST": post, "PUT": put, "response": response}
     silent = frozenset(column for column, word in words.items() if word.endswith("?") or word == "-")
     kind, _, values = kind.partition(":")
     known = tuple(values.split(",")) if values else ()
-    post, put, answer = (word.rstrip("?") for word in (post, put, answer))
-    return Row(table, name, kind, known, contract, taken, post, put, answer, silent)
+    post, put, response = (word.rstrip("?") for word in (post, put, response))
+    return Row(table, name, kind, known, contract, taken, post, put, response, silent)

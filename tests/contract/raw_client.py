@@ -64,9 +64,9 @@ class RawClient:
 
     def made(self, path: str, wrapper: str, **fields: Any) -> dict[str, Any]:
         """POST a record that must be accepted, and return it."""
-        answer = self.post(path, wrapper, {"location_id": self.info.location_id} | fields)
-        assert answer.is_success, answer.text
-        record: dict[str, Any] = answer.json()[wrapper]
+        response = self.post(path, wrapper, {"location_id": self.info.location_id} | fields)
+        assert response.is_success, response.text
+        record: dict[str, Any] = response.json()[wrapper]
         return record
 
     def own_id(self, length: int) -> str:

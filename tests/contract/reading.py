@@ -71,45 +71,45 @@ def _nothing(content: Any) -> None:
     assert content is None, f"the contract shows no body here: {content!r}"
 
 
-def judge(operation: str, answer: httpx.Response) -> None:
+def judge(operation: str, response: httpx.Response) -> None:
     """Check the response to an operation."""
-    asked = answer.request
-    said = f"{asked.method} {asked.url} {_sent(asked)} is answered with {answer.status_code} {answer.text[:300]}"
-    assert answer.status_code < 500, said
-    expected = FILES.get(operation, JSON) if answer.is_success else JSON
-    assert not answer.content or answer.headers["content-type"] == expected, said
+    asked = response.request
+    said = f"{asked.method} {asked.url} {_sent(asked)} is answered with {response.status_code} {response.text[:300]}"
+    assert response.status_code < 500, said
+    expected = FILES.get(operation, JSON) if response.is_success else JSON
+    assert not response.content or response.headers["content-type"] == expected, said
     if asked.method not in ("HEAD", "OPTIONS"):
-        _judge_reading(operation, answer, said)
+        _judge_reading(operation, response, said)
 
 
-def _judge_reading(operation: str, answer: httpx.Response, said: str) -> None:
-    refused = StatusError if answer.is_error else ()
+def _judge_reading(operation: str, response: httpx.Response, said: str) -> None:
+    refused = StatusError if response.is_error else ()
     try:
-        _read(operation, answer)
+        _read(operation, response)
     except refused as error:
-        _judge_refusal(answer, error, said)
+        _judge_refusal(response, error, said)
     except GatewayError as error:
         raise AssertionError(f"{said}: {error}") from error
 
 
-def _judge_refusal(answer: httpx.Response, error: StatusError, said: str) -> None:
-    assert type(error).__name__ == ERRORS.get(answer.status_code, "Status") + "Error", said
-    assert error.fields or answer.status_code != 422, said
+def _judge_refusal(response: httpx.Response, error: StatusError, said: str) -> None:
+    assert type(error).__name__ == ERRORS.get(response.status_code, "Status") + "Error", said
+    assert error.fields or response.status_code != 422, said
 
 
-def judge_faulty(operation: str, answer: httpx.Response) -> None:
+def judge_faulty(operation: str, response: httpx.Response) -> None:
     """Check a damaged response: the SDK reads it, or raises its own error."""
     with suppress(GatewayError):
-        _read(operation, answer)
+        _read(operation, response)
 
 
-def _read(operation: str, answer: httpx.Response) -> None:
-    if answer.is_success and operation in FILES:
+def _read(operation: str, response: httpx.Response) -> None:
+    if response.is_success and operation in FILES:
         return
     method, _, path = operation.partition(" ")
-    read = reader(operation) if answer.is_success else _nothing
+    read = reader(operation) if response.is_success else _nothing
     call: Call[Any] = Call(request=HttpRequest(method=method, path=path), read=read)
-    read_reply(call, Reply(answer.status_code, answer.headers, answer.content, at=0.0))
+    read_reply(call, Reply(response.status_code, response.headers, response.content, at=0.0))
 
 
 def _sent(request: httpx.Request) -> str:

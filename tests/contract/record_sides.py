@@ -81,8 +81,8 @@ class RawRecords:
 
     def delete(self, plural: str, record_id: str) -> None:
         """DELETE a record; the response has no body."""
-        answer = self._check(self.http.delete(f"/v2/{plural}/{record_id}"), 204)
-        assert answer.content == b""
+        response = self._check(self.http.delete(f"/v2/{plural}/{record_id}"), 204)
+        assert response.content == b""
 
     def act(self, plural: str, record_id: str, verb: str) -> Values:
         """POST an action."""
@@ -108,16 +108,16 @@ class RawRecords:
         self, method: str, plural: str, path: str, fields: Values | None = None, status: int = 200, **options: Any
     ) -> Values:
         body = None if fields is None else {WRAPPERS[plural]: dict(fields)}
-        answer = self._check(self.http.request(method, path, json=body, **options), status)
-        record: Values = answer.json()[WRAPPERS[plural]]
+        response = self._check(self.http.request(method, path, json=body, **options), status)
+        record: Values = response.json()[WRAPPERS[plural]]
         return record
 
     @staticmethod
-    def _check(answer: httpx.Response, status: int) -> httpx.Response:
-        if answer.is_client_error:
-            raise RefusedRecordError(answer.status_code, answer.json().get("errors", {}))
-        assert answer.status_code == status, answer.text
-        return answer
+    def _check(response: httpx.Response, status: int) -> httpx.Response:
+        if response.is_client_error:
+            raise RefusedRecordError(response.status_code, response.json().get("errors", {}))
+        assert response.status_code == status, response.text
+        return response
 
 
 @attrs.frozen

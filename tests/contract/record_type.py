@@ -12,8 +12,8 @@ Body = Callable[[Any], dict[str, Any]]
 
 
 @attrs.frozen
-class Way:
-    """One way to make a record.
+class CreateMode:
+    """One mode of creating a record.
 
     Attributes:
         name: what recipes call it.
@@ -33,7 +33,7 @@ class Recipe:
     """How to try one field.
 
     Attributes:
-        way: the way to make the record; the record type's first one when empty.
+        create_mode: the mode of creating the record; the record type's first one when empty.
         value: function from the raw client and a length to a value of that length; None for the type's own value.
         lengths: the bounds of the row that the gateway accepts; None for both.
         values: the known values of the row that the gateway accepts; None for all.
@@ -43,7 +43,7 @@ class Recipe:
         put_beside, put_values: the same for a PUT.
     """
 
-    way: str = ""
+    create_mode: str = ""
     value: Callable[[Any, int], Any] | None = None
     lengths: tuple[int, ...] | None = None
     values: tuple[str, ...] | None = None
@@ -69,10 +69,10 @@ class RecordType:
     Attributes:
         path: where records are made; empty when no request of their own makes them.
         record: the SDK's model of a response; empty if it is another record type's.
-        ways: the ways to make one.
+        create_modes: the ways to make one.
         update: the SDK's class for a change; empty without one.
         wrapper: of a request; empty without one.
-        answer: the wrapper of a response.
+        response: the wrapper of a response.
         recipes: for the fields that need one, or several.
         arguments: fields that the SDK takes beside the request.
         expanded: relations that the SDK's record has fields for, though they come only when they are asked for.
@@ -82,10 +82,10 @@ class RecordType:
     table: Table
     path: str = ""
     record: str = ""
-    ways: tuple[Way, ...] = ()
+    create_modes: tuple[CreateMode, ...] = ()
     update: str = ""
     wrapper: str = attrs.field(default=attrs.Factory(lambda self: self.table.name, takes_self=True))
-    answer: str = attrs.field(default=attrs.Factory(lambda self: self.table.name, takes_self=True))
+    response: str = attrs.field(default=attrs.Factory(lambda self: self.table.name, takes_self=True))
     recipes: Mapping[str, Recipes] = attrs.field(factory=dict)
     arguments: frozenset[str] = frozenset()
     expanded: frozenset[str] = frozenset()
@@ -94,9 +94,9 @@ class RecordType:
     def __str__(self) -> str:
         return self.table.name
 
-    def way(self, recipe: Recipe) -> Way:
+    def create_mode(self, recipe: Recipe) -> CreateMode:
         """Return the way that a recipe names."""
-        return next(way for way in self.ways if recipe.way in ("", way.name))
+        return next(create_mode for create_mode in self.create_modes if recipe.create_mode in ("", create_mode.name))
 
     def recipes_of(self, name: str) -> tuple[Recipe, ...]:
         """Return the recipes for a field."""

@@ -9,7 +9,7 @@ from typing import Any
 from . import rows
 from .calls import RECEIVER
 from .raw_client import BANK_ACCOUNT, VISA
-from .record_type import Body, Recipe, RecordType, Way
+from .record_type import Body, CreateMode, Recipe, RecordType
 from .sample_values import (
     ACCOUNT_FIELDS,
     MOVED,
@@ -59,8 +59,10 @@ QUICK_INVOICES = RecordType(
     rows.QUICK_INVOICE,
     "/v2/quickinvoices",
     "QuickInvoice",
-    ways=(
-        Way("invoice", "QuickInvoiceCreate", _at_location(title="Tea", due_date="2030-01-31", item_list={"Tea": 10})),
+    create_modes=(
+        CreateMode(
+            "invoice", "QuickInvoiceCreate", _at_location(title="Tea", due_date="2030-01-31", item_list={"Tea": 10})
+        ),
     ),
     update="QuickInvoiceUpdate",
     recipes={
@@ -78,7 +80,7 @@ PAYLINKS = RecordType(
     rows.PAYLINK,
     "/v2/paylinks",
     "Paylink",
-    ways=(Way("paylink", "PaylinkCreate", _at_location(amount_due=12)),),
+    create_modes=(CreateMode("paylink", "PaylinkCreate", _at_location(amount_due=12)),),
     update="PaylinkUpdate",
     recipes={
         **SHARED,
@@ -91,20 +93,22 @@ ACCOUNT_VAULTS = RecordType(
     rows.ACCOUNT_VAULT,
     "/v2/accountvaults",
     "AccountVault",
-    ways=(
-        Way("card", "CardVaultCreate", _at_location(**CARD, payment_method="cc")),
-        Way("bank account", "AchVaultCreate", _at_location(**ACH, is_company=0), NO_METHOD),
-        Way("stripe", "SwipedVaultCreate", _at_location(payment_method="cc", track_data=TRACK), instead("track_data")),
-        Way(
+    create_modes=(
+        CreateMode("card", "CardVaultCreate", _at_location(**CARD, payment_method="cc")),
+        CreateMode("bank account", "AchVaultCreate", _at_location(**ACH, is_company=0), NO_METHOD),
+        CreateMode(
+            "swiped", "SwipedVaultCreate", _at_location(payment_method="cc", track_data=TRACK), instead("track_data")
+        ),
+        CreateMode(
             "ticket", "TicketVaultCreate", _stored("ticket", lambda raw_client: raw_client.ticket()), instead("ticket")
         ),
-        Way(
+        CreateMode(
             "sale",
             "TransactionVaultCreate",
             _stored("previous_transaction_id", lambda raw_client: raw_client.sale()["id"]),
             instead("previous_transaction_id"),
         ),
-        Way(
+        CreateMode(
             "copy",
             "VaultCopyCreate",
             _stored("previous_account_vault_id", lambda raw_client: raw_client.vault()["id"]),
@@ -114,13 +118,13 @@ ACCOUNT_VAULTS = RecordType(
     update="AccountVaultUpdate",
     recipes={
         **ACCOUNT_FIELDS,
-        "previous_transaction_id": Recipe(way="sale", value=made("sale")),
+        "previous_transaction_id": Recipe(create_mode="sale", value=made("sale")),
         "previous_transaction_api_id": Recipe(
-            way="sale", value=sales_id, beside={"previous_transaction_id": ...}, put=False
+            create_mode="sale", value=sales_id, beside={"previous_transaction_id": ...}, put=False
         ),
-        "previous_account_vault_id": Recipe(way="copy", value=made("vault")),
+        "previous_account_vault_id": Recipe(create_mode="copy", value=made("vault")),
         "previous_account_vault_api_id": Recipe(
-            way="copy", value=vaults_id, beside={"previous_account_vault_id": ...}, put=False
+            create_mode="copy", value=vaults_id, beside={"previous_account_vault_id": ...}, put=False
         ),
     },
     computed=frozenset({"expiring_in_months"}),
@@ -130,7 +134,7 @@ CONTACTS = RecordType(
     rows.CONTACT,
     "/v2/contacts",
     "Contact",
-    ways=(Way("contact", "ContactCreate", _at_location(last_name="Smith")),),
+    create_modes=(CreateMode("contact", "ContactCreate", _at_location(last_name="Smith")),),
     update="ContactUpdate",
     recipes={
         **SHARED,
@@ -144,26 +148,28 @@ TRANSACTIONS = RecordType(
     rows.TRANSACTION,
     "/v2/transactions",
     "Transaction",
-    ways=(
-        Way("card", "TransactionCreate", lambda _: _sale() | CARD),
-        Way("authorization", "TransactionCreate", lambda _: _sale() | CARD | {"action": "authonly"}),
-        Way("bank account", "TransactionCreate", lambda _: _sale() | ACH | {"ach_sec_code": "WEB"}, NO_METHOD),
-        Way(
+    create_modes=(
+        CreateMode("card", "TransactionCreate", lambda _: _sale() | CARD),
+        CreateMode("authorization", "TransactionCreate", lambda _: _sale() | CARD | {"action": "authonly"}),
+        CreateMode("bank account", "TransactionCreate", lambda _: _sale() | ACH | {"ach_sec_code": "WEB"}, NO_METHOD),
+        CreateMode(
             "forced",
             "TransactionCreate",
             lambda _: _sale() | CARD | {"action": "force", "auth_code": "123456"},
             {"action": {"action"}},
         ),
-        Way("stripe", "TransactionCreate", lambda _: _sale(track_data=TRACK), instead("track_data")),
-        Way("encrypted", "TransactionCreate", lambda _: _sale(e_track_data="0a"), instead("e_track_data")),
-        Way("ticket", "TransactionCreate", lambda raw_client: _sale(ticket=raw_client.ticket()), instead("ticket")),
-        Way(
+        CreateMode("swiped", "TransactionCreate", lambda _: _sale(track_data=TRACK), instead("track_data")),
+        CreateMode("encrypted", "TransactionCreate", lambda _: _sale(e_track_data="0a"), instead("e_track_data")),
+        CreateMode(
+            "ticket", "TransactionCreate", lambda raw_client: _sale(ticket=raw_client.ticket()), instead("ticket")
+        ),
+        CreateMode(
             "vault",
             "TransactionCreate",
             lambda raw_client: _sale(account_vault_id=raw_client.vault()["id"]),
             instead("account_vault_id"),
         ),
-        Way(
+        CreateMode(
             "refund",
             "TransactionCreate",
             lambda raw_client: {"action": "refund", "previous_transaction_id": raw_client.sale()["id"]},
@@ -177,20 +183,22 @@ TRANSACTIONS = RecordType(
     recipes={
         **ACCOUNT_FIELDS,
         "ach_sec_code": (
-            Recipe(way="bank account", values=("WEB", "PPD", "CCD", "POP")),
-            Recipe(way="bank account", values=("TEL",), beside={"check_number": "1001"}),
-            Recipe(way="bank account", values=("C21",), beside=CHECK),
+            Recipe(create_mode="bank account", values=("WEB", "PPD", "CCD", "POP")),
+            Recipe(create_mode="bank account", values=("TEL",), beside={"check_number": "1001"}),
+            Recipe(create_mode="bank account", values=("C21",), beside=CHECK),
         ),
         "action": (
             Recipe(put_values=("void", "edit"), beside={"auth_code": "123456"}),
-            Recipe(way="bank account", values=("debit", "credit"), put=False),
+            Recipe(create_mode="bank account", values=("debit", "credit"), put=False),
         ),
         "transaction_amount": Recipe(
-            way="authorization", put_beside={"action": "authincrement"}, put_values=("12.51", "20", "9999999.99")
+            create_mode="authorization",
+            put_beside={"action": "authincrement"},
+            put_values=("12.51", "20", "9999999.99"),
         ),
-        "auth_code": Recipe(way="forced", lengths=(1, 250)),
+        "auth_code": Recipe(create_mode="forced", lengths=(1, 250)),
         "contact_id": Recipe(value=fact("contact_id"), becomes={"": None}),
-        "e_track_data": Recipe(way="encrypted", value=lambda _, length: "0a" * length if length else "x"),
+        "e_track_data": Recipe(create_mode="encrypted", value=lambda _, length: "0a" * length if length else "x"),
         "image_front": Recipe(value=picture),
         "image_back": Recipe(value=picture),
         "locale": Recipe(value=starting("en_CA")),
@@ -202,11 +210,13 @@ TRANSACTIONS = RecordType(
         "cvv": Recipe(value=starting("999")),
         "tip_amount": Recipe(put_beside={"action": "tipadjust"}),
         "notification_email_address": Recipe(value=address),
-        "account_vault_id": Recipe(way="vault", value=made("vault")),
-        "account_vault_api_id": Recipe(way="vault", value=vaults_id, beside={"account_vault_id": ...}),
-        "previous_transaction_id": Recipe(way="refund", value=made("sale"), beside={"transaction_amount": "1.00"}),
+        "account_vault_id": Recipe(create_mode="vault", value=made("vault")),
+        "account_vault_api_id": Recipe(create_mode="vault", value=vaults_id, beside={"account_vault_id": ...}),
+        "previous_transaction_id": Recipe(
+            create_mode="refund", value=made("sale"), beside={"transaction_amount": "1.00"}
+        ),
         "previous_transaction_api_id": Recipe(
-            way="refund", value=sales_id, beside={"previous_transaction_id": ..., "transaction_amount": "1.00"}
+            create_mode="refund", value=sales_id, beside={"previous_transaction_id": ..., "transaction_amount": "1.00"}
         ),
     },
 )
@@ -214,8 +224,8 @@ TRANSACTIONS = RecordType(
 ROUTER_ACCOUNT_VAULTS = RecordType(
     rows.ROUTER_ACCOUNT_VAULT,
     "/v2/routeraccountvaults",
-    ways=(
-        Way(
+    create_modes=(
+        CreateMode(
             "card",
             "RouterAccountVaultCreate",
             lambda raw_client: (
@@ -223,15 +233,15 @@ ROUTER_ACCOUNT_VAULTS = RecordType(
             ),
         ),
     ),
-    answer="accountvault",
+    response="accountvault",
     recipes=SHARED,
 )
 
 ROUTER_TRANSACTIONS = RecordType(
     rows.ROUTER_TRANSACTION,
     "/v2/routertransactions",
-    ways=(
-        Way(
+    create_modes=(
+        CreateMode(
             "card",
             "RouterTransactionCreate",
             lambda raw_client: _terminal(raw_client) | {"action": "sale", "transaction_amount": "12.50"},
@@ -249,9 +259,9 @@ POSTBACK_CONFIGS = RecordType(
     rows.POSTBACK_CONFIG,
     "/v2/postbackconfigs",
     "PostbackConfig",
-    ways=(
-        Way("of contacts", "PostbackConfigCreate", _at_location(resource="contact", url=RECEIVER)),
-        Way(
+    create_modes=(
+        CreateMode("of contacts", "PostbackConfigCreate", _at_location(resource="contact", url=RECEIVER)),
+        CreateMode(
             "of transactions",
             "PostbackConfigCreate",
             lambda raw_client: _at_location(
@@ -264,9 +274,9 @@ POSTBACK_CONFIGS = RecordType(
     update="PostbackConfigUpdate",
     recipes={
         **SHARED,
-        "resource": Recipe(way="of transactions"),
-        "product_transaction_id": Recipe(way="of transactions", value=fact("cc_product_transaction_id")),
-        "expands": Recipe(way="of transactions", value=lambda *_: "changelogs,tags"),
+        "resource": Recipe(create_mode="of transactions"),
+        "product_transaction_id": Recipe(create_mode="of transactions", value=fact("cc_product_transaction_id")),
+        "expands": Recipe(create_mode="of transactions", value=lambda *_: "changelogs,tags"),
     },
 )
 
@@ -274,22 +284,24 @@ PRODUCT_FILES = RecordType(
     rows.PRODUCT_FILE,
     "/v2/productfiles",
     "ProductFile",
-    ways=(Way("storage", "ProductFileCreate", _at_location(title="Files", product_file_credential_id="c" * 24)),),
+    create_modes=(
+        CreateMode("storage", "ProductFileCreate", _at_location(title="Files", product_file_credential_id="c" * 24)),
+    ),
     recipes=SHARED,
 )
 
 TOKEN_REQUESTS = RecordType(
     rows.TOKEN_REQUEST,
     "/v2/token",
-    ways=(
-        Way(
+    create_modes=(
+        CreateMode(
             "login",
             "",
             lambda raw_client: {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")},
         ),
     ),
     wrapper="",
-    answer="token",
+    response="token",
     recipes={name: Recipe(value=fact(name)) for name in ("username", "password", "domain")},
 )
 
@@ -299,13 +311,13 @@ RECURRINGS = RecordType(
     rows.RECURRING,
     "/v2/recurrings",
     "Recurring",
-    ways=(
-        Way(
+    create_modes=(
+        CreateMode(
             "card",
             "RecurringCreate",
             lambda raw_client: _at_location(**_MONTHLY, account_vault_id=raw_client.vault()["id"])(raw_client),
         ),
-        Way(
+        CreateMode(
             "bank account",
             "RecurringCreate",
             lambda raw_client: _at_location(**_MONTHLY, account_vault_id=_bank_vault(raw_client))(raw_client),
@@ -316,7 +328,7 @@ RECURRINGS = RecordType(
         **SHARED,
         "account_vault_id": Recipe(value=made("vault")),
         "account_vault_api_id": Recipe(value=vaults_id, beside={"account_vault_id": ...}),
-        "payment_method": (Recipe(values=("cc",)), Recipe(way="bank account", values=("ach",))),
+        "payment_method": (Recipe(values=("cc",)), Recipe(create_mode="bank account", values=("ach",))),
     },
 )
 
@@ -324,7 +336,7 @@ TAGS = RecordType(
     rows.TAG,
     "/v2/tags",
     "Tag",
-    ways=(Way("tag", "TagCreate", _at_location(title="Tea")),),
+    create_modes=(CreateMode("tag", "TagCreate", _at_location(title="Tea")),),
     update="TagUpdate",
     recipes=SHARED,
 )
@@ -333,8 +345,8 @@ NOTES = RecordType(
     rows.NOTE,
     "/v2/notes",
     "Note",
-    ways=(
-        Way(
+    create_modes=(
+        CreateMode(
             "of a contact",
             "NoteCreate",
             lambda raw_client: {"resource": "Contact", "resource_id": raw_client.info.contact_id},

@@ -81,7 +81,7 @@ def made(what: str) -> Callable[[Any, int], str]:
 
 
 WITH_PHONE = Recipe(beside={"cell_phone": "2125550123"}, put_beside={"cell_phone": "2125550123"})
-BANK = Recipe(way="bank account")
+BANK = Recipe(create_mode="bank account")
 MOVED = Recipe(put_beside={"action": "edit", "contact_id": lambda raw_client: raw_client.info.contact_id})
 """The recipe for a flag that moves a vault to another contact."""
 
@@ -102,18 +102,18 @@ SHARED: dict[str, Recipes] = {
 """The recipes for fields of several record types."""
 
 ACCOUNT_FIELDS: dict[str, Recipes] = SHARED | {
-    "payment_method": (Recipe(values=("cc",)), Recipe(way="bank account", values=("ach",))),
+    "payment_method": (Recipe(values=("cc",)), Recipe(create_mode="bank account", values=("ach",))),
     "account_number": (
         Recipe(value=lambda _, length: LONG_VISA[:length].ljust(length, "0"), lengths=(19,)),
-        Recipe(way="bank account", value=starting("1")),
+        Recipe(create_mode="bank account", value=starting("1")),
     ),
     "exp_date": Recipe(value=starting("1230")),
     "account_type": BANK,
-    "routing": Recipe(way="bank account", value=starting(BANK_ACCOUNT["routing"])),
+    "routing": Recipe(create_mode="bank account", value=starting(BANK_ACCOUNT["routing"])),
     "is_company": BANK,
     "ach_sec_code": BANK,
-    "track_data": Recipe(way="stripe", value=track, lengths=(256,)),
-    "ticket": Recipe(way="ticket", value=ticket),
+    "track_data": Recipe(create_mode="swiped", value=track, lengths=(256,)),
+    "ticket": Recipe(create_mode="ticket", value=ticket),
 }
 """The recipes for a record type with a card or a bank account."""
 

@@ -8,7 +8,7 @@ import httpx
 
 from .field_table import Row
 from .raw_client import RawClient
-from .record_type import Recipe, RecordType, Way, resolved
+from .record_type import CreateMode, Recipe, RecordType, resolved
 from .values import accepted_values, comes_back, is_valid_response, other, wrong
 
 LARGEST_FILE = 5 * 1024 * 1024
@@ -21,12 +21,12 @@ def settable_problems(raw_client: RawClient, record_type: RecordType, row: Row) 
     """Check that POST accepts and returns the shortest to the longest value, and refuses others."""
     for recipe in record_type.recipes_of(row.name):
         for value in accepted_values(row, recipe, raw_client, recipe.values):
-            answer = _post(raw_client, record_type, _body(raw_client, record_type, recipe, row, value))
-            yield from _not_taken(record_type, row, f"POST of {_short(value)}", _shown(recipe, value), answer)
+            response = _post(raw_client, record_type, _body(raw_client, record_type, recipe, row, value))
+            yield from _not_taken(record_type, row, f"POST of {_short(value)}", _shown(recipe, value), response)
     recipe = record_type.recipes_of(row.name)[0]
     for value in wrong(row, recipe, raw_client):
-        answer = _post(raw_client, record_type, _body(raw_client, record_type, recipe, row, value))
-        yield from _not_refused(row, "POST", value, answer)
+        response = _post(raw_client, record_type, _body(raw_client, record_type, recipe, row, value))
+        yield from _not_refused(row, "POST", value, response)
 
 
 def changeable_problems(raw_client: RawClient, record_type: RecordType, row: Row) -> Iterator[str]:
@@ -36,13 +36,15 @@ def changeable_problems(raw_client: RawClient, record_type: RecordType, row: Row
             continue
         for value in accepted_values(row, recipe, raw_client, recipe.put_values):
             record = _record(raw_client, record_type, recipe)
-            answer = _put(raw_client, record_type, record, resolved(recipe.put_beside, raw_client) | {row.name: value})
-            yield from _not_taken(record_type, row, f"PUT of {_short(value)}", _shown(recipe, value), answer)
+            response = _put(
+                raw_client, record_type, record, resolved(recipe.put_beside, raw_client) | {row.name: value}
+            )
+            yield from _not_taken(record_type, row, f"PUT of {_short(value)}", _shown(recipe, value), response)
     recipe = record_type.recipes_of(row.name)[0]
     record = _record(raw_client, record_type, recipe)
     for value in wrong(row, recipe, raw_client):
-        answer = _put(raw_client, record_type, record, resolved(recipe.put_beside, raw_client) | {row.name: value})
-        yield from _not_refused(row, "PUT", value, answer)
+        response = _put(raw_client, record_type, record, resolved(recipe.put_beside, raw_client) | {row.name: value})
+        yield from _not_refused(row, "PUT", value, response)
 
 
 def fixed_problems(raw_client: RawClient, record_type: RecordType, row: Row, method: str) -> Iterator[str]:
@@ -50,7 +52,7 @@ def fixed_problems(raw_client: RawClient, record_type: RecordType, row: Row, met
     recipe = record_type.recipes_of(row.name)[0]
     if method == "POST":
         value = other(row, None)
-        body = record_type.way(recipe).body(raw_client) | {row.name: value}
+        body = record_type.create_mode(recipe).body(raw_client) | {row.name: value}
         yield from _not_refused(row, "POST", value, _post(raw_client, record_type, body))
     elif row.name not in record_type.computed:
         record = _record(raw_client, record_type, recipe)
@@ -62,31 +64,31 @@ def file_problems(raw_client: RawClient, record_type: RecordType, row: Row) -> I
     """Check that a form accepts up to four files of five megabytes each, and returns them on request."""
     for count, size, fits in _FILES:
         files = {f"{record_type.wrapper}[{row.name}][{n}]": (f"{n}.txt", b"x" * size) for n in range(count)}
-        answer = raw_client.http.post(
+        response = raw_client.http.post(
             f"{record_type.path}?expand={row.name}", data=_form(record_type, raw_client), files=files
         )
         sent = f"{count} files of {size} bytes"
         if not fits:
-            yield from _not_refused(row, "POST", sent, answer)
-        elif not answer.is_success or len(answer.json()[record_type.answer][row.name]) != count:
-            yield f"{row}: POST of {sent} is answered with {answer.status_code} {answer.text[:200]}"
+            yield from _not_refused(row, "POST", sent, response)
+        elif not response.is_success or len(response.json()[record_type.response][row.name]) != count:
+            yield f"{row}: POST of {sent} is answered with {response.status_code} {response.text[:200]}"
     yield from fixed_problems(raw_client, record_type, row, "POST")
 
 
-def required_problems(raw_client: RawClient, record_type: RecordType, way: Way) -> Iterator[str]:
+def required_problems(raw_client: RawClient, record_type: RecordType, create_mode: CreateMode) -> Iterator[str]:
     """Check that each field of a smallest body is required, and named if missing, null or empty."""
-    for name in way.body(raw_client):
+    for name in create_mode.body(raw_client):
         row = record_type.table.by_name[name]
-        for what, body in _without(way.body(raw_client), name):
-            answer = _post(raw_client, record_type, body)
-            yield from _not_refused(row, "POST", what, answer, way.otherwise.get(name))
+        for what, body in _without(create_mode.body(raw_client), name):
+            response = _post(raw_client, record_type, body)
+            yield from _not_refused(row, "POST", what, response, create_mode.otherwise.get(name))
 
 
 def unknown_problems(raw_client: RawClient, record_type: RecordType) -> Iterator[str]:
     """Check that POST and PUT refuse an unknown field by name."""
-    way = record_type.ways[0]
+    create_mode = record_type.create_modes[0]
     unknown = Row(record_type.table.name, "unheard_of", "text", (), "-", "-", "no", "no", "no", frozenset())
-    body = way.body(raw_client) | {"unheard_of": 1}
+    body = create_mode.body(raw_client) | {"unheard_of": 1}
     yield from _not_refused(unknown, "POST", 1, _post(raw_client, record_type, body))
     if record_type.update:
         record = _record(raw_client, record_type, Recipe())
@@ -96,17 +98,17 @@ def unknown_problems(raw_client: RawClient, record_type: RecordType) -> Iterator
 def response_problems(rows: Mapping[str, Row], record: Mapping[str, Any]) -> Iterator[str]:
     """Check that a response has all fields of its table, with their types, and no others."""
     for name, row in rows.items():
-        if row.answer in ("yes", "null") and name not in record:
-            yield f"{row}: is not in the answer"
-        elif row.answer == "no" and name in record:
-            yield f"{row}: must not be in an answer"
+        if row.response in ("yes", "null") and name not in record:
+            yield f"{row}: is not in the response"
+        elif row.response == "no" and name in record:
+            yield f"{row}: must not be in a response"
         elif name in record and not is_valid_response(row, record[name]):
             yield f"{row}: came back as {record[name]!r}"
-    yield from (f"{name}: is in the answer and in no table" for name in record.keys() - rows.keys() - {"_links"})
+    yield from (f"{name}: is in the response and in no table" for name in record.keys() - rows.keys() - {"_links"})
 
 
 def _form(record_type: RecordType, raw_client: RawClient) -> dict[str, str]:
-    body = record_type.ways[0].body(raw_client)
+    body = record_type.create_modes[0].body(raw_client)
     flat = {f"[{name}]": value for name, value in body.items() if not isinstance(value, dict)}
     nested = {name: value for name, value in body.items() if isinstance(value, dict)}
     flat |= {f"[{name}][{key}]": value for name, inner in nested.items() for key, value in inner.items()}
@@ -114,7 +116,7 @@ def _form(record_type: RecordType, raw_client: RawClient) -> dict[str, str]:
 
 
 def _body(raw_client: RawClient, record_type: RecordType, recipe: Recipe, row: Row, value: Any) -> dict[str, Any]:
-    body = record_type.way(recipe).body(raw_client) | resolved(recipe.beside, raw_client) | {row.name: value}
+    body = record_type.create_mode(recipe).body(raw_client) | resolved(recipe.beside, raw_client) | {row.name: value}
     return {name: said for name, said in body.items() if said is not ...}
 
 
@@ -125,9 +127,9 @@ def _without(body: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, A
 
 
 def _record(raw_client: RawClient, record_type: RecordType, recipe: Recipe) -> dict[str, Any]:
-    answer = _post(raw_client, record_type, record_type.way(recipe).body(raw_client))
-    assert answer.is_success, answer.text
-    record: dict[str, Any] = answer.json()[record_type.answer]
+    response = _post(raw_client, record_type, record_type.create_mode(recipe).body(raw_client))
+    assert response.is_success, response.text
+    record: dict[str, Any] = response.json()[record_type.response]
     return record
 
 
@@ -145,25 +147,25 @@ def _shown(recipe: Recipe, value: Any) -> Any:
     return recipe.becomes.get(value, value) if recipe.becomes else value
 
 
-def _not_taken(record_type: RecordType, row: Row, sent: str, shown: Any, answer: httpx.Response) -> Iterator[str]:
-    if not answer.is_success:
-        yield f"{row}: {sent} is answered with {answer.status_code} {answer.text[:200]}"
+def _not_taken(record_type: RecordType, row: Row, sent: str, shown: Any, response: httpx.Response) -> Iterator[str]:
+    if not response.is_success:
+        yield f"{row}: {sent} is answered with {response.status_code} {response.text[:200]}"
         return
-    record = answer.json()[record_type.answer]
-    if row.answer == "no" and row.name in record:
+    record = response.json()[record_type.response]
+    if row.response == "no" and row.name in record:
         yield f"{row}: {sent} is answered with it"
-    elif row.answer in ("yes", "null") and row.name not in record:
+    elif row.response in ("yes", "null") and row.name not in record:
         yield f"{row}: {sent} is answered without it"
     elif row.name in record and not comes_back(row, shown, record[row.name]):
         yield f"{row}: {sent} comes back as {_short(record[row.name])}"
 
 
 def _not_refused(
-    row: Row, method: str, value: Any, answer: httpx.Response, names: set[str] | None = None
+    row: Row, method: str, value: Any, response: httpx.Response, names: set[str] | None = None
 ) -> Iterator[str]:
-    named = set(answer.json().get("errors", ())) if answer.status_code == 422 else set()
+    named = set(response.json().get("errors", ())) if response.status_code == 422 else set()
     if not named or named - (names or {row.name}):
-        yield f"{row}: {method} of {_short(value)} is answered with {answer.status_code} {answer.text[:200]}"
+        yield f"{row}: {method} of {_short(value)} is answered with {response.status_code} {response.text[:200]}"
 
 
 def _short(value: Any) -> str:

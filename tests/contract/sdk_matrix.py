@@ -15,7 +15,7 @@ from gateway_async.models.request import Request
 
 from .field_table import Row
 from .raw_client import FakeClient
-from .record_type import Recipe, RecordType, Way, resolved
+from .record_type import CreateMode, Recipe, RecordType, resolved
 from .values import accepted_values, out_of_bounds
 
 _FITS: dict[str, tuple[type, ...]] = {
@@ -48,7 +48,7 @@ def record_problems(record_type: RecordType, row: Row) -> Iterator[str]:
     """Check that the record has the field, with a fitting type, unless it is never returned."""
     hints = get_type_hints(getattr(gateway_async, record_type.record))
     if row.name not in hints:
-        if row.answer != "no":
+        if row.response != "no":
             yield f"{row}: {record_type.record} has no such field"
         return
     fitting = _FITS.get(row.type, (str,))
@@ -58,7 +58,7 @@ def record_problems(record_type: RecordType, row: Row) -> Iterator[str]:
 
 def request_problems(record_type: RecordType, row: Row) -> Iterator[str]:
     """Check that a create and an update have the field only if it can be set by them."""
-    creates = [_class(way) for way in record_type.ways]
+    creates = [_class(create_mode) for create_mode in record_type.create_modes]
     if row.name not in record_type.arguments:
         yield from _offered(row, "POST", row.post != "no", any(_knows(kind, row.name) for kind in creates))
     if record_type.update:
@@ -69,9 +69,11 @@ def request_problems(record_type: RecordType, row: Row) -> Iterator[str]:
 def limit_problems(record_type: RecordType, row: Row) -> Iterator[str]:
     """Check that values within the row's bounds are accepted before sending, and others named."""
     for recipe in record_type.recipes_of(row.name):
-        way = record_type.way(recipe)
-        if row.post != "no" and row.name in _fields(_class(way)):
-            request = make_request(_class(way), way.body(FakeClient()) | resolved(recipe.beside, FakeClient()))
+        create_mode = record_type.create_mode(recipe)
+        if row.post != "no" and row.name in _fields(_class(create_mode)):
+            request = make_request(
+                _class(create_mode), create_mode.body(FakeClient()) | resolved(recipe.beside, FakeClient())
+            )
             yield from _limits(row, recipe, request, recipe.values)
         update = getattr(gateway_async, record_type.update) if record_type.update else Request
         if row.put != "no" and recipe.put and row.name in _fields(update):
@@ -80,17 +82,17 @@ def limit_problems(record_type: RecordType, row: Row) -> Iterator[str]:
             yield from _limits(row, recipe, request, recipe.put_values)
 
 
-def required_problems(record_type: RecordType, way: Way) -> Iterator[str]:
+def required_problems(record_type: RecordType, create_mode: CreateMode) -> Iterator[str]:
     """Check that each field of a smallest body is required, and named if missing."""
-    kind = _class(way)
-    body = {name: said for name, said in way.body(FakeClient()).items() if name not in kind.implied}
+    kind = _class(create_mode)
+    body = {name: said for name, said in create_mode.body(FakeClient()).items() if name not in kind.implied}
     for name in body:
         default = attrs.fields_dict(kind)[name].default
         request = make_request(kind, body)
         object.__setattr__(request, name, None)
         if default not in (attrs.NOTHING, None):
             continue  # the default of the class
-        names = way.otherwise.get(name, {name})
+        names = create_mode.otherwise.get(name, {name})
         if not any(names_field(line, other) for line in problems(request) for other in names):
             yield f"{record_type}.{name}: {kind.__name__} does not miss it"
 
@@ -98,7 +100,11 @@ def required_problems(record_type: RecordType, way: Way) -> Iterator[str]:
 def extra_field_problems(record_type: RecordType) -> Iterator[str]:
     """Check that no model has a field without a row."""
     known = {*record_type.table.by_name, *record_type.expanded, "extra"}
-    for name in (record_type.record, record_type.update, *(way.request for way in record_type.ways)):
+    for name in (
+        record_type.record,
+        record_type.update,
+        *(create_mode.request for create_mode in record_type.create_modes),
+    ):
         kind = getattr(gateway_async, name, None)
         if kind:
             yield from (
@@ -106,8 +112,8 @@ def extra_field_problems(record_type: RecordType) -> Iterator[str]:
             )
 
 
-def _class(way: Way) -> type[Request]:
-    kind: type[Request] = getattr(gateway_async, way.request)
+def _class(create_mode: CreateMode) -> type[Request]:
+    kind: type[Request] = getattr(gateway_async, create_mode.request)
     return kind
 
 

@@ -160,13 +160,13 @@ def good(draw: Draw, raw_client: RawClient, operation: str) -> Draft:
 
 
 def _new(draw: Draw, raw_client: RawClient, record_type: RecordType) -> dict[str, Any]:
-    way = draw(st.sampled_from(record_type.ways))
+    create_mode = draw(st.sampled_from(record_type.create_modes))
     rows = [row for row in record_type.table.rows if row.post == "yes" and row.type != "files"]
     row = draw(st.none() | st.sampled_from(rows)) if rows else None
-    body: dict[str, Any] = way.body(raw_client)
+    body: dict[str, Any] = create_mode.body(raw_client)
     if row:
         recipe = record_type.recipes_of(row.name)[0]
-        body = record_type.way(recipe).body(raw_client) | resolved(recipe.beside, raw_client)
+        body = record_type.create_mode(recipe).body(raw_client) | resolved(recipe.beside, raw_client)
         body[row.name] = _one_of(draw, list(accepted_values(row, recipe, raw_client, recipe.values)))
     return {name: value for name, value in body.items() if value is not ...}
 
@@ -177,9 +177,9 @@ def _change(draw: Draw, raw_client: RawClient, operation: str, record_type: Reco
     recipe = record_type.recipes_of(row.name)[0]
     values = list(accepted_values(row, recipe, raw_client, recipe.put_values))
     changes = resolved(recipe.put_beside, raw_client) | {row.name: _one_of(draw, values)}
-    answer = raw_client.post(record_type.path, record_type.wrapper, record_type.way(recipe).body(raw_client))
-    assert answer.is_success, answer.text
-    made = answer.json()[record_type.answer]
+    response = raw_client.post(record_type.path, record_type.wrapper, record_type.create_mode(recipe).body(raw_client))
+    assert response.is_success, response.text
+    made = response.json()[record_type.response]
     return Draft(operation, (made["id"],), wrapper=record_type.wrapper, record=changes)
 
 

@@ -29,10 +29,10 @@ def hold(raw_client: RawClient) -> str:
     return f"/v2/transactions/{raw_client.sale(action='authonly')['id']}"
 
 
-def errors(answer: Any) -> set[str]:
+def errors(response: Any) -> set[str]:
     """Return the fields that a refusal names."""
-    assert answer.status_code == 422, answer.text
-    return set(answer.json()["errors"])
+    assert response.status_code == 422, response.text
+    return set(response.json()["errors"])
 
 
 @pytest.mark.parametrize("action", NEEDED)
@@ -43,8 +43,8 @@ def test_a_payment_needs_an_amount(raw_client: RawClient, action: str) -> None:
     assert problems(TransactionCreate(**body, transaction_amount="1.00")) == []
     for amount in ({}, {"transaction_amount": "0.00"})[: 1 if action == "force" else 2]:
         assert errors(raw_client.post("/v2/transactions", "transaction", body | amount)) == {"transaction_amount"}
-    answer = raw_client.post("/v2/transactions", "transaction", body | {"transaction_amount": "1.00"})
-    assert answer.status_code == 201, answer.text
+    response = raw_client.post("/v2/transactions", "transaction", body | {"transaction_amount": "1.00"})
+    assert response.status_code == 201, response.text
 
 
 def test_an_address_check_needs_none(raw_client: RawClient) -> None:

@@ -36,7 +36,7 @@ def _refund(side: Side, sandbox: Sandbox, **fields: Any) -> Values:
 
 @pytest.mark.parametrize("source", ["account", "vault", "transaction"])
 def test_the_routing_number_is_shown(side: Side, raw_client: RawClient, sandbox: Sandbox, source: str) -> None:
-    """Each source of the account gives it, and the answer of a vault does not show it."""
+    """Each source of the account gives it, and the response of a vault does not show it."""
     if source == "vault":
         vault = raw_client.made("/v2/accountvaults", "accountvault", **BANK_ACCOUNT, payment_method="ach", is_company=0)
         assert vault["routing"] is None
@@ -274,11 +274,11 @@ def test_a_stored_bank_account_needs_a_license_or_a_customer(
 ) -> None:
     """A payment from the vault needs no more, and one by card nothing."""
     account = BANK_ACCOUNT | {"payment_method": "ach", "is_company": 0, "location_id": raw_client.info.location_id}
-    answer = raw_client.post("/v2/accountvaults", "accountvault", account | fields)
+    response = raw_client.post("/v2/accountvaults", "accountvault", account | fields)
     if missing:
-        assert list(answer.json()["errors"]) == missing
+        assert list(response.json()["errors"]) == missing
     else:
-        vault_id = answer.json()["accountvault"]["id"]
+        vault_id = response.json()["accountvault"]["id"]
         assert side.pay(action="debit", account_vault_id=vault_id, **STORED)["status_id"] == 131
     assert side.pay()["status_id"] == 101
 

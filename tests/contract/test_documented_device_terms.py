@@ -13,7 +13,7 @@ from .two_sides import Side, Values, refusal
 from .untyped_records import device_terms as device_terms_fields
 from .untyped_sides import Family, absence, family_of
 
-ANSWER = {
+RESPONSE = {
     *("id", "location_id", "terminal_id", "require_signature", "reason_code_id", "device_term_api_id"),
     *("created_ts", "created_user_id", "signature", "_links"),
 }
@@ -48,7 +48,7 @@ def show(sandbox: Sandbox, device_terms: Family) -> Iterator[Any]:
 def test_a_customer_accepts_and_signs(device_terms: Family, raw_client: RawClient, new: dict[str, Any]) -> None:
     """The response has the signature, and the integrator id in another spelling."""
     made = device_terms.create(**new)
-    assert {*made} == ANSWER
+    assert {*made} == RESPONSE
     assert (made["reason_code_id"], made["require_signature"]) == (1000, 1)
     assert made["device_term_api_id"] == new["device_terms_api_id"]
     assert made["created_user_id"] == raw_client.info.user_id
@@ -80,8 +80,8 @@ REQUIRED = ["location_id", "terminal_id", "require_signature", "terms_conditions
 def test_a_missing_field_is_named(raw_client: RawClient, new: dict[str, Any], name: str) -> None:
     """An integrator id is not required."""
     del new[name]
-    answer = raw_client.post("/v2/deviceterms", "deviceterm", new)
-    assert answer.json()["errors"] == {name: [f"{name.replace('_', ' ').title()} cannot be blank."]}
+    response = raw_client.post("/v2/deviceterms", "deviceterm", new)
+    assert response.json()["errors"] == {name: [f"{name.replace('_', ' ').title()} cannot be blank."]}
 
 
 @pytest.mark.parametrize("name", REQUIRED[1:])
@@ -131,7 +131,7 @@ def test_declined_terms_are_shown_again(
     assert exact == [declined["id"]]
 
 
-def test_terms_without_an_answer(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any]) -> None:
+def test_terms_without_a_response(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any]) -> None:
     """After 60 seconds the text is that of the terminal, and the integrator id can be used again."""
     waiting = show(**new)
     sandbox.advance(59)

@@ -7,7 +7,7 @@ import pytest
 
 from gateway_async import ReasonCode, TransactionSource
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.schema.code_titles import REASONS as TITLES
+from gateway_async.sandbox.schema.code_titles import REASON_TITLES as TITLES
 
 from . import calls
 from .documented_codes import REASONS, SOURCES
@@ -112,16 +112,16 @@ PATHS = {
 ROWS = [(wrapper, name) for wrapper, names in PATHS.items() for name in names]
 
 
-@pytest.mark.parametrize("way", ["HTTP", "SDK"])
+@pytest.mark.parametrize("side", ["HTTP", "SDK"])
 @pytest.mark.parametrize(("wrapper", "name"), ROWS)
 def test_a_record_has_its_expand(
-    sides: dict[str, Any], raw_client: RawClient, way: str, wrapper: str, name: str
+    sides: dict[str, Any], raw_client: RawClient, side: str, wrapper: str, name: str
 ) -> None:
-    """Each name is known, and is a key of the answer."""
+    """Each name is known, and is a key of the response."""
     record_id = MAKERS[wrapper](raw_client)
-    if way == "HTTP":
-        answer = raw_client.http.get(f"/v2/{wrapper}s/{record_id}", params={"expand": name})
-        assert name in answer.json()[wrapper]
+    if side == "HTTP":
+        response = raw_client.http.get(f"/v2/{wrapper}s/{record_id}", params={"expand": name})
+        assert name in response.json()[wrapper]
         return
     sdk: SdkSide = sides["SDK"]
     resource = getattr(sdk.gateway, RESOURCES[wrapper])
@@ -154,11 +154,11 @@ MAKERS: dict[str, Callable[[RawClient], str]] = {
 """Wrapper → the id of a record."""
 
 
-@pytest.mark.parametrize("way", ["HTTP", "SDK"])
-def test_a_location_info_has_its_expand(sides: dict[str, Any], raw_client: RawClient, way: str) -> None:
+@pytest.mark.parametrize("side", ["HTTP", "SDK"])
+def test_a_location_info_has_its_expand(sides: dict[str, Any], raw_client: RawClient, side: str) -> None:
     """The terminals are those of the location."""
     sdk: SdkSide = sides["SDK"]
-    if way == "HTTP":
+    if side == "HTTP":
         (info,) = raw_client.http.get("/v2/locationinfos", params={"expand": "terminals"}).json()["locationinfos"]
         terminals = info["terminals"]
     else:

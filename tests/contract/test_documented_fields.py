@@ -36,10 +36,10 @@ def create(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[st
 
     def by_http(wrapper: str, **fields: Any) -> Values:
         body = {"location_id": raw_client.info.location_id} | fields
-        answer = raw_client.post(f"/v2/{wrapper}s", wrapper, body)
-        if answer.status_code == 422:
-            raise RefusedError(answer.json()["errors"])
-        record: Values = answer.json()[wrapper]
+        response = raw_client.post(f"/v2/{wrapper}s", wrapper, body)
+        if response.status_code == 422:
+            raise RefusedError(response.json()["errors"])
+        record: Values = response.json()[wrapper]
         return record
 
     def by_sdk(wrapper: str, **fields: Any) -> Values:
@@ -195,8 +195,8 @@ def test_a_contact_is_updated_by_its_integrator_id(create: Create, raw_client: R
 def test_an_update_of_a_contact_needs_its_integrator_id(raw_client: RawClient) -> None:
     """The SDK always sends one."""
     contact = {"last_name": "Smith", "update_if_exists": 1, "location_id": raw_client.info.location_id}
-    answer = raw_client.post("/v2/contacts", "contact", contact)
-    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["contact_api_id"])
+    response = raw_client.post("/v2/contacts", "contact", contact)
+    assert (response.status_code, list(response.json()["errors"])) == (422, ["contact_api_id"])
 
 
 @pytest.mark.parametrize("kind", range(5))
@@ -229,7 +229,7 @@ def test_an_item_below_zero_is_a_discount(create: Create) -> None:
 
 
 def test_a_vault_stored_at_a_terminal_shows_its_expiry(create: Create, raw_client: RawClient) -> None:
-    """The answer has `exp_date` when `save_account` made a vault."""
+    """The response has `exp_date` when `save_account` made a vault."""
     sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}
     sale |= {"terminal_id": raw_client.info.terminal_id}
     assert create("routertransaction", **sale, save_account=1)["exp_date"] == "1230"

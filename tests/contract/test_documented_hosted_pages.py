@@ -45,10 +45,10 @@ def opened(sandbox: Sandbox, page_id: str, settings: dict[str, Any], **options: 
     return httpx.get(hosted_page_url(sandbox.base_url, page_id, settings, encryption_key=KEY, **options))
 
 
-def fields_refused(answer: httpx.Response) -> list[str]:
+def fields_refused(response: httpx.Response) -> list[str]:
     """Return the names in a refusal."""
-    assert answer.status_code == 422, answer.text
-    return list(answer.json()["errors"])
+    assert response.status_code == 422, response.text
+    return list(response.json()["errors"])
 
 
 def test_a_page_is_created_read_and_listed(raw_client: RawClient, sides: dict[str, Any]) -> None:
@@ -68,9 +68,9 @@ def test_a_page_is_created_read_and_listed(raw_client: RawClient, sides: dict[st
 
 @pytest.mark.parametrize("name", ["location", "created_user", "modified_user", "product_transaction"])
 def test_a_page_has_its_expands(raw_client: RawClient, name: str) -> None:
-    """Each documented relation is part of the answer."""
-    answer = raw_client.http.get(f"{PATH}/{page(raw_client)['id']}", params={"expand": name})
-    assert answer.json()[WRAPPER][name]["id"]
+    """Each documented relation is part of the response."""
+    response = raw_client.http.get(f"{PATH}/{page(raw_client)['id']}", params={"expand": name})
+    assert response.json()[WRAPPER][name]["id"]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_the_page_shows_what_a_url_asks_for(sandbox: Sandbox, raw_client: RawCli
     page_id = page(raw_client)["id"]
     fields = amount(Decimal("12.5"))["field_configuration"]["body"]["fields"]
     for options in ({}, {"developer_id": raw_client.info.developer_id}):
-        answer = opened(sandbox, page_id, with_fields(*fields, API_ID), **options)
-        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
-        assert all(text in answer.text for text in ("12.50", "&lt;b&gt;order-1001", "<dd>sale</dd>"))
+        response = opened(sandbox, page_id, with_fields(*fields, API_ID), **options)
+        assert (response.status_code, response.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert all(text in response.text for text in ("12.50", "&lt;b&gt;order-1001", "<dd>sale</dd>"))
     assert opened(sandbox, page_id, {}, developer_id="another").status_code == 401
 
 
@@ -108,8 +108,8 @@ def test_the_page_reads_the_data_of_another_program(sandbox: Sandbox, raw_client
     """Key and format are those of OpenSSL; without data the page shows its own settings."""
     params = {"id": page(raw_client)["id"], "data": SALTED}
     assert "12.50" in httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params=params).text
-    answer = httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params={"id": params["id"]})
-    assert (answer.status_code, "12.50" in answer.text) == (200, False)
+    response = httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params={"id": params["id"]})
+    assert (response.status_code, "12.50" in response.text) == (200, False)
 
 
 @pytest.mark.parametrize("data", ["", "x", SALTED[:-4], b64encode(b"x" * 48).decode()])
@@ -158,6 +158,6 @@ def test_the_fields_of_a_page_may_be_configured(sandbox: Sandbox, raw_client: Ra
     page_id = page(raw_client, **with_fields({"id": "description"}, {"id": "transaction_amount", "value": "5.00"}))[
         "id"
     ]
-    answer = opened(sandbox, page_id, with_fields({"id": "description", "value": "Rent"}))
-    assert (answer.status_code, "5.00" in answer.text) == (200, True)
+    response = opened(sandbox, page_id, with_fields({"id": "description", "value": "Rent"}))
+    assert (response.status_code, "5.00" in response.text) == (200, True)
     assert fields_refused(opened(sandbox, page_id, with_fields({"id": "billing_zip", "value": "1"}))) == ["billing_zip"]

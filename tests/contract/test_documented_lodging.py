@@ -69,8 +69,8 @@ def test_a_hotel_gives_them_at_a_terminal_too(raw_client: RawClient, sides: dict
     """The call is refused before it reaches the terminal, whichever side sends it."""
     sale: dict[str, Any] = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}
     sale |= {"terminal_id": raw_client.info.terminal_id}
-    answer = raw_client.post("/v2/routertransactions", "routertransaction", sale)
-    assert (answer.status_code, set(answer.json()["errors"])) == (422, set(STAY))
+    response = raw_client.post("/v2/routertransactions", "routertransaction", sale)
+    assert (response.status_code, set(response.json()["errors"])) == (422, set(STAY))
     assert raw_client.post("/v2/routertransactions", "routertransaction", sale | PLAIN_STAY).status_code == 201
     sdk = sides["SDK"]
     with pytest.raises(ValidationError) as caught:

@@ -51,8 +51,8 @@ def test_a_create_shows_every_field(record_side: RecordSide, ids: dict[str, str]
     read = record_side.get(record.plural, made["id"])
     for name, value in sent.items():
         assert (made[name], read[name]) == (value, value), name
-    assert {*record.answers} <= {*made}
-    assert {*record.answers} <= {*read}
+    assert {*record.responses} <= {*made}
+    assert {*record.responses} <= {*read}
 
 
 @pytest.mark.parametrize(("record", "name"), rows("settable"))
@@ -105,7 +105,7 @@ def test_an_invalid_value(record_side: RecordSide, ids: dict[str, str], record: 
         assert (refused.status, list(refused.fields)) == (422, [name]), value
 
 
-@pytest.mark.parametrize(("record", "name"), rows("answers"))
+@pytest.mark.parametrize(("record", "name"), rows("responses"))
 def test_a_field_of_responses(
     record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord, name: str
 ) -> None:
@@ -124,8 +124,8 @@ def test_a_field_of_creates(record_side: RecordSide, ids: dict[str, str], record
     ]
 
 
-@pytest.mark.parametrize("way", ["create", "get", "find", "update"])
-def test_no_response_shows_a_secret(record_side: RecordSide, way: str) -> None:
+@pytest.mark.parametrize("verb", ["create", "get", "find", "update"])
+def test_no_response_shows_a_secret(record_side: RecordSide, verb: str) -> None:
     """Passwords are never there, and keys are null."""
     made = record_side.create("users", USER.never_shown)
     shown: dict[str, Any] = {
@@ -134,7 +134,7 @@ def test_no_response_shows_a_secret(record_side: RecordSide, way: str) -> None:
         "find": lambda: record_side.find("users", {"id": made["id"]})[0],
         "update": lambda: record_side.update("users", made["id"], {"first_name": "Ada"}),
     }
-    record = shown[way]()
+    record = shown[verb]()
     assert (record["user_api_key"], record["user_hash_key"]) == (None, None)
     assert not {"password", "old_password", "previous_passwords", "domain"} & {*record}
     assert not any(secret in str(record) for secret in USER.never_shown.values())
@@ -144,8 +144,8 @@ def test_no_response_shows_a_secret(record_side: RecordSide, way: str) -> None:
 def test_no_filter_or_sort_by_a_secret(raw_client: RawClient, name: str) -> None:
     """A list would tell whether a guess is right."""
     for query in ({name: "guess"}, {"sort": name}):
-        answer = raw_client.http.get("/v2/users", params=query)
-        assert answer.status_code == 422
+        response = raw_client.http.get("/v2/users", params=query)
+        assert response.status_code == 422
 
 
 @pytest.mark.parametrize(("record", "name"), rows("expands"))

@@ -38,8 +38,8 @@ def test_a_payment_of_zero_at_a_terminal_names_the_actions(
     """The call does not reach the terminal, whichever side sends it."""
     sale: dict[str, Any] = {"action": action, "payment_method": "cc", "transaction_amount": "0.00"}
     sale |= {"terminal_id": raw_client.info.terminal_id}
-    answer = raw_client.post("/v2/routertransactions", "routertransaction", sale)
-    assert (answer.status_code, answer.json()["errors"]) == (422, ZERO)
+    response = raw_client.post("/v2/routertransactions", "routertransaction", sale)
+    assert (response.status_code, response.json()["errors"]) == (422, ZERO)
     sdk = sides["SDK"]
     with pytest.raises(ValidationError) as caught:
         sdk.portal.call(sdk.gateway.router_transactions.create, RouterTransactionCreate(**sale))
@@ -97,8 +97,8 @@ def test_other_records_must_name_their_location(raw_client: RawClient) -> None:
         "quickinvoice": {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 1}},
     }
     for wrapper, body in bodies.items():
-        answer = raw_client.post(f"/v2/{wrapper}s", wrapper, body)
-        assert (answer.status_code, list(answer.json()["errors"])) == (422, ["location_id"])
+        response = raw_client.post(f"/v2/{wrapper}s", wrapper, body)
+        assert (response.status_code, list(response.json()["errors"])) == (422, ["location_id"])
 
 
 def test_a_refunded_sale_is_not_voided(side: Side) -> None:
@@ -134,8 +134,8 @@ def test_a_refunded_sale_is_reversed_down_to_its_refunds(side: Side, amount: str
 def test_a_change_may_be_sent_as_post(raw_client: RawClient, action: str, status: int) -> None:
     """A POST to a transaction is taken as the PUT, with its 200."""
     payment = raw_client.sale(action="authonly")
-    answer = raw_client.post(f"/v2/transactions/{payment['id']}", "transaction", {"action": action})
-    assert (answer.status_code, answer.json()["transaction"]["status_id"]) == (200, status)
+    response = raw_client.post(f"/v2/transactions/{payment['id']}", "transaction", {"action": action})
+    assert (response.status_code, response.json()["transaction"]["status_id"]) == (200, status)
 
 
 def test_a_bank_refund_is_of_a_settled_debit(side: Side, sandbox: Sandbox) -> None:
@@ -288,20 +288,20 @@ def test_a_used_integrator_id_has_the_text_that_clients_look_for(side: Side, raw
 def test_an_unknown_terminal_has_the_text_that_clients_look_for(raw_client: RawClient) -> None:
     """The problem is that of `terminal_id`."""
     sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "1.00", "terminal_id": "f" * 24}
-    answer = raw_client.post("/v2/routertransactions", "routertransaction", sale)
-    assert (answer.status_code, answer.json()["errors"]) == (422, {"terminal_id": ["Terminal not found"]})
+    response = raw_client.post("/v2/routertransactions", "routertransaction", sale)
+    assert (response.status_code, response.json()["errors"]) == (422, {"terminal_id": ["Terminal not found"]})
 
 
 @pytest.mark.parametrize(("field", "text"), [("username", "invalid user"), ("password", "invalid password")])
 def test_a_failed_login_has_the_text_that_clients_look_for(raw_client: RawClient, field: str, text: str) -> None:
     """The message says which of the two is wrong."""
     login = {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")} | {field: "x"}
-    answer = raw_client.post("/v2/token", "", login)
-    assert (answer.status_code, answer.json()["message"]) == (401, text)
+    response = raw_client.post("/v2/token", "", login)
+    assert (response.status_code, response.json()["message"]) == (401, text)
 
 
 def test_a_wrong_digest_has_the_text_that_clients_look_for(raw_client: RawClient) -> None:
     """The message is the gateway's own."""
     keys = {"developer-id": raw_client.info.developer_id, "user-id": raw_client.info.user_id}
-    answer = raw_client.anonymous.get("/v2/transactions", headers=keys | {"timestamp": "1", "hash-key": "0" * 64})
-    assert (answer.status_code, answer.json()["message"]) == (401, "Hash key is invalid")
+    response = raw_client.anonymous.get("/v2/transactions", headers=keys | {"timestamp": "1", "hash-key": "0" * 64})
+    assert (response.status_code, response.json()["message"]) == (401, "Hash key is invalid")

@@ -27,8 +27,8 @@ def act(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, 
 
     def by_http(record_id: str, verb: str, **fields: Any) -> Mapping[str, Any]:
         body = {"transaction": fields} if fields or verb == "achupdate" else None
-        answer = raw_client.http.post(f"{LIST}/{record_id}/{verb}", json=body).json()
-        found: Mapping[str, Any] = answer.get("transaction") or answer["errors"]
+        response = raw_client.http.post(f"{LIST}/{record_id}/{verb}", json=body).json()
+        found: Mapping[str, Any] = response.get("transaction") or response["errors"]
         return found
 
     def by_sdk(record_id: str, verb: str, **fields: Any) -> Mapping[str, Any]:
@@ -162,5 +162,5 @@ def time_of(transaction: dict[str, Any]) -> str:
 def test_a_file_needs_location_and_time(raw_client: RawClient, params: dict[str, Any], names: list[str]) -> None:
     """Both are required."""
     given = {name: raw_client.info.location_id if value is ... else value for name, value in params.items()}
-    answer = raw_client.http.get(FILE, params=given)
-    assert (answer.status_code, list(answer.json()["errors"])) == (422, names)
+    response = raw_client.http.get(FILE, params=given)
+    assert (response.status_code, list(response.json()["errors"])) == (422, names)

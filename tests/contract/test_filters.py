@@ -57,9 +57,9 @@ def test_every_column_sorts(raw_client: RawClient, columns: Callable[[str], dict
     """In both directions."""
     for name in columns(path):
         for sort in (name, f"-{name}"):
-            answer = raw_client.http.get(path, params={"sort": sort})
-            assert answer.status_code == 200, (sort, answer.text)
-            assert answer.json()["meta"]["sort"]["attributes"] == {name: "desc" if sort.startswith("-") else "asc"}
+            response = raw_client.http.get(path, params={"sort": sort})
+            assert response.status_code == 200, (sort, response.text)
+            assert response.json()["meta"]["sort"]["attributes"] == {name: "desc" if sort.startswith("-") else "asc"}
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -68,9 +68,9 @@ def test_every_column_filters(raw_client: RawClient, columns: Callable[[str], di
     record = columns(path)
     for name, value in record.items():
         if name in DOCUMENTED.get(path, record) and value is not None:
-            answer = raw_client.http.get(path, params={name: _as_filter(value), "page_size": 5000})
-            assert answer.status_code == 200, (name, answer.text)
-            (found,) = (found for key, found in answer.json().items() if key != "meta")
+            response = raw_client.http.get(path, params={name: _as_filter(value), "page_size": 5000})
+            assert response.status_code == 200, (name, response.text)
+            (found,) = (found for key, found in response.json().items() if key != "meta")
             assert record["id"] in [each["id"] for each in found], name
             assert all(each[name] == value for each in found if not isinstance(value, str | list | dict)), name
         elif name not in DOCUMENTED.get(path, record):

@@ -79,9 +79,9 @@ def one_sequence(data: st.DataObject, raw_client: RawClient) -> None:
         which = data.draw(st.integers(0, 99))  # drawn in any case: what is drawn must not depend on what was answered
         if draft.ids and pool[record_type]:
             draft = draft.about(pool[record_type][which % len(pool[record_type])])
-        answer = draft.send(raw_client.http)
-        judge(draft.asks, answer)
-        pool[record_type] += ids_in(answer, except_user=raw_client.info.user_id)
+        response = draft.send(raw_client.http)
+        judge(draft.asks, response)
+        pool[record_type] += ids_in(response, except_user=raw_client.info.user_id)
         happening = data.draw(st.none() | st.sampled_from(HAPPENINGS))
         if happening:
             change_a_record(raw_client, happening, pool, which)
@@ -93,14 +93,14 @@ def change_a_record(
     """Change one of the known records."""
     record_type, path, body = happening
     ids = pool.get(record_type) or ["f" * 24]
-    answer = raw_client.anonymous.post(path.replace("{id}", ids[which % len(ids)]), json=body, timeout=DEADLINE)
-    assert answer.status_code < 500, f"{path} {body} is answered with {answer.status_code} {answer.text}"
+    response = raw_client.anonymous.post(path.replace("{id}", ids[which % len(ids)]), json=body, timeout=DEADLINE)
+    assert response.status_code < 500, f"{path} {body} is answered with {response.status_code} {response.text}"
 
 
-def ids_in(answer: httpx.Response, except_user: str) -> list[str]:
+def ids_in(response: httpx.Response, except_user: str) -> list[str]:
     """Return the ids of the records in a response, without a user and its roles."""
-    is_json = answer.is_success and answer.headers.get("content-type") == JSON
-    body = answer.json() if is_json and answer.content else {}
+    is_json = response.is_success and response.headers.get("content-type") == JSON
+    body = response.json() if is_json and response.content else {}
     records = [record for value in body.values() for record in (value if isinstance(value, list) else [value])]
     found = [record for record in records if isinstance(record, dict) and "id" in record]
     return [record["id"] for record in found if except_user not in (record["id"], record.get("user_id"))]
@@ -126,9 +126,11 @@ def one_control(data: st.DataObject, raw_client: RawClient) -> None:
     names = st.sampled_from(["operation", "fault", "nth", "title", "card", "exp_date", "amount", "entry_mode", "times"])
     record = st.dictionaries(names | text, json_values, max_size=3)
     body = data.draw(broken_bodies | (record | json_values).map(lambda value: json.dumps(value).encode()))
-    answer = raw_client.anonymous.request(method, path, content=body if method == "POST" else b"", timeout=DEADLINE)
+    response = raw_client.anonymous.request(method, path, content=body if method == "POST" else b"", timeout=DEADLINE)
     raw_client.anonymous.delete("/_sandbox/faults")
-    assert answer.status_code < 500, f"{method} {path} {body!r} is answered with {answer.status_code} {answer.text}"
+    assert response.status_code < 500, (
+        f"{method} {path} {body!r} is answered with {response.status_code} {response.text}"
+    )
 
 
 def drive(run: Callable[..., None], raw_client: RawClient, *args: str, profile: settings, number: int = 0) -> None:
@@ -149,9 +151,9 @@ def test_a_bad_response_is_noticed(status_and_body: tuple[int, str]) -> None:
     """The checks of responses work."""
     status, body = status_and_body
     asked = httpx.Request("GET", "http://127.0.0.1/v2/contacts")
-    answer = httpx.Response(status, headers={"content-type": "application/json"}, text=body, request=asked)
+    response = httpx.Response(status, headers={"content-type": "application/json"}, text=body, request=asked)
     with pytest.raises(AssertionError, match="is answered with"):
-        judge("GET /v2/contacts", answer)
+        judge("GET /v2/contacts", response)
 
 
 @pytest.mark.parametrize("operation", EVERY_OPERATION)
@@ -159,9 +161,9 @@ def test_a_good_request_is_accepted(raw_client: RawClient, operation: str) -> No
     """The generated requests start from valid ones."""
 
     def sent(data: st.DataObject, raw_client: RawClient) -> None:
-        answer = good(data.draw, raw_client, operation).send(raw_client.http)
-        judge(operation, answer)
-        assert answer.is_success, answer.text
+        response = good(data.draw, raw_client, operation).send(raw_client.http)
+        judge(operation, response)
+        assert response.is_success, response.text
 
     drive(sent, raw_client, profile=settings(SHORT, max_examples=8))
 

@@ -45,7 +45,7 @@ def test_a_row_makes_sense(row: Row) -> None:
     """A required field can be set, and no accepted length is below the contract's."""
     assert row.post in ("required", "yes", "no")
     assert row.put in ("yes", "no")
-    assert row.answer in ("yes", "no", "null", "-")
+    assert row.response in ("yes", "no", "null", "-")
     if row.contract[0].isdigit() and row.bounds and row.type not in ("id", "own-id"):
         shortest, longest = attrs.evolve(row, taken="-").bounds or (0, 0)
         assert row.bounds[1] >= longest
@@ -99,7 +99,9 @@ def test_a_field_that_the_sandbox_lacks_is_noticed(raw_client: RawClient) -> Non
     city = CONTACT.by_name["city"]
     with contacts_with(city=None):
         assert "contact.city: POST of" in next(settable_problems(raw_client, CONTACTS, city))
-        assert list(response_problems(CONTACT.by_name, raw_client.contact())) == ["contact.city: is not in the answer"]
+        assert list(response_problems(CONTACT.by_name, raw_client.contact())) == [
+            "contact.city: is not in the response"
+        ]
 
 
 def test_a_wider_limit_of_the_sandbox_is_noticed(raw_client: RawClient) -> None:
@@ -155,7 +157,7 @@ def test_a_field_that_the_sdk_does_not_miss_is_noticed(monkeypatch: pytest.Monke
         last_name: str | None = None  # type: ignore[assignment]  # what must not be
 
     monkeypatch.setitem(vars(gateway_async), "ContactCreate", Lax)
-    found = list(sdk_matrix.required_problems(CONTACTS, CONTACTS.ways[0]))
+    found = list(sdk_matrix.required_problems(CONTACTS, CONTACTS.create_modes[0]))
     assert found == ["contact.last_name: Lax does not miss it"]
 
 
@@ -165,5 +167,5 @@ def test_a_field_in_no_table_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
         "Contact", {"shoe_size": attrs.field(default=None)}, bases=(gateway_async.Contact,), kw_only=True
     )
     monkeypatch.setitem(vars(gateway_async), "Contact", more)
-    record_type: RecordType = attrs.evolve(CONTACTS, ways=(), update="")
+    record_type: RecordType = attrs.evolve(CONTACTS, create_modes=(), update="")
     assert list(sdk_matrix.extra_field_problems(record_type)) == ["Contact.shoe_size: is in no table"]

@@ -10,7 +10,7 @@ from . import rows
 from .calls import open_batch
 from .field_table import Row
 from .raw_client import RawClient
-from .record_type import RecordType, Way
+from .record_type import CreateMode, RecordType
 from .record_types import (
     BATCHES,
     BIN_INFOS,
@@ -39,7 +39,9 @@ Check = Callable[[RawClient, RecordType, Row], Iterator[str]]
 MADE = [record_type for record_type in RECORD_TYPES if record_type.path]
 CHANGED = [record_type for record_type in MADE if record_type.update]
 WAYS = [
-    pytest.param(record_type, way, id=f"{record_type} {way.name}") for record_type in MADE for way in record_type.ways
+    pytest.param(record_type, create_mode, id=f"{record_type} {create_mode.name}")
+    for record_type in MADE
+    for create_mode in record_type.create_modes
 ]
 
 
@@ -66,10 +68,10 @@ def test_a_row_holds(raw_client: RawClient, record_type: RecordType, row: Row, c
     assert list(check(raw_client, record_type, row)) == []
 
 
-@pytest.mark.parametrize(("record_type", "way"), WAYS)
-def test_what_is_required_is_named(raw_client: RawClient, record_type: RecordType, way: Way) -> None:
+@pytest.mark.parametrize(("record_type", "create_mode"), WAYS)
+def test_what_is_required_is_named(raw_client: RawClient, record_type: RecordType, create_mode: CreateMode) -> None:
     """A record needs each field of a smallest body."""
-    assert list(required_problems(raw_client, record_type, way)) == []
+    assert list(required_problems(raw_client, record_type, create_mode)) == []
 
 
 @pytest.mark.parametrize("record_type", MADE, ids=str)
@@ -78,23 +80,27 @@ def test_an_unknown_field_is_named(raw_client: RawClient, record_type: RecordTyp
     assert list(unknown_problems(raw_client, record_type)) == []
 
 
-@pytest.mark.parametrize(("record_type", "way"), WAYS)
-def test_a_response_has_the_fields_of_its_table(raw_client: RawClient, record_type: RecordType, way: Way) -> None:
+@pytest.mark.parametrize(("record_type", "create_mode"), WAYS)
+def test_a_response_has_the_fields_of_its_table(
+    raw_client: RawClient, record_type: RecordType, create_mode: CreateMode
+) -> None:
     """A new record is returned with all fields of the table, with their types, and no others."""
-    record = raw_client.post(record_type.path, record_type.wrapper, way.body(raw_client)).json()[record_type.answer]
+    record = raw_client.post(record_type.path, record_type.wrapper, create_mode.body(raw_client)).json()[
+        record_type.response
+    ]
     table = {"accountvault": rows.ACCOUNT_VAULT, "routertransaction": rows.TRANSACTION, "token": rows.TOKEN}
-    shown = table.get(record_type.answer, record_type.table)
+    shown = table.get(record_type.response, record_type.table)
     assert list(response_problems(shown.by_name, record)) == []
 
 
 @pytest.mark.parametrize("record_type", CHANGED, ids=str)
 def test_a_record_that_was_read_can_be_sent_back(raw_client: RawClient, record_type: RecordType) -> None:
     """An unchanged read-only field is accepted."""
-    record = raw_client.post(record_type.path, record_type.wrapper, record_type.ways[0].body(raw_client)).json()[
-        record_type.answer
-    ]
-    answer = raw_client.put(f"{record_type.path}/{record['id']}", record_type.wrapper, record)
-    assert answer.status_code == 200, answer.text
+    record = raw_client.post(
+        record_type.path, record_type.wrapper, record_type.create_modes[0].body(raw_client)
+    ).json()[record_type.response]
+    response = raw_client.put(f"{record_type.path}/{record['id']}", record_type.wrapper, record)
+    assert response.status_code == 200, response.text
 
 
 def _get(raw_client: RawClient, path: str, *keys: str | int) -> Any:
@@ -119,14 +125,14 @@ INITIAL = [record_type for record_type in RECORD_TYPES if str(record_type) in RE
 def shown(raw_client: RawClient, record_type: RecordType) -> dict[str, Any]:
     """Return a record that no request of its own creates."""
     if record_type is TOKENS:
-        body = raw_client.post("/v2/token", "", TOKEN_REQUESTS.ways[0].body(raw_client)).json()
+        body = raw_client.post("/v2/token", "", TOKEN_REQUESTS.create_modes[0].body(raw_client)).json()
     elif record_type is BIN_INFOS:
         body = raw_client.http.get(f"/v2/accountvaults/{raw_client.vault()['id']}/bininfo").json()
     elif str(record_type) in READ:
         return READ[str(record_type)](raw_client)
     else:
         body = raw_client.http.get(f"/v2/transactionbatches/{open_batch(raw_client)}?expand=changelogs").json()
-    record: dict[str, Any] = body[BATCHES.answer if record_type is CHANGELOGS else record_type.answer]
+    record: dict[str, Any] = body[BATCHES.response if record_type is CHANGELOGS else record_type.response]
     changelog: dict[str, Any] = record["changelogs"][0] if record_type is CHANGELOGS else record
     return changelog
 

@@ -8,7 +8,7 @@ from gateway_async.resources.tokens import Tokens
 
 from . import rows
 from .field_table import Row
-from .record_type import RecordType, Way
+from .record_type import CreateMode, RecordType
 from .record_types import RECORD_TYPES
 from .sdk_matrix import (
     extra_field_problems,
@@ -18,7 +18,9 @@ from .sdk_matrix import (
     required_problems,
 )
 
-WITH_REQUESTS = [record_type for record_type in RECORD_TYPES if record_type.ways and record_type.ways[0].request]
+WITH_REQUESTS = [
+    record_type for record_type in RECORD_TYPES if record_type.create_modes and record_type.create_modes[0].request
+]
 
 
 def cells(record_types: list[RecordType]) -> list[object]:
@@ -49,11 +51,16 @@ def test_the_limit_is_the_rows(record_type: RecordType, row: Row) -> None:
 
 
 @pytest.mark.parametrize(
-    ("record_type", "way"), [pytest.param(f, way, id=f"{f} {way.name}") for f in WITH_REQUESTS for way in f.ways]
+    ("record_type", "create_mode"),
+    [
+        pytest.param(f, create_mode, id=f"{f} {create_mode.name}")
+        for f in WITH_REQUESTS
+        for create_mode in f.create_modes
+    ],
 )
-def test_what_is_required_is_missed(record_type: RecordType, way: Way) -> None:
+def test_what_is_required_is_missed(record_type: RecordType, create_mode: CreateMode) -> None:
     """Nothing is sent without each field of a smallest body."""
-    assert list(required_problems(record_type, way)) == []
+    assert list(required_problems(record_type, create_mode)) == []
 
 
 @pytest.mark.parametrize("record_type", RECORD_TYPES, ids=str)

@@ -71,19 +71,19 @@ class RawSide:
     def read(self, transaction: Values, *expand: str) -> Values:
         """GET a transaction."""
         query = {"expand": ",".join(expand)}
-        answer = self.raw_client.http.get(f"/v2/transactions/{transaction['id']}", params=query)
-        return self._record(answer, "transaction")
+        response = self.raw_client.http.get(f"/v2/transactions/{transaction['id']}", params=query)
+        return self._record(response, "transaction")
 
     def settle(self, batch_id: str) -> Values:
         """Settle a batch."""
         return self._record(self.raw_client.http.post(f"/v2/transactionbatches/{batch_id}/settle"), "transactionbatch")
 
     @staticmethod
-    def _record(answer: Any, wrapper: str) -> Values:
-        body = answer.json()
-        if answer.status_code == 422:
+    def _record(response: Any, wrapper: str) -> Values:
+        body = response.json()
+        if response.status_code == 422:
             raise RefusedError(body["errors"])
-        assert answer.is_success, answer.text
+        assert response.is_success, response.text
         record: Values = body[wrapper]
         return record
 

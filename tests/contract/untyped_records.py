@@ -63,6 +63,6 @@ SPECS = {
 def make(raw_client: RawClient, path: str) -> str:
     """Create a record, and return its id."""
     name, fields = UNTYPED[path]
-    answer = raw_client.post(path, name, fields(raw_client))
-    assert answer.is_success, answer.text
-    return str(answer.json()[name]["id"])
+    response = raw_client.post(path, name, fields(raw_client))
+    assert response.is_success, response.text
+    return str(response.json()[name]["id"])

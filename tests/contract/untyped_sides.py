@@ -77,23 +77,23 @@ class RawFamily:
 
     def delete(self, record_id: str) -> int:
         """DELETE a record."""
-        answer = self.raw_client.http.delete(f"/v2/{self.plural}/{record_id}")
-        if answer.status_code != 204:
-            self._body(answer)
-        return answer.status_code
+        response = self.raw_client.http.delete(f"/v2/{self.plural}/{record_id}")
+        if response.status_code != 204:
+            self._body(response)
+        return response.status_code
 
-    def _record(self, answer: Any) -> Values:
-        record: Values = self._body(answer)[self.name]
+    def _record(self, response: Any) -> Values:
+        record: Values = self._body(response)[self.name]
         return record
 
     @staticmethod
-    def _body(answer: Any) -> Any:
-        if answer.status_code == 422:
-            raise RefusedError(answer.json()["errors"])
-        if answer.status_code in (404, 409):
-            raise AbsentError(answer.status_code)
-        assert answer.is_success, answer.text
-        return answer.json()
+    def _body(response: Any) -> Any:
+        if response.status_code == 422:
+            raise RefusedError(response.json()["errors"])
+        if response.status_code in (404, 409):
+            raise AbsentError(response.status_code)
+        assert response.is_success, response.text
+        return response.json()
 
 
 @attrs.frozen

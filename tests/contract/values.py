@@ -129,7 +129,7 @@ def _length(row: Row) -> str:
 
 def comes_back(row: Row, said: Any, answered: Any) -> bool:
     """Return whether a response has the value that a request set."""
-    if row.answer == "null" or (row.answer == "-" and answered is None):
+    if row.response == "null" or (row.response == "-" and answered is None):
         return answered is None
     if row.type == "flag":
         return answered is not None and str(answered).lower() in _SPELLINGS[str(said).lower()]
@@ -158,7 +158,7 @@ def _matching(pattern: str) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value))
 
 
-_ANSWERED: dict[str, Callable[[Any], bool]] = {
+_RESPONDED: dict[str, Callable[[Any], bool]] = {
     "integer": lambda value: _integer(value) or value in ("1", True, False),
     "flag": lambda value: str(value).lower() in _YES | _NO,
     "money": _matching(r"-?[0-9]+\.[0-9]{2}"),
@@ -174,6 +174,6 @@ _ANSWERED: dict[str, Callable[[Any], bool]] = {
 
 def is_valid_response(row: Row, value: Any) -> bool:
     """Return whether a value in a response has the row's type; null always has."""
-    if value is None or row.answer == "null":
+    if value is None or row.response == "null":
         return value is None
-    return _ANSWERED.get(row.type, _text)(value)
+    return _RESPONDED.get(row.type, _text)(value)

@@ -45,12 +45,12 @@ def terminal(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def goes_dark(sandbox: Sandbox) -> None:
-    """Plan that sales are approved without an answer, and cannot be looked up."""
+    """Plan that sales are approved without a response, and cannot be looked up."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
 
 
-def answers_late(sandbox: Sandbox) -> None:
+def responds_late(sandbox: Sandbox) -> None:
     """Plan that every write is done at once, and answered after a while: most kills come in between."""
     for operation in ("POST /v2/transactions", "POST /v2/routertransactions", "POST /v2/accountvaults"):
         sandbox.fault(operation, "delay", seconds=0.05)
@@ -68,7 +68,7 @@ async def test_cancelling_anywhere_loses_nothing(sandbox: Sandbox, scenario: Sce
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("prepare", [goes_dark, answers_late])
+@pytest.mark.parametrize("prepare", [goes_dark, responds_late])
 async def test_cancelling_loses_nothing_on_a_bad_line(sandbox: Sandbox, prepare: Prepare) -> None:
     """A call that cannot be looked up while it lasts is found afterwards."""
     report = await cancel_everywhere(sale, sandbox, prepare=prepare)
@@ -81,7 +81,7 @@ async def test_cancelling_loses_nothing_on_a_bad_line(sandbox: Sandbox, prepare:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_killing_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> None:
     """A killed process leaves a ledger from which every outcome is recovered."""
-    report = await kill_everywhere(scenario, sandbox, kills=KILLS, prepare=answers_late)
+    report = await kill_everywhere(scenario, sandbox, kills=KILLS, prepare=responds_late)
     print(report)  # noqa: T201  seen with -s
     report.check()
     assert len(report.crashes) == KILLS + 1
@@ -105,7 +105,7 @@ def ledger_schema(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def test_killing_loses_nothing_in_a_database(sandbox: Sandbox, scenario: Scenario) -> None:
     """The same with a ledger in PostgreSQL, from which a new process recovers."""
     report = await kill_everywhere(
-        scenario, sandbox, kills=KILLS, prepare=answers_late, make_ledger=scenarios.postgres_ledger
+        scenario, sandbox, kills=KILLS, prepare=responds_late, make_ledger=scenarios.postgres_ledger
     )
     print(report)  # noqa: T201  seen with -s
     report.check()
@@ -176,14 +176,14 @@ def send_twice(exchange: Any) -> Any:
     """A client that sends each write once more, without its name."""
 
     async def exchange_twice(http: HttpClient, call: Call[Any], progress: Progress, patience: float) -> Any:
-        answer = await exchange(http, call, progress, patience)
+        response = await exchange(http, call, progress, patience)
         if call.ledger_entry is not None:
             body = re.sub(rb',?"\w+_api_id":"[^"]*"', b"", call.request.body or b"")
             with suppress(GatewayError):
                 await exchange(
                     http, attrs.evolve(call, request=attrs.evolve(call.request, body=body)), Progress(), patience
                 )
-        return answer
+        return response
 
     return exchange_twice
 

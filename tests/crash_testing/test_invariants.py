@@ -79,7 +79,7 @@ def test_another_call_does_not_account_for_it() -> None:
 
 @pytest.mark.parametrize(("type_id", "kind"), [(20, "charged"), (30, "refunded")])
 def test_a_payment_without_a_name_is_seen(type_id: int, kind: str) -> None:
-    """Nothing else can be found in a ledger by its id, but its answer had one."""
+    """Nothing else can be found in a ledger by its id, but its response had one."""
     seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
     unknown = CallOutcome(call=POST, api_id="s1", outcome="unknown")
     assert broken(seen, unknown) == [f"r1 was {kind}, and the ledger says nothing"]

@@ -102,9 +102,9 @@ async def test_a_killed_worker_is_replaced_and_its_sale_recovered(
         box.present()
         await until(lambda: service.count("1001, outcome found"))
         assert service.count("Application startup complete") == 3
-        while (answer := (await sell(till, box)).json())["status"] == "try again":
+        while (response := (await sell(till, box)).json())["status"] == "try again":
             pass  # the terminal is busy until the outcome is in the ledger
-        assert answer == {"sale": "1001", "status": "approved"}
+        assert response == {"sale": "1001", "status": "approved"}
         assert (await till.get("/ready")).json() == {"problems": [], "open_intents": 0, "calls_in_progress": 0}
     assert charged(box) == {"1001": 1}
 

@@ -8,32 +8,30 @@ from typing import TypeVar
 from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.batch_errors import BATCH_ERRORS
-from gateway_async.sandbox.simulators.issuer_decisions import TRIGGERS, Outcome
+from gateway_async.sandbox.simulators.issuer_decisions import TRIGGERS, IssuerDecision
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script
-from gateway_async.sandbox.state_machines import (
-    paylinks,
-    postbacks,
-    quick_invoices,
-    recurrings,
-    terminal_requests,
-    tokens,
-    transaction_batches,
-    transactions,
-)
+from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE
+from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE
+from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE
+from gateway_async.sandbox.state_machines.recurrings import RECURRING_MACHINE
+from gateway_async.sandbox.state_machines.terminal_requests import TERMINAL_REQUEST_MACHINE
+from gateway_async.sandbox.state_machines.tokens import TOKEN_MACHINE
+from gateway_async.sandbox.state_machines.transaction_batches import BATCH_MACHINE
+from gateway_async.sandbox.state_machines.transactions import TRANSACTION_MACHINE
 
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]
 
 _STATE_MACHINES = (
-    quick_invoices,
-    paylinks,
-    transactions,
-    transaction_batches,
-    recurrings,
-    postbacks,
-    terminal_requests,
-    tokens,
+    INVOICE_MACHINE,
+    PAYLINK_MACHINE,
+    TRANSACTION_MACHINE,
+    BATCH_MACHINE,
+    RECURRING_MACHINE,
+    DELIVERY_MACHINE,
+    TERMINAL_REQUEST_MACHINE,
+    TOKEN_MACHINE,
 )
 _BY_CENTS = "after as many seconds as there are cents"
 
@@ -63,7 +61,7 @@ def _batch_errors() -> str:
 
 
 def _state_transitions() -> str:
-    return "\n\n".join(module.MACHINE.to_markdown() for module in _STATE_MACHINES)
+    return "\n\n".join(machine.to_markdown() for machine in _STATE_MACHINES)
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
@@ -103,7 +101,7 @@ def _span(first: str, last: str) -> str:
     return first if first == last else f"{first}–{last}"
 
 
-def _kind_of_outcome(cents: int, outcome: Outcome) -> Hashable:
+def _kind_of_outcome(cents: int, outcome: IssuerDecision) -> Hashable:
     """Return a key; amounts with equal keys can share a row.
 
     Declines can share a row if their reason codes are consecutive, as their amounts are.
@@ -111,11 +109,11 @@ def _kind_of_outcome(cents: int, outcome: Outcome) -> Hashable:
     return outcome.verbiage, outcome.approved or outcome.wait or outcome.reason_code - cents
 
 
-def _codes(run: _Run[Outcome]) -> str:
+def _codes(run: _Run[IssuerDecision]) -> str:
     return _span(*(str(int(outcome.reason_code)) for _, outcome in (run[0], run[-1])))
 
 
-def _outcome(run: _Run[Outcome]) -> str:
+def _outcome(run: _Run[IssuerDecision]) -> str:
     _, outcome = run[-1]
     if outcome.wait:
         return f"approved {_BY_CENTS}" if outcome.approved else f"declined after {outcome.wait} seconds: TIMEOUT"

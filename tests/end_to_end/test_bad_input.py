@@ -156,9 +156,9 @@ async def test_garbage_at_the_gateway_is_a_4xx_that_says_why(sandbox: Sandbox, c
         "content-type": "application/json",
     }
     async with httpx.AsyncClient(base_url=sandbox.base_url, headers=headers) as client:
-        answer = await client.post("/v2/contacts", content=content)
-    assert answer.status_code == status
-    assert answer.json().get("message") or answer.json().get("errors")
+        response = await client.post("/v2/contacts", content=content)
+    assert response.status_code == status
+    assert response.json().get("message") or response.json().get("errors")
 
 
 async def test_a_refusal_of_the_gateway_names_its_fields(sandbox: Sandbox) -> None:

@@ -130,7 +130,7 @@ async def test_a_payment_takes_its_course(gateway: AsyncGateway) -> None:
 
 
 async def test_declines_and_partial_approvals_are_results(gateway: AsyncGateway) -> None:
-    """The trigger amounts answer with their reasons, and raise only when asked to."""
+    """The trigger amounts respond with their reasons, and raise only when asked to."""
     declined = await gateway.transactions.create(sale(transaction_amount="6.16"))
     assert (declined.approved, declined.declined, declined.reason_code_id) == (False, True, 1616)
     with pytest.raises(DeclinedError):
@@ -166,7 +166,7 @@ async def test_a_sale_waits_at_its_terminal_while_others_go_on(sandbox_by_hand: 
 
 
 async def test_terminal_texts_come_as_declines(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """A time-out at the device is an answer with its words."""
+    """A time-out at the device is a response with its words."""
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount=Decimal("7.72"))
     transaction = await gateway.router_transactions.create(new)
     assert (transaction.declined, transaction.response_message) == (True, "Card Entry Timeout")

@@ -136,7 +136,7 @@ async def test_many_at_the_same_time_charge_once(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("fault", ["close_after_commit", "error_after_commit", "reset_before_commit", "garbage"])
-async def test_a_lost_answer_charges_once(sandbox: Sandbox, fault: str) -> None:
+async def test_a_lost_response_charges_once(sandbox: Sandbox, fault: str) -> None:
     """The payment is found, also when the response to the repetition is lost."""
     sandbox.fault("POST /v2/transactions", fault, times=2)  # type: ignore[arg-type]
     async with sandbox.gateway() as gateway:

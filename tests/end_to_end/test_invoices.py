@@ -102,8 +102,8 @@ async def test_files_come_and_go(gateway: AsyncGateway, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["close_after_commit", "reset_before_commit"])
-async def test_a_lost_answer_to_a_form(gateway: AsyncGateway, sandbox: Sandbox, fault: Any, tmp_path: Path) -> None:
-    """One invoice with its file, whether the answer was lost or the request was."""
+async def test_a_lost_response_to_a_form(gateway: AsyncGateway, sandbox: Sandbox, fault: Any, tmp_path: Path) -> None:
+    """One invoice with its file, whether the response was lost or the request was."""
     sandbox.fault(f"POST {INVOICES}", fault)
     path = tmp_path / "a.bin"
     path.write_bytes(b"x" * 200_000)
@@ -125,7 +125,7 @@ LOST = [
 
 
 @pytest.mark.parametrize(("verb", "fault", "named"), LOST)
-async def test_a_lost_answer_to_a_change(
+async def test_a_lost_response_to_a_change(
     gateway: AsyncGateway, sandbox: Sandbox, verb: str, fault: Any, named: bool
 ) -> None:
     """Whether it was carried out before the line broke or not: it is carried out once, and the caller learns it."""

@@ -1,4 +1,4 @@
-"""Payments that name no location: the gateway takes the user's primary one, and a lost answer is found in a list."""
+"""Payments that name no location: the gateway takes the user's primary one, and a lost response is found in a list."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ LOST = ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_b
 
 
 async def test_a_sale_is_made_in_the_primary_location(sandbox: Sandbox) -> None:
-    """Neither the request nor the client has a location; the answer says which it was."""
+    """Neither the request nor the client has a location; the response says which it was."""
     async with sandbox.gateway(location_id=None) as gateway:
         sale = await gateway.transactions.create(SALE)
         at_terminal = await gateway.router_transactions.create(
@@ -44,7 +44,7 @@ async def test_what_needs_a_location_says_so(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.parametrize("api_id", [None, "order-1"])
-async def test_a_sale_whose_answer_was_lost_is_found_in_a_list(
+async def test_a_sale_whose_response_was_lost_is_found_in_a_list(
     sandbox: Sandbox, fault: str, api_id: str | None
 ) -> None:
     """Under an id that was made up, and under the caller's: it is charged once, and is the result."""
@@ -61,7 +61,7 @@ async def test_a_sale_whose_answer_was_lost_is_found_in_a_list(
     assert sale.transaction_api_id == (api_id or sale.transaction_api_id)
 
 
-async def test_a_terminals_sale_whose_answer_was_lost_is_found_in_a_list(sandbox: Sandbox) -> None:
+async def test_a_terminals_sale_whose_response_was_lost_is_found_in_a_list(sandbox: Sandbox) -> None:
     """The call is never sent twice."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit")
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")

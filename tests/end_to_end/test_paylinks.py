@@ -54,7 +54,7 @@ async def test_a_paylink_lives_and_dies(gateway: AsyncGateway) -> None:
 
 
 @pytest.mark.parametrize("fault", ["close_after_commit", "error_after_commit"])
-async def test_a_lost_answer_makes_one_paylink(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
+async def test_a_lost_response_makes_one_paylink(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
     """The paylink is found by its generated id."""
     sandbox.fault("POST /v2/paylinks", fault)
     made = await gateway.paylinks.create(PaylinkCreate(amount_due=5))
@@ -63,7 +63,7 @@ async def test_a_lost_answer_makes_one_paylink(gateway: AsyncGateway, sandbox: S
 
 @pytest.mark.parametrize("fault", ["", "close_after_commit"])
 async def test_a_batch_is_settled(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
-    """The open one, found by its filters; a lost answer is settled by reading it."""
+    """The open one, found by its filters; after a lost response it is read."""
     await gateway.transactions.create(SALE)
     batches = gateway.transaction_batches
     (batch,) = [each async for each in batches.list({"is_open": True, "created_ts": TimeRange.TODAY})]
@@ -80,7 +80,7 @@ async def test_a_batch_is_settled(gateway: AsyncGateway, sandbox: Sandbox, fault
 
 @pytest.mark.parametrize("fault", ["", "close_after_commit", "reset_before_commit"])
 async def test_a_postback_config_lives_and_dies(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
-    """Flags in any spelling; a lost change and a lost deletion are settled by sending them again."""
+    """Flags in any spelling; a lost change and a lost deletion are sent again."""
     configs = gateway.postback_configs
     made = await configs.create(
         PostbackConfigCreate(url="https://127.0.0.1:1/in", resource="contact", on_create=True, basic_auth_password="pw")

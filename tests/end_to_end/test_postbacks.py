@@ -29,7 +29,7 @@ from gateway_async import (
     TransactionCreate,
     TransactionStatus,
 )
-from gateway_async.models.postback_configs import Resource
+from gateway_async.models.postback_configs import ConfigResource
 from gateway_async.postbacks import CatchUpResult, Postback, PostbackReceiver, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
@@ -37,7 +37,7 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
 
-RESOURCES: tuple[Resource, ...] = ("contact", "accountvault", "transaction", "transactionbatch")
+RESOURCES: tuple[ConfigResource, ...] = ("contact", "accountvault", "transaction", "transactionbatch")
 RECORDS = {
     "contact": Contact,
     "accountvault": AccountVault,

@@ -239,7 +239,7 @@ async def _store_everything(gateway: AsyncGateway, sandbox: Sandbox) -> None:
 
 
 async def test_settling_and_capturing_are_found_after_a_crash(sandbox: Sandbox, path: Path) -> None:
-    """The records show that it was done: their answers were lost, and so was the program."""
+    """The records show that it was done: their responses were lost, and so was the program."""
     async with sandbox.gateway() as gateway:
         reserved = await gateway.transactions.create(
             TransactionCreate(action="authonly", transaction_amount="12.50", account_number=CARD, exp_date="1230")

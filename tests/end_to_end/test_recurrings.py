@@ -127,7 +127,7 @@ async def test_a_skip_that_was_not_executed_is_unknown(
 
 
 @pytest.mark.parametrize("fault", [*LOST, *UNSENT])
-async def test_a_lost_hold_is_settled(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
+async def test_a_lost_hold_is_looked_up(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
     """Hold and activate are looked up, and repeated if nothing has changed."""
     sandbox.fault("POST /v2/recurrings/{id}/placeOnHold", fault)
     assert (await gateway.recurrings.hold(plan.id)).status == "on hold"

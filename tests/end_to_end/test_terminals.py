@@ -83,7 +83,7 @@ async def test_a_terminal_timeout_ends_with_the_transaction_that_is_found(sandbo
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # ten seconds of real time are enough once
-async def test_a_terminal_timeout_without_an_answer_is_unknown(sandbox_by_hand: Sandbox) -> None:
+async def test_a_terminal_timeout_without_a_response_is_unknown(sandbox_by_hand: Sandbox) -> None:
     """Neither the wait nor the lookup finds the outcome; later `resolve()` does."""
     box = sandbox_by_hand
     async with box.gateway(terminal_timeout=0.5) as gateway:
@@ -138,7 +138,7 @@ async def test_an_open_intent_keeps_its_terminal_closed_until_it_is_recovered(
 
 
 async def test_a_sale_that_is_known_closes_no_terminal(sandbox: Sandbox, tmp_path: Path) -> None:
-    """One sale after the other with a ledger: a decline, a refusal and a lost answer are all settled."""
+    """One sale after the other with a ledger: a decline, a refusal and a lost response are all recorded."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit", nth=2)
     async with sandbox.gateway(ledger=SqliteLedger(tmp_path / "till.db")) as gateway:
         assert (await gateway.router_transactions.create(sale(sandbox, "first"))).approved
@@ -149,7 +149,7 @@ async def test_a_sale_that_is_known_closes_no_terminal(sandbox: Sandbox, tmp_pat
         assert await gateway.recover() == []
 
 
-async def test_a_sale_that_the_next_one_looked_up_is_settled_in_the_ledger(
+async def test_a_sale_that_the_next_one_looked_up_is_recorded_in_the_ledger(
     sandbox_by_hand: Sandbox, tmp_path: Path
 ) -> None:
     """Pressing cancel on the device frees the terminal in the client and in its ledger."""

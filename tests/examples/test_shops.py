@@ -362,7 +362,7 @@ async def test_another_customers_response_is_not_believed(open_shop: Open, sandb
     """A response that belongs to another request leaves the order open; the next request finds its payment."""
     shop = open_shop()
     assert await shop.pay("1000", "3.00", card) == (200, "paid")
-    sandbox.fault(SALES, "swap_answer")
+    sandbox.fault(SALES, "wrong_response")
     sandbox.fault(LOOKUPS, "error_before_commit", times=100)
     assert await shop.pay("1001", "12.50", card) == (202, "open")
     assert await shop.pay("1001", "12.50", card) == (200, "paid")

@@ -63,15 +63,15 @@ class ChangingList(httpx.AsyncBaseTransport):
             self.stayed.discard(name)
 
     def hold(self) -> None:
-        """Let answers wait until `release`."""
+        """Let responses wait until `release`."""
         self._open = anyio.Event()
 
     def release(self) -> None:
-        """Let answers be made from now on."""
+        """Let responses be made from now on."""
         self._open.set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer with a page of the list as it is when the answer is made."""
+        """ScriptedResponse with a page of the list as it is when the response is made."""
         await self._open.wait()
         await anyio.lowlevel.checkpoint()
         number, wanted = int(request.url.params["page"]), int(request.url.params.get("page_size", "20"))

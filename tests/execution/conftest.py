@@ -1,4 +1,4 @@
-"""The clock of these tests: waits, settle times and backoff cost nothing."""
+"""The clock of these tests: waits and backoff cost nothing."""
 
 import pytest
 import trio.testing

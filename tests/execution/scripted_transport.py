@@ -22,11 +22,13 @@ ResultT = TypeVar("ResultT")
 EventT = TypeVar("EventT", bound=Event)
 ErrorT = TypeVar("ErrorT", bound=BaseException)
 Verb = Callable[[AsyncGateway], Awaitable[ResultT]]
-Answer = httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[Answer] | Answer"]
+ScriptedResponse = (
+    httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[ScriptedResponse] | ScriptedResponse"]
+)
 
 
 class BrokenOff(httpx.AsyncByteStream):
-    """The body of an answer whose connection breaks in the midst of it."""
+    """The body of a response whose connection breaks in the midst of it."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Half of it."""
@@ -35,29 +37,29 @@ class BrokenOff(httpx.AsyncByteStream):
 
 
 class Script(httpx.AsyncBaseTransport):
-    """Answers each request with the next of its answers; the last one stays."""
+    """Answers each request with the next of its responses; the last one stays."""
 
-    def __init__(self, **answers: list[Answer]) -> None:
-        self.answers = answers
+    def __init__(self, **responses: list[ScriptedResponse]) -> None:
+        self.responses = responses
         self.asked: list[httpx.Request] = []
         self.events: list[Event] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The next answer for the request's method."""
+        """The next response for the request's method."""
         await anyio.lowlevel.checkpoint()
         self.asked.append(request)
-        queue = self.answers[request.method.lower()]
-        answer = queue.pop(0) if len(queue) > 1 else queue[0]
-        while callable(answer):
-            given = answer(request)
-            answer = await given if isinstance(given, Awaitable) else given
-        if isinstance(answer, Exception):
-            raise answer
-        if isinstance(answer.stream, BrokenOff):
-            return httpx.Response(answer.status_code, stream=answer.stream)
-        if answer.is_success:
-            answer = with_api_id(request, answer)
-        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+        queue = self.responses[request.method.lower()]
+        response = queue.pop(0) if len(queue) > 1 else queue[0]
+        while callable(response):
+            given = response(request)
+            response = await given if isinstance(given, Awaitable) else given
+        if isinstance(response, Exception):
+            raise response
+        if isinstance(response.stream, BrokenOff):
+            return httpx.Response(response.status_code, stream=response.stream)
+        if response.is_success:
+            response = with_api_id(request, response)
+        return httpx.Response(response.status_code, headers=response.headers, content=response.content)
 
     @property
     def methods(self) -> list[str]:
@@ -119,21 +121,21 @@ async def sell_at_terminal(gateway: AsyncGateway, **options: Any) -> Transaction
 
 
 def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Response]:
-    """An answer that carries out a create: the sent record with an id, and `changes`."""
+    """A response that carries out a create: the sent record with an id, and `changes`."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def respond(request: httpx.Request) -> httpx.Response:
         (content,) = json.loads(request.content).values()
         number = content.pop("account_number", None)
         card = {"last_four": number[-4:]} if number else {}
         return httpx.Response(201, json={wrapper: {"id": "made", **content, **card, **changes}})
 
-    return answer
+    return respond
 
 
-def with_api_id(request: httpx.Request, answer: httpx.Response) -> httpx.Response:
+def with_api_id(request: httpx.Request, response: httpx.Response) -> httpx.Response:
     """The response with the integrator id that was sent, or by which a record is read, unless the script names one."""
     try:
-        ((wrapper, shown),) = answer.json().items()
+        ((wrapper, shown),) = response.json().items()
         field = API_IDS[wrapper]
         if request.method == "POST":
             ((_, sent),) = json.loads(request.content).items()
@@ -142,8 +144,10 @@ def with_api_id(request: httpx.Request, answer: httpx.Response) -> httpx.Respons
             _, api_id = request.url.params["api_id"], request.url.path.rsplit("/", 1)[1]
         named = {field: api_id} if field not in shown else {}
     except (ValueError, AttributeError, KeyError, TypeError):
-        return answer
-    return httpx.Response(answer.status_code, content=json.dumps({wrapper: {**shown, **named}})) if named else answer
+        return response
+    return (
+        httpx.Response(response.status_code, content=json.dumps({wrapper: {**shown, **named}})) if named else response
+    )
 
 
 API_IDS = {

@@ -71,7 +71,7 @@ async def walk(
 ) -> list[str]:
     """Iterate over a list; the loop removes every `removes`-th record that it gets.
 
-    `late` answers are made when the next page is needed; others when they are requested, which is a page or two before.
+    `late` responses are made when the next page is needed; others when they are requested, one or two pages before.
     """
     seen: list[str] = []
     async with server.gateway() as gateway:

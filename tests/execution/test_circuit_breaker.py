@@ -311,7 +311,7 @@ async def test_an_unknown_outcome_is_resolved_by_an_open_breaker() -> None:
     async with script.gateway(circuit_breaker=breaker) as gateway:
         error = await error_of(sell_named(gateway), OutcomeUnknownError)
         assert breaker.state is CircuitState.OPEN
-        script.answers["get"] = [absent]
+        script.responses["get"] = [absent]
         assert await error.resolve(wait=200) is None
 
 
@@ -354,18 +354,18 @@ async def test_half_open_sends_one_of_several_writes() -> None:
         await sell(gateway)
 
 
-@pytest.mark.parametrize("answer", [silent, NEVER_LEFT])
-async def test_a_cancelled_probe_frees_its_place(answer: Any) -> None:
+@pytest.mark.parametrize("response", [silent, NEVER_LEFT])
+async def test_a_cancelled_probe_frees_its_place(response: Any) -> None:
     """The next write is the probe, also if the first one was cancelled between two attempts."""
     breaker, clock = opened()
     clock.now += 10
-    script = Script(post=[answer], get=[absent])
+    script = Script(post=[response], get=[absent])
     async with script.gateway(circuit_breaker=breaker) as gateway:
         with anyio.move_on_after(0.001) as scope:
             await sell(gateway)
         assert scope.cancelled_caught
         clock.now += 10
-        script.answers["post"] = [SOLD]
+        script.responses["post"] = [SOLD]
         await gateway.transactions.create(SALE)
     assert breaker.state is CircuitState.CLOSED
 
@@ -378,7 +378,7 @@ async def test_a_probe_with_an_unknown_outcome_frees_its_place() -> None:
     async with script.gateway(circuit_breaker=breaker) as gateway:
         await error_of(sell(gateway), OutcomeUnknownError)
         assert breaker.state is CircuitState.HALF_OPEN
-        script.answers["post"] = [SOLD]
+        script.responses["post"] = [SOLD]
         await sell(gateway)
 
 

@@ -23,6 +23,7 @@ from gateway_async import (
     Contact,
     ContactCreate,
     DeadlineExceededError,
+    GatewayError,
     InsecureConnectionWarning,
     InvalidRequestError,
     NotFoundError,
@@ -32,6 +33,7 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
+from gateway_async._execution.http_client import _cached_url
 from gateway_async.client import Options
 from gateway_async.observe import AttemptEnded, AttemptFailed, AttemptStarted, CallEnded, CallStarted, Event
 from gateway_async.resources import RESOURCES
@@ -268,7 +270,7 @@ def test_a_doubt_is_resolved_in_the_clients_event_loop() -> None:
         await error_of(doubts[0].resolve(), OutcomeUnknownError, match="belongs to another event loop")
 
     trio.run(lose)
-    script.answers["get"] = [NOT_THERE]
+    script.responses["get"] = [NOT_THERE]
     trio.run(resolve, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
@@ -459,13 +461,13 @@ def test_no_verification_warns() -> None:
 @ON_BOTH_LOOPS
 async def test_no_log_repeats_the_reason_of_a_status(caplog: pytest.LogCaptureFixture) -> None:
     """The words behind a status are the server's, so no log shows them."""
-    answer = httpx.Response(200, json={"contact": {"id": "1"}}, extensions={"reason_phrase": KEY.encode()})
+    response = httpx.Response(200, json={"contact": {"id": "1"}}, extensions={"reason_phrase": KEY.encode()})
     with caplog.at_level(logging.DEBUG):
         async with AsyncGateway(
             "https://gateway.test",
             developer_id="dev",
             credentials=UserApiKey("user", KEY),
-            transport=httpx.MockTransport(lambda _: answer),
+            transport=httpx.MockTransport(lambda _: response),
         ) as gateway:
             await gateway.contacts.get("1")
     assert "GET /v2/contacts/1 ended" in caplog.text
@@ -524,3 +526,19 @@ async def test_an_async_observer_for_a_block_is_refused() -> None:
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="observer"):
             gateway.observing(watch)
+
+
+async def test_no_secret_url_is_cached() -> None:
+    """The cache of parsed URLs holds no card number, token or key."""
+    _cached_url.cache_clear()
+    not_there = httpx.MockTransport(lambda _: httpx.Response(404))
+    in_query, in_headers = UserApiKey("user", KEY, send_in="query"), UserApiKey("user", KEY)
+    for credentials, card in ((in_query, "1"), (in_headers, "4111111111111111")):
+        async with AsyncGateway(
+            "https://gateway.test", developer_id="dev", credentials=credentials, transport=not_there
+        ) as gateway:
+            with pytest.raises(NotFoundError):
+                await gateway.contacts.get(card)
+            with pytest.raises(GatewayError):
+                await gateway.tokens.delete("s3cret-token")
+    assert _cached_url.cache_info().currsize == 0

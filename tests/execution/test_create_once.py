@@ -27,8 +27,8 @@ from .scripted_transport import (
     NAMED_SALE,
     NOT_THERE,
     SALE_AT_TERMINAL,
-    Answer,
     Script,
+    ScriptedResponse,
     absent,
     echo,
     error_of,
@@ -139,11 +139,11 @@ async def test_another_refusal_is_not_looked_up() -> None:
 DELETED = refusal(409, "is deleted")
 
 
-@pytest.mark.parametrize("answer", [NOT_THERE, DELETED], ids=["not there", "deleted"])
+@pytest.mark.parametrize("response", [NOT_THERE, DELETED], ids=["not there", "deleted"])
 @each_resource
-async def test_a_taken_id_without_a_record_stays_a_duplicate(resource: str, answer: httpx.Response) -> None:
+async def test_a_taken_id_without_a_record_stays_a_duplicate(resource: str, response: httpx.Response) -> None:
     """A deleted record, or one in a location that the user cannot see, has the id; it is not sent again."""
-    script = Script(post=[taken(resource)], get=[answer])
+    script = Script(post=[taken(resource)], get=[response])
     await script.fail(create_once(resource), DuplicateError)
     assert script.methods.count("POST") == 1
 
@@ -160,14 +160,14 @@ async def test_a_record_that_cannot_be_read_leaves_the_outcome_unknown() -> None
     script = Script(post=[taken("transactions")], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(gateway.transactions.create_once(NAMED_SALE), OutcomeUnknownError)
-        script.answers["get"] = [stored("transactions", status_id=101)]
+        script.responses["get"] = [stored("transactions", status_id=101)]
         found = await gateway.transactions.resolve(error)
         assert found is not None
         assert found.approved
 
 
-async def test_a_lost_answer_is_looked_up_as_that_of_a_create() -> None:
-    """The answer is lost, and the record that the lookup finds is this call's own."""
+async def test_a_lost_response_is_looked_up_as_that_of_a_create() -> None:
+    """The response is lost, and the record that the lookup finds is this call's own."""
     script = Script(post=[LOST], get=[stored("transactions")])
     assert (await script.run(create_once("transactions"))).id == "found"
     assert script.methods == ["POST", "GET"]
@@ -176,7 +176,7 @@ async def test_a_lost_answer_is_looked_up_as_that_of_a_create() -> None:
 async def test_a_refusal_after_a_lost_attempt_is_looked_up_too() -> None:
     """The first attempt arrived late; the second is told that the id is taken."""
     script = Script(post=[LOST, taken("transactions")])
-    script.answers["get"] = [
+    script.responses["get"] = [
         lambda _: NOT_THERE if script.methods.count("POST") == 1 else stored("transactions", transaction_amount="12.50")
     ]
     assert (await script.run(create_once("transactions"))).id == "found"
@@ -241,7 +241,7 @@ async def test_progress_is_reported_while_the_record_is_read() -> None:
     ],
     ids=["equal", "different"],
 )
-async def test_a_ledger_has_the_outcome(get: list[Answer], outcome: tuple[Any, ...]) -> None:
+async def test_a_ledger_has_the_outcome(get: list[ScriptedResponse], outcome: tuple[Any, ...]) -> None:
     """An equal record is what the call made; another record proves that the refused call made nothing."""
     script = LedgerScript(post=[taken("transactions")], get=get)
     async with script.gateway() as gateway:
@@ -259,6 +259,6 @@ async def test_a_ledger_leaves_what_could_not_be_read_open() -> None:
     async with script.gateway() as gateway:
         error = await error_of(gateway.transactions.create_once(NAMED_SALE), OutcomeUnknownError)
         assert script.ledger.notes == [("record_intent", 0)]
-        script.answers["get"] = [stored("transactions")]
+        script.responses["get"] = [stored("transactions")]
         await gateway.transactions.resolve(error)
         assert script.ledger.notes[1:] == [("record_outcome", "done", "found")]

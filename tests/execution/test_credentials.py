@@ -35,8 +35,8 @@ from .scripted_transport import (
     LOST,
     NEVER_LEFT,
     NOT_THERE,
-    Answer,
     Script,
+    ScriptedResponse,
     Verb,
     absent,
     echo,
@@ -59,10 +59,13 @@ class Office(Script):
     """A gateway that issues tokens, takes only the live ones, and then answers by its script."""
 
     def __init__(
-        self, *, login: Callable[[], httpx.Response] | None = None, slow: float = 0, **answers: list[Answer]
+        self, *, login: Callable[[], httpx.Response] | None = None, slow: float = 0, **responses: list[ScriptedResponse]
     ) -> None:
-        default: dict[str, list[Answer]] = {"get": [record("contact")], "post": [echo("transaction", status_id=101)]}
-        super().__init__(**(default | answers))
+        default: dict[str, list[ScriptedResponse]] = {
+            "get": [record("contact")],
+            "post": [echo("transaction", status_id=101)],
+        }
+        super().__init__(**(default | responses))
         self.slow = slow
         self.logins: list[httpx.Request] = []
         self.revoked: list[str] = []
@@ -117,8 +120,8 @@ async def test_a_login_and_a_sale_with_odd_bytes() -> None:
     """A byte order mark and half an emoji: one login, and one sale whose outcome is known."""
     token = b'\xef\xbb\xbf{"token": {"id": "1", "token": "token-of-ada", "expire": 15, "note": "\\ud83d"}}'
     sold = b'\xef\xbb\xbf{"transaction": {"id": "a", "transaction_api_id": "mine", "description": "\\ud83d"}}'
-    answers: list[Answer] = [httpx.Response(201, content=each) for each in (token, sold)]
-    script = Script(post=answers, delete=[httpx.Response(204)])
+    responses: list[ScriptedResponse] = [httpx.Response(201, content=each) for each in (token, sold)]
+    script = Script(post=responses, delete=[httpx.Response(204)])
     sale = await script.run(sell_named, credentials=LOGIN)
     assert (sale.id, sale.description) == ("a", "\ufffd")
     assert [request.url.path for request in script.asked] == ["/v2/token", "/v2/transactions", "/v2/token/token-of-ada"]
@@ -238,21 +241,21 @@ async def test_a_401_does_not_repeat_what_may_be_executed_twice(call: Verb[Any])
 
 
 @pytest.mark.parametrize(
-    "answer", [httpx.Response(401, html="<h1>Unauthorized</h1>"), httpx.Response(401, json={"message": "no"})]
+    "response", [httpx.Response(401, html="<h1>Unauthorized</h1>"), httpx.Response(401, json={"message": "no"})]
 )
-async def test_a_401_of_a_proxy_is_looked_up(answer: httpx.Response) -> None:
+async def test_a_401_of_a_proxy_is_looked_up(response: httpx.Response) -> None:
     """The gateway may have executed a copy: no write is repeated, and what was executed is found."""
     for create in (sell, sell_at_terminal):
-        office = Office(get=[answer, record("contact"), absent], post=[answer])
+        office = Office(get=[response, record("contact"), absent], post=[response])
         async with office.gateway() as gateway:
             assert (await gateway.contacts.get("found")).id == "found"  # a read is repeated
             await error_of(create(gateway), OutcomeUnknownError)
-            office.answers["get"] = [record("transaction", status_id=101)]
+            office.responses["get"] = [record("transaction", status_id=101)]
             assert (await create(gateway)).approved
         assert office.methods.count("POST") == 2
 
 
-async def test_a_second_401_is_the_answer() -> None:
+async def test_a_second_401_is_the_response() -> None:
     """A new token that is refused too ends the call: it is not tried for ever."""
     office = Office(login=lambda: httpx.Response(201, json={"token": {"token": "never-live"}}))
     await office.fail(sell, AuthenticationError, match="the token has expired")
@@ -260,7 +263,7 @@ async def test_a_second_401_is_the_answer() -> None:
 
 
 async def test_a_lost_write_is_looked_up_with_a_new_token() -> None:
-    """The token ends between the lost answer and its lookup: one login more, and the payment is found."""
+    """The token ends between the lost response and its lookup: one login more, and the payment is found."""
 
     def lose(_: httpx.Request) -> Exception:
         office.live.clear()
@@ -313,11 +316,11 @@ async def test_a_transport_that_repeats_a_key_is_masked() -> None:
 @pytest.mark.parametrize("failure", [LOST, NEVER_LEFT, httpx.ReadTimeout("slow")], ids=lambda each: type(each).__name__)
 async def test_a_login_that_fails_in_passing_is_repeated(failure: Exception) -> None:
     """As the payment itself was never sent, it is safe to begin again."""
-    answers: list[Any] = [failure]
+    responses: list[Any] = [failure]
 
     def log_in() -> httpx.Response:
-        if answers:
-            raise answers.pop()
+        if responses:
+            raise responses.pop()
         return office.issue()
 
     office = Office(login=log_in)
@@ -327,7 +330,7 @@ async def test_a_login_that_fails_in_passing_is_repeated(failure: Exception) -> 
 
 @pytest.mark.parametrize("status", [200, 429, 503])
 async def test_without_a_login_nothing_was_sent(status: int) -> None:
-    """A busy gateway, or nonsense for an answer, leaves a `NotSentError`: the payment is safe to repeat."""
+    """A busy gateway, or nonsense for a response, leaves a `NotSentError`: the payment is safe to repeat."""
     office = Office(login=lambda: httpx.Response(status))
     await office.fail(sell, NotSentError, match="no login: ")
     assert (len(office.logins), office.asked) == (3, [])
@@ -434,7 +437,7 @@ async def test_tokens_are_made_and_revoked_by_hand() -> None:
     assert {request.url.path for request in script.asked[1:]} == {"/v2/token/made-by-hand"}
 
 
-async def test_a_revocation_whose_answer_is_lost_is_settled() -> None:
+async def test_a_revocation_whose_response_is_lost_is_repeated() -> None:
     """Revoking again finds it gone."""
     script = Script(delete=[LOST, NOT_THERE])
     await script.run(lambda g: g.tokens.delete("made-by-hand"), credentials=UserApiKey("user", "key-of-user"))
@@ -504,7 +507,7 @@ async def test_a_hash_key_can_be_replaced() -> None:
 
 async def test_a_password_is_asked_for_before_each_login() -> None:
     """After a 401 the client logs in with the password of that time."""
-    tokens: list[Answer] = [record("token", token="t-1", expire=15), record("token", token="t-2", expire=15)]
+    tokens: list[ScriptedResponse] = [record("token", token="t-1", expire=15), record("token", token="t-2", expire=15)]
     script = Script(
         post=tokens,
         get=[httpx.Response(401, json={"name": "Unauthorized", "message": "no", "status": 401}), record("contact")],

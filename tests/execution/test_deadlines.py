@@ -70,11 +70,11 @@ async def test_a_terminal_call_is_never_sent_twice() -> None:
         assert 9 <= trio.current_time() <= 10
         await error_of(error.resolve(), OutcomeUnknownError)
         assert trio.current_time() <= 45
-        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=301)]
+        script.responses["get"] = [record("transaction", transaction_api_id="mine", status_id=301)]
         assert (await resolved(error, Transaction)).declined
 
 
-async def test_a_lost_terminal_answer_is_waited_for_at_the_transactions() -> None:
+async def test_a_lost_terminal_response_is_waited_for_at_the_transactions() -> None:
     """The sale that appears 5 seconds later is the call's result."""
     script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 5 else record("transaction")])
     assert (await script.run(sell_at_terminal)).id == "found"
@@ -95,11 +95,11 @@ NOT_FOUND = "was cancelled after it may have been sent: it was not found, but ma
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize(
-    ("answer", "says"), [(APPROVED, FOUND), (NOT_THERE, NOT_FOUND), (httpx.Response(403), "its outcome is unknown")]
+    ("response", "says"), [(APPROVED, FOUND), (NOT_THERE, NOT_FOUND), (httpx.Response(403), "its outcome is unknown")]
 )
-async def test_a_timeout_does_not_hide_a_charge(answer: httpx.Response, says: str) -> None:
+async def test_a_timeout_does_not_hide_a_charge(response: httpx.Response, says: str) -> None:
     """The `TimeoutError` of `asyncio.timeout` shows what the lookup found."""
-    async with Script(post=[silent], get=[answer]).gateway() as gateway:
+    async with Script(post=[silent], get=[response]).gateway() as gateway:
         with pytest.raises(TimeoutError) as caught:
             async with asyncio.timeout(0.1):
                 await sell_named(gateway)

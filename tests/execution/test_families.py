@@ -1,4 +1,4 @@
-"""Invoices, paylinks, batches and configs: what each verb sends, and what a lost answer comes to."""
+"""Invoices, paylinks, batches and configs: what each verb sends, and what a lost response comes to."""
 
 from collections.abc import Awaitable, Callable
 from datetime import date
@@ -29,7 +29,18 @@ from gateway_async import (
 )
 from tests.support.outcomes import resolved
 
-from .scripted_transport import LOST, NOT_THERE, Answer, Script, absent, echo, error_of, record, refusal, refused
+from .scripted_transport import (
+    LOST,
+    NOT_THERE,
+    Script,
+    ScriptedResponse,
+    absent,
+    echo,
+    error_of,
+    record,
+    refusal,
+    refused,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -96,7 +107,7 @@ async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dic
 
 
 async def test_an_id_is_made_up_for_an_invoice_and_for_a_paylink() -> None:
-    """So that a lost answer can be looked up."""
+    """So that a lost response can be looked up."""
     script = Script(post=[echo("quickinvoice"), echo("paylink")])
     assert (await script.run(lambda g: g.quick_invoices.create(INVOICE))).quick_invoice_api_id
     assert (await script.run(lambda g: g.paylinks.create(PAYLINK))).paylink_api_id
@@ -125,7 +136,7 @@ async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "made"),
+    ("response", "made"),
     [
         (httpx.Response(201, json={"productfile": {"title": "Files"}}), ProductFile(title="Files")),
         (httpx.Response(200, json={"id": "p", "title": "Files"}), ProductFile(id="p", title="Files")),
@@ -133,12 +144,14 @@ async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
         (httpx.Response(200, json=True), ProductFile()),
     ],
 )
-async def test_the_answer_of_file_storage_is_read_as_far_as_it_goes(answer: httpx.Response, made: ProductFile) -> None:
+async def test_the_response_of_file_storage_is_read_as_far_as_it_goes(
+    response: httpx.Response, made: ProductFile
+) -> None:
     """Wrapped, bare or empty."""
-    assert await Script(post=[answer]).run(lambda g: g.product_files.create(FILES)) == made
+    assert await Script(post=[response]).run(lambda g: g.product_files.create(FILES)) == made
 
 
-# --- lost answers: creates
+# --- lost responses: creates
 
 
 async def test_a_lost_invoice_is_looked_up_by_its_id() -> None:
@@ -185,7 +198,7 @@ async def test_what_leaves_no_mark_is_unknown_when_it_is_lost(verb: Verb, method
     assert script.methods == [method]
 
 
-# --- lost answers: changes
+# --- lost responses: changes
 
 SETTLED: list[tuple[str, Verb, str, Any, httpx.Response]] = [
     ("reopen", lambda g: g.quick_invoices.reopen("i"), "POST", invoice(status_id=1), invoice(status_id=0)),
@@ -212,10 +225,10 @@ SETTLED: list[tuple[str, Verb, str, Any, httpx.Response]] = [
 @pytest.mark.parametrize(
     ("verb", "method", "done"), [pytest.param(verb, method, done, id=name) for name, verb, method, done, _ in SETTLED]
 )
-async def test_a_lost_change_is_settled_by_reading(verb: Verb, method: str, done: Answer) -> None:
+async def test_a_lost_change_is_found_by_reading(verb: Verb, method: str, done: ScriptedResponse) -> None:
     """The record shows that it was made, so nothing is sent twice."""
-    answers: dict[str, list[Answer]] = {method.lower(): [LOST], "get": [done]}
-    script = Script(**answers)
+    responses: dict[str, list[ScriptedResponse]] = {method.lower(): [LOST], "get": [done]}
+    script = Script(**responses)
     await script.run(verb)
     assert script.methods == [method, "GET", "GET"][: 3 if done is absent else 2]
 
@@ -232,13 +245,13 @@ async def test_a_change_that_was_not_made_is_sent_again(
 
 
 async def test_without_a_list_of_files_the_outcome_is_unknown() -> None:
-    """A gateway that does not expand them settles nothing."""
+    """A gateway that does not expand them proves nothing."""
     script = Script(delete=[LOST], get=[invoice()])
     await script.fail(lambda g: g.quick_invoices.remove_file("i", "f"), OutcomeUnknownError)
     assert dict(script.asked[1].url.params) == {"expand": "files"}
 
 
-# --- lost answers: a payment put on an invoice, or taken off
+# --- lost responses: a payment put on an invoice, or taken off
 
 MOVED: list[tuple[str, str | None, str | None]] = [
     #                     whose it is when it was done, and when not
@@ -250,7 +263,7 @@ MOVED: list[tuple[str, str | None, str | None]] = [
 
 @pytest.mark.parametrize(("verb", "done", "_not_done"), MOVED)
 async def test_a_payment_says_whose_it_is(verb: str, done: str | None, _not_done: str | None) -> None:
-    """A lost answer is settled by reading the transaction; the result is the invoice, read afterwards."""
+    """A lost response is looked up by reading the transaction; the result is the invoice, read afterwards."""
     script = Script(put=[LOST], get=[payment(done), invoice(payment_status_id=2)])
     changed = await script.run(lambda gateway: getattr(gateway.quick_invoices, verb)("i", "t"))
     assert (changed.id, changed.payment_status_id) == ("i", 2)
@@ -287,7 +300,7 @@ async def test_a_payment_that_does_not_say_whose_it_is_leaves_it_unknown(verb: s
 
 
 async def test_a_payment_may_say_whose_it_is_by_a_number() -> None:
-    """As some answers write ids."""
+    """As some responses write ids."""
     script = Script(put=[LOST], get=[record("transaction", id="t", quick_invoice_id=11), invoice(id="11")])
     assert (await script.run(lambda g: g.quick_invoices.add_transaction("11", "t"))).id == "11"
     assert script.methods == ["PUT", "GET", "GET"]
@@ -298,7 +311,7 @@ async def test_an_invoice_that_cannot_be_read_afterwards_leaves_it_unknown() -> 
     script = Script(put=[LOST], get=[payment("i"), httpx.Response(500)])
     async with script.gateway() as gateway:
         error = await error_of(gateway.quick_invoices.add_transaction("i", "t"), OutcomeUnknownError)
-        script.answers["get"] = [payment("i"), invoice()]
+        script.responses["get"] = [payment("i"), invoice()]
         assert (await resolved(error, QuickInvoice)).id == "i"
 
 
@@ -348,10 +361,10 @@ async def test_a_refused_change_that_the_record_shows_already_returns_it(
     await Script(post=[no], put=[no], get=[other]).fail(call, ValidationError)
 
 
-# --- lost answers: what no read shows
+# --- lost responses: what no read shows
 
 
-async def test_a_lost_change_of_a_config_is_settled_by_sending_it_again() -> None:
+async def test_a_lost_change_of_a_config_is_repeated() -> None:
     """Configs cannot be read; setting one twice is setting it once."""
     changes = PostbackConfigUpdate(is_active=False)
     script = Script(put=[LOST, record("postbackconfig", id="c", is_active="0")])
@@ -371,10 +384,10 @@ async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
     assert len(script.asked) == sent
 
 
-@pytest.mark.parametrize("answer", [DONE, NOT_THERE, DELETED])
-async def test_a_lost_deletion_of_a_config_is_settled_by_deleting_it_again(answer: httpx.Response) -> None:
+@pytest.mark.parametrize("response", [DONE, NOT_THERE, DELETED])
+async def test_a_lost_deletion_of_a_config_is_repeated(response: httpx.Response) -> None:
     """Gone now or gone before: it is gone."""
-    script = Script(delete=[LOST, answer])
+    script = Script(delete=[LOST, response])
     await script.run(lambda g: g.postback_configs.delete("c"))
     assert script.methods == ["DELETE", "DELETE"]
 

@@ -27,8 +27,8 @@ from .scripted_transport import (
     LOST,
     NEVER_LEFT,
     NOT_THERE,
-    Answer,
     Script,
+    ScriptedResponse,
     error_of,
     sell_at_terminal,
     sell_named,
@@ -57,7 +57,7 @@ async def read(gateway: AsyncGateway) -> object:
 
 @pytest.mark.usefixtures("no_retries")
 @pytest.mark.parametrize(
-    ("verb", "answer", "kind", "reached"),
+    ("verb", "response", "kind", "reached"),
     [
         (sell_named, LOST, OutcomeUnknownError, Reached.SENT),
         (sell_at_terminal, LOST, OutcomeUnknownError, Reached.SENT),
@@ -67,10 +67,10 @@ async def read(gateway: AsyncGateway) -> object:
     ],
 )
 async def test_an_error_after_an_attempt_does_not_hide_what_is_known(
-    verb: Callable[[AsyncGateway], Any], answer: Answer, kind: type[GatewayError], reached: Reached
+    verb: Callable[[AsyncGateway], Any], response: ScriptedResponse, kind: type[GatewayError], reached: Reached
 ) -> None:
     """The call is unknown, or was not sent, as if the other error had not happened; it is the cause."""
-    script = LedgerScript(post=[answer], get=[answer])
+    script = LedgerScript(post=[response], get=[response])
     async with script.gateway() as gateway:
         error: Any = await error_of(verb(gateway), kind)
     assert (error.reached, type(error.__cause__), error.__cause__.errno) == (reached, OSError, 24)

@@ -187,10 +187,10 @@ async def test_a_lease_is_released_however_often_the_task_is_cancelled() -> None
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize(
-    ("answer", "held"), [(FOUND, []), (NOT_THERE, [pytest.approx(420, abs=5)])], ids=["found", "not found"]
+    ("response", "held"), [(FOUND, []), (NOT_THERE, [pytest.approx(420, abs=5)])], ids=["found", "not found"]
 )
 async def test_a_sale_is_looked_up_however_often_the_task_is_cancelled(
-    monkeypatch: pytest.MonkeyPatch, answer: Any, held: list[Any]
+    monkeypatch: pytest.MonkeyPatch, response: Any, held: list[Any]
 ) -> None:
     """The lease is released if the sale is found, and lasts as long as the doubt otherwise."""
 
@@ -200,7 +200,7 @@ async def test_a_sale_is_looked_up_however_often_the_task_is_cancelled(
 
     monkeypatch.setattr("gateway_async._execution.lookup._RESOLVE_SECONDS", 0.05)
     lease, at_terminal = SlowLease(), asyncio.Event()
-    script = Script(post=[wait], get=[answer])
+    script = Script(post=[wait], get=[response])
     async with script.gateway(terminal_lease=lease) as gateway:
         call = asyncio.ensure_future(sell_at_terminal(gateway))
         await at_terminal.wait()

@@ -178,7 +178,7 @@ async def test_the_lease_of_a_call_lasts_as_long_as_its_doubt() -> None:
         with anyio.move_on_after(9):
             await sell_at_terminal(gateway)
         assert lease.asked == [("take", 0), ("take", 10), ("take for 409 s", 11)]
-        script.answers["get"] = [FOUND]
+        script.responses["get"] = [FOUND]
         await sell_at_terminal(gateway)
     assert len(lease.times("release")) == 1
 
@@ -191,7 +191,7 @@ async def test_a_lease_is_released_when_the_outcome_becomes_known() -> None:
         error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         assert lease.asked[-1] == ("take for 410 s", 10)
         assert not lease.times("release")
-        script.answers["get"] = [FOUND]
+        script.responses["get"] = [FOUND]
         await error.resolve()
         assert lease.asked[-1] == ("release", 10)
         await error.resolve()
@@ -204,7 +204,7 @@ async def test_a_lease_is_not_released_under_the_next_call() -> None:
     script = Script(post=[LOST, slow], get=[NOT_THERE])
     async with script.gateway(terminal_lease=lease) as gateway, anyio.create_task_group() as tasks:
         error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
-        script.answers["get"] = [FOUND]
+        script.responses["get"] = [FOUND]
         tasks.start_soon(gateway.router_transactions.create, attrs.evolve(SALE_AT_TERMINAL, transaction_api_id="next"))
         await anyio.sleep(5)
         await error.resolve()
@@ -397,6 +397,6 @@ async def test_every_attempt_is_checked() -> None:
         await anyio.sleep(3)
         return NEVER_LEFT
 
-    script.answers["post"].insert(0, refuse)
+    script.responses["post"].insert(0, refuse)
     await script.fail(sell_at_terminal, NotSentError, match="held by till-8", terminal_lease=lease)
     assert script.methods == ["POST"]

@@ -46,8 +46,8 @@ from .scripted_transport import (
     NAMED_SALE,
     NEVER_LEFT,
     NOT_THERE,
-    Answer,
     Script,
+    ScriptedResponse,
     absent,
     echo,
     error_of,
@@ -110,8 +110,8 @@ class Memory:
 class LedgerScript(Script):
     """A scripted gateway whose clients have a ledger."""
 
-    def __init__(self, **answers: list[Answer]) -> None:
-        super().__init__(**answers)
+    def __init__(self, **responses: list[ScriptedResponse]) -> None:
+        super().__init__(**responses)
         self.ledger = Memory(self)
 
     def gateway(self, **options: Any) -> AsyncGateway:
@@ -238,7 +238,7 @@ NOT_KEPT: dict[str, Verb] = {
 
 
 def before(request: httpx.Request) -> httpx.Response:
-    """Answer the read before a call: the vaults of a contact, or a payment."""
+    """ScriptedResponse the read before a call: the vaults of a contact, or a payment."""
     if request.url.path == "/v2/accountvaults":
         return listed("accountvaults")
     return record("transaction", id="t1", transaction_amount="20.00")
@@ -301,7 +301,7 @@ async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "outcome"),
+    ("responses", "outcome"),
     [
         ({"post": [LOST], "get": [record("transaction", status_id=101)]}, ("done", "found")),
         ({"post": [refused(transaction_amount="too much")]}, ("refused", None)),
@@ -311,44 +311,46 @@ async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
     ],
     ids=["found", "refused", "not sent", "not there", "not readable"],
 )
-async def test_an_outcome_is_kept_only_when_it_is_known(answers: Any, outcome: tuple[Any, ...] | None) -> None:
+async def test_an_outcome_is_kept_only_when_it_is_known(responses: Any, outcome: tuple[Any, ...] | None) -> None:
     """An unknown one leaves the intent open."""
-    script = LedgerScript(**answers)
+    script = LedgerScript(**responses)
     async with script.gateway() as gateway:
         with contextlib.suppress(ValidationError, NotSentError, OutcomeUnknownError):
             await sell_named(gateway)
-    settled = [("record_outcome", *outcome)] if outcome else []
-    assert script.ledger.notes[1:] == [*settled, ("aclose",)]
+    recorded = [("record_outcome", *outcome)] if outcome else []
+    assert script.ledger.notes[1:] == [*recorded, ("aclose",)]
 
 
 @pytest.mark.parametrize(
-    ("answer", "settled"),
+    ("response", "recorded"),
     [(record("transaction"), ("record_outcome", "done", "found")), (absent, ("record_outcome", "not_made", None))],
 )
-async def test_resolving_settles_the_intent(answer: Any, settled: tuple[Any, ...]) -> None:
+async def test_resolving_resolves_the_intent(response: Any, recorded: tuple[Any, ...]) -> None:
     """Record what `resolve()` finds, also that nothing was executed."""
     script = LedgerScript(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
         error = await error_of(sell_named(gateway), OutcomeUnknownError)
-        script.answers["get"] = [answer]
+        script.responses["get"] = [response]
         await error.resolve(wait=120)
-    assert script.ledger.notes == [("record_intent", 0), settled, ("aclose",)]
+    assert script.ledger.notes == [("record_intent", 0), recorded, ("aclose",)]
 
 
 @pytest.mark.parametrize(
-    ("answer", "settled"),
+    ("response", "recorded"),
     [(record("transaction"), [("record_outcome", "done", "found")]), (NOT_THERE, [])],
     ids=["found", "not there"],
 )
-async def test_a_cancelled_call_is_settled_if_it_is_found(answer: Answer, settled: list[tuple[Any, ...]]) -> None:
+async def test_a_cancelled_call_is_recorded_if_it_is_found(
+    response: ScriptedResponse, recorded: list[tuple[Any, ...]]
+) -> None:
     """Look it up under the shield; leave the intent open without a record: the write may still arrive."""
-    script = LedgerScript(post=[silent], get=[answer])
+    script = LedgerScript(post=[silent], get=[response])
     await script.cancel(sell_named, 1)
-    assert script.ledger.notes == [("record_intent", 0), *settled, ("aclose",)]
+    assert script.ledger.notes == [("record_intent", 0), *recorded, ("aclose",)]
 
 
 async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
-    """The intent may be there, so it is settled."""
+    """The intent may be there, so its outcome is recorded."""
     script = LedgerScript(post=[APPROVED])
     with anyio.CancelScope() as scope:
         scope.cancel()
@@ -391,20 +393,20 @@ async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptur
 
 
 @pytest.mark.parametrize("seconds", [3, 20])
-@pytest.mark.parametrize("answer", [APPROVED, refused(it="may not be")], ids=["done", "refused"])
-async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(answer: Any, seconds: float) -> None:
+@pytest.mark.parametrize("response", [APPROVED, refused(it="may not be")], ids=["done", "refused"])
+async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(response: Any, seconds: float) -> None:
     """The caller gets it five seconds after it is known, and a result at the call's deadline at the latest."""
 
     class Hanging(Memory):
         async def record_outcome(self, *_: object) -> None:
             await anyio.sleep_forever()
 
-    script = Script(post=[answer])
-    if answer is APPROVED:
+    script = Script(post=[response])
+    if response is APPROVED:
         assert (await script.run(sell_named, ledger=Hanging(script), timeout=seconds)).approved
     else:
         await script.fail(sell_named, ValidationError, ledger=Hanging(script), timeout=seconds)
-    assert trio.current_time() == pytest.approx(min(5, seconds) if answer is APPROVED else 5)
+    assert trio.current_time() == pytest.approx(min(5, seconds) if response is APPROVED else 5)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -456,7 +458,7 @@ async def recovered(script: LedgerScript, *left_open: Intent, **options: Any) ->
 
 
 async def test_what_is_found_is_recovered() -> None:
-    """The record is given and its intent is settled; the lookup is the one that the call would have made."""
+    """The record is given and its intent is resolved; the lookup is the one that the call would have made."""
     script = LedgerScript(get=[record("transaction", status_id=101)])
     assert await recovered(script) == [("mine", "found", "found")]
     assert script.ledger.notes == [("record_outcome", "done", "found"), ("aclose",)]
@@ -475,24 +477,24 @@ async def test_what_is_not_there_was_not_made_once_nothing_can_be_under_way() ->
 
 
 async def slow(_: httpx.Request) -> httpx.Response:
-    """Answer after 8 seconds what was so at the question."""
+    """ScriptedResponse after 8 seconds what was so at the question."""
     asked = trio.current_time()
     await anyio.sleep(8)
     return NOT_THERE if asked < 19 else record("transaction")
 
 
-FOUND_LATER: dict[str, tuple[list[Answer], float]] = {
+FOUND_LATER: dict[str, tuple[list[ScriptedResponse], float]] = {
     "arrives meanwhile": ([lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")], 30),
     "asked before it was certain, answered after": ([slow], 30),
     "away for a while": ([lambda _: NEVER_LEFT if trio.current_time() < 15 else record("transaction")], 30),
-    "one bad answer, and no wait": ([httpx.Response(500), record("transaction")], 0),
+    "one bad response, and no wait": ([httpx.Response(500), record("transaction")], 0),
 }
 
 
-@pytest.mark.parametrize(("answers", "wait"), FOUND_LATER.values(), ids=FOUND_LATER)
-async def test_a_lookup_is_repeated_until_the_record_is_found(answers: list[Answer], wait: float) -> None:
+@pytest.mark.parametrize(("responses", "wait"), FOUND_LATER.values(), ids=FOUND_LATER)
+async def test_a_lookup_is_repeated_until_the_record_is_found(responses: list[ScriptedResponse], wait: float) -> None:
     """Neither an early "not there" nor a failed lookup is the last word."""
-    assert await recovered(LedgerScript(get=answers), wait=wait) == [("mine", "found", "found")]
+    assert await recovered(LedgerScript(get=responses), wait=wait) == [("mine", "found", "found")]
 
 
 async def test_what_may_arrive_for_longer_stays_open() -> None:
@@ -549,8 +551,8 @@ async def test_only_the_gateway_that_has_it_can_tell(gateway: str, outcome: str)
     long_ago = datetime(2025, 11, 18, 12, tzinfo=UTC)
     found = await recovered(script, intent(gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
     assert found == [("mine", outcome, None)]
-    is_settled = ("record_outcome", "not_made", None) in script.ledger.notes
-    assert bool(script.asked) == (outcome == "not_made") == is_settled
+    is_recorded = ("record_outcome", "not_made", None) in script.ledger.notes
+    assert bool(script.asked) == (outcome == "not_made") == is_recorded
 
 
 async def test_an_address_has_one_form() -> None:
@@ -600,8 +602,8 @@ UNKNOWN: dict[str, tuple[Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("reason", UNKNOWN)
 async def test_an_unknown_outcome_has_its_reason(reason: str, caplog: pytest.LogCaptureFixture) -> None:
     """`Recovered.error` and the log line say why it is unknown."""
-    answer, changes = UNKNOWN[reason]
-    script = LedgerScript(get=[answer])
+    response, changes = UNKNOWN[reason]
+    script = LedgerScript(get=[response])
     script.ledger.left_open = [intent(**changes)]
     with caplog.at_level(logging.ERROR, "gateway_async.calls"):
         (found,) = await script.run(lambda g: g.recover(wait=0))
@@ -628,7 +630,7 @@ async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
 
 
 async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
-    """Its call settles it."""
+    """Its call records the outcome."""
     script = LedgerScript(post=[silent], get=[NOT_THERE])
     async with script.gateway() as gateway, anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.transactions.create, NAMED_SALE)
@@ -640,7 +642,7 @@ async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
 
 @pytest.mark.parametrize("begins_at", [0.0, 1.5], ids=["begun before", "begun meanwhile"])
 async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float) -> None:
-    """Its call has settled it; the ledger says what was open when it looked."""
+    """Its call has recorded the outcome; the ledger says what was open when it looked."""
 
     class Slow(Memory):
         async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
@@ -762,7 +764,7 @@ async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
     async with script.gateway(max_attempts=1) as gateway:
         await error_of(sell_named(gateway), OutcomeUnknownError)
         script.ledger.left_open = script.ledger.intents
-        script.answers["get"] = [record("transaction")]
+        script.responses["get"] = [record("transaction")]
         (found,) = await gateway.recover()
     assert found.outcome == "found"
 
@@ -845,7 +847,7 @@ async def test_a_duplicate_that_cannot_be_looked_up_stays_open_until_its_record_
         error = await error_of(sell_named(gateway), DuplicateError)
         await error_of(error.fetch(), ServerError)
         assert script.ledger.notes == [("record_intent", 0)]
-        script.answers["get"] = [record("transaction", transaction_api_id="mine", transaction_amount="12.50")]
+        script.responses["get"] = [record("transaction", transaction_api_id="mine", transaction_amount="12.50")]
         await error.fetch()
         assert script.ledger.notes[1:] == [("record_outcome", "done", "found")]
 
@@ -861,7 +863,7 @@ async def test_a_duplicate_whose_lookup_hangs_stays_open() -> None:
     async with script.gateway(timeout=0.2) as gateway:
         unknown = await error_of(sell_once(gateway), OutcomeUnknownError, match="exists already.*did not finish")
         assert [note[0] for note in script.ledger.notes] == ["record_intent"]
-        script.answers["get"] = [FOUND]
+        script.responses["get"] = [FOUND]
         assert (await gateway.transactions.resolve(unknown)) is not None
     assert script.ledger.notes[1:-1] == [("record_outcome", "done", "found")]
 
@@ -873,7 +875,7 @@ async def test_a_duplicate_whose_lookup_is_cancelled_is_not_taken_for_unsent(
     """The payment is looked up once more, as any cancelled write; the intent stays open if that finds nothing."""
 
     async def cancel(_: httpx.Request) -> httpx.Response:
-        script.answers["get"] = [shown]
+        script.responses["get"] = [shown]
         scope.cancel()
         return await silent(_)
 

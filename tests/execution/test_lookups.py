@@ -27,8 +27,8 @@ from .scripted_transport import (
     LOST,
     NEVER_LEFT,
     NOT_THERE,
-    Answer,
     Script,
+    ScriptedResponse,
     Verb,
     absent,
     error_of,
@@ -58,7 +58,7 @@ def vaults(*ids: str) -> httpx.Response:
 
 
 async def test_the_only_new_card_is_the_one_that_was_stored() -> None:
-    """The contact's vaults are listed before the store and after its lost answer, and it is sent once."""
+    """The contact's vaults are listed before the store and after its lost response, and it is sent once."""
     script = Script(post=[LOST], get=[vaults("old"), vaults("old"), vaults("new", "old")])
     assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
     assert script.methods == ["GET", "POST", "GET", "GET"]
@@ -66,18 +66,18 @@ async def test_the_only_new_card_is_the_one_that_was_stored() -> None:
 
 
 async def test_an_answered_store_costs_one_read_more() -> None:
-    """Where the answer comes, the list before it was all."""
+    """Where the response comes, the list before it was all."""
     script = Script(post=[record("accountvault", id="new")], get=[vaults()])
     assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
     assert script.methods == ["GET", "POST"]
 
 
 @pytest.mark.parametrize(
-    "answer", [httpx.Response(500), httpx.Response(200, text="hello"), NOT_THERE, NEVER_LEFT, silent]
+    "response", [httpx.Response(500), httpx.Response(200, text="hello"), NOT_THERE, NEVER_LEFT, silent]
 )
-async def test_without_the_list_nothing_is_sent(answer: Answer) -> None:
+async def test_without_the_list_nothing_is_sent(response: ScriptedResponse) -> None:
     """A store that could not be looked up is not begun."""
-    script = Script(post=[record("accountvault")], get=[answer])
+    script = Script(post=[record("accountvault")], get=[response])
     await script.fail(lambda g: g.router_account_vaults.create(STORE), NotSentError, timeout=5)
     assert "POST" not in script.methods
 
@@ -157,7 +157,7 @@ async def test_the_list_is_read_after_the_terminal_is_acquired() -> None:
     """Never take the card of the call before for this call's."""
     stored = 0
 
-    def store(_: httpx.Request) -> Answer:
+    def store(_: httpx.Request) -> ScriptedResponse:
         nonlocal stored
         stored += 1
         return LOST
@@ -177,7 +177,7 @@ async def test_the_list_is_read_after_the_terminal_is_acquired() -> None:
 @pytest.mark.parametrize(
     "others", [{"id": "old"}, {"id": "x", "contact_id": "d"}, {"id": "x", "account_vault_api_id": "somebody-elses"}]
 )
-async def test_another_stores_answer_is_not_believed(others: dict[str, Any]) -> None:
+async def test_another_stores_response_is_not_believed(others: dict[str, Any]) -> None:
     """A vault that was there before, another contact's, or one with an integrator's id, which no terminal gives."""
     script = Script(post=[record("accountvault", **others)], get=[vaults("old"), vaults("new", "old")])
     assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
@@ -198,7 +198,7 @@ async def test_a_hash_key_may_list_the_vaults() -> None:
     ).id == "new"
 
 
-# --- older answers that come late
+# --- older responses that come late
 
 
 STALE = [
@@ -222,10 +222,10 @@ VERBS = {"void": "void", "authcomplete": "complete", "authincrement": "increment
 
 
 @pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
-async def test_an_answer_from_before_the_action_is_not_believed(
+async def test_a_response_from_before_the_action_is_not_believed(
     action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """A late copy of an older answer is about the right transaction, and shows it as it was: it is read again."""
+    """A late copy of an older response is about the right transaction, and shows it as it was: it is read again."""
     script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
     done = await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
     assert done.status_id == after["status_id"]
@@ -233,22 +233,22 @@ async def test_an_answer_from_before_the_action_is_not_believed(
 
 
 @pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
-async def test_an_answer_that_shows_the_action_is_believed(
+async def test_a_response_that_shows_the_action_is_believed(
     action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     """A declined action was executed too."""
-    for answer in (after, {"status_id": 301}):
-        script = Script(put=[record("transaction", **answer)])
+    for response in (after, {"status_id": 301}):
+        script = Script(put=[record("transaction", **response)])
         await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
         assert script.methods == ["PUT"]
     assert before != after
 
 
 @pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
-async def test_an_answer_that_does_not_show_the_action_is_looked_up(
+async def test_a_response_that_does_not_show_the_action_is_looked_up(
     action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """Without status and amount, the answer says only that it is about the transaction."""
+    """Without status and amount, the response says only that it is about the transaction."""
     script = Script(put=[record("transaction")], get=[record("transaction", **after)])
     await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
     assert script.methods == ["PUT", "GET"]
@@ -263,7 +263,7 @@ async def test_a_404_to_a_change_of_a_record_that_exists_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("call", [lambda g: g.transactions.void("found"), lambda g: g.contacts.delete("found")])
-async def test_a_404_that_the_lookup_confirms_is_the_answer(call: Verb[Any]) -> None:
+async def test_a_404_that_the_lookup_confirms_is_the_response(call: Verb[Any]) -> None:
     """A deletion of what does not exist is refused too."""
     script = Script(put=[NOT_THERE], delete=[NOT_THERE], get=[absent])
     await script.fail(call, NotFoundError)
@@ -278,7 +278,7 @@ async def test_a_declined_increment_is_a_result() -> None:
 
 
 async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
-    """The answer and the record contradict the success: that is said, and nothing is sent again."""
+    """The response and the record contradict the success: that is said, and nothing is sent again."""
     same = APPROVED
     script = Script(put=[same], get=[same])
     error = await script.fail(lambda g: g.transactions.void("found"), OutcomeUnknownError)
@@ -318,6 +318,6 @@ async def test_the_error_of_the_last_attempt_is_the_cause() -> None:
 
 
 async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
-    """A gateway that reads and stays silent leaves the request sent, and no answer."""
+    """A gateway that reads and stays silent leaves the request sent, and no response."""
     error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError)
     assert error.reached is Reached.SENT

@@ -13,7 +13,7 @@ from gateway_async._execution.lists.page_stream import read_in_slices
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.pagination import decode_page, read_raw_page
 
-from .scripted_transport import Answer, Script, error_of, listed
+from .scripted_transport import Script, ScriptedResponse, error_of, listed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyn
 def paged(pages: list[list[str]], *, base: int = 0, count: int | None = None, meta: bool = True) -> Callable[..., Any]:
     """A list of contacts of a gateway that divides it into these pages, whatever page size is requested."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def respond(request: httpx.Request) -> httpx.Response:
         number = int(request.url.params.get("page", "1"))
         ids = pages[number - 1] if number <= len(pages) else []
         pagination = {
@@ -32,18 +32,18 @@ def paged(pages: list[list[str]], *, base: int = 0, count: int | None = None, me
         body: dict[str, Any] = {"contacts": [{"id": each} for each in ids]}
         return httpx.Response(200, json=body | ({"meta": {"pagination": pagination}} if meta else {}))
 
-    return answer
+    return respond
 
 
 def divided(ids: str, *, base: int = 0, meta: bool = True, largest: int = 5000) -> Callable[..., Any]:
     """A list of contacts, each with a letter as its id, of a gateway that obeys the page size up to a maximum."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def respond(request: httpx.Request) -> httpx.Response:
         size = min(int(request.url.params.get("page_size", "20")), largest)
         pages = [[*ids[start : start + size]] for start in range(0, len(ids), size)]
         return httpx.Response(200, json=paged(pages, base=base, meta=meta)(request).json())
 
-    return answer
+    return respond
 
 
 def asked(script: Script) -> list[tuple[int, int]]:
@@ -202,8 +202,8 @@ async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
 
 async def test_pages_before_a_failing_one_are_yielded() -> None:
     """Also the records that do not fill a page."""
-    answer = divided(ascii_letters)
-    async with Script(get=[answer, answer, httpx.Response(500)]).gateway() as gateway:
+    response = divided(ascii_letters)
+    async with Script(get=[response, response, httpx.Response(500)]).gateway() as gateway:
         pages = gateway.contacts.list(page_size=20).by_page()
         assert len((await anext(pages)).records) == 20
         assert 0 < len((await anext(pages)).records) < 20
@@ -236,7 +236,7 @@ async def test_a_list_that_becomes_shorter_ends_early() -> None:
     """Cancel the request for a page that no longer exists."""
     started, ended = anyio.Event(), anyio.Event()
 
-    async def second_page(_: httpx.Request) -> Answer:
+    async def second_page(_: httpx.Request) -> ScriptedResponse:
         await started.wait()
         return divided("abc")
 

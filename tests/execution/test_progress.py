@@ -84,7 +84,7 @@ async def test_a_screen_says_how_long_a_bounded_wait_still_is() -> None:
 
 
 async def test_a_screen_sees_the_line_and_the_lookup() -> None:
-    """The second call waits for the first, loses its answer, and is looked up."""
+    """The second call waits for the first, loses its response, and is looked up."""
     screen = ProgressReporter()
     script = Script(post=[slow, LOST], get=[NOT_THERE, APPROVED])
     async with script.gateway() as gateway, anyio.create_task_group() as tasks:

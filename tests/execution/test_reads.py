@@ -32,7 +32,7 @@ PASSING = {
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
 async def test_a_passing_failure_is_tried_again(failure: httpx.Response | Exception) -> None:
-    """The caller sees the second answer only."""
+    """The caller sees the second response only."""
     script = Script(get=[failure, record("contact")])
     assert (await script.run(lambda g: g.contacts.get("found"))).id == "found"
     assert script.methods == ["GET", "GET"]
@@ -46,7 +46,7 @@ async def test_tries_are_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
         (httpx.Response(500), ServerError),
         (httpx.Response(501), ServerError),
@@ -56,9 +56,9 @@ async def test_tries_are_bounded() -> None:
         (httpx.Response(200), MalformedReplyError),
     ],
 )
-async def test_what_will_not_pass_is_not_tried_again(answer: httpx.Response, error: type[Exception]) -> None:
-    """A definite answer, a redirect and an unreadable one come to the caller at once."""
-    script = Script(get=[answer])
+async def test_what_will_not_pass_is_not_tried_again(response: httpx.Response, error: type[Exception]) -> None:
+    """A definite response, a redirect and an unreadable one come to the caller at once."""
+    script = Script(get=[response])
     await script.fail(lambda g: g.contacts.get("1"), error)
     assert len(script.asked) == 1
 
@@ -82,8 +82,8 @@ async def test_retries_share_the_deadline() -> None:
     assert trio.current_time() <= 10
 
 
-async def test_another_records_answer_is_asked_for_again() -> None:
-    """A record with another id is dropped, and the second answer is the one."""
+async def test_another_records_response_is_asked_for_again() -> None:
+    """A record with another id is dropped, and the second response is the one."""
     script = Script(get=[record("contact", id="other"), record("contact", id="mine")])
     assert (await script.run(lambda g: g.contacts.get("mine"))).id == "mine"
 
@@ -96,7 +96,7 @@ async def test_a_gateway_that_keeps_answering_something_else_is_named() -> None:
 
 
 async def test_a_body_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer without end is cut where the limit is."""
+    """A response without end is cut where the limit is."""
     monkeypatch.setattr("gateway_async._execution.http_client.MAX_BODY", 1000)
     script = Script(get=[httpx.Response(200, content=b" " * 1001)])
     await script.fail(lambda g: g.contacts.get("1"), MalformedReplyError, match="longer than 1000 bytes")

@@ -30,8 +30,8 @@ from .scripted_transport import (
     LOST,
     NEVER_LEFT,
     NOT_THERE,
-    Answer,
     Script,
+    ScriptedResponse,
     echo,
     error_of,
     listed,
@@ -126,17 +126,19 @@ async def test_a_vaults_own_id_is_translated_first() -> None:
 
 
 async def test_an_unknown_vault_is_not_found() -> None:
-    """Raise the gateway's own answer, and send nothing more."""
+    """Raise the gateway's own response, and send nothing more."""
     script = Script(get=[NOT_THERE])
     new = attrs.evolve(NEW, account_vault_id=None, account_vault_api_id="mine")
     await script.fail(lambda g: g.recurrings.create(new), NotFoundError)
     assert script.methods == ["GET"]
 
 
-@pytest.mark.parametrize("answer", [LOST, httpx.Response(500), httpx.Response(503), httpx.Response(200, json={})])
-async def test_a_lost_create_is_the_only_new_one(answer: Answer) -> None:
+@pytest.mark.parametrize("response", [LOST, httpx.Response(500), httpx.Response(503), httpx.Response(200, json={})])
+async def test_a_lost_create_is_the_only_new_one(response: ScriptedResponse) -> None:
     """Return it; nothing is sent twice."""
-    script = Script(get=[listed("recurrings", row("old")), listed("recurrings", row("new"), row("old"))], post=[answer])
+    script = Script(
+        get=[listed("recurrings", row("old")), listed("recurrings", row("new"), row("old"))], post=[response]
+    )
     assert (await script.run(create)).id == "new"
     assert script.methods == ["GET", "POST", "GET"]
 
@@ -151,10 +153,10 @@ NOT_ONE: dict[str, tuple[httpx.Response, str]] = {
 }
 
 
-@pytest.mark.parametrize(("answer", "reason"), NOT_ONE.values(), ids=NOT_ONE)
-async def test_a_lost_create_is_never_sent_again(answer: httpx.Response, reason: str) -> None:
+@pytest.mark.parametrize(("response", "reason"), NOT_ONE.values(), ids=NOT_ONE)
+async def test_a_lost_create_is_never_sent_again(response: httpx.Response, reason: str) -> None:
     """Without exactly one new recurring with the sent values, the outcome is unknown."""
-    script = Script(get=[listed("recurrings", row("old")), answer], post=[LOST])
+    script = Script(get=[listed("recurrings", row("old")), response], post=[LOST])
     await script.fail(create, OutcomeUnknownError, match=reason)
     assert script.methods.count("POST") == 1
 
@@ -232,10 +234,10 @@ async def test_a_refused_read_before_is_raised_as_it_is(status: int, kind: type[
     assert "POST" not in script.methods
 
 
-@pytest.mark.parametrize("answer", [NEVER_LEFT, LOST, httpx.Response(503), httpx.Response(404, text="<html>")])
-async def test_without_the_read_before_nothing_is_sent(answer: Answer) -> None:
+@pytest.mark.parametrize("response", [NEVER_LEFT, LOST, httpx.Response(503), httpx.Response(404, text="<html>")])
+async def test_without_the_read_before_nothing_is_sent(response: ScriptedResponse) -> None:
     """The request could not be looked up."""
-    script = Script(get=[answer])
+    script = Script(get=[response])
     await script.fail(create, NotSentError, match="its prerequisite read failed")
     await script.fail(defer, NotSentError, match="its prerequisite read failed")
     assert "POST" not in script.methods
@@ -250,7 +252,7 @@ async def test_the_read_before_leaves_time_for_the_request() -> None:
 async def test_read_and_request_share_one_deadline() -> None:
     """A request without a response ends with the total time, not with twice as much."""
 
-    async def read_slowly(_: httpx.Request) -> Answer:
+    async def read_slowly(_: httpx.Request) -> ScriptedResponse:
         await anyio.sleep(4)
         return listed("recurrings")
 
@@ -438,7 +440,7 @@ async def test_a_plan_that_ends_when_it_is_activated_is_a_result() -> None:
 async def test_a_refused_repetition_is_looked_up(verb: str, done: str, before: str) -> None:
     """A second "not allowed" may be the effect of the first attempt."""
     script = Script(post=[httpx.Response(500), refused(status="not allowed")])
-    script.answers["get"] = [lambda _: plan(status=done if script.methods.count("POST") == 2 else before)]
+    script.responses["get"] = [lambda _: plan(status=done if script.methods.count("POST") == 2 else before)]
     assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
 
 
@@ -465,7 +467,7 @@ async def test_a_lost_update_of_an_own_id_is_sent_again(changes: RecurringUpdate
         error = await error_of(gateway.recurrings.update("r", changes), OutcomeUnknownError)
         await error_of(error.resolve(wait=1000.0), OutcomeUnknownError)
         assert script.methods.count("PUT") == 3
-        script.answers["put"] = [plan(description="Rent")]
+        script.responses["put"] = [plan(description="Rent")]
         assert (await gateway.recurrings.update("r", changes)).id == "r"  # accepted, and contradicted by nothing
 
 

@@ -38,7 +38,7 @@ async def test_the_outcome_of_a_create_is_a_record_of_the_resource(resource: str
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(getattr(gateway, resource).create(CREATES[resource][0]), OutcomeUnknownError)
-        script.answers["get"] = [stored(resource)]
+        script.responses["get"] = [stored(resource)]
         found = await getattr(gateway, resource).resolve(error)
         assert (type(found), found.id) == (error.record_type, "found")
 
@@ -71,7 +71,7 @@ async def test_an_action_is_resolved_like_a_create() -> None:
         error = await error_of(
             gateway.transactions.update("found", TransactionUpdate(action="void")), OutcomeUnknownError
         )
-        script.answers["get"] = [record("transaction", status_id=201)]
+        script.responses["get"] = [record("transaction", status_id=201)]
         found = await gateway.transactions.resolve(error)
         assert found is not None
         assert found.voided
@@ -82,15 +82,15 @@ async def test_a_payment_at_a_terminal_is_a_transaction() -> None:
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
-        script.answers["get"] = [stored("router_transactions")]
+        script.responses["get"] = [stored("router_transactions")]
         found = await gateway.transactions.resolve(error)
         assert found is not None
         assert found.id == "found"
 
 
 async def lost_deletion(script: Script, gateway: AsyncGateway) -> OutcomeUnknownError:
-    """Delete a contact, and lose the answer."""
-    script.answers |= {"delete": [LOST], "get": [LOST]}
+    """Delete a contact, and lose the response."""
+    script.responses |= {"delete": [LOST], "get": [LOST]}
     return await error_of(gateway.contacts.delete("c1"), OutcomeUnknownError)
 
 
@@ -102,7 +102,7 @@ async def test_an_error_of_another_resource_is_refused_by_name() -> None:
         asked = len(script.asked)
         expected = "error: POST /v2/transactions returns no Contact"
         await error_of(gateway.contacts.resolve(error), InvalidRequestError, match=expected)
-        script.answers["post"] = [taken("transactions")]
+        script.responses["post"] = [taken("transactions")]
         duplicate = await error_of(sell_named(gateway), DuplicateError)
         await error_of(gateway.contacts.existing(duplicate), InvalidRequestError, match=expected)
         assert len(script.asked) == asked + 1
@@ -116,7 +116,7 @@ async def test_a_deletion_has_no_record() -> None:
         await error_of(
             gateway.contacts.resolve(error), InvalidRequestError, match="error: DELETE .* returns no Contact"
         )
-        script.answers["get"] = [absent]
+        script.responses["get"] = [absent]
         assert await error.resolve() is True
 
 
@@ -127,7 +127,7 @@ async def test_an_untyped_record_is_not_a_typed_one() -> None:
         untyped = gateway.resource("contacts", name="contact", api_id="contact_api_id")
         error = await error_of(untyped.create({"last_name": "Smith", "contact_api_id": "mine"}), OutcomeUnknownError)
         await error_of(gateway.contacts.resolve(error), InvalidRequestError, match="returns no Contact")
-        script.answers["get"] = [stored("contacts", last_name="Smith")]
+        script.responses["get"] = [stored("contacts", last_name="Smith")]
         found = await untyped.resolve(error)
         assert found is not None
         assert found["id"] == "found"
@@ -165,7 +165,7 @@ async def test_an_action_in_the_path_is_resolved_like_a_change() -> None:
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(gateway.transaction_batches.settle("b1"), OutcomeUnknownError)
-        script.answers["get"] = [record("transactionbatch", id="b1", is_open=0)]
+        script.responses["get"] = [record("transactionbatch", id="b1", is_open=0)]
         found = await gateway.transaction_batches.resolve(error)
         assert type(found) is TransactionBatch
 
@@ -199,7 +199,7 @@ async def test_a_copied_error_is_of_the_same_resource() -> None:
     async with script.gateway() as gateway:
         error = copied(await error_of(sell_named(gateway), OutcomeUnknownError))
         assert await error_of(gateway.transactions.resolve(error), OutcomeUnknownError) is error
-        script.answers["post"] = [taken("transactions")]
+        script.responses["post"] = [taken("transactions")]
         duplicate = copied(await error_of(sell_named(gateway), DuplicateError))
         await error_of(gateway.transactions.existing(duplicate), InvalidRequestError, match="this error was copied")
 
@@ -209,6 +209,6 @@ async def test_an_update_is_resolved_like_a_create() -> None:
     script = Script(put=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(gateway.contacts.update("c1", ContactUpdate(last_name="Smith")), OutcomeUnknownError)
-        script.answers["get"] = [record("contact", id="c1", last_name="Smith")]
+        script.responses["get"] = [record("contact", id="c1", last_name="Smith")]
         found = await gateway.contacts.resolve(error)
         assert type(found) is Contact

@@ -65,7 +65,7 @@ async def test_a_gateway_that_is_down_is_not_stormed() -> None:
 
 
 async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    """The caller gets the gateway's answer at once; observers and the log are told why it was the only one."""
+    """The caller gets the gateway's response at once; observers and the log are told why it was the only one."""
     script = Script(get=[BUSY])
     async with script.gateway() as gateway:
         use_up(gateway)
@@ -111,5 +111,5 @@ async def test_calls_earn_repeats_again() -> None:
         use_up(gateway)
         for _ in range(5):
             await gateway.contacts.get("1")
-        script.answers["get"] = [BUSY, record("contact", id="1")]
+        script.responses["get"] = [BUSY, record("contact", id="1")]
         assert (await gateway.contacts.get("1")).id == "1"

@@ -22,7 +22,7 @@ from gateway_async._wire.call import Kind
 from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision
 from gateway_async.observe import AttemptFailed, Event, NextStep
 
-from .scripted_transport import APPROVED, CUT, LOST, NEVER_LEFT, NOT_THERE, Answer, Script, record, refusal
+from .scripted_transport import APPROVED, CUT, LOST, NEVER_LEFT, NOT_THERE, Script, ScriptedResponse, record, refusal
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ CALLS: dict[Kind, tuple[str, Callable[[AsyncGateway], Awaitable[Any]]]] = {
         lambda g: g.router_transactions.create(RouterTransactionCreate(terminal_id="t", **SALE)),
     ),
 }
-"""A call of each kind, and its method; a lookup is that of a sale whose answer was lost."""
+"""A call of each kind, and its method; a lookup is that of a sale whose response was lost."""
 
 OTHERS = record("transaction", id="other", transaction_api_id="other")
 NOT_DONE = APPROVED
@@ -59,14 +59,14 @@ class LoggingIn(Script):
     reuses_connections = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """A token, or the next answer for the request's method."""
+        """A token, or the next response for the request's method."""
         request.extensions[PROGRESS].is_reused = self.reuses_connections
         if request.url.path.startswith("/v2/token"):
             return httpx.Response(201, json={"token": {"id": "t", "token": "planted", "expire": 15}})
         return await super().handle_async_request(request)
 
 
-ANSWERS: dict[AttemptResult, list[Answer]] = {
+RESPONSES: dict[AttemptResult, list[ScriptedResponse]] = {
     AttemptResult.QUEUED: [httpx.PoolTimeout("no place")],
     AttemptResult.UNWRITTEN: [
         NEVER_LEFT,
@@ -105,22 +105,22 @@ ANSWERS: dict[AttemptResult, list[Answer]] = {
 }
 
 
-def says_not_there(answer: Answer) -> bool:
+def says_not_there(response: ScriptedResponse) -> bool:
     """Whether it is what a lookup asks for, and no failure of it."""
-    return answer is NOT_THERE or (isinstance(answer, httpx.Response) and answer.status_code in (409, 410))
+    return response is NOT_THERE or (isinstance(response, httpx.Response) and response.status_code in (409, 410))
 
 
 CELLS = [
-    pytest.param(result, kind, answer, id=f"{result.name}-{kind.value}-{number}")
-    for result, answers in ANSWERS.items()
+    pytest.param(result, kind, response, id=f"{result.name}-{kind.value}-{number}")
+    for result, responses in RESPONSES.items()
     for kind in Kind
-    for number, answer in enumerate(answers)
-    if not (kind is Kind.LOOKUP and says_not_there(answer))
+    for number, response in enumerate(responses)
+    if not (kind is Kind.LOOKUP and says_not_there(response))
 ]
-"""Every cell, with each answer of its line."""
+"""Every cell, with each response of its line."""
 
 
-def is_looked_up(result: object, kind: object, _answer: object) -> bool:
+def is_looked_up(result: object, kind: object, _respond: object) -> bool:
     """Whether a lookup finds the outcome."""
     assert isinstance(result, AttemptResult)
     assert isinstance(kind, Kind)
@@ -134,12 +134,14 @@ LOOKED_UP = [cell for cell in CELLS if is_looked_up(*cell.values)]
 class Run:
     """One call, its attempts answered as told, and what its lookups see."""
 
-    def __init__(self, result: AttemptResult, kind: Kind, attempts: list[Answer], lookup: Answer) -> None:
+    def __init__(
+        self, result: AttemptResult, kind: Kind, attempts: list[ScriptedResponse], lookup: ScriptedResponse
+    ) -> None:
         self.method, self.call = CALLS[kind]
         with_token = result in (AttemptResult.EXPIRED, AttemptResult.UNTRUSTED)
         self.credentials = PasswordLogin("user", "password", "domain") if with_token else UserApiKey("user", "key")
-        answers: dict[str, list[Answer]] = {"post": [LOST], "get": [lookup], self.method.lower(): attempts}
-        self.script = LoggingIn(**answers)
+        responses: dict[str, list[ScriptedResponse]] = {"post": [LOST], "get": [lookup], self.method.lower(): attempts}
+        self.script = LoggingIn(**responses)
         self.script.reuses_connections = result is AttemptResult.REFUSED_REUSED
         self.next_steps: list[NextStep] = []
         self.result: Any = None
@@ -187,22 +189,22 @@ def after_nothing_found(kind: Kind, decision: Decision) -> tuple[str, int]:
     }[step]
 
 
-@pytest.mark.parametrize(("result", "kind", "answer"), CELLS)
+@pytest.mark.parametrize(("result", "kind", "response"), CELLS)
 async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
-    result: AttemptResult, kind: Kind, answer: Answer
+    result: AttemptResult, kind: Kind, response: ScriptedResponse
 ) -> None:
     """The call is sent again, or ends with its error or in doubt, as the table says; the doubt says how far it got."""
     nothing = NOT_DONE if kind is Kind.IDEMPOTENT and result is not AttemptResult.ABSENT else NOT_THERE
     decision = TABLE[result][kind]
     if result is AttemptResult.REFUSED_LATER:
-        run = await Run(result, kind, [LOST, answer, done(kind)], nothing)()
+        run = await Run(result, kind, [LOST, response, done(kind)], nothing)()
         if TABLE[AttemptResult.LOST][kind].if_not_found is NextStep.UNKNOWN:
             assert (run.ended, run.times) == ("unknown", 1)  # the cell cannot come about: there is no second try
             return
         ended, times = after_nothing_found(kind, decision)
         assert (run.ended, run.times, run.next_steps[1]) == (ended, times + 1, decision.step)
     else:
-        run = await Run(result, kind, [answer, done(kind)], nothing)()
+        run = await Run(result, kind, [response, done(kind)], nothing)()
         assert (run.ended, run.times) == after_nothing_found(kind, decision)
         assert run.next_steps == [decision.step]
     if isinstance(run.error, OutcomeUnknownError) and kind is not Kind.LOOKUP:
@@ -211,26 +213,28 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
         assert f"({reached})" in str(run.error) or result is AttemptResult.MISMATCHED
 
 
-@pytest.mark.parametrize(("result", "kind", "answer"), LOOKED_UP)
-async def test_a_cell_is_obeyed_when_the_lookup_finds_it(result: AttemptResult, kind: Kind, answer: Answer) -> None:
+@pytest.mark.parametrize(("result", "kind", "response"), LOOKED_UP)
+async def test_a_cell_is_obeyed_when_the_lookup_finds_it(
+    result: AttemptResult, kind: Kind, response: ScriptedResponse
+) -> None:
     """Return the record that the lookup finds, without another attempt."""
     if result is AttemptResult.REFUSED_LATER:
-        run = Run(result, kind, [LOST, answer], done(kind))
+        run = Run(result, kind, [LOST, response], done(kind))
         nothing = NOT_DONE if kind is Kind.IDEMPOTENT else NOT_THERE
-        run.script.answers["get"] = [lambda _: nothing if run.times == 1 else done(kind)]
+        run.script.responses["get"] = [lambda _: nothing if run.times == 1 else done(kind)]
         await run()
         assert (run.ended, run.times) == ("done", 2)
         return
-    run = await Run(result, kind, [answer], done(kind))()
+    run = await Run(result, kind, [response], done(kind))()
     assert (run.ended, run.times) == ("done", 1)
     assert run.script.methods == [run.method, "GET"]
 
 
 @pytest.mark.parametrize(
-    ("answer", "reached"),
+    ("response", "reached"),
     [(LOST, Reached.SENT), (CUT, Reached.RESPONSE_CUT)],
 )
-async def test_a_lost_connection_says_how_far_it_got(answer: Answer, reached: Reached) -> None:
-    """A read that lost its answer tells whether any of it came."""
-    error = await Script(get=[answer]).fail(lambda g: g.transactions.get("found"), ConnectionLostError)
+async def test_a_lost_connection_says_how_far_it_got(response: ScriptedResponse, reached: Reached) -> None:
+    """A read that lost its response tells whether any of it came."""
+    error = await Script(get=[response]).fail(lambda g: g.transactions.get("found"), ConnectionLostError)
     assert error.reached is reached

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyn
 
 
 class Counter:
-    """Answers when told, and knows how many wait."""
+    """Responds when told, and knows how many wait."""
 
     def __init__(self) -> None:
         self.waiting = 0
@@ -142,7 +142,7 @@ async def test_a_cancelled_call_passes_the_terminal_to_the_next() -> None:
 
 
 async def test_a_stored_card_is_an_account_vault() -> None:
-    """The terminal's answer comes under `accountvault`, with `active` as the text "1"."""
+    """The terminal's response comes under `accountvault`, with `active` as the text "1"."""
     before = listed("accountvaults")
     script = Script(post=[record("accountvault", last_four="1111", active="1", exp_date="1221")], get=[before])
     vault = await script.run(
@@ -178,16 +178,16 @@ NOT_BUSY = [
 ]
 
 
-@pytest.mark.parametrize("answer", BUSY, ids=range(len(BUSY)))
-async def test_a_gateway_that_says_busy_is_believed(answer: httpx.Response) -> None:
+@pytest.mark.parametrize("response", BUSY, ids=range(len(BUSY)))
+async def test_a_gateway_that_says_busy_is_believed(response: httpx.Response) -> None:
     """A refusal that says so of the terminal in plain words is `TerminalBusyError`, with the refusal as its cause."""
-    error = await Script(post=[answer]).fail(
+    error = await Script(post=[response]).fail(
         lambda g: g.router_transactions.create(sale("one")), TerminalBusyError, match="terminal one is busy"
     )
-    assert getattr(error.__cause__, "status_code", None) == answer.status_code
+    assert getattr(error.__cause__, "status_code", None) == response.status_code
 
 
-@pytest.mark.parametrize("answer", NOT_BUSY, ids=range(len(NOT_BUSY)))
-async def test_any_other_refusal_stays_what_it_is(answer: httpx.Response) -> None:
+@pytest.mark.parametrize("response", NOT_BUSY, ids=range(len(NOT_BUSY)))
+async def test_any_other_refusal_stays_what_it_is(response: httpx.Response) -> None:
     """Busy is not read out of words that do not say it of the terminal."""
-    await Script(post=[answer]).fail(lambda g: g.router_transactions.create(sale("one")), ValidationError)
+    await Script(post=[response]).fail(lambda g: g.router_transactions.create(sale("one")), ValidationError)

@@ -17,8 +17,8 @@ from .scripted_transport import (
     LOST,
     NOT_THERE,
     SALE_AT_TERMINAL,
-    Answer,
     Script,
+    ScriptedResponse,
     error_of,
     record,
     sell_at_terminal,
@@ -42,18 +42,18 @@ async def slow(_: httpx.Request) -> httpx.Response:
 
 async def cancelled(script: Script, gateway: Any) -> None:
     """Cancel the sale `first` after 5 seconds; the gateway knows nothing of it yet."""
-    script.answers["get"] = [NOT_THERE]
+    script.responses["get"] = [NOT_THERE]
     with anyio.move_on_after(5):
         await gateway.router_transactions.create(sale("first"))
 
 
 async def lost(script: Script, gateway: Any) -> None:
-    """Lose the answer to the sale `first`; the gateway knows nothing of it yet."""
-    script.answers["get"] = [NOT_THERE]
+    """Lose the response to the sale `first`; the gateway knows nothing of it yet."""
+    script.responses["get"] = [NOT_THERE]
     await error_of(gateway.router_transactions.create(sale("first")), OutcomeUnknownError)
 
 
-ENDINGS = pytest.mark.parametrize(("ending", "answer"), [(cancelled, silent), (lost, LOST)])
+ENDINGS = pytest.mark.parametrize(("ending", "response"), [(cancelled, silent), (lost, LOST)])
 
 
 async def test_waiting_in_line_does_not_count() -> None:
@@ -65,9 +65,9 @@ async def test_waiting_in_line_does_not_count() -> None:
 
 
 @ENDINGS
-async def test_the_next_call_is_not_sent(ending: Any, answer: Answer) -> None:
+async def test_the_next_call_is_not_sent(ending: Any, response: ScriptedResponse) -> None:
     """Look up the earlier call for ten seconds, then raise the reason."""
-    script = Script(post=[answer])
+    script = Script(post=[response])
     async with script.gateway() as gateway:
         await ending(script, gateway)
         began = trio.current_time()
@@ -82,14 +82,16 @@ async def test_the_next_call_is_not_sent(ending: Any, answer: Answer) -> None:
 
 
 @ENDINGS
-async def test_the_next_call_goes_on_as_soon_as_the_earlier_one_is_known(ending: Any, answer: Answer) -> None:
+async def test_the_next_call_goes_on_as_soon_as_the_earlier_one_is_known(
+    ending: Any, response: ScriptedResponse
+) -> None:
     """Cancel pressed on the device makes a declined transaction, which frees the terminal within a second."""
-    script = Script(post=[answer, APPROVED])
+    script = Script(post=[response, APPROVED])
     async with script.gateway() as gateway:
         await ending(script, gateway)
         began = trio.current_time()
         pressed = record("transaction", transaction_api_id="first", status_id=301)
-        script.answers["get"] = [lambda _: pressed if trio.current_time() > began + 4 else NOT_THERE]
+        script.responses["get"] = [lambda _: pressed if trio.current_time() > began + 4 else NOT_THERE]
         assert (await gateway.router_transactions.create(sale("second"))).approved
     assert began + 4 < trio.current_time() <= began + 5.1
 
@@ -97,10 +99,10 @@ async def test_the_next_call_goes_on_as_soon_as_the_earlier_one_is_known(ending:
 @pytest.mark.parametrize("terminal_timeout", [30, 300, 900])
 @ENDINGS
 async def test_a_terminal_is_free_again_when_nothing_can_be_under_way(
-    ending: Any, answer: Answer, terminal_timeout: float
+    ending: Any, response: ScriptedResponse, terminal_timeout: float
 ) -> None:
     """After the device's 300 seconds and `in_doubt_seconds`, whatever `terminal_timeout` is, no lookup is needed."""
-    script = Script(post=[answer, APPROVED])
+    script = Script(post=[response, APPROVED])
     async with script.gateway(terminal_timeout=terminal_timeout) as gateway:
         await ending(script, gateway)
         await anyio.sleep(409 - trio.current_time())  # its lookup takes ten seconds
@@ -113,18 +115,18 @@ async def test_a_terminal_is_free_again_when_nothing_can_be_under_way(
 
 
 @ENDINGS
-async def test_other_terminals_are_not_concerned(ending: Any, answer: Answer) -> None:
+async def test_other_terminals_are_not_concerned(ending: Any, response: ScriptedResponse) -> None:
     """Each terminal answers for itself."""
-    script = Script(post=[answer, APPROVED])
+    script = Script(post=[response, APPROVED])
     async with script.gateway() as gateway:
         await ending(script, gateway)
         assert (await gateway.router_transactions.create(sale("second", terminal="u"))).approved
 
 
 @ENDINGS
-async def test_a_client_may_be_told_not_to_block(ending: Any, answer: Answer) -> None:
+async def test_a_client_may_be_told_not_to_block(ending: Any, response: ScriptedResponse) -> None:
     """With `block_unresolved_terminals=False` the next call goes through at once."""
-    script = Script(post=[answer, APPROVED])
+    script = Script(post=[response, APPROVED])
     async with script.gateway(block_unresolved_terminals=False) as gateway:
         await ending(script, gateway)
         began = trio.current_time()

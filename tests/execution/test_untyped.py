@@ -27,8 +27,8 @@ from .scripted_transport import (
     LOST,
     NEVER_LEFT,
     NOT_THERE,
-    Answer,
     Script,
+    ScriptedResponse,
     absent,
     echo,
     error_of,
@@ -172,10 +172,10 @@ async def test_a_lost_create_that_is_found_is_the_result() -> None:
     assert script.methods.count("POST") == 1
 
 
-@pytest.mark.parametrize("answer", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
-async def test_a_create_without_an_integrator_id_is_sent_once(answer: Answer) -> None:
+@pytest.mark.parametrize("response", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
+async def test_a_create_without_an_integrator_id_is_sent_once(response: ScriptedResponse) -> None:
     """Its outcome cannot be looked up, so it stays unknown."""
-    script = Script(post=[answer])
+    script = Script(post=[response])
     await script.fail(lambda gateway: notes(gateway).create({"note": "Tea"}), OutcomeUnknownError)
     assert script.methods == ["POST"]
 
@@ -384,11 +384,11 @@ async def test_a_get_is_repeated_and_may_be_any_text() -> None:
         reply.json()
 
 
-@pytest.mark.parametrize("answer", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
+@pytest.mark.parametrize("response", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-async def test_another_method_is_a_write_that_is_sent_once(method: Any, answer: Answer) -> None:
+async def test_another_method_is_a_write_that_is_sent_once(method: Any, response: ScriptedResponse) -> None:
     """Without a definite response its outcome is unknown."""
-    script = Script(**{method.lower(): [answer]})
+    script = Script(**{method.lower(): [response]})
     await script.fail(lambda gateway: gateway.request(method, "/v2/plans", body={"plan": {}}), OutcomeUnknownError)
     assert script.methods == [method]
 

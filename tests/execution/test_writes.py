@@ -1,4 +1,4 @@
-"""A write moves money once: what happens after each way of losing its answer."""
+"""A write moves money once: what happens after each way of losing its response."""
 
 import pickle
 from collections.abc import Awaitable, Callable
@@ -49,8 +49,8 @@ from .scripted_transport import (
     NOT_THERE,
     SALE,
     SALE_AT_TERMINAL,
-    Answer,
     Script,
+    ScriptedResponse,
     Verb,
     absent,
     echo,
@@ -69,7 +69,7 @@ pytestmark = pytest.mark.anyio
 TAKEN = refused(transaction_api_id="already exists")
 CARD_VAULT = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
 PROXYS_404 = httpx.Response(404, html="<h1>Not here</h1>")
-ANSWERS_THAT_SETTLE_NOTHING = {
+INCONCLUSIVE_RESPONSES = {
     "connection lost": LOST,
     "500": httpx.Response(500, text="oops"),
     "503": httpx.Response(503),
@@ -82,10 +82,10 @@ ANSWERS_THAT_SETTLE_NOTHING = {
 }
 
 
-@pytest.mark.parametrize("answer", ANSWERS_THAT_SETTLE_NOTHING.values(), ids=ANSWERS_THAT_SETTLE_NOTHING)
-async def test_a_lost_answer_is_looked_up_by_the_id_that_was_sent(answer: httpx.Response) -> None:
+@pytest.mark.parametrize("response", INCONCLUSIVE_RESPONSES.values(), ids=INCONCLUSIVE_RESPONSES)
+async def test_a_lost_response_is_looked_up_by_the_id_that_was_sent(response: httpx.Response) -> None:
     """The transaction that the lookup finds is the call's result, and nothing is sent twice."""
-    script = Script(post=[answer], get=[APPROVED])
+    script = Script(post=[response], get=[APPROVED])
     transaction = await script.run(sell)
     sent = script.bodies("POST")[0]["transaction"]["transaction_api_id"]
     assert transaction.approved
@@ -107,7 +107,7 @@ async def test_what_is_not_there_is_sent_again_under_the_same_id() -> None:
 async def test_a_repeat_that_already_exists_is_looked_up() -> None:
     """The gateway's "already exists" to a repeat means that the first try arrived after all."""
     script = Script(post=[LOST, refused(transaction_api_id="transaction_api_id already exists in this location")])
-    script.answers["get"] = [lambda _: NOT_THERE if script.methods.count("POST") == 1 else record("transaction")]
+    script.responses["get"] = [lambda _: NOT_THERE if script.methods.count("POST") == 1 else record("transaction")]
     assert (await script.run(sell)).id == "found"
     assert script.methods.count("POST") == 2
 
@@ -130,7 +130,7 @@ async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> 
         assert error.sent["transaction_amount"] == "12.50"
         assert script.methods.count("POST") == 3
         assert "POSTPOST" not in "".join(script.methods)
-        script.answers["get"] = [APPROVED]
+        script.responses["get"] = [APPROVED]
         assert (await resolved(error, Transaction)).approved
 
 
@@ -160,7 +160,7 @@ async def test_resolving_looks_for_as_long_as_it_is_told() -> None:
 
 
 async def test_a_sale_that_arrives_late_is_found_by_resolving() -> None:
-    """Ten seconds after the answer was lost the gateway has it."""
+    """Ten seconds after the response was lost the gateway has it."""
     script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
     async with script.gateway(max_attempts=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
@@ -168,13 +168,15 @@ async def test_a_sale_that_arrives_late_is_found_by_resolving() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "lookup"),
+    ("responses", "lookup"),
     [([LOST, NEVER_LEFT], NOT_THERE), ([LOST, TAKEN], NOT_THERE), ([NOT_THERE], httpx.Response(500))],
     ids=["the repeat never left", "the id exists already", "404, and the lookup failed"],
 )
-async def test_an_attempt_that_may_have_arrived_is_unknown(answers: list[Answer], lookup: httpx.Response) -> None:
+async def test_an_attempt_that_may_have_arrived_is_unknown(
+    responses: list[ScriptedResponse], lookup: httpx.Response
+) -> None:
     """No later refusal or missing record says that the first attempt was not executed."""
-    await Script(post=answers, get=[lookup]).fail(sell, OutcomeUnknownError)
+    await Script(post=responses, get=[lookup]).fail(sell, OutcomeUnknownError)
 
 
 async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
@@ -195,9 +197,9 @@ async def test_a_lost_delete_resolves_to_whether_it_was_made() -> None:
     script = Script(delete=[LOST], get=[httpx.Response(500)])
     async with script.gateway(max_attempts=1) as gateway:
         error = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError)
-        script.answers["get"] = [absent]
+        script.responses["get"] = [absent]
         assert await error.resolve() is True
-        script.answers["get"] = [record("contact", id="c")]
+        script.responses["get"] = [record("contact", id="c")]
         assert await error.resolve(wait=120) is None
 
 
@@ -208,10 +210,10 @@ async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
     assert script.methods == ["POST", "GET", "GET", "GET", "GET"]
 
 
-@pytest.mark.parametrize("answer", [httpx.Response(500), httpx.Response(200, text="hello"), PROXYS_404])
-async def test_a_lookup_gets_over_one_bad_answer(answer: httpx.Response) -> None:
+@pytest.mark.parametrize("response", [httpx.Response(500), httpx.Response(200, text="hello"), PROXYS_404])
+async def test_a_lookup_gets_over_one_bad_response(response: httpx.Response) -> None:
     """Retry the lookup after a failure, garbage or a proxy's page."""
-    script = Script(post=[LOST], get=[answer, record("transaction")])
+    script = Script(post=[LOST], get=[response, record("transaction")])
     assert (await script.run(sell)).id == "found"
     assert script.methods == ["POST", "GET", "GET"]
 
@@ -226,7 +228,7 @@ async def test_a_proxys_404_is_no_proof() -> None:
     assert script.methods.count("POST") == 1
 
 
-async def test_not_there_is_as_old_as_its_question() -> None:
+async def test_a_missing_record_is_judged_by_request_time() -> None:
     """A lookup that took long began before the sale could no longer arrive: it is asked once more, and is there."""
 
     async def slow(_: httpx.Request) -> httpx.Response:
@@ -237,7 +239,7 @@ async def test_not_there_is_as_old_as_its_question() -> None:
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
-        script.answers["get"] = [slow]
+        script.responses["get"] = [slow]
         assert (await resolved(error, Transaction)).id == "found"
 
 
@@ -246,12 +248,12 @@ async def test_a_refused_repeat_of_a_change_does_not_hide_the_first() -> None:
     script = Script(put=[LOST, refused(transaction="is locked")], get=[record("transaction", status_id=102)])
     async with script.gateway() as gateway:
         error = await error_of(gateway.transactions.complete("found", "9.00"), OutcomeUnknownError, match="is locked")
-        script.answers["get"] = [record("transaction", status_id=101, transaction_amount="9.00")]
+        script.responses["get"] = [record("transaction", status_id=101, transaction_amount="9.00")]
         assert (await resolved(error, Transaction)).approved
 
 
 async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
-    """A refund under its sale's id is refused; where that answer is lost, the sale is not taken for the refund."""
+    """A refund under its sale's id is refused; where that response is lost, the sale is not taken for the refund."""
     new = TransactionCreate(
         action="refund", transaction_amount="12.50", previous_transaction_id="found", transaction_api_id="order"
     )
@@ -295,23 +297,23 @@ async def test_a_throttled_named_write_waits_looks_and_repeats() -> None:
 BLOCKED = httpx.Response(403, html="<h1>Forbidden</h1>")
 
 
-@pytest.mark.parametrize("answer", [httpx.Response(429), BLOCKED, PROXYS_404, httpx.Response(400)])
+@pytest.mark.parametrize("response", [httpx.Response(429), BLOCKED, PROXYS_404, httpx.Response(400)])
 @pytest.mark.parametrize("sale", [SALE, NAMED_SALE], ids=["id made up", "caller's id"])
 async def test_a_sale_that_was_executed_is_the_result_whatever_a_proxy_answered(
-    answer: httpx.Response, sale: TransactionCreate
+    response: httpx.Response, sale: TransactionCreate
 ) -> None:
     """A 429 or a 4xx page to a sale is looked up; the record under its id, with its amount, is the result."""
     charged = record("transaction", status_id=101, transaction_amount="12.50")
-    script = Script(post=[answer], get=[charged])
+    script = Script(post=[response], get=[charged])
     assert (await script.run(lambda g: g.transactions.create(sale))).approved
     assert script.methods == ["POST", "GET"]
 
 
-@pytest.mark.parametrize("answer", [httpx.Response(429), BLOCKED])
-async def test_another_payment_under_the_callers_id_is_not_the_result(answer: httpx.Response) -> None:
+@pytest.mark.parametrize("response", [httpx.Response(429), BLOCKED])
+async def test_another_payment_under_the_callers_id_is_not_the_result(response: httpx.Response) -> None:
     """Raise with the differing record, and charge nothing again."""
     other = record("transaction", status_id=101, transaction_amount="80.00")
-    script = Script(post=[answer], get=[other])
+    script = Script(post=[response], get=[other])
     async with script.gateway() as gateway:
         error = await error_of(sell_named(gateway), MismatchedWriteError)
         assert isinstance(error.record, Transaction)
@@ -349,7 +351,7 @@ async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
 @pytest.mark.parametrize("before", [[], [refusal(429)]], ids=["first try", "after a 429"])
 async def test_a_taken_id_that_was_made_up_is_looked_up(before: list[httpx.Response]) -> None:
     """Only this sale has the id, so a proxy has sent it twice, or the throttled try was executed."""
-    gets: list[Answer] = [*[NOT_THERE] * len(before), APPROVED]
+    gets: list[ScriptedResponse] = [*[NOT_THERE] * len(before), APPROVED]
     script = Script(post=[*before, TAKEN], get=gets)
     assert (await script.run(sell)).id == "found"
     assert script.methods[-2:] == ["POST", "GET"]
@@ -364,7 +366,7 @@ async def test_a_taken_id_that_was_made_up_is_never_a_refusal(lookup: httpx.Resp
 
 
 async def test_another_contact_under_the_same_id_is_not_the_one() -> None:
-    """After a lost answer the name tells the contact that was sent from the one that had the id before."""
+    """After a lost response the name tells the contact that was sent from the one that had the id before."""
     script = Script(post=[LOST], get=[record("contact", contact_api_id="c", last_name="Old")])
     with pytest.raises(MismatchedWriteError, match="last_name is 'Old', not 'New'"):
         await script.run(lambda g: g.contacts.create(ContactCreate(last_name="New", contact_api_id="c")))
@@ -387,7 +389,7 @@ async def test_a_pause_that_does_not_fit_into_the_deadline_is_not_begun() -> Non
     assert script.methods == ["GET"]
 
 
-async def test_an_answer_to_another_question_is_dropped_and_looked_up() -> None:
+async def test_a_response_to_another_question_is_dropped_and_looked_up() -> None:
     """A record with another api id is not this call's, whatever it says."""
     swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_api_id": "other", "status_id": 101}})
     script = Script(post=[swapped], get=[record("transaction", status_id=301)])
@@ -395,7 +397,7 @@ async def test_an_answer_to_another_question_is_dropped_and_looked_up() -> None:
     assert script.methods == ["POST", "GET"]
 
 
-async def test_a_mismatch_that_the_lookup_does_not_settle_is_unknown_and_mismatched() -> None:
+async def test_a_mismatch_that_the_lookup_leaves_open_is_unknown_and_mismatched() -> None:
     """Leave the outcome unknown after another request's response."""
     another = {"id": "x", "transaction_amount": "99.00", "transaction_api_id": "another"}
     swapped = httpx.Response(201, json={"transaction": another})
@@ -406,7 +408,7 @@ async def test_a_mismatch_that_the_lookup_does_not_settle_is_unknown_and_mismatc
 
 
 async def test_a_decline_is_a_result() -> None:
-    """301 in a 201 is an answer, not an error."""
+    """301 in a 201 is a response, not an error."""
     transaction = await Script(post=[echo("transaction", status_id=301, reason_code_id=1616)]).run(sell)
     assert (transaction.approved, transaction.declined, transaction.reason_code_id) == (False, True, 1616)
 
@@ -425,7 +427,7 @@ async def test_a_vault_with_another_cards_digits_is_not_the_one() -> None:
     await script.fail(lambda g: g.account_vaults.create(mine), OutcomeUnknownError)
 
 
-async def test_a_lost_void_is_settled_by_reading_the_transaction() -> None:
+async def test_a_lost_void_is_found_by_reading_the_transaction() -> None:
     """A record that says it is voided answers for the void."""
     script = Script(put=[LOST], get=[record("transaction", status_id=201)])
     assert (await script.run(lambda g: g.transactions.void("found"))).voided
@@ -435,7 +437,7 @@ async def test_a_lost_void_is_settled_by_reading_the_transaction() -> None:
 async def test_a_repeated_void_that_is_refused_is_read_once_more() -> None:
     """A repeated void that is "already voided" is the first try's success."""
     script = Script(put=[LOST, refused(status_id="is voided already")])
-    script.answers["get"] = [
+    script.responses["get"] = [
         lambda _: record("transaction", status_id=101 if script.methods.count("PUT") == 1 else 201)
     ]
     assert (await script.run(lambda g: g.transactions.void("found"))).voided
@@ -463,7 +465,7 @@ async def test_a_refused_increment_stays_refused_if_the_record_does_not_tell() -
     assert script.methods.count("PUT") == 1
 
 
-async def test_an_increment_is_settled_by_its_new_total() -> None:
+async def test_an_increment_is_found_by_its_new_total() -> None:
     """The record's amount tells whether the increment was made."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount=30)])
     assert (await script.run(lambda g: g.transactions.increment("found", "30.00"))).transaction_amount == 30
@@ -495,9 +497,9 @@ async def test_a_refused_partial_reversal_is_a_refusal() -> None:
 
 @pytest.mark.parametrize("after", ["5.00", "7.50"], ids=["the amount that remains", "the amount less 5.00"])
 @pytest.mark.parametrize("put", [LOST, CUT, httpx.Response(500), TOO_MUCH])
-async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: Answer) -> None:
+async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: ScriptedResponse) -> None:
     """A gateway takes the amount that remains or that to return; a refusal may be that of a copy."""
-    amounts: list[Answer] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
+    amounts: list[ScriptedResponse] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
     script = Script(put=[put], get=amounts)
     changed = await script.run(lambda g: g.transactions.update("found", REVERSAL))
     assert (changed.transaction_amount, script.methods) == (Decimal(after), ["GET", "PUT", "GET"])
@@ -505,15 +507,15 @@ async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: A
 
 @pytest.mark.parametrize("put", [LOST, record("transaction", transaction_amount="12.50")])
 @pytest.mark.parametrize("after", ["12.50", "11.00"])
-async def test_a_partial_reversal_that_is_not_found_is_unknown(put: Answer, after: str) -> None:
+async def test_a_partial_reversal_that_is_not_found_is_unknown(put: ScriptedResponse, after: str) -> None:
     """No repetition follows, and a response with the amount from before is not the result."""
-    amounts: list[Answer] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
+    amounts: list[ScriptedResponse] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
     script = Script(put=[put], get=amounts)
     await script.fail(lambda g: g.transactions.update("found", REVERSAL), OutcomeUnknownError)
     assert script.methods.count("PUT") == 1
 
 
-async def test_an_update_is_settled_when_the_record_says_what_was_sent() -> None:
+async def test_an_update_is_found_when_the_record_says_what_was_sent() -> None:
     """Reading the record tells whether a lost update was made, and it is repeated when it was not."""
     script = Script(put=[LOST, record("contact", id="c", city="Bern")], get=[record("contact", id="c", city="Rome")])
     assert (await script.run(lambda g: g.contacts.update("c", ContactUpdate(city="Bern")))).city == "Bern"
@@ -552,7 +554,7 @@ async def test_a_list_that_still_has_a_deleted_record_proves_nothing() -> None:
         error = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError, match="the list has the record")
         for wait in (130, 0):
             await error_of(error.resolve(wait=wait), OutcomeUnknownError)
-        script.answers["get"] = [absent]
+        script.responses["get"] = [absent]
         assert await error.resolve(wait=0) is True
     assert script.methods.count("DELETE") == 1
 
@@ -579,10 +581,10 @@ PROXY_404S = {
 }
 
 
-@pytest.mark.parametrize("answer", PROXY_404S.values(), ids=PROXY_404S)
-async def test_a_404_that_is_not_the_gateways_proves_nothing(answer: httpx.Response) -> None:
+@pytest.mark.parametrize("response", PROXY_404S.values(), ids=PROXY_404S)
+async def test_a_404_that_is_not_the_gateways_proves_nothing(response: httpx.Response) -> None:
     """A sale stays unknown for ever, is not sent again, and a lost deletion is not called done."""
-    script = Script(post=[LOST], delete=[LOST], get=[answer])
+    script = Script(post=[LOST], delete=[LOST], get=[response])
     async with script.gateway() as gateway:
         sale = await error_of(sell(gateway), OutcomeUnknownError)
         deletion = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError)
@@ -601,26 +603,26 @@ LISTS_THAT_PROVE_NOTHING = {
 }
 
 
-@pytest.mark.parametrize("answer", LISTS_THAT_PROVE_NOTHING.values(), ids=LISTS_THAT_PROVE_NOTHING)
-async def test_the_gateways_404_alone_does_not_prove_that_a_sale_was_never_made(answer: httpx.Response) -> None:
+@pytest.mark.parametrize("response", LISTS_THAT_PROVE_NOTHING.values(), ids=LISTS_THAT_PROVE_NOTHING)
+async def test_the_gateways_404_alone_does_not_prove_that_a_sale_was_never_made(response: httpx.Response) -> None:
     """A list has to answer, too, with its pagination and without the sale."""
-    script = Script(post=[LOST], get=[lambda request: answer if "page" in request.url.params else NOT_THERE])
+    script = Script(post=[LOST], get=[lambda request: response if "page" in request.url.params else NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         await anyio.sleep(1000)
         await error_of(error.resolve(), OutcomeUnknownError)
-        script.answers["get"] = [absent]
+        script.responses["get"] = [absent]
         assert await error.resolve() is None
 
 
 async def test_a_list_may_have_what_the_404_denied() -> None:
     """A sale that is in the list was made, whatever the read by its id said."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def respond(request: httpx.Request) -> httpx.Response:
         row = {"id": "t", "transaction_api_id": request.url.params.get("transaction_api_id"), "status_id": 101}
         return listed("transactions", row) if "page" in request.url.params else NOT_THERE
 
-    async with Script(post=[LOST], get=[answer]).gateway(max_attempts=1, in_doubt_seconds=1) as gateway:
+    async with Script(post=[LOST], get=[respond]).gateway(max_attempts=1, in_doubt_seconds=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         assert (await resolved(error, Transaction)).approved
 
@@ -634,7 +636,7 @@ async def test_a_deletion_with_a_body_is_looked_up(body: Any) -> None:
     script = Script(delete=[httpx.Response(200, json=body)], get=[absent])
     await script.run(lambda g: g.contacts.delete("c"))
     assert script.methods == ["DELETE", "GET", "GET"]
-    script.answers["get"] = [record("contact", id="c")]
+    script.responses["get"] = [record("contact", id="c")]
     await script.fail(lambda g: g.contacts.delete("c"), OutcomeUnknownError)
 
 
@@ -647,7 +649,7 @@ async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
     assert error.differences == ("it refuses item_list, which the request does not have",)
 
 
-async def test_an_odd_date_does_not_cost_the_answer() -> None:
+async def test_an_odd_date_does_not_cost_the_response() -> None:
     """Accept a sale with an unreadable date."""
     script = Script(post=[echo("transaction", status_id=101, created_ts="soon")])
     transaction = await script.run(sell)
@@ -677,7 +679,7 @@ async def test_a_429_is_unknown_if_the_lookup_fails() -> None:
     script = Script(post=[httpx.Response(429)], get=[httpx.Response(500)])
     async with script.gateway() as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
-        script.answers["get"] = [absent]
+        script.responses["get"] = [absent]
         await error_of(error.resolve(wait=100), OutcomeUnknownError)
         assert await error.resolve() is None
     assert script.methods.count("POST") == 1
@@ -708,10 +710,10 @@ async def test_an_executed_void_is_not_refused_by_a_proxy() -> None:
     assert (await script.run(lambda g: g.transactions.void("found"))).voided
 
 
-@pytest.mark.parametrize("answer", [refusal(422), refused(description="no"), refusal(409)])
+@pytest.mark.parametrize("response", [refusal(422), refused(description="no"), refusal(409)])
 @pytest.mark.parametrize("lookup", [LOST, httpx.Response(502), httpx.Response(200, json={"transaction": {}})])
 async def test_a_refusal_of_the_only_request_is_final_if_its_lookup_fails(
-    answer: httpx.Response, lookup: Answer
+    response: httpx.Response, lookup: ScriptedResponse
 ) -> None:
     """Only a lookup that shows the contrary says more than the gateway itself."""
     changes: list[Verb[Any]] = [
@@ -721,9 +723,9 @@ async def test_a_refusal_of_the_only_request_is_final_if_its_lookup_fails(
         sell_named,
     ]
     for change in changes:
-        script = Script(post=[answer], put=[answer], delete=[answer], get=[lookup])
+        script = Script(post=[response], put=[response], delete=[response], get=[lookup])
         error = await script.fail(change, StatusError)
-        assert error.status_code == answer.status_code
+        assert error.status_code == response.status_code
 
 
 # --- amounts
@@ -755,17 +757,17 @@ async def test_a_response_that_says_more_than_was_asked_is_looked_up() -> None:
 def _as_charged(script: Script, amount: str) -> Callable[[httpx.Request], httpx.Response]:
     """The transaction under the id that was sent, with another amount."""
 
-    def answer(_: httpx.Request) -> httpx.Response:
+    def respond(_: httpx.Request) -> httpx.Response:
         api_id = script.bodies("POST")[0]["transaction"]["transaction_api_id"]
         return record("transaction", transaction_api_id=api_id, transaction_amount=amount, status_id=101)
 
-    return answer
+    return respond
 
 
 async def test_a_record_under_a_made_up_id_is_the_result_whatever_its_amount(caplog: pytest.LogCaptureFixture) -> None:
     """No other request has the id; an event and a warning say what differs."""
     script = Script(post=[LOST])
-    script.answers["get"] = [_as_charged(script, "80.00")]
+    script.responses["get"] = [_as_charged(script, "80.00")]
     charged = await script.run(sell)
     assert (charged.transaction_amount, script.methods) == (Decimal("80.00"), ["POST", "GET"])
     (differs,) = script.events_of(RecordDiffers)
@@ -819,7 +821,7 @@ async def test_a_whole_account_number_in_last_four_is_not_quoted(caplog: pytest.
 async def test_a_record_under_the_callers_id_with_another_amount_is_not_the_result() -> None:
     """Raise with the record of an earlier request, and send nothing again."""
     script = Script(post=[LOST])
-    script.answers["get"] = [_as_charged(script, "80.00")]
+    script.responses["get"] = [_as_charged(script, "80.00")]
     error = await script.fail(sell_named, MismatchedWriteError)
     assert isinstance(error.record, Transaction)
     assert (error.record.transaction_amount, error.api_id) == (Decimal("80.00"), "mine")
@@ -871,16 +873,16 @@ async def test_a_reused_integrator_id_is_a_duplicate(
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         refused(transaction_api_id="should contain at most 36 characters"),
         refused(description="already exists"),
         refusal(422, "already exists"),
     ],
 )
-async def test_another_refusal_is_no_duplicate(answer: httpx.Response) -> None:
+async def test_another_refusal_is_no_duplicate(response: httpx.Response) -> None:
     """Only words about the integrator id say that it is taken."""
-    error = await Script(post=[answer]).fail(sell_named, ValidationError)
+    error = await Script(post=[response]).fail(sell_named, ValidationError)
     assert type(error) is ValidationError
 
 

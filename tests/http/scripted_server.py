@@ -40,7 +40,7 @@ class Wire:
         """Write these bytes."""
         await self.stream.send(data)
 
-    async def answer(self, body: str = "ok") -> None:
+    async def respond(self, body: str = "ok") -> None:
         """Write a 200 with this body."""
         await self.send(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
 
@@ -59,35 +59,35 @@ Script = Callable[[Wire], Awaitable[None]]
 """Run the script of one connection, which is closed at its end."""
 
 
-async def answer_all(wire: Wire) -> None:
+async def respond_to_all(wire: Wire) -> None:
     """Answer every request with the number of its connection."""
     while True:
         await wire.request()
-        await wire.answer(str(wire.number))
+        await wire.respond(str(wire.number))
 
 
-async def answer_never(wire: Wire) -> None:
+async def never_respond(wire: Wire) -> None:
     """Read whatever comes, and never answer."""
     await wire.gone()
 
 
-def always(answer: bytes) -> Script:
+def always(response: bytes) -> Script:
     """Answer every request with these bytes."""
 
     async def script(wire: Wire) -> None:
         while True:
             await wire.request()
-            await wire.send(answer)
+            await wire.send(response)
 
     return script
 
 
-def once(answer: bytes, *, linger: bool = False) -> Script:
+def once(response: bytes, *, linger: bool = False) -> Script:
     """Answer one request with these bytes, then close, or `linger` until the client hangs up."""
 
     async def script(wire: Wire) -> None:
         await wire.request()
-        await wire.send(answer)
+        await wire.send(response)
         if linger:
             await wire.gone()
 
@@ -131,8 +131,8 @@ def together(count: int) -> Script:
         if arrived == count:
             complete.set()
         await complete.wait()
-        await wire.answer(str(wire.number))
-        await answer_all(wire)
+        await wire.respond(str(wire.number))
+        await respond_to_all(wire)
 
     return script
 
@@ -178,7 +178,7 @@ async def at_once(http: httpx.AsyncClient, count: int, url: str = "/", **options
 
 @contextlib.asynccontextmanager
 async def serving(
-    script: Script = answer_all, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+    script: Script = respond_to_all, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Peer]:
     """Run `script` for every connection that is made."""
     listener = await anyio.create_tcp_listener(local_host=host, backlog=4096)

@@ -1,4 +1,4 @@
-"""Our transport and httpx's own, side by side: one server, one request, the same answer."""
+"""Our transport and httpx's own, side by side: one server, one request, the same response."""
 
 import socket
 import ssl
@@ -9,7 +9,7 @@ import pytest
 
 from gateway_async._http.transport import PooledTransport
 
-from .scripted_server import Script, Wire, always, answer_all, client, serving
+from .scripted_server import Script, Wire, always, client, respond_to_all, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -34,14 +34,14 @@ async def echo_in_chunks(wire: Wire) -> None:
 
 
 def head(status: str, *lines: str) -> bytes:
-    """The head of an answer."""
+    """The head of a response."""
     return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode()
 
 
 OK = head("200 OK", "Content-Length: 2") + b"ok"
 
 CASES: dict[str, tuple[Script, str]] = {
-    "kept connection": (answer_all, "GET"),
+    "kept connection": (respond_to_all, "GET"),
     "chunked": (echo_in_chunks, "GET"),
     "head": (always(head("200 OK", "Content-Length: 5")), "HEAD"),
     "204": (always(head("204 No Content")), "DELETE"),
@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Script, str]] = {
     "early hints": (always(head("103 Early Hints", "Link: </a>") + OK), "GET"),
     "connection: close": (always(head("200 OK", "Connection: close", "Content-Length: 2") + b"ok"), "GET"),
     "HTTP/1.0": (always(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"), "GET"),
-    "large upload and answer": (echo, "POST"),
+    "large upload and response": (echo, "POST"),
     "repeated headers": (always(head("200 OK", "Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Length: 0")), "GET"),
     "odd headers": (always(head("200 OK", "X-Empty:", "X-Blank:   a b  ", "X-E: \xe9", "Content-Length: 0")), "GET"),
     "unknown status": (always(head("299 Fine", "Content-Length: 0")), "GET"),
@@ -60,23 +60,23 @@ CASES: dict[str, tuple[Script, str]] = {
 }  # fmt: skip
 
 
-async def answers(transport: httpx.AsyncBaseTransport, url: str, method: str) -> list[object]:
+async def read_responses(transport: httpx.AsyncBaseTransport, url: str, method: str) -> list[object]:
     """Return the responses to two requests in a row."""
     content = BODY if method == "POST" else None
     async with httpx.AsyncClient(transport=transport, base_url=url) as http:
         return [
-            (answer.status_code, answer.http_version, answer.headers.raw, answer.content)
-            for answer in [await http.request(method, "/path?a=%20b&c", content=content) for _ in range(2)]
+            (response.status_code, response.http_version, response.headers.raw, response.content)
+            for response in [await http.request(method, "/path?a=%20b&c", content=content) for _ in range(2)]
         ]
 
 
 @pytest.mark.parametrize(("script", "method"), CASES.values(), ids=CASES)
-async def test_the_same_answer(script: Script, method: str) -> None:
+async def test_the_same_response(script: Script, method: str) -> None:
     """Status, headers and body are those that httpx reads."""
     async with serving(script) as peer:
-        theirs = await answers(httpx.AsyncHTTPTransport(), peer.url, method)
+        theirs = await read_responses(httpx.AsyncHTTPTransport(), peer.url, method)
     async with serving(script) as peer:
-        ours = await answers(PooledTransport(), peer.url, method)
+        ours = await read_responses(PooledTransport(), peer.url, method)
     assert ours == theirs
 
 
@@ -91,8 +91,8 @@ async def test_the_same_request() -> None:
     sent = []
     for transport in (httpx.AsyncHTTPTransport(), PooledTransport()):
         async with serving(told) as peer, httpx.AsyncClient(transport=transport) as http:
-            answer = await http.post(f"{peer.url}/a%2Fb?x=1#f", content=b"a sale", headers={"X-Note": "n"})
-            sent.append(answer.content)
+            response = await http.post(f"{peer.url}/a%2Fb?x=1#f", content=b"a sale", headers={"X-Note": "n"})
+            sent.append(response.content)
     assert sent[1] == sent[0]
 
 
@@ -110,15 +110,15 @@ async def test_a_body_of_unknown_length_goes_in_chunks() -> None:
         data = b""
         while not data.endswith(b"0\r\n\r\n"):
             data += await wire._reader.receive()
-        await wire.answer(f"{chunked} {data.decode()}")
+        await wire.respond(f"{chunked} {data.decode()}")
 
     async def parts() -> AsyncIterator[bytes]:
         for part in (b"a sa", b"", b"le"):
             yield part
 
     async with serving(told) as peer, client(peer) as http:
-        answer = await http.post("/", content=parts())
-    assert answer.text == "True 4\r\na sa\r\n2\r\nle\r\n0\r\n\r\n"
+        response = await http.post("/", content=parts())
+    assert response.text == "True 4\r\na sa\r\n2\r\nle\r\n0\r\n\r\n"
 
 
 def ipv6_works() -> bool:
@@ -140,8 +140,8 @@ async def test_addresses_and_tls(
 ) -> None:
     """IPv4 and IPv6, in clear text and with a certificate of a local authority."""
     async with serving(echo, host=host, tls=server_tls if secured else None) as peer:
-        ours = await answers(PooledTransport(verify=client_tls), peer.url, "POST")
-        theirs = await answers(httpx.AsyncHTTPTransport(verify=client_tls), peer.url, "POST")
+        ours = await read_responses(PooledTransport(verify=client_tls), peer.url, "POST")
+        theirs = await read_responses(httpx.AsyncHTTPTransport(verify=client_tls), peer.url, "POST")
     assert ours == theirs
 
 

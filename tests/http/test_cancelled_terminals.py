@@ -14,7 +14,7 @@ from gateway_async._execution import lookup
 from gateway_async._http.transport import PooledTransport
 from gateway_async.telemetry.health import PoolUse
 
-from .scripted_server import Peer, Script, answer_never, serving, until
+from .scripted_server import Peer, Script, never_respond, serving, until
 
 # Each lookup of a cancelled call takes its time, so on one event loop.
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -28,7 +28,7 @@ AT_ONCE = 200
 class Phase:
     """Where the calls are when they are cancelled."""
 
-    script: Script = answer_never
+    script: Script = never_respond
     secured: bool = False
     steps: int = 0
 

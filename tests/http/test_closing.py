@@ -15,11 +15,11 @@ from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL, DirectClient, PooledTransport
 
 from .scripted_server import (
-    answer_never,
     at_once,
     client,
     connecting,
     idle,
+    never_respond,
     serving,
     together,
     until,
@@ -56,7 +56,7 @@ async def test_use_after_closing() -> None:
 
 async def test_closing_under_cancellation() -> None:
     """Cancellation does not keep a connection from being closed."""
-    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+    async with serving(never_respond) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         for pool in ("ordinary", "terminal"):
             tasks.start_soon(functools.partial(post_and_fail, http, peer.url, pool=pool))
         await until(lambda: peer.open == 2)
@@ -67,8 +67,8 @@ async def test_closing_under_cancellation() -> None:
 
 
 async def test_calls_under_way_end_when_the_transport_is_closed() -> None:
-    """A call that waits for its answer then fails, and says that it may have been sent."""
-    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+    """A call that waits for its response then fails, and says that it may have been sent."""
+    async with serving(never_respond) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         crowd = [Progress() for _ in range(20)]
         for progress in crowd:
             tasks.start_soon(post_and_fail, http, peer.url, progress)
@@ -83,7 +83,7 @@ async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(monk
     """A call that waits for a slot or a connection then fails, and nothing of it is sent any more."""
     monkeypatch.setattr(module, "_MAX_CONNECTING", 1)
     async with (
-        serving(answer_never) as peer,
+        serving(never_respond) as peer,
         client(peer, max_connections=3) as http,
         anyio.create_task_group() as tasks,
     ):
@@ -108,7 +108,7 @@ async def test_connection_that_is_made_while_the_transport_is_closed(monkeypatch
 
     connect = module._connect
     monkeypatch.setattr(module, "_connect", connect_too_late)
-    async with serving(answer_never) as peer, client(peer) as http:
+    async with serving(never_respond) as peer, client(peer) as http:
         progress = Progress()
         await post_and_fail(http, peer.url, progress)
         assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
@@ -121,7 +121,7 @@ async def test_closing_while_an_old_connection_is_closed() -> None:
     pool = ConnectionPool(2, max_idle=2, keepalive_expiry=4.0)
 
     class Kept:
-        idle_seconds = 0.0
+        idle_since = float("inf")
         is_open = False
 
         async def aclose(self) -> None:

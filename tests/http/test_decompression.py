@@ -1,4 +1,4 @@
-"""Compressed answers: unpacked a little at a time, and never taken for whole when they are not."""
+"""Compressed responses: unpacked a little at a time, and never taken for whole when they are not."""
 
 import gzip
 import tracemalloc
@@ -22,7 +22,7 @@ def raw_deflate(data: bytes) -> bytes:
 
 
 def packed(coding: str, body: bytes) -> bytes:
-    """An answer that says how its body is packed."""
+    """A response that says how its body is packed."""
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
@@ -34,15 +34,15 @@ def packed(coding: str, body: bytes) -> bytes:
     ids=["gzip", "x-gzip", "deflate", "deflate without a header", "in capitals", "not packed"],
 )  # fmt: skip
 async def test_a_packed_body_is_unpacked(coding: str, body: bytes) -> None:
-    """In each of the ways that the client offers to take, and the answer says no more that it is packed."""
+    """In each of the ways that the client offers to take, and the response says no more that it is packed."""
     async with serving(once(packed(coding, body))) as peer, client(peer) as http:
-        answer = await http.get("/")
-    assert answer.content == TEXT
-    assert answer.headers.get("content-encoding") in (None, "identity")
+        response = await http.get("/")
+    assert response.content == TEXT
+    assert response.headers.get("content-encoding") in (None, "identity")
 
 
 async def test_no_body_at_all() -> None:
-    """A head that says gzip with nothing behind it, as to a 204, is an empty answer."""
+    """A head that says gzip with nothing behind it, as to a 204, is an empty response."""
     async with (
         serving(once(b"HTTP/1.1 204 No Content\r\nContent-Encoding: gzip\r\n\r\n")) as peer,
         client(peer) as http,
@@ -52,7 +52,7 @@ async def test_no_body_at_all() -> None:
 
 @pytest.mark.parametrize("body", [gzip.compress(TEXT)[:-9], b"\x1f\x8b garbage", b"\x1f"])
 async def test_a_body_that_is_not_what_its_head_says(body: bytes) -> None:
-    """Cut off or garbage, it is an error, and never part of an answer that passes for the whole."""
+    """Cut off or garbage, it is an error, and never part of a response that passes for the whole."""
     async with serving(once(packed("gzip", body))) as peer, client(peer) as http:
         with pytest.raises(httpx.DecodingError):
             await http.get("/")
@@ -89,9 +89,9 @@ async def test_a_bomb_is_unpacked_a_little_at_a_time() -> None:
     async with serving(once(packed("gzip", bomb))) as peer, client(peer) as http:
         tracemalloc.start()
         try:
-            async with http.stream("GET", "/") as answer:
+            async with http.stream("GET", "/") as response:
                 sizes = []
-                async for chunk in answer.aiter_bytes():
+                async for chunk in response.aiter_bytes():
                     sizes.append(len(chunk))
                     if sum(sizes) > 20_000_000:
                         break
@@ -104,7 +104,7 @@ async def test_a_bomb_is_unpacked_a_little_at_a_time() -> None:
 
 @ON_ASYNCIO
 async def test_the_client_ends_a_bomb_at_its_limit() -> None:
-    """An answer that unpacks to more than the client takes is malformed, long before it is unpacked."""
+    """A response that unpacks to more than the client takes is malformed, long before it is unpacked."""
     from gateway_async import AsyncGateway, MalformedReplyError, UserApiKey
 
     bomb = gzip.compress(bytes(200_000_000), compresslevel=6)

@@ -21,11 +21,11 @@ from .scripted_server import (
     Peer,
     Script,
     Wire,
-    answer_never,
     at_once,
     client,
     connecting,
     idle,
+    never_respond,
     once,
     serving,
     together,
@@ -48,7 +48,7 @@ async def test_limit_of_connections() -> None:
         while True:
             await wire.request()
             busiest = max(busiest, peer.open)
-            await wire.answer()
+            await wire.respond()
 
     async with serving(watch) as peer, client(peer, max_connections=3) as http:
         await at_once(http, 50)
@@ -63,7 +63,7 @@ async def test_slots_are_given_in_order() -> None:
         while True:
             head, _ = await wire.request()
             order.append(head.split(b" ")[1])
-            await wire.answer()
+            await wire.respond()
 
     def waiting(http: httpx.AsyncClient, count: int) -> bool:
         return use(http).waiting == count
@@ -83,7 +83,7 @@ async def test_slots_are_given_in_order() -> None:
 async def test_waiting_terminals_take_no_ordinary_slot() -> None:
     """However many calls wait at terminals, every ordinary slot is free."""
     async with (
-        serving(answer_never) as terminals,
+        serving(never_respond) as terminals,
         serving(together(2)) as ordinary,
         client(ordinary, max_connections=2) as http,
         anyio.create_task_group() as tasks,
@@ -97,7 +97,11 @@ async def test_waiting_terminals_take_no_ordinary_slot() -> None:
 
 async def test_limit_of_terminals() -> None:
     """A terminal's call beyond the limit waits for a slot as long as its pool timeout says."""
-    async with serving(answer_never) as peer, client(peer, max_terminals=1) as http, anyio.create_task_group() as tasks:
+    async with (
+        serving(never_respond) as peer,
+        client(peer, max_terminals=1) as http,
+        anyio.create_task_group() as tasks,
+    ):
         call = functools.partial(http.get, "/", extensions={POOL: "terminal"})
         tasks.start_soon(call)
         await until(lambda: peer.open == 1)
@@ -109,7 +113,7 @@ async def test_limit_of_terminals() -> None:
 async def test_new_connections_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """While some connections are set up the next ones wait, so that thousands of calls can begin at once."""
     monkeypatch.setattr(module, "_MAX_CONNECTING", 3)
-    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+    async with serving(never_respond) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         for _ in range(10):
             tasks.start_soon(http.get, peer.secure_url)
         await until(lambda: peer.open == 3)
@@ -129,7 +133,7 @@ class Phase:
     """A moment in the life of a call, and how to hold many calls there."""
 
     stage: Stage
-    script: Script = answer_never
+    script: Script = never_respond
     content: Callable[[], bytes | AsyncIterator[bytes]] = lambda: b"a sale"
     secure: bool = False
     calls: int = 200
@@ -145,7 +149,7 @@ PHASES = {
     "waiting to connect": Phase(Stage.CONNECTING, secure=True, held=1),
     "securing the connection": Phase(Stage.CONNECTING, secure=True),
     "sending": Phase(Stage.SENDING, content=begin_and_stall),
-    "waiting for the answer": Phase(Stage.SENDING),
+    "waiting for the response": Phase(Stage.SENDING),
     "reading the body": Phase(
         Stage.RESPONSE_STARTED, once(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal", linger=True)
     ),
@@ -212,7 +216,7 @@ async def test_cancellation_at_every_step() -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_tasks_cancelled_twice() -> None:
     """A second cancellation, while the first is cleaned up after, loses nothing either."""
-    async with serving(answer_never) as peer, client(peer) as http:
+    async with serving(never_respond) as peer, client(peer) as http:
         tasks = [asyncio.create_task(http.get("/")) for _ in range(100)]
         await until(lambda: peer.open == 100)
         for _ in range(2):
@@ -229,9 +233,9 @@ class Kept:
     """A connection that can always be used again."""
 
     is_open = True
-    idle_seconds = 0.0
+    idle_since = float("inf")
 
-    def finish(self) -> bool:
+    def finish(self, _now: float) -> bool:
         """End an exchange."""
         return True
 

@@ -10,13 +10,13 @@ import respx
 
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 
-from .scripted_server import Peer, Wire, answer_never, client, once, serving, until, use
+from .scripted_server import Peer, Wire, client, never_respond, once, serving, until, use
 
 pytestmark = pytest.mark.anyio
 
 
 Fate = tuple[Stage, bool, type[Exception] | None]
-ANSWERED = (Stage.RESPONSE_STARTED, True, None)
+RESPONDED = (Stage.RESPONSE_STARTED, True, None)
 
 
 async def post(http: httpx.AsyncClient, url: str = "/", **options: Any) -> Fate:
@@ -32,11 +32,11 @@ async def post(http: httpx.AsyncClient, url: str = "/", **options: Any) -> Fate:
 async def test_answered() -> None:
     """A call that was answered got to its end."""
     async with serving() as peer, client(peer) as http:
-        assert [await post(http) for _ in range(2)] == [ANSWERED] * 2
+        assert [await post(http) for _ in range(2)] == [RESPONDED] * 2
 
 
 async def test_refused_port(closed_port: Peer) -> None:
-    """A refused connection is told from a lost answer: nothing can have left."""
+    """A refused connection is told from a lost response: nothing can have left."""
     async with client(closed_port) as http:
         assert await post(http) == (Stage.CONNECTING, False, httpx.ConnectError)
 
@@ -57,9 +57,9 @@ async def test_request_that_cannot_be_sent() -> None:
         assert peer.opened == 0
 
 
-async def test_no_free_place() -> None:
+async def test_no_free_slot() -> None:
     """A call that never got a slot of the pool never left the queue."""
-    async with serving(answer_never) as peer, client(peer, max_connections=1) as http:
+    async with serving(never_respond) as peer, client(peer, max_connections=1) as http:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(http.get, "/")
             await until(lambda: peer.opened == 1)
@@ -100,39 +100,39 @@ async def test_reset_before_the_request_is_read() -> None:
 
 
 async def test_kept_connection_that_ends_under_the_next_request() -> None:
-    """A write on a kept connection that ends without an answer is reported, not sent again."""
+    """A write on a kept connection that ends without a response is reported, not sent again."""
     seen: list[bytes] = []
 
-    async def answer_the_first(wire: Wire) -> None:
+    async def respond_to_the_first(wire: Wire) -> None:
         await wire.request()
-        await wire.answer()
+        await wire.respond()
         _, body = await wire.request()
         seen.append(body)
 
-    async with serving(answer_the_first) as peer, client(peer) as http:
+    async with serving(respond_to_the_first) as peer, client(peer) as http:
         await http.get("/")
         assert await post(http) == (Stage.SENDING, True, httpx.RemoteProtocolError)
         assert (seen, peer.opened) == ([b"a sale"], 1)
 
 
 @pytest.mark.parametrize(
-    ("answer", "stage"),
+    ("response", "stage"),
     [
         (b"\x00\x01 garbage \r\n\r\n", Stage.SENDING),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal", Stage.RESPONSE_STARTED),
     ],
     ids=["no head", "half a body"],
 )
-async def test_answer_that_cannot_be_read(answer: bytes, stage: Stage) -> None:
+async def test_response_that_cannot_be_read(response: bytes, stage: Stage) -> None:
     """Once the head is there the call counts as answered, though the rest be missing; garbage is not a head."""
-    async with serving(once(answer)) as peer, client(peer) as http:
+    async with serving(once(response)) as peer, client(peer) as http:
         assert await post(http) == (stage, True, httpx.RemoteProtocolError)
 
 
 async def test_cancelled_calls() -> None:
     """A cancelled call leaves the word on how far it got."""
     progress = Progress()
-    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+    async with serving(never_respond) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         tasks.start_soon(lambda: http.post("/", content=b"a sale", extensions={PROGRESS: progress}))
         await until(lambda: progress.stage is Stage.SENDING)
         tasks.cancel_scope.cancel()
@@ -151,7 +151,7 @@ async def test_the_check_before_sending_comes_last(
     async def note(wire: Wire) -> None:
         while True:
             bodies.append((await wire.request())[1])
-            await wire.answer()
+            await wire.respond()
 
     async def check() -> None:
         assert progress.stage is Stage.CONNECTING

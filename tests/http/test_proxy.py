@@ -121,7 +121,7 @@ async def test_credentials_of_the_proxy() -> None:
 
     async def gateway(wire: Wire) -> None:
         seen.append((await wire.request())[0])
-        await wire.answer()
+        await wire.respond()
 
     async with serving(gateway) as peer, serving(forward) as proxy:
         made = proxy_of(proxy, "shop:p%40ss%3A1@")
@@ -242,15 +242,15 @@ def test_a_proxy_and_a_transport_exclude_each_other() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [b"HTTP/1.1 407 no shop:hunter2 here\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 no shop:hunter2 here\r\n\r\n"],
     ids=["reason phrase", "no HTTP"],
 )
 async def test_a_transport_of_httpx_quotes_no_reason_phrase(
-    answer: bytes, client_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture
+    response: bytes, client_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A proxy may repeat its password there; neither the error nor the log has it, with a transport of the caller's."""
-    async with serving() as peer, serving(once(answer, linger=True)) as proxy:
+    async with serving() as peer, serving(once(response, linger=True)) as proxy:
         transport = httpx.AsyncHTTPTransport(proxy=f"http://shop:hunter2@{proxy.url[7:]}", verify=client_tls)
         address = peer.url.replace("http://", "https://")
         options: Any = {"developer_id": "d", "credentials": UserApiKey("u", "k"), "max_attempts": 1}

@@ -17,7 +17,7 @@ from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress
 from gateway_async._http.transport import FRESH, POOL, PooledTransport
 
-from .scripted_server import Wire, answer_all, at_once, client, idle, serving, together, until, use
+from .scripted_server import Wire, at_once, client, idle, respond_to_all, serving, together, until, use
 
 pytestmark = pytest.mark.anyio
 
@@ -32,8 +32,8 @@ async def test_newest_connection_first() -> None:
     async def in_order(wire: Wire) -> None:
         await wire.request()
         await ready[wire.number].wait()
-        await wire.answer()
-        await answer_all(wire)
+        await wire.respond()
+        await respond_to_all(wire)
 
     def are_idle(http: httpx.AsyncClient, count: int) -> bool:
         return idle(http) == count
@@ -51,7 +51,7 @@ async def test_newest_connection_first() -> None:
 
 async def test_a_connection_of_its_own() -> None:
     """A request that asks for it gets a new connection, although one is idle, and leaves none behind."""
-    async with serving(answer_all) as peer, client(peer) as http:
+    async with serving(respond_to_all) as peer, client(peer) as http:
         assert (await http.get("/")).text == "1"
         assert idle(http) == 1
         for number in ("2", "3"):
@@ -63,11 +63,11 @@ async def test_a_connection_of_its_own() -> None:
 async def test_connection_that_the_server_closed_while_idle() -> None:
     """A connection that was closed while it was idle is not used: the call has a new one, and no error."""
 
-    async def answer_and_close(wire: Wire) -> None:
+    async def respond_and_close(wire: Wire) -> None:
         await wire.request()
-        await wire.answer(str(wire.number))
+        await wire.respond(str(wire.number))
 
-    async with serving(answer_and_close) as peer, client(peer) as http:
+    async with serving(respond_and_close) as peer, client(peer) as http:
         for number in range(1, 4):
             assert (await http.post("/", content=b"once")).text == str(number)
             await peer.deserted()
@@ -79,7 +79,7 @@ async def test_unsolicited_response_while_idle() -> None:
 
     async def stray(wire: Wire) -> None:
         await wire.request()
-        await wire.answer(str(wire.number))
+        await wire.respond(str(wire.number))
         if wire.number == 1:
             await until(lambda: idle(http) == 1)
             await wire.send(STRAY)
@@ -92,7 +92,7 @@ async def test_unsolicited_response_while_idle() -> None:
         assert (await http.get("/")).text == "2"
 
 
-async def test_answer_that_came_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_response_that_came_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send nothing to a server that sends data first."""
     asked: list[bytes] = []
     spoken = anyio.Event()
@@ -144,12 +144,12 @@ async def test_unsolicited_response_behind_another(length: int, stray: bytes) ->
         await peer.deserted()
 
 
-async def test_stray_answer_on_a_connection_that_was_kept() -> None:
+async def test_stray_response_on_a_connection_that_was_kept() -> None:
     """The connection is closed at once, however many calls it has served before."""
 
     async def stray_later(wire: Wire) -> None:
         await wire.request()
-        await wire.answer()
+        await wire.respond()
         await wire.request()
         await wire.send(STRAY + STRAY)
         await wire.gone()
@@ -160,7 +160,7 @@ async def test_stray_answer_on_a_connection_that_was_kept() -> None:
 
 
 async def test_body_left_unread() -> None:
-    """An answer that is dropped before its end takes its connection along, and gives the slot back."""
+    """A response that is dropped before its end takes its connection along, and gives the slot back."""
 
     async def endless(wire: Wire) -> None:
         await wire.request()
@@ -169,26 +169,26 @@ async def test_body_left_unread() -> None:
 
     async with serving(endless) as peer, client(peer, max_connections=1) as http:
         for _ in range(3):
-            async with http.stream("GET", "/") as answer:
-                assert answer.status_code == 200
+            async with http.stream("GET", "/") as response:
+                assert response.status_code == 200
         assert peer.opened == 3
         await peer.deserted()
 
 
-async def test_answer_closed_twice() -> None:
-    """Closing an answer again does nothing, above all not to the slot of another call."""
+async def test_response_closed_twice() -> None:
+    """Closing a response again does nothing, above all not to the slot of another call."""
     async with serving() as peer, client(peer, max_connections=1) as http:
-        async with http.stream("GET", "/") as answer:
-            await answer.aread()
+        async with http.stream("GET", "/") as response:
+            await response.aread()
         async with http.stream("GET", "/"):
-            assert isinstance(answer.stream, httpx.AsyncByteStream)
-            await answer.stream.aclose()
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            await response.stream.aclose()
             assert use(http).in_use == 1
         assert use(http).in_use == 0
 
 
 async def test_discarded_connection() -> None:
-    """A connection that the reader of its answer distrusts is closed, though the answer was read to its end."""
+    """A connection that the reader of its response distrusts is closed, though the response was read to its end."""
     async with serving() as peer, client(peer) as http:
         progress = Progress()
         assert (await http.get("/", extensions={PROGRESS: progress})).text == "1"
@@ -232,9 +232,9 @@ async def test_connection_comes_back_last(monkeypatch: pytest.MonkeyPatch) -> No
     pool, seen = ConnectionPool(2, max_idle=1, keepalive_expiry=4.0), []
 
     class Kept:
-        idle_seconds = float("inf")
+        idle_since = 0.0
 
-        def finish(self) -> bool:
+        def finish(self, _now: float) -> bool:
             return True
 
         async def aclose(self) -> None:
@@ -263,8 +263,8 @@ async def test_lanes_share_no_connection() -> None:
     """An idle ordinary connection is not taken by a terminal, nor the other way round."""
     async with serving() as peer, client(peer) as http:
         pools = ["ordinary", "terminal", "ordinary", "terminal"]
-        answers = [(await http.get("/", extensions={POOL: pool})).text for pool in pools]
-        assert answers == ["1", "2", "1", "2"]
+        responses = [(await http.get("/", extensions={POOL: pool})).text for pool in pools]
+        assert responses == ["1", "2", "1", "2"]
 
 
 async def test_origins_share_no_connection() -> None:

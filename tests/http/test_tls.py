@@ -113,7 +113,7 @@ async def test_unsolicited_response_in_a_tls_record(
 
 
 async def test_broken_record(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
-    """Bytes that are no TLS, where an answer is due, are an error of httpx's and no error of the ssl module."""
+    """Bytes that are no TLS, where a response is due, are an error of httpx's and no error of the ssl module."""
 
     async def break_off(wire: Wire) -> None:
         await wire.request()

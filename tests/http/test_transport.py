@@ -21,11 +21,11 @@ from .scripted_server import (
     Script,
     Wire,
     always,
-    answer_all,
-    answer_never,
     client,
     idle,
+    never_respond,
     once,
+    respond_to_all,
     serving,
     transport_of,
     until,
@@ -37,7 +37,7 @@ GARBAGE = b"\x00\x01 what is this\r\n\r\n"
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "body"),
+    ("response", "status", "body"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, b"hello"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", 200, b"hello"),
@@ -48,17 +48,17 @@ GARBAGE = b"\x00\x01 what is this\r\n\r\n"
     ],
     ids=["length", "chunked", "204", "100", "103", "redirect"],
 )
-async def test_answer_with_an_end_of_its_own(answer: bytes, status: int, body: bytes) -> None:
-    """An answer that says where it ends is read whole, and the next call goes over the same connection."""
-    async with serving(always(answer)) as peer, client(peer) as http:
-        answers = [await http.post("/", content=b"question") for _ in range(2)]
-        assert [(answer.status_code, answer.content) for answer in answers] == [(status, body)] * 2
+async def test_response_with_an_end_of_its_own(response: bytes, status: int, body: bytes) -> None:
+    """A response that says where it ends is read whole, and the next call goes over the same connection."""
+    async with serving(always(response)) as peer, client(peer) as http:
+        responses = [await http.post("/", content=b"question") for _ in range(2)]
+        assert [(response.status_code, response.content) for response in responses] == [(status, body)] * 2
         assert peer.opened == 1
 
 
 @pytest.mark.parametrize(("body", "connections"), [(b"", 1), (b"hello", 2)], ids=["none", "one that must not exist"])
 async def test_head_request(body: bytes, connections: int) -> None:
-    """The answer to a HEAD ends with its head, whatever length it names; a body is dropped with its connection."""
+    """The response to a HEAD ends with its head, whatever length it names; a body is dropped with its connection."""
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
     async with serving(always(head + body)) as peer, client(peer) as http:
         assert [(await http.head("/")).content for _ in range(2)] == [b"", b""]
@@ -67,7 +67,7 @@ async def test_head_request(body: bytes, connections: int) -> None:
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nConnection: close", b"HTTP/1.0 200 OK"])
 async def test_connection_that_the_server_will_not_keep(head: bytes) -> None:
-    """A connection that is to be closed after the answer is not used again, and we close it too."""
+    """A connection that is to be closed after the response is not used again, and we close it too."""
     async with serving(always(head + b"\r\nContent-Length: 2\r\n\r\nok")) as peer, client(peer) as http:
         assert [(await http.get("/")).text for _ in range(2)] == ["ok", "ok"]
         assert peer.opened == 2
@@ -81,8 +81,8 @@ async def test_body_without_a_length() -> None:
 
 
 async def test_a_request_that_was_sent_is_let_go() -> None:
-    """While its answer is awaited nothing is kept of it: thousands may wait at terminals."""
-    async with serving(answer_never) as peer, anyio.create_task_group() as tasks:
+    """While its response is awaited nothing is kept of it: thousands may wait at terminals."""
+    async with serving(never_respond) as peer, anyio.create_task_group() as tasks:
         request = httpx.Request("POST", peer.url, content=b"question")
         sent = weakref.ref(request)
         tasks.start_soon(PooledTransport().handle_async_request, request)
@@ -96,7 +96,7 @@ async def test_large_upload() -> None:
 
     async def count(wire: Wire) -> None:
         _, body = await wire.request()
-        await wire.answer(str(len(body)))
+        await wire.respond(str(len(body)))
 
     async with serving(count) as peer, client(peer) as http:
         assert (await http.post("/", content=bytes(8_000_000))).text == "8000000"
@@ -125,12 +125,12 @@ async def steps(count: int) -> AsyncIterator[bytes]:
         yield bytes(65536)
 
 
-def early(answer: bytes, end: str) -> Script:
+def early(response: bytes, end: str) -> Script:
     """Answer as soon as the head is there, read no more, and end like that."""
 
     async def script(wire: Wire) -> None:
         await wire._reader.receive_until(b"\r\n\r\n", 65536)
-        await wire.send(answer)
+        await wire.send(response)
         if end == "reset":
             wire.reset_on_close()
         if end == "stay":
@@ -152,16 +152,16 @@ async def test_response_to_an_upload_that_is_not_read(
     """A refusal ends the upload at once, whatever the server then does; the connection is not used again."""
     script = early(REFUSED, end)
     async with serving(script, tls=server_tls if secured else None) as peer, client(peer, verify=client_tls) as http:
-        answer = await http.post("/", content=steps(1000), timeout=5)
-        assert (answer.status_code, answer.text) == (413, "no")
+        response = await http.post("/", content=steps(1000), timeout=5)
+        assert (response.status_code, response.text) == (413, "no")
         assert idle(http) == 0
 
 
 @ON_ASYNCIO
-@pytest.mark.parametrize("answer", [GARBAGE, b"HTTP/1.1 413 Too"], ids=["garbage", "half a head"])
-async def test_upload_to_a_server_that_breaks_off(answer: bytes) -> None:
+@pytest.mark.parametrize("response", [GARBAGE, b"HTTP/1.1 413 Too"], ids=["garbage", "half a head"])
+async def test_upload_to_a_server_that_breaks_off(response: bytes) -> None:
     """End the upload after an invalid response."""
-    async with serving(early(answer, "close")) as peer, client(peer) as http:
+    async with serving(early(response, "close")) as peer, client(peer) as http:
         with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
             await http.post("/", content=steps(1000), timeout=5)
         await peer.deserted()
@@ -176,7 +176,7 @@ async def test_word_to_go_on_with_an_upload() -> None:
         data = b""
         while not data.endswith(b"\r\n0\r\n\r\n"):
             data += await wire._reader.receive()
-        await wire.answer(str(data.count(b"\0")))
+        await wire.respond(str(data.count(b"\0")))
         await wire.gone()
 
     async with serving(go_on) as peer, client(peer) as http:
@@ -201,7 +201,7 @@ async def test_framing_without_end(framing: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         GARBAGE,
         b"",
@@ -212,9 +212,9 @@ async def test_framing_without_end(framing: bytes) -> None:
     ],
     ids=["garbage", "nothing", "half a head", "half a body", "half a chunk", "endless head"],
 )
-async def test_answer_that_is_none(answer: bytes) -> None:
+async def test_response_that_is_none(response: bytes) -> None:
     """Raise httpx's error for a cut or invalid response, and close the connection."""
-    async with serving(once(answer)) as peer, client(peer) as http:
+    async with serving(once(response)) as peer, client(peer) as http:
         with pytest.raises(httpx.RemoteProtocolError):
             await http.get("/")
         await peer.deserted()
@@ -234,7 +234,7 @@ async def test_reset_connection() -> None:
 
 async def test_silent_server() -> None:
     """A server that does not answer is a read time-out after the seconds given for it."""
-    async with serving(answer_never) as peer, client(peer) as http:
+    async with serving(never_respond) as peer, client(peer) as http:
         with pytest.raises(httpx.ReadTimeout):
             await http.get("/", timeout=httpx.Timeout(5, read=0.05))
         await peer.deserted()
@@ -310,7 +310,7 @@ def test_transport_is_made_outside_an_event_loop() -> None:
     transport = PooledTransport()
 
     async def call() -> str:
-        async with serving(answer_all) as peer, httpx.AsyncClient(transport=transport) as http:
+        async with serving(respond_to_all) as peer, httpx.AsyncClient(transport=transport) as http:
             return (await http.get(peer.url)).text
 
     assert asyncio.run(call()) == "1"

@@ -76,7 +76,7 @@ class Inbox:
         self.heads: list[bytes] = []
         self.bodies: list[bytes] = []
 
-    def script(self, *answers: bytes) -> Script:
+    def script(self, *responses: bytes) -> Script:
         """Answer the requests of each connection in order."""
 
         async def run(wire: Wire) -> None:
@@ -84,7 +84,7 @@ class Inbox:
                 head, body = await wire.request()
                 self.heads.append(head)
                 self.bodies.append(body)
-                await wire.send(answers[min(len(self.heads), len(answers)) - 1])
+                await wire.send(responses[min(len(self.heads), len(responses)) - 1])
 
         return run
 
@@ -95,21 +95,21 @@ class Inbox:
 
 
 @contextlib.asynccontextmanager
-async def receiving(*answers: bytes) -> AsyncIterator[tuple[Inbox, AsyncGateway]]:
+async def receiving(*responses: bytes) -> AsyncIterator[tuple[Inbox, AsyncGateway]]:
     """Have a server that answers like that, and a client of it."""
     inbox = Inbox()
-    async with serving(inbox.script(*answers)) as peer, client(peer.url) as gateway:
+    async with serving(inbox.script(*responses)) as peer, client(peer.url) as gateway:
         yield inbox, gateway
 
 
-def answer(status: int, body: str = "") -> bytes:
-    """An answer with a JSON body."""
+def response(status: int, body: str = "") -> bytes:
+    """A response with a JSON body."""
     return (
         f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
     )
 
 
-MADE = answer(201, '{"quickinvoice": {"id": "i", "quick_invoice_api_id": "mine"}}')
+MADE = response(201, '{"quickinvoice": {"id": "i", "quick_invoice_api_id": "mine"}}')
 
 
 # --- what arrives
@@ -150,15 +150,15 @@ async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "file"),
     [
-        (answer(201, '{"file": {"id": "f", "name": "a.pdf"}}'), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
-        (answer(201, '{"id": "f", "name": "a.pdf"}'), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
-        (answer(201, '{"quickinvoice": {"id": "i"}}'), QuickInvoiceFile(extra={"quickinvoice": {"id": "i"}})),
-        (answer(201, "[]"), None),
-        (answer(201), None),
+        (response(201, '{"file": {"id": "f", "name": "a.pdf"}}'), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
+        (response(201, '{"id": "f", "name": "a.pdf"}'), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
+        (response(201, '{"quickinvoice": {"id": "i"}}'), QuickInvoiceFile(extra={"quickinvoice": {"id": "i"}})),
+        (response(201, "[]"), None),
+        (response(201), None),
     ],
 )
 async def test_one_file_is_attached(said: bytes, file: QuickInvoiceFile | None) -> None:
-    """In the contract's field; the answer is read as far as it goes, and an invoice's id is not taken for a file's."""
+    """In the contract's field; the response is read as far as possible, and no invoice's id is taken for a file's."""
     async with receiving(said) as (inbox, gateway):
         assert await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF")) == file
     assert inbox.heads[0].startswith(b"POST /v2/quickinvoices/i/files HTTP/1.1\r\n")
@@ -188,11 +188,11 @@ async def test_a_form_is_sent_again_whole(tmp_path: Path) -> None:
 
 
 async def test_a_file_is_put_back_where_it_stood() -> None:
-    """Given twice it is sent twice, and whole again by the next call, whether nothing was sent or the answer was no."""
+    """Given twice, it is sent twice, and whole again by the next call, whether nothing was sent or it was refused."""
     file = io.BytesIO(b"read before; the file")
     file.seek(len(b"read before; "))
     same, missing = Attachment("a", file), Attachment("b", "no such file")
-    async with receiving(answer(422, '{"errors": {"files": ["no"]}}'), MADE) as (inbox, gateway):
+    async with receiving(response(422, '{"errors": {"files": ["no"]}}'), MADE) as (inbox, gateway):
         with pytest.raises(InvalidRequestError, match=r"files\[1\]: cannot be read"):
             await gateway.quick_invoices.create(INVOICE, [same, missing])
         with pytest.raises(ValidationError):
@@ -206,7 +206,7 @@ async def test_a_file_is_put_back_where_it_stood() -> None:
 
 
 class Unseekable(io.RawIOBase):
-    """A stream, such as an answer's body."""
+    """A stream, such as a response's body."""
 
 
 def fifo(folder: Path) -> Path:
@@ -266,7 +266,7 @@ async def test_all_unreadable_files_are_named_at_once(tmp_path: Path) -> None:
 async def test_sizes_can_be_left_to_the_gateway() -> None:
     """With limits off a file of any size is sent, and the largest allowed one always."""
     inbox = Inbox()
-    async with serving(inbox.script(answer(201))) as peer:
+    async with serving(inbox.script(response(201))) as peer:
         async with client(peer.url, check_limits=False) as gateway:
             await gateway.quick_invoices.attach_file("i", Attachment("a", b"x" * (LARGEST + 1)))
         async with client(peer.url) as gateway:
@@ -304,7 +304,7 @@ FAILURES = {
 @pytest.mark.parametrize(("error", "says"), FAILURES.values(), ids=FAILURES)
 async def test_a_file_that_fails_in_mid_send_is_never_sent(error: Exception | None, says: str) -> None:
     """The server gets no whole request; the invoice is looked up, and the outcome is said to be unknown."""
-    async with receiving(answer(403, '{"name": "Forbidden", "message": "no", "status": 403}')) as (inbox, gateway):
+    async with receiving(response(403, '{"name": "Forbidden", "message": "no", "status": 403}')) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError, match=says):
             await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(error))])
     assert [head.split(b" ")[0] for head in inbox.heads] == [b"GET"]
@@ -348,7 +348,7 @@ class Growing(io.BytesIO):
 
 async def test_a_file_that_grows_is_sent_as_long_as_it_was() -> None:
     """As many bytes as were promised, and the request is whole."""
-    async with receiving(answer(201)) as (inbox, gateway):
+    async with receiving(response(201)) as (inbox, gateway):
         await gateway.quick_invoices.attach_file("i", Attachment("log", Growing(b"x" * 100)))
     assert inbox.parts["file[file]"][2] == b"x" * 100
 
@@ -372,13 +372,13 @@ class Slow(io.BytesIO):
 
     def __init__(self) -> None:
         super().__init__(b"x" * 100)
-        self.asked, self.may_answer = threading.Event(), threading.Event()
+        self.asked, self.may_respond = threading.Event(), threading.Event()
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Wait for the disk."""
         if size:
             self.asked.set()
-            assert self.may_answer.wait(20)
+            assert self.may_respond.wait(20)
         return super().read(size)
 
 
@@ -387,7 +387,7 @@ def slow() -> Iterator[Slow]:
     """A slow file, which is let go at the end."""
     file = Slow()
     yield file
-    file.may_answer.set()
+    file.may_respond.set()
 
 
 async def test_a_slow_disk_does_not_hold_up_the_event_loop(slow: Slow) -> None:
@@ -395,9 +395,9 @@ async def test_a_slow_disk_does_not_hold_up_the_event_loop(slow: Slow) -> None:
 
     async def let_go() -> None:
         await until(slow.asked.is_set)
-        slow.may_answer.set()
+        slow.may_respond.set()
 
-    async with receiving(answer(201)) as (inbox, gateway), anyio.create_task_group() as tasks:
+    async with receiving(response(201)) as (inbox, gateway), anyio.create_task_group() as tasks:
         tasks.start_soon(let_go)
         await gateway.quick_invoices.attach_file("i", Attachment("a", slow))
     assert inbox.parts["file[file]"][2] == b"x" * 100
@@ -412,7 +412,7 @@ class Watched(Slow):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Note whether a read is under way."""
-        self.put_back.append(self.asked.is_set() and not self.may_answer.is_set())
+        self.put_back.append(self.asked.is_set() and not self.may_respond.is_set())
         return super().seek(offset, whence)
 
 
@@ -423,7 +423,7 @@ async def test_a_file_position_is_restored_after_reading() -> None:
 
     async def let_go() -> None:
         await anyio.sleep(0.05)
-        file.may_answer.set()
+        file.may_respond.set()
 
     async with anyio.create_task_group() as tasks:
         with anyio.CancelScope() as attempt:
@@ -442,7 +442,7 @@ async def test_a_disk_that_hangs_ends_at_the_deadline(slow: Slow) -> None:
         with anyio.fail_after(30):
             with pytest.raises((NotSentError, OutcomeUnknownError)):  # as far as the transport can tell
                 await gateway.quick_invoices.attach_file("i", Attachment("a", slow))
-            assert not slow.may_answer.is_set()
+            assert not slow.may_respond.is_set()
 
 
 class Silent(Slow):
@@ -450,7 +450,7 @@ class Silent(Slow):
 
     def seekable(self) -> bool:
         """Wait for the disk."""
-        return self.may_answer.wait(20)
+        return self.may_respond.wait(20)
 
 
 async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -460,7 +460,7 @@ async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.M
     async with client("https://gateway.test", transport=never_asked()) as gateway:
         with anyio.fail_after(30), pytest.raises(NotSentError, match=r"its files cannot be read within 0\.1 s"):
             await gateway.quick_invoices.attach_file("i", Attachment("a", silent))
-    silent.may_answer.set()
+    silent.may_respond.set()
 
 
 async def test_a_process_that_can_start_no_thread_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -477,7 +477,7 @@ async def test_a_process_that_can_start_no_thread_sends_nothing(monkeypatch: pyt
 
 async def test_a_lost_attachment_is_unknown() -> None:
     """Nothing tells whose file it is, so it is neither looked up nor sent again."""
-    async with receiving(answer(500)) as (inbox, gateway):
+    async with receiving(response(500)) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF"))
     assert caught.value.sent == {"filename": "a.pdf"}
@@ -491,7 +491,7 @@ async def test_closing_the_files_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(upload, "_close", fail)
-    async with receiving(answer(200)) as (_, gateway):
+    async with receiving(response(200)) as (_, gateway):
         with pytest.raises(OutcomeUnknownError):
             await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF"))
         pool = gateway.health().ordinary

@@ -123,8 +123,8 @@ class MemoryJournal:
         """Note rows."""
         self._check()
         now = datetime.now(UTC)
-        answers, new = split_new_rows(rows, self.kept, self.run, now, self.since)
-        read = read_rows_of(rows, answers, self.since)
+        responses, new = split_new_rows(rows, self.kept, self.run, now, self.since)
+        read = read_rows_of(rows, responses, self.since)
         for key in {row.key for row in rows} & self.kept.keys():
             if self.kept[key].state in UNRESOLVED_STATES:
                 self.kept[key] = attrs.evolve(self.kept[key], run=self.run)
@@ -135,7 +135,7 @@ class MemoryJournal:
                 self.kept[row.key], line=row.line, row_number=row.row_number, read_by=self.run
             )
             self.others.pop(row.row_number, None)
-        return answers
+        return responses
 
     async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Note ends."""

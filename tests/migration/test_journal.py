@@ -139,7 +139,7 @@ async def test_what_is_stored_stays_stored(journal: Journal) -> None:
 
 
 async def test_a_rejected_row_is_new_when_its_content_changed(journal: Journal) -> None:
-    """With the same content its rejection is the answer."""
+    """With the same content its rejection is the response."""
     await journal.record_starts([begin("a")])
     await journal.record_results([end("a", REJECTED, reasons=("title: is too long",))])
     (known,) = await journal.record_starts([begin("a")])
@@ -155,7 +155,7 @@ async def test_a_rejected_row_is_new_when_its_content_changed(journal: Journal) 
 
 
 async def test_a_row_that_was_not_begun_says_nothing_of_one_that_was(journal: Journal) -> None:
-    """A bad row with the key of one that is being sent does not settle it. Each is kept by its number, once."""
+    """A bad row with the key of one that is being sent does not end it. Each is kept by its number, once."""
     await journal.record_starts([begin("a")])
     for _ in range(2):
         bad = [bad_row(key, row_number) for row_number, key in enumerate(("a", "b", "b", ""), start=3)]
@@ -225,7 +225,7 @@ async def test_shards_count_as_one_run(another: Another, journal: Journal) -> No
 async def test_the_next_run_gets_what_may_have_been_sent_as_it_was(another: Another, journal: Journal) -> None:
     """Its run and where it is now are noted. So a second row with the key is known as one."""
     await journal.record_starts([begin("a", line=7), begin("b")])
-    await journal.record_results([end("b", UNKNOWN, reasons=("no answer",))])
+    await journal.record_results([end("b", UNKNOWN, reasons=("no response",))])
     await journal.flush()
     later = another()
     await later.start(None)
@@ -258,8 +258,8 @@ async def test_two_processes_begin_the_same_rows(another: Another) -> None:
         keys = [f"k{number}" for number in range(200)][::order]
         for first in range(0, 200, 20):
             part = [begin(key) for key in keys[first : first + 20]]
-            answers = await journal.record_starts(part)
-            new.extend(row.key for row, entry in zip(part, answers, strict=True) if entry is None)
+            responses = await journal.record_starts(part)
+            new.extend(row.key for row, entry in zip(part, responses, strict=True) if entry is None)
 
     async with anyio.create_task_group() as tasks:
         for place, journal in enumerate(journals):

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 STORE = "POST /v2/accountvaults"
 FAULTS: tuple[FaultName, ...] = (
     *("reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit"),
-    *("cut_body", "double_answer", "swap_answer", "garbage", "html", "empty"),
+    *("cut_body", "duplicate_response", "wrong_response", "garbage", "html", "empty"),
 )
 
 

@@ -17,7 +17,7 @@ from gateway_async import InvalidRequestError
 from gateway_async.migration import Columns, JournalEntry, RowResult, RowState, VaultRow, read_rows
 from gateway_async.migration.output.atomic_file import back_up
 from gateway_async.migration.output.formats import InputFormat
-from gateway_async.migration.output.formulas import NOTE, escape_formula, unescape_formulas
+from gateway_async.migration.output.formulas import FORMULA_NOTE, escape_formula, unescape_formulas
 from gateway_async.migration.output.path_checks import check_output
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.vault_ids import write_vault_ids
@@ -352,7 +352,7 @@ def test_no_two_cells_become_the_same(one: str, other: str) -> None:
     """Every cell comes back, and what is written begins with no sign that a spreadsheet runs, but a number's."""
     cells = [one, other]
     escaped = [escape_formula(cell) for cell in cells]
-    assert list(unescape_formulas(escaped, NOTE)) == cells
+    assert list(unescape_formulas(escaped, FORMULA_NOTE)) == cells
     assert (escaped[0] == escaped[1]) == (one == other)
     for cell in escaped:
         assert cell.strip()[:1] not in ("=", "@", "\uff1d")

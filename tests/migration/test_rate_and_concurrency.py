@@ -123,7 +123,7 @@ async def test_a_fifth_of_faults_is_not_borne() -> None:
     assert limiter.limit <= 4
 
 
-async def test_slow_answers_are_trouble() -> None:
+async def test_slow_responses_are_trouble() -> None:
     """When the usual call takes four times as long; some that are slow mean nothing."""
     limiter = ConcurrencyLimiter(64)
     calls = Calls(limiter)
@@ -184,7 +184,7 @@ async def test_what_the_client_sends_of_its_own_accord_counts() -> None:
     assert 7.8 < await Calls(limiter).make(200) < 8.2
 
 
-async def test_an_answer_is_no_failure() -> None:
+async def test_a_response_is_no_failure() -> None:
     """A lookup that finds nothing, and a row that is refused, are what was asked; all else counts, by its reason."""
     limiter = ConcurrencyLimiter(64)
     for call, error in [

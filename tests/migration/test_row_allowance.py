@@ -137,17 +137,17 @@ class Shard:
 
     async def carry_out(self, grants: RowAllowance) -> None:
         """Store as many rows as are granted."""
-        grant = grants.take(self.rows)
+        quota = grants.take(self.rows)
         while True:
             with grants.running():
                 await anyio.sleep(1)
-                self.stored = min(self.rows, grant)
-                if self.rows <= grant:
-                    return grants.give_back(grant - self.rows)
-            more = await grants.take_some(self.rows - grant)
+                self.stored = min(self.rows, quota)
+                if self.rows <= quota:
+                    return grants.release(quota - self.rows)
+            more = await grants.reserve(self.rows - quota)
             if not more:
                 return None
-            grant += more
+            quota += more
 
 
 @pytest.mark.parametrize("cap", [1, 10, 19, 20, 25, 60])
@@ -170,7 +170,7 @@ async def test_what_a_shard_does_not_use_goes_to_another() -> None:
         tasks.start_soon(waiting.carry_out, grants)
         with grants.running():
             await anyio.sleep(5)
-            grants.give_back(short_grant - short.rows)
+            grants.release(short_grant - short.rows)
     assert (waiting.stored, dead.stored) == (1, 0)
 
 
@@ -183,7 +183,7 @@ async def test_a_closed_run_grants_nothing() -> None:
             got: list[int] = []
 
             async def ask() -> None:
-                got.append(await grants.take_some(5))
+                got.append(await grants.reserve(5))
 
             tasks.start_soon(ask)
             await anyio.sleep(1)

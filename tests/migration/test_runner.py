@@ -82,7 +82,7 @@ class FakeGateway:
         """Store an account."""
         name = new.account_vault_api_id
         self.sent.append(name)
-        await self._answer(name, self.when_sent)
+        await self._respond(name, self.when_sent)
         if name in self.kept:
             raise TAKEN
         return self.keep(name, new.account_number.reveal()[-4:] if new.account_number else None)
@@ -90,7 +90,7 @@ class FakeGateway:
     async def get(self, ref: Any) -> AccountVault:
         """Read one."""
         self.looked.append(ref.value)
-        await self._answer(ref.value, self.when_looked)
+        await self._respond(ref.value, self.when_looked)
         if ref.value not in self.kept:
             raise NotFoundError(404)
         return self.kept[ref.value]
@@ -100,7 +100,7 @@ class FakeGateway:
         self.kept[name] = AccountVault(id=f"v-{name}", last_four=last_four, exp_date=exp_date)
         return self.kept[name]
 
-    async def _answer(self, name: str, plans: dict[str, list[GatewayError | None]]) -> None:
+    async def _respond(self, name: str, plans: dict[str, list[GatewayError | None]]) -> None:
         await anyio.sleep(0.01)
         plan = plans[name] or plans[""]
         error = plan.pop(0) if plan else self.always
@@ -157,12 +157,12 @@ def rows(count: int) -> list[VaultRow]:
 
 
 def lost(stored: AccountVault | None = None) -> OutcomeUnknownError:
-    """A write whose answer was lost; what looking for it longer says."""
+    """A write whose response was lost; what looking for it longer says."""
 
     async def resolve(_: float) -> AccountVault | None:
         return stored
 
-    return OutcomeUnknownError("no answer", resolve=resolve)
+    return OutcomeUnknownError("no response", resolve=resolve)
 
 
 # --- rows
@@ -433,7 +433,7 @@ async def test_an_account_that_was_deleted(migration: Migration) -> None:
     assert migration.ends["a"].reasons == ("account_vault_api_id: the account stored under this id was deleted",)
 
 
-async def test_a_lost_answer_is_looked_for(migration: Migration) -> None:
+async def test_a_lost_response_is_looked_for(migration: Migration) -> None:
     """A found account is stored. A call that certainly did not arrive is sent again."""
     migration.gateway.when_sent["id-a"] = [lost(AccountVault(id="v", last_four="1111", exp_date="1230"))]
     migration.gateway.when_sent["id-b"] = [lost(None)]
@@ -444,7 +444,7 @@ async def test_a_lost_answer_is_looked_for(migration: Migration) -> None:
 
 async def test_a_row_whose_outcome_is_unknown(migration: Migration) -> None:
     """The others go on; it is asked for again in the end, then unknown, and the next run looks it up."""
-    migration.gateway.when_sent["id-00000"] = [OutcomeUnknownError("no answer")]
+    migration.gateway.when_sent["id-00000"] = [OutcomeUnknownError("no response")]
     migration.gateway.when_looked["id-00000"] = [DOWN] * 5
     report = await migration.run(rows(2000), concurrency=4)
     assert (counts(report), report.complete) == ((1999, 0, 1, 0), False)
@@ -552,7 +552,7 @@ async def test_it_stops_while_its_source_says_nothing(migration: Migration) -> N
 
 async def test_a_row_in_doubt_when_it_stops_is_unknown(migration: Migration) -> None:
     """A row that may have been sent remains in the journal."""
-    migration.gateway.when_sent["id-a"] = [OutcomeUnknownError("no answer")]
+    migration.gateway.when_sent["id-a"] = [OutcomeUnknownError("no response")]
     report = await migration.run([row("a")], stop_when=lambda report: "enough" if report.failed_attempts else None)
     assert counts(report) == (0, 0, 1, 0)
     assert migration.journal.states() == {"a": "unknown"}
@@ -605,15 +605,15 @@ async def test_a_disk_that_stays_full(migration: Migration) -> None:
 
 
 @pytest.mark.parametrize("lines", [True, False])
-async def test_a_beginning_whose_answer_was_lost(migration: Migration, lines: bool) -> None:
+async def test_a_beginning_whose_response_was_lost(migration: Migration, lines: bool) -> None:
     """The journal has the rows, though it failed to say so: they are no doubles of themselves, but looked up."""
     begin = migration.journal.record_starts
-    lost_answers = [JournalError("memory", "the connection was lost")]
+    lost_responses = [JournalError("memory", "the connection was lost")]
 
     async def begin_and_fail(rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         known = await begin(rows)
-        if lost_answers:
-            raise lost_answers.pop()
+        if lost_responses:
+            raise lost_responses.pop()
         return known
 
     migration.journal.record_starts = begin_and_fail  # type: ignore[method-assign]  # that is the point

@@ -82,7 +82,7 @@ class Gateway:
             await self._die()
         await self._live()
         if number == self.lost:
-            raise OutcomeUnknownError("no answer", resolve=self._cannot_resolve)
+            raise OutcomeUnknownError("no response", resolve=self._cannot_resolve)
         return self.kept[name]
 
     async def get(self, ref: Any) -> AccountVault:
@@ -94,7 +94,7 @@ class Gateway:
         return self.kept[name]
 
     async def _cannot_resolve(self, _wait: float) -> AccountVault | None:
-        raise OutcomeUnknownError("no answer", resolve=self._cannot_resolve)
+        raise OutcomeUnknownError("no response", resolve=self._cannot_resolve)
 
     async def _live(self) -> None:
         await anyio.lowlevel.checkpoint()

@@ -86,7 +86,7 @@ def test_codes_pickle_and_copy(code: OpenInt | OpenStr) -> None:
 
 
 def test_unknown_codes_leave_no_trace() -> None:
-    """Meeting a new code does not make it known, so one answer cannot change how the next is read."""
+    """Meeting a new code does not make it known, so one response cannot change how the next is read."""
     assert not TransactionStatus(998).known
     assert not TransactionStatus(998).known
     assert 998 not in {member.value for member in TransactionStatus}

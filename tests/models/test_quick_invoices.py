@@ -12,14 +12,14 @@ from gateway_async.models.quick_invoices import QuickInvoice
     ("status", "closed"), [(0, True), (1, False), (2, True), ("2", True), (7, False), (None, False)]
 )
 def test_closed_has_two_codes(status: Any, closed: bool) -> None:
-    """0 in the answers of gateways, 2 in the contract's table."""
+    """0 in the responses of gateways, 2 in the contract's table."""
     assert structure(QuickInvoice, {"id": "i", "status_id": status}).is_closed is closed
 
 
 @pytest.mark.parametrize("name", ["active", "is_active"])
 @pytest.mark.parametrize(("flag", "meaning"), [(1, True), ("0", False)])
 def test_is_active_is_given_by_either_name(name: str, flag: Any, meaning: bool) -> None:
-    """Some answers say `active`, others `is_active`."""
+    """Some responses say `active`, others `is_active`."""
     assert structure(QuickInvoice, {"id": "i", name: flag}).is_active is meaning
     assert structure(QuickInvoice, {"id": "i"}).is_active is None
 

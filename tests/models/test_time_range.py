@@ -46,6 +46,6 @@ def test_a_span_in_the_hour_that_a_day_has_twice() -> None:
 
 
 def test_a_span_that_ends_before_it_starts_is_refused() -> None:
-    """The gateway would answer an empty list, which looks like an answer."""
+    """The gateway would answer an empty list, which looks like a response."""
     with pytest.raises(InvalidRequestError, match="end is before start"):
         TimeRange.custom(NOON, NOON - timedelta(seconds=1))

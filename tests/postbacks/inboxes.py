@@ -42,8 +42,8 @@ class Store:
         another: makes one more on the same store, as in another process.
     """
 
-    def __init__(self, place: str, table: str, **options: Any) -> None:
-        self.place = place
+    def __init__(self, location: str, table: str, **options: Any) -> None:
+        self.location = location
         self.table = table
         self.is_file = not table
         self._options = options
@@ -53,16 +53,16 @@ class Store:
     def another(self, **options: Any) -> Inbox:
         """One more inbox on the same store."""
         options = self._options | options
-        inbox = SqliteInbox(self.place, **options) if self.is_file else self._on_postgres(options)
+        inbox = SqliteInbox(self.location, **options) if self.is_file else self._on_postgres(options)
         self._made.append(inbox)
         return inbox
 
     def _on_postgres(self, options: dict[str, Any]) -> PostgresInbox:
-        return PostgresInbox(self.place, table=self.table, **options)
+        return PostgresInbox(self.location, table=self.table, **options)
 
     async def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query; `{effects}` and `{counter}` are the test's tables, `{inbox}` the inbox's."""
-        return ask_sqlite(self.place, self.named(sql), values) if self.is_file else await self._ask(sql, values)
+        return ask_sqlite(self.location, self.named(sql), values) if self.is_file else await self._ask(sql, values)
 
     def named(self, sql: str) -> str:
         """A statement with the table's name, and the placeholders of the database (`?` in the text)."""
@@ -80,7 +80,7 @@ class Store:
     async def _ask(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         import asyncpg
 
-        connection = await asyncpg.connect(self.place)
+        connection = await asyncpg.connect(self.location)
         try:
             return [tuple(row) for row in await connection.fetch(self.named(sql), *values)]
         finally:

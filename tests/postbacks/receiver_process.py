@@ -33,14 +33,14 @@ class ShortPostgresInbox(PostgresInbox):
         return await super().claim(limit, min(seconds, LEASE))
 
 
-def make_receiver(kind: str, place: str, table: str = "") -> PostbackReceiver:
+def make_receiver(kind: str, location: str, table: str = "") -> PostbackReceiver:
     """Return a receiver whose handler writes an effect and a counter beside its inbox."""
     effects, counter, one, two = "effects", "counter", "?", "?"
     inbox: Any
     if kind != "postgres":
-        inbox = ShortSqliteInbox(place)
+        inbox = ShortSqliteInbox(location)
     else:
-        inbox = ShortPostgresInbox(place, table=table)
+        inbox = ShortPostgresInbox(location, table=table)
         effects, counter, one, two = f"{table}_effects", f"{table}_counter", "$1", "$2"
     receiver = PostbackReceiver("shop", "secret", inbox=inbox, max_attempts=MAX_ATTEMPTS)
 
@@ -55,9 +55,9 @@ def make_receiver(kind: str, place: str, table: str = "") -> PostbackReceiver:
     return receiver
 
 
-async def main(port: int, kind: str, place: str, table: str = "") -> None:
+async def main(port: int, kind: str, location: str, table: str = "") -> None:
     """Serve until killed."""
-    receiver = make_receiver(kind, place, table)
+    receiver = make_receiver(kind, location, table)
     config = uvicorn.Config(receiver.asgi, port=port, lifespan="off", log_level="critical", access_log=False)
     async with receiver:
         await uvicorn.Server(config).serve()

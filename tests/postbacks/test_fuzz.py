@@ -103,9 +103,9 @@ def urlencoded(values: dict[str, str]) -> bytes:
 def broken(draw: st.DrawFn) -> bytes:
     """A good body, with something in it that is not."""
     body = draw(st.sampled_from([form(), *(path.read_bytes() for path in sorted(SAMPLES.glob("postback-*.json")))]))
-    place = draw(st.integers(0, len(body)))
+    location = draw(st.integers(0, len(body)))
     rubbish = draw(st.binary(max_size=6) | st.sampled_from([b"%", b"%zz", b"%ff", b"&", b"&type=X", b'"', b"\\", b"{"]))
-    return body[:place] + rubbish + body[place + draw(st.integers(0, 9)) :]
+    return body[:location] + rubbish + body[location + draw(st.integers(0, 9)) :]
 
 
 bodies = st.one_of(

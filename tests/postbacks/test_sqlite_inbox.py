@@ -16,7 +16,7 @@ import pytest
 
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.inbox import _operations as operations
-from gateway_async.postbacks.inbox._mapping import Row, row_of
+from gateway_async.postbacks.inbox._mapping import PostbackRow, row_of
 from gateway_async.postbacks.inbox._sqlite_store import InboxFile
 from tests.support.sqlite_files import ask_sqlite, full_disk
 
@@ -100,7 +100,7 @@ async def test_a_record_that_has_changed_often_costs_no_more_than_another(path: 
     file.close()
 
 
-def steps_to(file: InboxFile, rows: Sequence[Row]) -> int:
+def steps_to(file: InboxFile, rows: Sequence[PostbackRow]) -> int:
     """How many steps SQLite takes to keep postbacks."""
     steps: list[None] = []
     file._connection.set_progress_handler(lambda: steps.append(None), 1)

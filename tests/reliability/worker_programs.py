@@ -54,9 +54,9 @@ async def _migrate(count: int, journal: Path | Journal) -> tuple[int, int, int, 
     return report.stored, report.rejected, report.unknown, report.skipped
 
 
-def receive_postbacks(_sender: Connection, port: int, kind: str, place: str, table: str) -> None:
+def receive_postbacks(_sender: Connection, port: int, kind: str, location: str, table: str) -> None:
     """Receive postbacks into an inbox and handle them, until killed."""
-    anyio.run(receiver_process.main, port, kind, place, table)
+    anyio.run(receiver_process.main, port, kind, location, table)
 
 
 def serve_sandbox(sender: Connection, port: int, path: str) -> None:

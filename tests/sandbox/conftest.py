@@ -215,9 +215,9 @@ def eventually() -> Eventually:
     """Wait until a function returns a true value, and return it."""
 
     def wait(ask: Callable[[], Any]) -> Any:
-        while not (answer := ask()):
+        while not (response := ask()):
             time.sleep(0.005)
-        return answer
+        return response
 
     return wait
 

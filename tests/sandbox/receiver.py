@@ -31,11 +31,11 @@ class Receiver:
 
     def __init__(self, port: int = 0, context: ssl.SSLContext | None = None) -> None:
         self.requests: list[SimpleNamespace] = []
-        self.answers: list[int] = []
+        self.responses: list[int] = []
         self.headers: dict[str, str] = {}
         self.body = b""
-        self.may_answer = threading.Event()
-        self.may_answer.set()
+        self.may_respond = threading.Event()
+        self.may_respond.set()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -61,8 +61,8 @@ class Receiver:
         fields = json.loads(body) if "json" in handler.headers["content-type"] else dict(parse_qsl(body.decode()))
         said = {"method": handler.command, "path": handler.path, "headers": handler.headers, "fields": fields}
         self.requests.append(SimpleNamespace(**said, data=json.loads(fields["data"])))
-        self.may_answer.wait(20)
-        handler.send_response(self.answers.pop(0) if self.answers else 204)
+        self.may_respond.wait(20)
+        handler.send_response(self.responses.pop(0) if self.responses else 204)
         for name, value in self.headers.items():
             handler.send_header(name, value)
         handler.end_headers()
@@ -76,7 +76,7 @@ class Receiver:
 
     def stop(self) -> None:
         """Close the connections and the port."""
-        self.may_answer.set()
+        self.may_respond.set()
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()

@@ -56,17 +56,17 @@ def test_ids_grow_even_when_the_clock_is_set_back(shop: Shop, sandbox: Sandbox) 
 )
 def test_an_invalid_time_is_refused(shop: Shop, body: str) -> None:
     """The response is a 4xx, and the clock keeps running."""
-    answer = shop.http.post("/_sandbox/clock", content=body)
-    assert answer.status_code in {400, 422}
+    response = shop.http.post("/_sandbox/clock", content=body)
+    assert response.status_code in {400, 422}
     assert abs(now(shop) - time.time()) < 60
 
 
 @pytest.mark.parametrize("body", ["", "{}", '{"advance": 1, "now": 1}', '{"advance": null}'])
 def test_the_clock_takes_one_order_at_a_time(shop: Shop, body: str) -> None:
     """Neither or both of `advance` and `now` are a 400 with the reason."""
-    answer = shop.http.post("/_sandbox/clock", content=body)
+    response = shop.http.post("/_sandbox/clock", content=body)
     expected = "The body must have exactly one of advance and now, in seconds."
-    assert (answer.status_code, answer.json()["message"]) == (400, expected)
+    assert (response.status_code, response.json()["message"]) == (400, expected)
 
 
 def test_the_control_calls_have_an_index(shop: Shop, sandbox: Sandbox) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
 
-Way = tuple[dict[str, str], dict[str, str]]
+SentCredentials = tuple[dict[str, str], dict[str, str]]
 
 
-def ways(info: SandboxInfo, key: str | None = None) -> dict[str, Way]:
+def schemes(info: SandboxInfo, key: str | None = None) -> dict[str, SentCredentials]:
     """The same credentials in headers, in the query and as Basic."""
     key = info.user_api_key if key is None else key
     pair = {"user-id": info.user_id, "user-api-key": key}
@@ -27,29 +27,29 @@ def ask(info: SandboxInfo, headers: Mapping[str, str | bytes], query: Mapping[st
     return httpx.get(f"{info.base_url}/v2/contacts", headers=raw, params=query)
 
 
-@pytest.mark.parametrize("way", ["headers", "query", "basic"])
-@pytest.mark.parametrize("place", ["headers", "query"])
-def test_a_key_is_accepted_wherever_it_is_sent(sandbox: Sandbox, way: str, place: str) -> None:
-    """Each way works with the developer id in either part of the request."""
-    headers, query = ways(sandbox.info)[way]
+@pytest.mark.parametrize("scheme", ["headers", "query", "basic"])
+@pytest.mark.parametrize("send_in", ["headers", "query"])
+def test_a_key_is_accepted_wherever_it_is_sent(sandbox: Sandbox, scheme: str, send_in: str) -> None:
+    """Each scheme works with the developer id in either part of the request."""
+    headers, query = schemes(sandbox.info)[scheme]
     developer = {"developer-id": sandbox.developer_id}
-    known = (headers | developer, query) if place == "headers" else (headers, query | developer)
+    known = (headers | developer, query) if send_in == "headers" else (headers, query | developer)
     assert ask(sandbox.info, *known).status_code == 200
 
 
-@pytest.mark.parametrize("way", ["headers", "query", "basic"])
+@pytest.mark.parametrize("scheme", ["headers", "query", "basic"])
 @pytest.mark.parametrize("key", ["wrong", "", "ü"])
-def test_a_wrong_key_is_refused(sandbox: Sandbox, way: str, key: str) -> None:
+def test_a_wrong_key_is_refused(sandbox: Sandbox, scheme: str, key: str) -> None:
     """The response is a 401 in the usual form."""
-    headers, query = ways(sandbox.info, key)[way]
+    headers, query = schemes(sandbox.info, key)[scheme]
     encoded = {name: value.encode() for name, value in headers.items()}
-    answer = ask(sandbox.info, encoded | {"developer-id": sandbox.developer_id}, query)
-    assert (answer.status_code, answer.json()["status"], answer.json()["name"]) == (401, 401, "Unauthorized")
+    response = ask(sandbox.info, encoded | {"developer-id": sandbox.developer_id}, query)
+    assert (response.status_code, response.json()["status"], response.json()["name"]) == (401, 401, "Unauthorized")
 
 
 def test_a_developer_id_is_always_needed(sandbox: Sandbox) -> None:
     """A missing or unknown developer id is a 401."""
-    headers, query = ways(sandbox.info)["headers"]
+    headers, query = schemes(sandbox.info)["headers"]
     assert ask(sandbox.info, headers, query).status_code == 401
     assert ask(sandbox.info, headers | {"developer-id": "another"}, query).status_code == 401
 
@@ -65,7 +65,7 @@ def test_an_unreadable_authorization_is_refused(sandbox: Sandbox, authorization:
 
 def test_no_refusal_repeats_a_secret(sandbox: Sandbox) -> None:
     """The response does not contain the key that was sent."""
-    headers, query = ways(sandbox.info, "planted-secret")["query"]
+    headers, query = schemes(sandbox.info, "planted-secret")["query"]
     assert "planted-secret" not in ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).text
 
 
@@ -77,26 +77,26 @@ def token(sandbox: Sandbox) -> str:
     return str(made.json()["token"]["token"])
 
 
-def token_ways(token: str) -> dict[str, Way]:
+def token_schemes(token: str) -> dict[str, SentCredentials]:
     """Return the same token in the header, in the query and as a bearer token."""
     pair, bearer = {"access-token": token}, {"authorization": f"Bearer {token}"}
     return {"headers": (pair, {}), "query": ({}, pair), "bearer": (bearer, {})}
 
 
-@pytest.mark.parametrize("way", ["headers", "query", "bearer"])
-def test_a_token_is_accepted_wherever_it_is_sent(sandbox: Sandbox, token: str, way: str) -> None:
+@pytest.mark.parametrize("scheme", ["headers", "query", "bearer"])
+def test_a_token_is_accepted_wherever_it_is_sent(sandbox: Sandbox, token: str, scheme: str) -> None:
     """A token of POST /v2/token also works as a bearer token."""
-    headers, query = token_ways(token)[way]
+    headers, query = token_schemes(token)[scheme]
     assert ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).status_code == 200
 
 
-@pytest.mark.parametrize("way", ["headers", "query", "bearer"])
+@pytest.mark.parametrize("scheme", ["headers", "query", "bearer"])
 @pytest.mark.parametrize("wrong", ["planted-secret", "0"])
-def test_an_unknown_token_is_refused(sandbox: Sandbox, way: str, wrong: str) -> None:
+def test_an_unknown_token_is_refused(sandbox: Sandbox, scheme: str, wrong: str) -> None:
     """The response is a 401 that does not repeat the token."""
-    headers, query = token_ways(wrong)[way]
-    answer = ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query)
-    assert (answer.status_code, "planted" in answer.text) == (401, False)
+    headers, query = token_schemes(wrong)[scheme]
+    response = ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query)
+    assert (response.status_code, "planted" in response.text) == (401, False)
 
 
 def signed(info: SandboxInfo, now: float, changes: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -110,17 +110,17 @@ def signed(info: SandboxInfo, now: float, changes: Mapping[str, str] | None = No
 def ask_signed(
     sandbox: Sandbox,
     credentials: dict[str, str],
-    place: str = "headers",
+    send_in: str = "headers",
     path: str = "/v2/transactions",
     method: str = "GET",
 ) -> httpx.Response:
     """Ask for something with a hash-key in headers or in the query."""
     developer = {"developer-id": sandbox.developer_id}
-    headers, query = (credentials, {}) if place == "headers" else ({}, credentials)
+    headers, query = (credentials, {}) if send_in == "headers" else ({}, credentials)
     return httpx.request(method, sandbox.base_url + path, headers=headers | developer, params=query)
 
 
-@pytest.mark.parametrize("place", ["headers", "query"])
+@pytest.mark.parametrize("send_in", ["headers", "query"])
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
@@ -139,10 +139,12 @@ def ask_signed(
         ("DELETE", "/v2/token/x", 403),
     ],
 )
-def test_a_hash_key_serves_at_some_endpoints(sandbox: Sandbox, place: str, method: str, path: str, status: int) -> None:
+def test_a_hash_key_serves_at_some_endpoints(
+    sandbox: Sandbox, send_in: str, method: str, path: str, status: int
+) -> None:
     """A hash-key works for account vaults, routers and transactions; elsewhere it is a 403."""
     credentials = signed(sandbox.info, sandbox.now())
-    assert ask_signed(sandbox, credentials, place, path, method).status_code == status
+    assert ask_signed(sandbox, credentials, send_in, path, method).status_code == status
 
 
 def test_a_timestamp_takes_no_digit_from_the_user_id(sandbox: Sandbox) -> None:
@@ -183,11 +185,11 @@ def test_a_hash_key_serves_again(sandbox: Sandbox) -> None:
         {"timestamp": "-1"},
     ],
 )
-@pytest.mark.parametrize("place", ["headers", "query"])
-def test_a_bad_hash_key_is_refused(sandbox: Sandbox, place: str, changes: dict[str, str]) -> None:
+@pytest.mark.parametrize("send_in", ["headers", "query"])
+def test_a_bad_hash_key_is_refused(sandbox: Sandbox, send_in: str, changes: dict[str, str]) -> None:
     """Any wrong part is a 401 with the gateway's text."""
-    answer = ask_signed(sandbox, signed(sandbox.info, sandbox.now(), changes), place)
-    assert (answer.status_code, answer.json()["message"]) == (401, "Hash key is invalid")
+    response = ask_signed(sandbox, signed(sandbox.info, sandbox.now(), changes), send_in)
+    assert (response.status_code, response.json()["message"]) == (401, "Hash key is invalid")
 
 
 @pytest.mark.parametrize("spelling", [str.upper, lambda digest: base64.b64encode(bytes.fromhex(digest)).decode()])
@@ -203,8 +205,8 @@ def test_no_link_repeats_credentials(sandbox: Sandbox, token: str) -> None:
     developer = {"developer-id": sandbox.developer_id}
     key = {"user-id": sandbox.user_id, "user-api-key": sandbox.user_api_key}
     for proof in (key, {"access-token": token}, signed(sandbox.info, sandbox.now())):
-        answer = httpx.get(f"{sandbox.base_url}/v2/transactions", params=proof | developer | {"status_id": 101})
-        link = answer.json()["meta"]["pagination"]["links"]["self"]["href"]
+        response = httpx.get(f"{sandbox.base_url}/v2/transactions", params=proof | developer | {"status_id": 101})
+        link = response.json()["meta"]["pagination"]["links"]["self"]["href"]
         assert link == f"{sandbox.base_url}/v2/transactions?status_id=101&page=1"
 
 

@@ -202,8 +202,8 @@ def test_a_far_jump_costs_what_there_is_to_do(
     """A jump to the year 9000 is fast, with a reminder and a settlement on the way."""
     invoiced(shop, due_date="8000-01-01")
     shop.pay("6.30")
-    answer = shop.http.post("/_sandbox/clock", json={"now": noon(date(8999, 12, 31))})
-    assert answer.status_code == 200
+    response = shop.http.post("/_sandbox/clock", json={"now": noon(date(8999, 12, 31))})
+    assert response.status_code == 200
     assert sent_messages()[1] == ("due", midnight(date(8000, 1, 1)))
     assert batches() == [(0, 2)]
 

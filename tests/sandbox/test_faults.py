@@ -91,8 +91,8 @@ def test_a_response_is_lost(sandbox: Sandbox, pay_raw: PayRaw, fault: FaultName,
 def test_an_error_says_nothing_of_the_payment(shop: Shop, sandbox: Sandbox, fault: FaultName, payments: int) -> None:
     """The response is a 500 in the usual form."""
     sandbox.fault(OPERATION, fault)
-    answer = shop.pay(transaction_api_id="t1")
-    assert (answer.status_code, answer.json()["status"]) == (500, 500)
+    response = shop.pay(transaction_api_id="t1")
+    assert (response.status_code, response.json()["status"]) == (500, 500)
     assert charged(sandbox) == payments
 
 
@@ -100,8 +100,8 @@ def test_an_error_says_nothing_of_the_payment(shop: Shop, sandbox: Sandbox, faul
 def test_a_busy_gateway_says_when_to_come_back(shop: Shop, sandbox: Sandbox, fault: FaultName, status: int) -> None:
     """Nothing is executed; Retry-After has the seconds, or is omitted."""
     sandbox.fault(OPERATION, fault, retry_after=2.5)
-    answer = shop.pay(transaction_api_id="t1")
-    assert (answer.status_code, answer.headers["retry-after"]) == (status, "2.5")
+    response = shop.pay(transaction_api_id="t1")
+    assert (response.status_code, response.headers["retry-after"]) == (status, "2.5")
     sandbox.fault(OPERATION, fault, retry_after=None)
     assert "retry-after" not in shop.pay().headers
     assert charged(sandbox) == 0
@@ -118,18 +118,27 @@ def test_a_body_is_cut(sandbox: Sandbox, pay_raw: PayRaw) -> None:
 
 def test_a_response_comes_twice(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """One connection gets two whole responses, one after the other."""
-    sandbox.fault(OPERATION, "double_answer")
+    sandbox.fault(OPERATION, "duplicate_response")
     received, end = pay_raw()
     assert (received.count(b"HTTP/1.1 201"), received.count(b'"transaction_api_id":"t1"'), end) == (2, 2, "open")
 
 
 def test_a_response_has_another_record(shop: Shop, sandbox: Sandbox) -> None:
     """The response is plausible but has another record; the own one is stored correctly."""
-    sandbox.fault(OPERATION, "swap_answer")
+    sandbox.fault(OPERATION, "wrong_response")
     swapped = shop.pay("1.00", transaction_api_id="t1").json()["transaction"]
     assert swapped["transaction_api_id"] != "t1"
     assert (swapped["transaction_amount"], swapped["last_four"]) != ("1.00", "1111")
     assert charged(sandbox) == 1
+
+
+@pytest.mark.parametrize(
+    ("former", "name"), [("double_answer", "duplicate_response"), ("swap_answer", "wrong_response")]
+)
+def test_former_names_of_faults_are_accepted(sandbox: Sandbox, former: FaultName, name: FaultName) -> None:
+    """A fault that was renamed can be planned by both names, and is listed by the new one."""
+    sandbox.fault(OPERATION, former)
+    assert [plan["fault"] for plan in sandbox.faults()] == [name]
 
 
 def test_a_length_is_wrong(sandbox: Sandbox, pay_raw: PayRaw) -> None:
@@ -164,14 +173,14 @@ def test_a_gateway_is_silent(sandbox: Sandbox, pay_raw: PayRaw) -> None:
 def test_a_response_is_delayed(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """The payment is made at once; the response waits for the sandbox clock."""
     sandbox.fault(OPERATION, "delay", seconds=3600)
-    answers = []
-    waiting = Thread(target=lambda: answers.append(shop.pay(transaction_api_id="t1")))
+    responses = []
+    waiting = Thread(target=lambda: responses.append(shop.pay(transaction_api_id="t1")))
     waiting.start()
     eventually(lambda: charged(sandbox))
-    assert answers == []
+    assert responses == []
     sandbox.advance(3600)
     waiting.join()
-    assert answers[0].status_code == 201
+    assert responses[0].status_code == 201
 
 
 @pytest.mark.parametrize(
@@ -180,10 +189,10 @@ def test_a_response_is_delayed(shop: Shop, sandbox: Sandbox, eventually: Eventua
 def test_a_body_is_not_what_it_should_be(shop: Shop, sandbox: Sandbox, fault: FaultName, kind: str) -> None:
     """The status is the real one, but the body is not JSON."""
     sandbox.fault(OPERATION, fault)
-    answer = shop.pay(transaction_api_id="t1")
-    assert (answer.status_code, answer.headers["content-type"]) == (201, kind)
+    response = shop.pay(transaction_api_id="t1")
+    assert (response.status_code, response.headers["content-type"]) == (201, kind)
     with pytest.raises(ValueError, match=r"."):
-        answer.json()
+        response.json()
     assert charged(sandbox) == 1
 
 
@@ -284,8 +293,8 @@ def test_a_scenario_is_a_list_of_plans(shop: Shop, sandbox: Sandbox, scenario: s
     sandbox.scenario(scenario)
     plans = sandbox.faults()
     sandbox.clear_faults()
-    answer = shop.http.post("/_sandbox/faults", json={"scenario": scenario})
-    assert (answer.status_code, answer.json()["faults"]) == (201, plans)
+    response = shop.http.post("/_sandbox/faults", json={"scenario": scenario})
+    assert (response.status_code, response.json()["faults"]) == (201, plans)
     assert sandbox.faults() == plans != []
 
 
@@ -319,8 +328,8 @@ def test_a_misspelled_name_gets_the_right_one(sandbox: Sandbox, message: str) ->
 
 def test_an_unknown_scenario_is_refused(shop: Shop, sandbox: Sandbox) -> None:
     """The error lists the known scenarios."""
-    answer = shop.http.post("/_sandbox/faults", json={"scenario": "sunshine"})
-    assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, "scenario")
+    response = shop.http.post("/_sandbox/faults", json={"scenario": "sunshine"})
+    assert (response.status_code, response.json()["message"].partition(":")[0]) == (422, "scenario")
     with pytest.raises(
         InvalidRequestError, match=r"^nothing was sent: scenario: must be one of response lost after approval; "
     ):
@@ -390,8 +399,8 @@ def serves(sandbox: Sandbox) -> bool:
 def test_an_inconsistent_plan_is_refused(shop: Shop, sandbox: Sandbox, wrong: Record, subject: str) -> None:
     """HTTP and Python name the wrong field first, and nothing is planned."""
     plan: Record = {"operation": OPERATION, "fault": "html"} | wrong
-    answer = shop.http.post("/_sandbox/faults", json=plan)
-    assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, subject)
+    response = shop.http.post("/_sandbox/faults", json=plan)
+    assert (response.status_code, response.json()["message"].partition(":")[0]) == (422, subject)
     with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
         sandbox.fault(**plan)
     assert sandbox.faults() == []
@@ -408,5 +417,5 @@ def test_an_inconsistent_plan_is_refused(shop: Shop, sandbox: Sandbox, wrong: Re
 )
 def test_a_plan_of_the_wrong_shape_is_refused(shop: Shop, plan: object) -> None:
     """The response is a 400 with the reason."""
-    answer = shop.http.post("/_sandbox/faults", json=plan)
-    assert (answer.status_code, answer.json()["status"]) == (400, 400)
+    response = shop.http.post("/_sandbox/faults", json=plan)
+    assert (response.status_code, response.json()["status"]) == (400, 400)

@@ -41,10 +41,10 @@ def _no_log_lines(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert caplog.get_records("call") == []
 
 
-def is_refusal(answer: httpx.Response, *statuses: int) -> Record:
+def is_refusal(response: httpx.Response, *statuses: int) -> Record:
     """Check the status and the form of a refusal, and return its body."""
-    body: Record = answer.json()
-    assert answer.status_code in (statuses or (400, 422)), answer.text
+    body: Record = response.json()
+    assert response.status_code in (statuses or (400, 422)), response.text
     assert set(body) in ({"errors"}, {"name", "message", "code", "status"})
     return body
 
@@ -108,8 +108,8 @@ def test_any_value_in_any_field_is_answered(shop: Shop, noun: str, value: object
     """Each field of each record type gets each kind of wrong value."""
     known = {table.singular: table for table in (*STORED, ROUTER_TRANSACTION, ROUTER_ACCOUNT_VAULT)}
     for field in chain(known[noun].by_name, ["unheard_of", "", "__proto__", "id'; --"]):
-        answer = shop.post(noun, NOUNS[noun], {field: value})
-        assert answer.status_code in {201, 400, 422}, (field, answer.text)
+        response = shop.post(noun, NOUNS[noun], {field: value})
+        assert response.status_code in {201, 400, 422}, (field, response.text)
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
@@ -123,8 +123,8 @@ def test_any_value_in_any_change_is_answered(shop: Shop, value: object) -> None:
     }
     for plural, record in made.items():
         for field in BY_PLURAL[plural].by_name:
-            answer = shop.put(BY_PLURAL[plural].singular, f"/v2/{plural}/{record['id']}", {field: value})
-            assert answer.status_code in {200, 400, 422}, (field, answer.text)
+            response = shop.put(BY_PLURAL[plural].singular, f"/v2/{plural}/{record['id']}", {field: value})
+            assert response.status_code in {200, 400, 422}, (field, response.text)
     for path in chain(*([f"/v2/{plural}/{one['id']}", f"/v2/{plural}"] for plural, one in made.items())):
         assert shop.get(path).status_code == 200
     assert shop.get(f"/v2/accountvaults/{made['accountvaults']['id']}/bininfo").status_code == 200
@@ -142,8 +142,8 @@ def test_any_filter_on_any_column_is_answered(shop: Shop, value: str) -> None:
         for name in chain(
             BY_PLURAL[plural].by_name, ["page", "page_size", "sort", "expand", "created_ts_from", "%00", ""]
         ):
-            answer = shop.http.get(f"/v2/{plural}?{name}={value}")
-            assert answer.status_code in {200, 400, 422}, (name, answer.text)
+            response = shop.http.get(f"/v2/{plural}?{name}={value}")
+            assert response.status_code in {200, 400, 422}, (name, response.text)
 
 
 @pytest.mark.parametrize("name", ["%00", "%FF", "%2F", "..%2F..", "%27", "x" * 5000, "%ED%A0%80", "a;b", "%25"])
@@ -152,8 +152,8 @@ def test_any_id_is_answered(shop: Shop, name: str, query: str) -> None:
     """An unknown id is a 404, an invalid lookup a 422."""
     query = query.replace("LOCATION", shop.info.location_id)
     for method in ("GET", "PUT", "DELETE"):
-        answer = shop.http.request(method, f"/v2/contacts/{name}{query}", json={"contact": {}})
-        is_refusal(answer, 404, 422)
+        response = shop.http.request(method, f"/v2/contacts/{name}{query}", json={"contact": {}})
+        is_refusal(response, 404, 422)
 
 
 @pytest.mark.parametrize("path", ["/v1", "/v2", "/v2/nothing", "/v2//contacts", "/v3/contacts", "/v2/contacts/a/b"])
@@ -173,15 +173,15 @@ def test_an_unknown_path_is_404(shop: Shop, path: str) -> None:
 )
 def test_an_unknown_method_is_405(shop: Shop, method: str, path: str) -> None:
     """The response lists the allowed methods."""
-    answer = shop.http.request(method, path)
-    is_refusal(answer, 405)
-    assert answer.headers["allow"]
+    response = shop.http.request(method, path)
+    is_refusal(response, 405)
+    assert response.headers["allow"]
 
 
 def test_a_large_body_is_413(shop: Shop) -> None:
     """The response arrives, and the connection can be used afterwards."""
-    answer = shop.http.post("/v2/contacts", content=b"x" * (11 * 1024 * 1024))
-    assert is_refusal(answer, 413)["status"] == 413
+    response = shop.http.post("/v2/contacts", content=b"x" * (11 * 1024 * 1024))
+    assert is_refusal(response, 413)["status"] == 413
     assert shop.get("/v2/contacts").status_code == 200
 
 
@@ -251,10 +251,10 @@ def test_the_name_of_a_file_is_only_a_name(shop: Shop, sandbox: Sandbox, name: s
     """The name is neither a path on this machine nor a header of a response."""
     invoice = shop.invoice().json()["quickinvoice"]
     path, content = f"/v2/quickinvoices/{invoice['id']}", b"%PDF-1.4 content"
-    answer = shop.http.post(f"{path}/files", files={"file[file]": (name, content)})
-    assert answer.status_code in {200, 201, 422}, answer.text
+    response = shop.http.post(f"{path}/files", files={"file[file]": (name, content)})
+    assert response.status_code in {200, 201, 422}, response.text
     files = shop.get(path, expand="files").json()["quickinvoice"]["files"]
-    assert len(files) == (answer.status_code != 422)
+    assert len(files) == (response.status_code != 422)
     for file in files:
         for address in (f"/_sandbox/files/{file['id']}", f"/quickinvoicepay/{invoice['id']}/files/{file['id']}"):
             shown = httpx.get(f"{sandbox.base_url}{address}")
@@ -266,8 +266,8 @@ def test_the_name_of_a_file_is_only_a_name(shop: Shop, sandbox: Sandbox, name: s
 
 def test_a_chunked_body_is_bounded_too(shop: Shop) -> None:
     """A body without a length in the header is counted as it arrives."""
-    answer = shop.http.post("/v2/contacts", content=(b"x" * 65536 for _ in range(200)))
-    is_refusal(answer, 413)
+    response = shop.http.post("/v2/contacts", content=(b"x" * 65536 for _ in range(200)))
+    is_refusal(response, 413)
 
 
 @pytest.mark.parametrize(

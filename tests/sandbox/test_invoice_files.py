@@ -166,9 +166,9 @@ def test_a_malformed_form_is_400(
 ) -> None:
     """The response has a message, nothing is logged, and no partial form is accepted."""
     path = path if path == PATH else f"{PATH}/{invoice['id']}/files"
-    answer = shop.http.post(path, content=body, headers={"content-type": content_type})
-    assert (answer.status_code, answer.json()["status"]) == (400, 400)
-    assert answer.json()["message"].startswith("The form ")
+    response = shop.http.post(path, content=body, headers={"content-type": content_type})
+    assert (response.status_code, response.json()["status"]) == (400, 400)
+    assert response.json()["message"].startswith("The form ")
     assert [line for line in caplog.records if line.name.startswith(("gateway_async", "python_multipart"))] == []
 
 
@@ -215,8 +215,8 @@ def test_five_large_files_are_named_and_not_too_large_a_form(shop: Shop, errors:
 
 def test_a_form_without_end_is_413(shop: Shop) -> None:
     """The response arrives, and the connection can be used afterwards."""
-    answer = send(shop, upload(0, b"x" * FORM_LIMIT))
-    assert (answer.status_code, answer.json()["status"]) == (413, 413)
+    response = send(shop, upload(0, b"x" * FORM_LIMIT))
+    assert (response.status_code, response.json()["status"]) == (413, 413)
     assert shop.get(PATH).status_code == 200
 
 
@@ -231,9 +231,9 @@ def test_a_file_has_a_name(shop: Shop, errors: Errors, invoice: Record, name: st
 
 def test_a_file_is_attached(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     """The response is 201 with the record; the content type is that of the form."""
-    answer = attach(shop, invoice, b"hello")
-    file = answer.json()["file"]
-    assert answer.status_code == 201
+    response = attach(shop, invoice, b"hello")
+    file = response.json()["file"]
+    assert response.status_code == 201
     assert file["_links"]["self"]["href"] == f"{shop.info.base_url}{PATH}/{invoice['id']}/files/{file['id']}"
     assert (file["name"], file["size"], file["content_type"]) == ("a.txt", 5, "text/plain")
     shown = httpx.get(f"{sandbox.base_url}/_sandbox/files/{file['id']}")
@@ -252,19 +252,19 @@ def test_a_content_type_is_what_a_header_can_carry(
 ) -> None:
     """Other content types are refused, because a response could not show them."""
     head = f'--b\r\ncontent-disposition: form-data; name="file[file]"; filename="a"\r\ncontent-type: {content_type}'
-    answer = shop.http.post(
+    response = shop.http.post(
         f"{PATH}/{invoice['id']}/files",
         content=f"{head}\r\n\r\nx\r\n--b--\r\n".encode(),
         headers={"content-type": "multipart/form-data; boundary=b"},
     )
-    assert errors(answer) == {"file": ["A file's Content Type must be printable ASCII."]}
+    assert errors(response) == {"file": ["A file's Content Type must be printable ASCII."]}
 
 
 def test_a_file_is_removed_once(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     """The response is 204 without a body, then 404; the content is deleted."""
     kept, gone = (attach(shop, invoice, name=name).json()["file"]["id"] for name in ("a.txt", "b.txt"))
-    answer = shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}")
-    assert (answer.status_code, answer.content) == (204, b"")
+    response = shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}")
+    assert (response.status_code, response.content) == (204, b"")
     assert shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}").status_code == 404
     assert names_of(shop, invoice) == ["a.txt"]
     assert httpx.get(f"{sandbox.base_url}/_sandbox/files/{gone}").status_code == 404
@@ -334,9 +334,9 @@ def test_large_files_leave_nothing_behind(open_shop: OpenShop) -> None:
     with Sandbox() as sandbox:
         shop = open_shop(sandbox.info)
         large = upload(0, b"x" * LARGEST_FILE)
-        answers = [send(shop, large), send(shop, large, title=...), send(shop, upload(0, b"x" * FORM_LIMIT))]
+        responses = [send(shop, large), send(shop, large, title=...), send(shop, upload(0, b"x" * FORM_LIMIT))]
     gc.collect()
-    assert [answer.status_code for answer in answers] == [201, 422, 413]
+    assert [response.status_code for response in responses] == [201, 422, 413]
     assert threading.active_count() == before
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, State, Trigger, codes_of
+from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE, InvoiceState, InvoiceTrigger, codes_of
 
 from .conftest import Errors, Eventually, Record, Shop, recorded
 
@@ -63,9 +63,9 @@ def pay(shop: Shop, invoice_id: str, **body: Any) -> httpx.Response:
 def test_a_full_payment_closes_an_invoice(shop: Shop, bill: Make) -> None:
     """By default the whole balance is paid, with a visa; the response shows both records as GET does."""
     invoice_id = bill(contact_id=shop.info.contact_id)
-    answer = pay(shop, invoice_id)
-    made, invoice = answer.json()["transaction"], answer.json()["quickinvoice"]
-    assert answer.status_code == 200
+    response = pay(shop, invoice_id)
+    made, invoice = response.json()["transaction"], response.json()["quickinvoice"]
+    assert response.status_code == 200
     assert status_of(invoice) == (0, 2, "0.00")
     assert (made["transaction_amount"], made["status_id"], made["trx_source_id"]) == ("21.00", 101, 8)
     assert (made["quick_invoice_id"], made["contact_id"], made["last_four"]) == (
@@ -127,8 +127,11 @@ def test_a_payment_that_is_not_allowed_is_refused(
     if "ach_product_transaction_id" in fields:
         fields = {"ach_product_transaction_id": shop.info.ach_product_transaction_id}
     invoice_id = bill(**fields)
-    answer = pay(shop, invoice_id, amount=amount)
-    assert (answer.status_code, answer.json()["message"].removeprefix(f"quickinvoice {invoice_id}: ")) == (422, reason)
+    response = pay(shop, invoice_id, amount=amount)
+    assert (response.status_code, response.json()["message"].removeprefix(f"quickinvoice {invoice_id}: ")) == (
+        422,
+        reason,
+    )
     assert shop.get("/v2/transactions").json()["transactions"] == []
 
 
@@ -136,8 +139,8 @@ def test_the_last_part_may_be_smaller_than_the_smallest(shop: Shop, bill: Make) 
     """Otherwise it could never be paid."""
     invoice_id = bill(**LIMITS)
     for amount in ("9.00", "9.00", "3.00"):
-        answer = pay(shop, invoice_id, amount=amount)
-    assert status_of(answer.json()["quickinvoice"]) == (0, 2, "0.00")
+        response = pay(shop, invoice_id, amount=amount)
+    assert status_of(response.json()["quickinvoice"]) == (0, 2, "0.00")
 
 
 @pytest.mark.parametrize("body", [{"amount": "much"}, {"amount": []}, {"card": 1}, {"total": 1}, [1]])
@@ -162,9 +165,9 @@ def test_what_cannot_be_paid_is_named(shop: Shop, sandbox: Sandbox, bill: Make) 
 def test_a_declined_payment_pays_nothing(shop: Shop, bill: Make) -> None:
     """The payment is a transaction of the invoice, but does not count as paid."""
     invoice_id = bill(allow_partial_pay=1)
-    answer = pay(shop, invoice_id, amount="5.00").json()
-    assert (answer["transaction"]["status_id"], answer["transaction"]["quick_invoice_id"]) == (301, invoice_id)
-    assert status_of(answer["quickinvoice"]) == (1, 1, "21.00")
+    response = pay(shop, invoice_id, amount="5.00").json()
+    assert (response["transaction"]["status_id"], response["transaction"]["quick_invoice_id"]) == (301, invoice_id)
+    assert status_of(response["quickinvoice"]) == (1, 1, "21.00")
     assert status_of(pay(shop, invoice_id, amount="1.00").json()["quickinvoice"]) == (1, 3, "20.00")
 
 
@@ -181,10 +184,10 @@ def test_a_slow_issuer_charges_once(shop: Shop, sandbox: Sandbox, eventually: Ev
     """Of two equal payments at the same time, the second finds the invoice or paylink closed."""
     made = shop.paylink("8.06") if page == "paylinks" else shop.invoice(item_list={"Tea": 8.06})
     (record,) = made.json().values()
-    answers = []
+    responses = []
 
     def pay_once() -> None:
-        answers.append(shop.http.post(f"/_sandbox/{page}/{record['id']}/pay", json={}))
+        responses.append(shop.http.post(f"/_sandbox/{page}/{record['id']}/pay", json={}))
 
     paying = [threading.Thread(target=pay_once) for _ in range(2)]
     for one in paying:
@@ -193,7 +196,7 @@ def test_a_slow_issuer_charges_once(shop: Shop, sandbox: Sandbox, eventually: Ev
     sandbox.advance(60)
     for one in paying:
         one.join()
-    assert sorted(answer.status_code for answer in answers) == [200, 422]
+    assert sorted(response.status_code for response in responses) == [200, 422]
     assert len(shop.get("/v2/transactions").json()["transactions"]) == 1
 
 
@@ -213,9 +216,9 @@ def test_an_added_transaction_pays(shop: Shop, bill: Make, sale: Make) -> None:
     """The response has the transactions and `active`; the transaction names its invoice."""
     sample = recorded("quickinvoice-addtransaction-response")
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
-    answer = add(shop, invoice_id, transaction_id)
-    record = answer.json()["quickinvoice"]
-    assert answer.status_code == 200
+    response = add(shop, invoice_id, transaction_id)
+    record = response.json()["quickinvoice"]
+    assert response.status_code == 200
     assert [name for name in record if name in sample] == list(sample)
     assert "is_active" not in record
     assert status_of(record) == (1, 3, "20.00")
@@ -236,9 +239,9 @@ def test_a_removed_transaction_pays_no_more(shop: Shop, bill: Make, sale: Make) 
     """The response has the remaining ones, and the transaction can pay another invoice."""
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
     add(shop, invoice_id, transaction_id)
-    answer = remove(shop, invoice_id, transaction_id)
-    record = answer.json()["quickinvoice"]
-    assert (answer.status_code, record["transactions"], record["active"]) == (200, [], 1)
+    response = remove(shop, invoice_id, transaction_id)
+    record = response.json()["quickinvoice"]
+    assert (response.status_code, record["transactions"], record["active"]) == (200, [], 1)
     assert status_of(record) == (1, 1, "21.00")
     assert shop.get(f"/v2/transactions/{transaction_id}").json()["transaction"]["quick_invoice_id"] is None
     assert add(shop, bill(allow_partial_pay=1), transaction_id).status_code == 200
@@ -366,34 +369,34 @@ def test_more_items_make_a_paid_invoice_due_again(shop: Shop, bill: Make) -> Non
 # --- the state machine of an invoice
 
 
-MOVES: dict[Trigger, Step] = {
-    Trigger.PAY_PART: lambda shop, one: add(shop, one, shop.pay("0.01").json()["transaction"]["id"]),
-    Trigger.CHANGE: lambda shop, one: shop.put("quickinvoice", f"{PATH}/{one}", {"title": "x"}),
-    Trigger.CLOSE: lambda shop, one: shop.put("quickinvoice", f"{PATH}/{one}", {"status_id": 0}),
-    Trigger.REOPEN: lambda shop, one: shop.http.post(f"{PATH}/{one}/reopen"),
+MOVES: dict[InvoiceTrigger, Step] = {
+    InvoiceTrigger.PAY_PART: lambda shop, one: add(shop, one, shop.pay("0.01").json()["transaction"]["id"]),
+    InvoiceTrigger.CHANGE: lambda shop, one: shop.put("quickinvoice", f"{PATH}/{one}", {"title": "x"}),
+    InvoiceTrigger.CLOSE: lambda shop, one: shop.put("quickinvoice", f"{PATH}/{one}", {"status_id": 0}),
+    InvoiceTrigger.REOPEN: lambda shop, one: shop.http.post(f"{PATH}/{one}/reopen"),
 }
-BEFORE: dict[State, tuple[str, ...]] = {
-    State.OPEN_UNPAID: (),
-    State.OPEN_IN_PART: ("pay a part",),
-    State.CLOSED_UNPAID: ("close",),
-    State.CLOSED_IN_PART: ("pay a part", "close"),
-    State.CLOSED_PAID: ("pay",),
+BEFORE: dict[InvoiceState, tuple[str, ...]] = {
+    InvoiceState.OPEN_UNPAID: (),
+    InvoiceState.OPEN_IN_PART: ("pay a part",),
+    InvoiceState.CLOSED_UNPAID: ("close",),
+    InvoiceState.CLOSED_IN_PART: ("pay a part", "close"),
+    InvoiceState.CLOSED_PAID: ("pay",),
 }
 STEPS: dict[str, Step] = {
     "pay": pay,
     "pay a part": lambda shop, one: pay(shop, one, amount="0.01"),
-    "close": MOVES[Trigger.CLOSE],
+    "close": MOVES[InvoiceTrigger.CLOSE],
 }
 
 
 @pytest.mark.parametrize(("state", "trigger"), [*product(BEFORE, MOVES)])
-def test_the_table_says_what_happens(shop: Shop, bill: Make, state: State, trigger: Trigger) -> None:
+def test_the_table_says_what_happens(shop: Shop, bill: Make, state: InvoiceState, trigger: InvoiceTrigger) -> None:
     """Each allowed transition leads to the state in the table; others change nothing, and are a 422 unless repeated."""
     invoice_id = bill(allow_partial_pay=1)
     for step in BEFORE[state]:
         STEPS[step](shop, invoice_id)
-    answer, after = MOVES[trigger](shop, invoice_id), MACHINE.next_state(state, trigger)
-    is_repeated = trigger is Trigger.REOPEN and codes_of(state)["status_id"] == 1
-    assert answer.status_code == (422 if after is None and not is_repeated else 200)
+    response, after = MOVES[trigger](shop, invoice_id), INVOICE_MACHINE.next_state(state, trigger)
+    is_repeated = trigger is InvoiceTrigger.REOPEN and codes_of(state)["status_id"] == 1
+    assert response.status_code == (422 if after is None and not is_repeated else 200)
     record = read(shop, invoice_id)
     assert {name: record[name] for name in ("status_id", "payment_status_id")} == codes_of(after or state)

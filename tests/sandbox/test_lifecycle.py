@@ -31,8 +31,8 @@ from .conftest import Eventually, OpenShop, Record, Serve, Shop
 async def test_it_runs_under_any_event_loop() -> None:
     """`async with` works on asyncio and trio, and responds while the caller's loop is blocked."""
     async with Sandbox() as sandbox:
-        answer = httpx.get(f"{sandbox.base_url}/_sandbox/clock")  # noqa: ASYNC210  # the loop shall be blocked
-    assert answer.status_code == 200
+        response = httpx.get(f"{sandbox.base_url}/_sandbox/clock")  # noqa: ASYNC210  # the loop shall be blocked
+    assert response.status_code == 200
 
 
 @pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
+from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
 
 from .conftest import Errors, Record, Shop
 
@@ -305,18 +305,20 @@ def test_python_pays_it_too(sandbox: Sandbox, create: Create) -> None:
 # --- its state machine
 
 
-@pytest.mark.parametrize("trigger", Trigger)
-@pytest.mark.parametrize("state", State)
-def test_the_state_machine_is_the_table(shop: Shop, create: Create, pay: Pay, state: State, trigger: Trigger) -> None:
+@pytest.mark.parametrize("trigger", PaylinkTrigger)
+@pytest.mark.parametrize("state", PaylinkState)
+def test_the_state_machine_is_the_table(
+    shop: Shop, create: Create, pay: Pay, state: PaylinkState, trigger: PaylinkTrigger
+) -> None:
     """Each transition leads to the state in the table; any other is a 422."""
-    paylink = create("5.00" if (state, trigger) == (State.UNPAID, Trigger.DECLINE) else "21")
+    paylink = create("5.00" if (state, trigger) == (PaylinkState.UNPAID, PaylinkTrigger.DECLINE) else "21")
     act = {
-        Trigger.CHANGE: lambda: change(shop, paylink, description="x"),
-        Trigger.DECLINE: lambda: pay(paylink),
-        Trigger.PAY: lambda: pay(paylink),
+        PaylinkTrigger.CHANGE: lambda: change(shop, paylink, description="x"),
+        PaylinkTrigger.DECLINE: lambda: pay(paylink),
+        PaylinkTrigger.PAY: lambda: pay(paylink),
     }
-    if state is State.PAID:
+    if state is PaylinkState.PAID:
         pay(paylink)
-    answer, after = act[trigger](), MACHINE.next_state(state, trigger)
-    assert (answer.status_code == 422) == (after is None)
+    response, after = act[trigger](), PAYLINK_MACHINE.next_state(state, trigger)
+    assert (response.status_code == 422) == (after is None)
     assert read(shop, paylink)["status_id"] == (state if after is None else after)

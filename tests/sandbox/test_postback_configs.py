@@ -167,6 +167,6 @@ def test_a_config_is_deleted(shop: Shop, neighbor: Shop, configure: Create) -> N
     """204, then 409; 404 for an unknown config and for one of another location."""
     path = f"{PATH}/{configure().json()['postbackconfig']['id']}"
     assert neighbor.http.delete(path).status_code == 404
-    answers = [shop.http.delete(path), shop.http.delete(path), shop.http.delete(f"{PATH}/nothing")]
-    assert [answer.status_code for answer in answers] == [204, 409, 404]
+    responses = [shop.http.delete(path), shop.http.delete(path), shop.http.delete(f"{PATH}/nothing")]
+    assert [response.status_code for response in responses] == [204, 409, 404]
     assert shop.put("postbackconfig", path, {"is_active": 1}).status_code == 409

@@ -27,7 +27,7 @@ def test_any_2xx_acknowledges(
 ) -> None:
     """No further attempt follows."""
     configure(number_of_attempts=3)
-    receiver.answers[:] = [status]
+    receiver.responses[:] = [status]
     shop.contact()
     sandbox.wait_until_idle()
     sandbox.advance(DAY)
@@ -41,7 +41,7 @@ def test_anything_else_is_a_failure(
 ) -> None:
     """A redirect is a failure too, and is not followed."""
     receiver.headers["location"] = f"http://127.0.0.1:{receiver.port}/elsewhere"
-    receiver.answers[:] = [status]
+    receiver.responses[:] = [status]
     configure()
     shop.contact()
     assert ends(sandbox) == [("failed", [1])]
@@ -53,7 +53,7 @@ def test_anything_else_is_a_failure(
 def test_repeats_come_by_the_clock(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The config sets how often and after how many seconds; the body has the number of the attempt."""
     configure(number_of_attempts=3, attempt_interval=600)
-    receiver.answers[:] = [500] * 9
+    receiver.responses[:] = [500] * 9
     shop.contact()
     assert ends(sandbox) == [("waiting", [1])]
     sandbox.advance(590)
@@ -73,7 +73,7 @@ def test_an_interval_of_nothing_repeats_at_once(
 ) -> None:
     """Attempts follow each other until one succeeds."""
     configure(number_of_attempts=5, attempt_interval=0)
-    receiver.answers[:] = [500, 500]
+    receiver.responses[:] = [500, 500]
     shop.contact()
     assert ends(sandbox) == [("delivered", [1, 2, 3])]
 
@@ -83,7 +83,7 @@ def test_a_hundred_attempts_are_made_and_shown(
 ) -> None:
     """The log has each of them."""
     configure(number_of_attempts=100, attempt_interval=0)
-    receiver.answers[:] = [500] * 101
+    receiver.responses[:] = [500] * 101
     shop.contact()
     assert ends(sandbox) == [("failed", [*range(1, 101)])]
 
@@ -93,7 +93,7 @@ def test_a_repeat_comes_by_itself(
 ) -> None:
     """The clock need not be moved."""
     configure(number_of_attempts=2, attempt_interval=1)
-    receiver.answers[:] = [500]
+    receiver.responses[:] = [500]
     shop.contact()
     eventually(lambda: len(receiver.requests) == 2)
     assert ends(sandbox) == [("delivered", [1, 2])]
@@ -104,7 +104,7 @@ def test_first_attempts_keep_their_order(
 ) -> None:
     """The order holds when some of them fail."""
     configure(number_of_attempts=2, attempt_interval=300)
-    receiver.answers[:] = [500, 204] * 10
+    receiver.responses[:] = [500, 204] * 10
     names = [f"Smith {number}" for number in range(20)]
     for name in names:
         shop.contact(last_name=name)
@@ -120,7 +120,7 @@ def test_a_slow_receiver_delays_no_other(
 ) -> None:
     """Neither other receivers nor responses of the gateway are delayed."""
     slow = listen()
-    slow.may_answer.clear()
+    slow.may_respond.clear()
     configure(url=slow.url)
     configure()
     for _ in range(3):
@@ -130,7 +130,7 @@ def test_a_slow_receiver_delays_no_other(
     with pytest.raises(TimeoutError, match="a request or a postback is still in progress"):
         sandbox.wait_until_idle(timeout=0.1)
     sandbox.wait_until_idle(postbacks=False)
-    slow.may_answer.set()
+    slow.may_respond.set()
     sandbox.wait_until_idle()
     assert len(slow.requests) == 3
 
@@ -141,7 +141,7 @@ def test_an_attempt_has_a_limit(
     """The limit is real time: ten seconds, less in this test; a moved clock does not end an attempt."""
     assert webhook_client.SECONDS == 10
     monkeypatch.setattr(webhook_client, "SECONDS", 0.3)
-    receiver.may_answer.clear()
+    receiver.may_respond.clear()
     configure()
     shop.contact()
     sandbox.advance(60)
@@ -181,14 +181,14 @@ def test_a_peer_without_http_has_not_acknowledged(shop: Shop, sandbox: Sandbox, 
     """Neither has one that disconnects."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def answer(*texts: bytes) -> None:
+        def respond(*texts: bytes) -> None:
             for text in texts:
                 connection, _ = server.accept()
                 connection.recv(65536)
                 connection.sendall(text)
                 connection.close()
 
-        talk = threading.Thread(target=answer, args=(b"200 fine\r\n\r\n", b"", b"HTTP/1.1 200"))
+        talk = threading.Thread(target=respond, args=(b"200 fine\r\n\r\n", b"", b"HTTP/1.1 200"))
         talk.start()
         configure(url=f"http://127.0.0.1:{server.getsockname()[1]}/", number_of_attempts=3, attempt_interval=0)
         shop.contact()
@@ -314,10 +314,10 @@ def test_an_allowed_name_does_not_lead_to_metadata(
 def test_an_invalid_port_is_a_failure(shop: Shop, sandbox: Sandbox, port: str) -> None:
     """The config or the attempt is refused, and nothing else happens."""
     config = {"url": f"http://127.0.0.1:{port}/", "resource": "contact", "is_active": 1, "on_create": 1}
-    answer = shop.post("postbackconfig", PATH, config | {"location_id": shop.info.location_id})
+    response = shop.post("postbackconfig", PATH, config | {"location_id": shop.info.location_id})
     shop.contact()
     sandbox.wait_until_idle()
-    assert answer.status_code == 422 or {each["state"] for each in sandbox.postbacks()} == {"failed"}
+    assert response.status_code == 422 or {each["state"] for each in sandbox.postbacks()} == {"failed"}
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_a_changed_config_applies_to_later_attempts(
     """Address, credentials and format of repeats change; the record does not."""
     other = listen()
     config = configure(number_of_attempts=2)
-    receiver.answers[:] = [500]
+    receiver.responses[:] = [500]
     shop.contact(last_name="One")
     sandbox.wait_until_idle()
     login = {"basic_auth_username": "a", "basic_auth_password": "b"}
@@ -380,7 +380,7 @@ def test_a_deleted_config_delivers_nothing_more(
 ) -> None:
     """Waiting postbacks are cancelled, and stay so if the config is active again."""
     config = configure(number_of_attempts=5)
-    receiver.answers[:] = [500]
+    receiver.responses[:] = [500]
     shop.contact()
     assert ends(sandbox) == [("waiting", [1])]
     if how == "deleted":
@@ -411,12 +411,12 @@ def test_an_attempt_under_way_may_still_arrive(
 ) -> None:
     """After its config is deleted it may succeed, but it is not repeated."""
     config = configure(number_of_attempts=5, attempt_interval=0)
-    receiver.answers[:] = [status]
-    receiver.may_answer.clear()
+    receiver.responses[:] = [status]
+    receiver.may_respond.clear()
     shop.contact()
     eventually(lambda: receiver.requests)
     shop.http.delete(f"{PATH}/{config['id']}")
-    receiver.may_answer.set()
+    receiver.may_respond.set()
     assert ends(sandbox) == [(state, [1])]
 
 
@@ -445,14 +445,14 @@ def test_an_aborted_attempt_is_repeated(
 ) -> None:
     """The repetition has the same number, because its result is unknown."""
     path = tmp_path / "sandbox.db"
-    receiver.may_answer.clear()
+    receiver.may_respond.clear()
     with Sandbox(data=path) as sandbox:
         shop = open_shop(sandbox.info)
         configured(shop, receiver.url)
         for name in ("One", "Two"):
             shop.contact(last_name=name)
         eventually(lambda: receiver.requests)
-    receiver.may_answer.set()
+    receiver.may_respond.set()
     with Sandbox(data=path) as sandbox:
         assert ends(sandbox) == [("delivered", [1])] * 2
     received = [(one.data["last_name"], one.fields["number_of_attempts"]) for one in receiver.requests]
@@ -463,7 +463,7 @@ def test_acknowledged_changes_are_reported_after_a_kill(
     tmp_path: Path, receiver: Receiver, serve: Serve, open_shop: OpenShop, eventually: Eventually
 ) -> None:
     """After kill -9 the next run delivers one postback for each acknowledged contact."""
-    receiver.may_answer.clear()
+    receiver.may_respond.clear()
     process, info = serve()
     shop = open_shop(info)
     configured(shop, receiver.url)
@@ -471,7 +471,7 @@ def test_acknowledged_changes_are_reported_after_a_kill(
     eventually(lambda: receiver.requests)
     process.kill()
     process.wait()
-    receiver.may_answer.set()
+    receiver.may_respond.set()
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         assert ends(sandbox) == [("delivered", [1])] * 20
     assert list(dict.fromkeys(one.data["id"] for one in receiver.requests)) == made

@@ -351,7 +351,7 @@ def test_the_record_is_as_it_was_at_the_change(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
 ) -> None:
     """Later changes do not show in a waiting postback, nor in its expanded records."""
-    receiver.may_answer.clear()
+    receiver.may_respond.clear()
     configure("transaction", expands="contact")
     contact = shop.contact(last_name="Then").json()["contact"]
     shop.pay("1.00")
@@ -359,7 +359,7 @@ def test_the_record_is_as_it_was_at_the_change(
     eventually(lambda: receiver.requests)
     shop.act(sale, "edit", description="now")
     shop.put("contact", f"/v2/contacts/{contact['id']}", {"last_name": "Now"})
-    receiver.may_answer.set()
+    receiver.may_respond.set()
     sandbox.wait_until_idle()
     received = [(one.fields["type"], one.data["description"]) for one in receiver.requests[1:]]
     assert received == [("CREATE", "then"), ("UPDATE", "now")]
@@ -435,7 +435,7 @@ def test_the_log_shows_when_the_next_attempt_is_due(
 ) -> None:
     """The time is that of the sandbox's clock."""
     configure(number_of_attempts=2, attempt_interval=500)
-    receiver.answers[:] = [500]
+    receiver.responses[:] = [500]
     shop.contact()
     sandbox.wait_until_idle()
     (one,) = sandbox.postbacks()
@@ -469,15 +469,15 @@ def test_the_log_shows_no_secret(
 def test_a_replay_sends_it_once_more(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The record is the same and the numbering continues, for delivered and failed postbacks."""
     configure()
-    receiver.answers[:] = [204, 500]
+    receiver.responses[:] = [204, 500]
     for name in ("One", "Two"):
         shop.contact(last_name=name)
     assert ends(sandbox) == [("delivered", [1]), ("failed", [1])]
     one, two = (postback["id"] for postback in sandbox.postbacks())
     assert sandbox.replay_postback(one)["state"] == "waiting"
     sandbox.wait_until_idle()
-    answer = shop.http.post(f"/_sandbox/postbacks/{two}/replay")
-    assert (answer.status_code, answer.json()["id"]) == (200, two)
+    response = shop.http.post(f"/_sandbox/postbacks/{two}/replay")
+    assert (response.status_code, response.json()["id"]) == (200, two)
     assert ends(sandbox) == [("delivered", [1, 2])] * 2
     received = [(request.data["last_name"], request.fields["number_of_attempts"]) for request in receiver.requests]
     assert received == [("One", 1), ("Two", 1), ("One", 2), ("Two", 2)]
@@ -488,7 +488,7 @@ def test_a_replay_sends_it_once_more(shop: Shop, sandbox: Sandbox, receiver: Rec
 def test_a_replay_need_not_wait(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """A postback that waits for its next attempt is sent at once."""
     configure(number_of_attempts=3, attempt_interval=DAY)
-    receiver.answers[:] = [500]
+    receiver.responses[:] = [500]
     shop.contact()
     assert ends(sandbox) == [("waiting", [1])]
     sandbox.replay_postback(sandbox.postbacks()[0]["id"])
@@ -501,7 +501,7 @@ def test_the_log_keeps_the_newest(
     """The limit is for ended postbacks; waiting ones are always stored."""
     monkeypatch.setattr(postback_delivery, "MOST_ENDED", 10)
     configure(number_of_attempts=2)
-    receiver.answers[:] = [500]
+    receiver.responses[:] = [500]
     for number in range(40):
         shop.contact(last_name=f"Smith {number}")
     sandbox.wait_until_idle()
@@ -515,14 +515,14 @@ def test_a_reset_deletes_them(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
 ) -> None:
     """Attempts in progress end too, and the new first contact is not reported."""
-    receiver.may_answer.clear()
+    receiver.may_respond.clear()
     configure(number_of_attempts=3)
     shop.contact()
     shop.contact()
     eventually(lambda: receiver.requests)
     sandbox.reset()
     sandbox.wait_until_idle(timeout=2)
-    receiver.may_answer.set()
+    receiver.may_respond.set()
     sandbox.advance(DAY)
     sandbox.wait_until_idle()
     assert (len(receiver.requests), sandbox.postbacks()) == (1, [])

@@ -30,10 +30,10 @@ def act(shop: Shop, invoice: Record, verb: str, **query: Any) -> httpx.Response:
     return shop.http.post(f"{PATH}/{invoice['id']}/{verb}", params=query)
 
 
-def status_of(answer: httpx.Response) -> tuple[int, int]:
+def status_of(response: httpx.Response) -> tuple[int, int]:
     """Return `status_id` and `payment_status_id` of a response, which must be a success."""
-    assert answer.is_success, answer.text
-    record = answer.json()["quickinvoice"]
+    assert response.is_success, response.text
+    record = response.json()["quickinvoice"]
     return record["status_id"], record["payment_status_id"]
 
 
@@ -400,8 +400,8 @@ def test_a_new_invoice_is_sent_if_asked_for(shop: Shop, sandbox: Sandbox) -> Non
 def test_a_message_is_resent(shop: Shop, sandbox: Sandbox, query: Record, channels: list[str]) -> None:
     """The message goes by e-mail and text, or by one of them."""
     invoice = shop.invoice(**REACHABLE).json()["quickinvoice"]
-    answer = act(shop, invoice, "resend", **query)
-    assert (answer.status_code, answer.content) == (204, b"")
+    response = act(shop, invoice, "resend", **query)
+    assert (response.status_code, response.content) == (204, b"")
     assert sent_messages(sandbox, invoice) == [("resend", channel) for channel in channels]
 
 

@@ -31,10 +31,10 @@ def statuses(shop: Shop, noun: str, record_id: str) -> set[int]:
     """Return the statuses of all requests for a record."""
     path = f"/v2/{noun}s/{record_id}"
     body: Record = {noun: {}}
-    answers = [shop.http.request(method, path, json=body) for method in ("GET", "PUT", "DELETE")]
-    answers += [shop.http.post(f"{path}/{verb}") for verb in VERBS.get(noun, [])]
-    assert all(answer.json()["status"] == answer.status_code for answer in answers)
-    return {answer.status_code for answer in answers}
+    responses = [shop.http.request(method, path, json=body) for method in ("GET", "PUT", "DELETE")]
+    responses += [shop.http.post(f"{path}/{verb}") for verb in VERBS.get(noun, [])]
+    assert all(response.json()["status"] == response.status_code for response in responses)
+    return {response.status_code for response in responses}
 
 
 @pytest.mark.parametrize("noun", API_IDS)

@@ -44,9 +44,9 @@ def plan(shop: Shop, **fields: Any) -> httpx.Response:
 
 def made(shop: Shop, **fields: Any) -> Record:
     """Create a plan and return the record; without a count it is ongoing."""
-    answer = plan(shop, **fields)
-    assert answer.status_code == 201, answer.text
-    record: Record = answer.json()["recurring"]
+    response = plan(shop, **fields)
+    assert response.status_code == 201, response.text
+    record: Record = response.json()["recurring"]
     return record
 
 
@@ -270,9 +270,9 @@ def test_active_of_a_plan_is_ignored(shop: Shop) -> None:
     """As documented; an ongoing one takes it."""
     for fields, expected in (({}, "1"), ({"installment_total_count": ...}, 0)):
         record = made(shop, **fields)
-        answer = shop.put("recurring", f"/v2/recurrings/{record['id']}", {"active": 0})
-        assert answer.status_code == 200
-        assert answer.json()["recurring"]["active"] == expected
+        response = shop.put("recurring", f"/v2/recurrings/{record['id']}", {"active": 0})
+        assert response.status_code == 200
+        assert response.json()["recurring"]["active"] == expected
 
 
 NOT_ALLOWED = [
@@ -302,8 +302,8 @@ def test_a_status_that_is_shown_already_is_kept(shop: Shop) -> None:
     record = made(shop)
     active, held = read(shop, record), act(shop, record, "placeOnHold").json()["recurring"]
     for verb, unchanged in (("placeOnHold", held), ("activate", active), ("activate", active)):
-        answer = act(shop, record, verb)
-        assert (answer.status_code, answer.json()["recurring"]) == (200, unchanged)
+        response = act(shop, record, verb)
+        assert (response.status_code, response.json()["recurring"]) == (200, unchanged)
 
 
 def test_an_ongoing_one_cannot_be_deferred(shop: Shop, errors: Errors) -> None:

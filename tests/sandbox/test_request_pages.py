@@ -184,9 +184,9 @@ def test_credentials_are_masked(sandbox: Sandbox) -> None:
         client.get("/v2/contacts", headers={"authorization": "Bearer the-bearer"})
         client.get("/v2/contacts", headers={"referer": "http://host/?hash-key=the-hash-key"})
         client.get("/v2/payform", params={"hash-key": "the-hash-key", "data": "7b7d", "user-id": info.user_id})
-        answer = client.post("/v2/token", json=login, headers={"developer-id": info.developer_id}).json()
-        secrets.add(answer["token"]["token"])
-        client.delete(f"/v2/token/{answer['token']['token']}", headers=keys)
+        response = client.post("/v2/token", json=login, headers={"developer-id": info.developer_id}).json()
+        secrets.add(response["token"]["token"])
+        client.delete(f"/v2/token/{response['token']['token']}", headers=keys)
     for path in ("/", *(f"/requests/{number}" for number in range(1, 9))):
         page = open_page(sandbox, path)
         assert [secret for secret in secrets if secret in page] == []

@@ -6,7 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gateway_async.sandbox import NothingWaitsError, Sandbox
-from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
+from gateway_async.sandbox.state_machines.terminal_requests import (
+    TERMINAL_REQUEST_MACHINE,
+    TerminalRequestState,
+    TerminalRequestTrigger,
+)
 
 from .conftest import Eventually, OpenShop
 
@@ -70,7 +74,7 @@ def test_an_aborted_request_leaves_the_queue(manual: Sandbox, queue: Callable[[i
 
 def test_an_ended_request_never_changes() -> None:
     """No transition starts at an end, and every request can reach one."""
-    unfinished = {State.QUEUED, State.WAITING, State.TERMS_SHOWN}
-    assert {before for before, _ in MACHINE.transitions} == unfinished
-    assert {*MACHINE.transitions.values()} == {*State} - {State.QUEUED}
-    assert {trigger for _, trigger in MACHINE.transitions} == {*Trigger}
+    unfinished = {TerminalRequestState.QUEUED, TerminalRequestState.WAITING, TerminalRequestState.TERMS_SHOWN}
+    assert {before for before, _ in TERMINAL_REQUEST_MACHINE.transitions} == unfinished
+    assert {*TERMINAL_REQUEST_MACHINE.transitions.values()} == {*TerminalRequestState} - {TerminalRequestState.QUEUED}
+    assert {trigger for _, trigger in TERMINAL_REQUEST_MACHINE.transitions} == {*TerminalRequestTrigger}

@@ -275,8 +275,8 @@ def test_a_control_call_says_what_is_wrong(
 ) -> None:
     """The message starts with the subject."""
     here = manual.terminal_id
-    answer = counter.http.post(f"/_sandbox/terminals/{path.replace('HERE', here)}", json=body)
-    assert (answer.status_code, answer.json()["message"]) == (status, message.replace("HERE", here))
+    response = counter.http.post(f"/_sandbox/terminals/{path.replace('HERE', here)}", json=body)
+    assert (response.status_code, response.json()["message"]) == (status, message.replace("HERE", here))
 
 
 @pytest.mark.anyio

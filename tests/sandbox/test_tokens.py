@@ -129,11 +129,11 @@ def test_a_wait_at_a_terminal_ends_no_token(sandbox: Sandbox, shop: Shop) -> Non
 def test_a_token_is_revoked(sandbox: Sandbox, shop: Shop) -> None:
     """204, and it ends at once; a second time it is a 404, like an unknown one."""
     token, other = token_of(sandbox.info), token_of(sandbox.info)
-    answers = [shop.http.delete(f"/v2/token/{token}") for _ in range(2)]
-    assert [(answer.status_code, answer.content == b"") for answer in answers] == [(204, True), (404, False)]
+    responses = [shop.http.delete(f"/v2/token/{token}") for _ in range(2)]
+    assert [(response.status_code, response.content == b"") for response in responses] == [(204, True), (404, False)]
     assert shop.http.delete("/v2/token/never%2Fwas").status_code == 404
     assert (ask(sandbox.info, token), ask(sandbox.info, other)) == (401, 200)
-    assert token not in answers[1].text
+    assert token not in responses[1].text
 
 
 def test_a_token_revokes_itself(sandbox: Sandbox) -> None:

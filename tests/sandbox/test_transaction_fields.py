@@ -62,7 +62,7 @@ def test_tags_of_transactions_are_tags_of_the_location(shop: Shop) -> None:
 
 
 def test_a_transaction_without_tags_shows_them_on_request(shop: Shop) -> None:
-    """Otherwise the key is missing, as in recorded answers."""
+    """Otherwise the key is missing, as in recorded responses."""
     sale = paid(shop)
     assert "tags" not in sale
     assert shop.get(f"/v2/transactions/{sale['id']}", expand="tags").json()["transaction"]["tags"] == []

@@ -175,8 +175,10 @@ def test_every_action_on_every_status(shop: Shop, sandbox: Sandbox, status: int)
             shop.act(one, "void")
     elif status in {132, 133, 134}:
         sandbox.advance(DAY * (2 if status == 133 else 1))
-    answers = {name: shop.act(made[name], name, **fields) for name, fields in ACTIONS.items()}
-    allowed = {name: answer.json()["transaction"]["status_id"] for name, answer in answers.items() if answer.is_success}
+    responses = {name: shop.act(made[name], name, **fields) for name, fields in ACTIONS.items()}
+    allowed = {
+        name: response.json()["transaction"]["status_id"] for name, response in responses.items() if response.is_success
+    }
     assert allowed == {name: after for (before, name), after in FOLLOWS.items() if before == status}
-    refused = [answer.json()["errors"] for answer in answers.values() if not answer.is_success]
+    refused = [response.json()["errors"] for response in responses.values() if not response.is_success]
     assert {name for errors in refused for name in errors} <= {"action"}

@@ -69,8 +69,8 @@ def test_an_unknown_parameter_is_ignored_and_logged(shop: Shop, caplog: pytest.L
     """A misspelled parameter changes nothing, and the log names it, whatever the request."""
     for method, path, body in requests(shop):
         caplog.clear()
-        answer = shop.http.request(method, path, json=body, params=httpx.URL(path).params.merge({"colour": "1"}))
-        assert answer.is_success, answer.text
+        response = shop.http.request(method, path, json=body, params=httpx.URL(path).params.merge({"colour": "1"}))
+        assert response.is_success, response.text
         (message,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
         assert message.startswith(f"ignored unknown parameters operation={method} /v2/")
         assert message.endswith(" parameters=colour")
@@ -80,8 +80,8 @@ def test_a_strict_gateway_refuses_an_unknown_parameter(strict_shop: Shop, errors
     """Nothing is done, and the problem has its name; the documented parameters are known."""
     shop = strict_shop
     for method, path, body in requests(shop):
-        answer = shop.http.request(method, path, json=body, params=httpx.URL(path).params.merge({"colour": "1"}))
-        assert errors(answer) == {"colour": ["Colour is not a known parameter."]}
+        response = shop.http.request(method, path, json=body, params=httpx.URL(path).params.merge({"colour": "1"}))
+        assert errors(response) == {"colour": ["Colour is not a known parameter."]}
         assert shop.http.request(method, path, json=body).is_success
 
 

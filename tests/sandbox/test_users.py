@@ -19,9 +19,9 @@ DEVICE = {"serial_number": "1234567890", "terminal_manufacturer_id": "1", "termi
 
 def made(shop: Shop, noun: str, **fields: Any) -> Record:
     """Create a record, and return it."""
-    answer = shop.post(noun, f"/v2/{noun}s", fields)
-    assert answer.status_code == 201, answer.text
-    record: Record = answer.json()[noun]
+    response = shop.post(noun, f"/v2/{noun}s", fields)
+    assert response.status_code == 201, response.text
+    record: Record = response.json()[noun]
     return record
 
 
@@ -128,9 +128,9 @@ def test_no_log_entry_shows_a_secret(open_shop: OpenShop, errors: Errors, fields
     entries: list[LoggedRequest] = []
     with Sandbox(on_request=entries.append) as sandbox:
         shop = open_shop(sandbox.info)
-        answer = shop.post("user", "/v2/users", fields)
-        assert errors(answer)
-        assert "lanted" not in answer.text + str(entries)
+        response = shop.post("user", "/v2/users", fields)
+        assert errors(response)
+        assert "lanted" not in response.text + str(entries)
         assert PASSWORD not in repr(sandbox.info)
 
 

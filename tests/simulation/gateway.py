@@ -12,14 +12,14 @@ from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.terminal_scripts import Script
-from gateway_async.sandbox.simulators.terminals import Prompt, Sender, TerminalOptions, Terminals
+from gateway_async.sandbox.simulators.terminals import Prompt, Sender, TerminalOptions, TerminalSimulator
 
 __all__ = ["ADDRESS", "SimulatedGateway"]
 
 ADDRESS: Final = ("127.0.0.1", 8080)
 
 
-class _WatchedTerminals(Terminals):
+class _WatchedTerminals(TerminalSimulator):
     """Terminals that note which calls were there at the same time."""
 
     def __init__(self, clock: Clock, overlaps: list[tuple[str, str]]) -> None:

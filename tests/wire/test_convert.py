@@ -128,7 +128,7 @@ PASSED_OVER: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize(("field", "value"), [(field, each) for field, given in PASSED_OVER.items() for each in given])
 def test_what_is_passed_over(field: str, value: Any) -> None:
-    """An odd time, date or structure is not worth the whole answer; it may be a card number, so it is not shown."""
+    """An odd time, date or structure is not worth the whole response; it may be a card number, so it is not shown."""
     assert is_passed_over(field, value)
 
 
@@ -190,7 +190,7 @@ ODD: dict[Any, Any] = {datetime: "soon", date: "soon", datetime | date: "soon", 
 
 
 @pytest.mark.parametrize("field", sorted(set(fields_of(Transaction)) - {"id"}))
-def test_an_odd_value_costs_the_answer_only_where_it_matters(field: str) -> None:
+def test_an_odd_value_costs_the_response_only_where_it_matters(field: str) -> None:
     """Dates, times and free-form data are passed over; an amount, an id, a code, a flag or a text is not."""
     if field in Transaction.uncertain:
         assert is_passed_over(field, [{}])

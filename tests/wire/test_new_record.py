@@ -115,7 +115,7 @@ def test_one_of_the_same_second_is_new() -> None:
     "content", [None, {}, {"accountvaults": {}}, listed({"contact_id": "c"}), {"accountvaults": [1]}]
 )
 def test_what_is_no_list_tells_nothing(content: Any) -> None:
-    """An answer that cannot be read is neither "nothing there" before nor "not there" after."""
+    """A response that cannot be read is neither "nothing there" before nor "not there" after."""
     with pytest.raises(FieldError):
         read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query).read(content)
     with pytest.raises(FieldError):

@@ -1,4 +1,4 @@
-"""A list's answer → a page, and whether another one follows."""
+"""A list's response → a page, and whether another one follows."""
 
 from collections import deque
 from contextlib import nullcontext
@@ -27,29 +27,29 @@ def page(content: Any, number: int = 1) -> Page[Contact]:
     return raw.page([*chain(*raw.slices())])
 
 
-def answer(*ids: str, **pagination: Any) -> dict[str, Any]:
-    """A list's answer."""
+def response(*ids: str, **pagination: Any) -> dict[str, Any]:
+    """A list's response."""
     return {"contacts": [{"id": each} for each in ids], "meta": {"pagination": pagination}}
 
 
 @pytest.mark.parametrize("current", [0, 1, "0", None, 17])
 def test_a_page_has_the_number_it_was_asked_for(current: Any) -> None:
     """`currentPage` counts from 0 here and from 1 there, so it is not believed."""
-    read = page(answer("a", "b", totalCount=12, pageCount=6, perPage=2, currentPage=current), number=1)
+    read = page(response("a", "b", totalCount=12, pageCount=6, perPage=2, currentPage=current), number=1)
     assert read == Page(records=(Contact(id="a"), Contact(id="b")), number=1, total_count=12, page_count=6)
 
 
 @pytest.mark.parametrize(("count", "read"), [(0, 0), ("11", 11), ("0", 0), (10**12, 10**12)])
 def test_counts_arrive_as_numbers_or_digits(count: Any, read: int) -> None:
     """`"11"` is 11."""
-    found = page(answer(totalCount=count, pageCount=count))
+    found = page(response(totalCount=count, pageCount=count))
     assert (found.total_count, found.page_count) == (read, read)
 
 
 @pytest.mark.parametrize("count", [None, "", "many", "²", "-1", -1, True, 1.5, [], {}, "9" * 5000])
 def test_a_count_that_is_none_is_unknown(count: Any) -> None:
     """A count is a courtesy: what cannot be read is as if it had not been sent."""
-    found = page(answer("a", totalCount=count, pageCount=count))
+    found = page(response("a", totalCount=count, pageCount=count))
     assert (found.total_count, found.page_count) == (None, None)
 
 
@@ -74,7 +74,7 @@ NO_LISTS: list[Any] = [None, [], "text", {}, {"contacts": None}, {"contacts": {}
     ],
 )
 def test_what_is_no_list(content: Any, path: str, reason: str) -> None:
-    """An answer without the plural's list is refused, and so is a bad row: the path leads to its field."""
+    """A response without the plural's list is refused, and so is a bad row: the path leads to its field."""
     with pytest.raises(FieldError) as failed:
         page(content)
     assert (failed.value.path, failed.value.reason) == (f".contacts{path}", reason)
@@ -105,14 +105,14 @@ def test_where_a_list_ends(records: tuple[int, ...], number: int, page_count: in
 
 def test_a_large_page_is_read_in_slices() -> None:
     """Return all records in order, from at most 100 KB of rows at a time."""
-    slices = [*raw_page(encode(answer(*(f"{number:0100}" for number in range(3000))))).slices()]
+    slices = [*raw_page(encode(response(*(f"{number:0100}" for number in range(3000))))).slices()]
     assert max(sum(len(record.id) for record in some) for some in slices) <= 100_000
     assert [int(record.id) for some in slices for record in some] == [*range(3000)]
 
 
 def test_a_bad_row_is_counted_from_the_beginning_of_the_page() -> None:
     """The path has the position in the page, not in the slice; the slices before it are there."""
-    content = answer(*(f"{number:0100}" for number in range(3000)))
+    content = response(*(f"{number:0100}" for number in range(3000)))
     content["contacts"][2500] |= {"contact_balance": "much"}
     read: list[Contact] = []
     with pytest.raises(FieldError) as failed:

@@ -61,7 +61,7 @@ SECRETIVE: Call[Any] = Call(
 
 
 def reply(status: int, body: bytes | str = b"", **headers: str) -> Reply:
-    """An answer that came at noon."""
+    """A response that came at noon."""
     content = body.encode() if isinstance(body, str) else body
     return Reply(status, {name.replace("_", "-"): value for name, value in headers.items()}, content, NOW)
 
@@ -84,7 +84,7 @@ def malformed(body: bytes | str, call: Call[Any] = CALL, **headers: str) -> Malf
 
 
 def refusal(status: int, body: bytes | str = b"", call: Call[Any] = CALL, **headers: str) -> StatusError:
-    """The error that an answer becomes."""
+    """The error that a response becomes."""
     with pytest.raises(StatusError) as refused:
         read_reply(call, reply(status, body, **headers))
     return refused.value
@@ -141,7 +141,7 @@ def test_each_status_has_its_error(status: int, kind: type[StatusError]) -> None
 
 @pytest.mark.parametrize("status", [404, 409, 410])
 @pytest.mark.parametrize("absent", [LookupResult(status) for status in (LookupStatus.NO_RECORD, LookupStatus.GONE)])
-def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
+def test_an_absence_may_be_a_response(status: int, absent: Any) -> None:
     """Where a call says what absence means, the gateway's own 404, 409 and 410 are that result."""
     for body in (
         {"name": "Gone", "message": "gone", "code": 0, "status": status},
@@ -430,7 +430,7 @@ def given_to_mask(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("size", [200, 20_000, 200_000])
 @pytest.mark.parametrize("line", ["4111 1111 ", "<", "x"])
-def test_an_error_quotes_4_kb_however_long_the_answer(size: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_quotes_4_kb_however_long_the_response(size: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty fields of any length: all their names, and no more of their lines than one error has room for."""
     lengths = given_to_mask(monkeypatch)
     said = (line * size)[:size]
@@ -503,13 +503,13 @@ def test_the_text_of_a_page(page: str, text: str) -> None:
     ],
 )
 def test_a_success_that_cannot_be_read(body: bytes, path: str, reason: str) -> None:
-    """A 2xx with garbage, a cut body, two answers at once or another form says where it does not fit."""
+    """A 2xx with garbage, a cut body, two responses at once or another form says where it does not fit."""
     error = malformed(body)
     assert (error.path, error.reason, error.call) == (path, reason, "GET /v2/contacts/c1")
 
 
 def test_a_mismatch_names_its_call() -> None:
-    """The answer to another question is raised with the call it came to."""
+    """The response to another question is raised with the call it came to."""
 
     def elsewhere(content: Any) -> None:
         raise MismatchedReplyError(["id is 'b', not 'a'"])
@@ -521,14 +521,14 @@ def test_a_mismatch_names_its_call() -> None:
 
 
 @given(st.binary(max_size=300), st.integers(200, 599))
-def test_every_answer_ends_in_a_result_or_our_error(body: bytes, status: int) -> None:
+def test_every_response_ends_in_a_result_or_our_error(body: bytes, status: int) -> None:
     """No bytes under any status raise anything but an error of the tree."""
     with contextlib.suppress(GatewayError):
         assert isinstance(read_reply(CALL, reply(status, body)), Contact)
 
 
-def test_an_answer_does_not_show_its_body() -> None:
-    """The bytes of an answer are in no repr."""
+def test_a_response_does_not_show_its_body() -> None:
+    """The bytes of a response are in no repr."""
     assert "secret" not in repr(reply(200, "secret"))
 
 

@@ -122,7 +122,7 @@ def json_of(request: Any) -> bytes:
 
 
 def test_free_form_data_comes_back_as_it_was_read() -> None:
-    """`custom_data` of an answer can be sent again unchanged, numbers with a fraction included."""
+    """`custom_data` of a response can be sent again unchanged, numbers with a fraction included."""
     body = b'{"id":"t","custom_data":{"rate":1.50,"n":[1,2.5,"x"]}}'
     record = structure(Transaction, decode(body))
     content = content_of(TransactionCreate(action="sale", custom_data=record.custom_data))

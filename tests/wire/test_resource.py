@@ -58,7 +58,7 @@ def lookup_of_lost(call: Call[Any]) -> Lookup[Any]:
 
 
 def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
-    """Why a call does not take `content` for its answer."""
+    """Why a call does not take `content` for its response."""
     with pytest.raises(MismatchedReplyError) as refused:
         call.read(content)
     return refused.value.differences
@@ -160,13 +160,13 @@ def test_a_create_knows_its_secrets() -> None:
     assert SALE.create(NEW_SALE, SCOPE).request.secrets == (Secret("999"),)
 
 
-def test_the_answer_to_a_create_is_a_record() -> None:
+def test_the_response_to_a_create_is_a_record() -> None:
     """The wrapped record is read into its model."""
     call = VAULT.create(NEW_VAULT, SCOPE)
-    answer = {
+    response = {
         "accountvault": {"id": "v1", "account_vault_api_id": "made-up", "location_id": "loc", "last_four": "1111"}
     }
-    assert call.read(answer) == AccountVault(
+    assert call.read(response) == AccountVault(
         id="v1", account_vault_api_id="made-up", location_id="loc", last_four="1111"
     )
 
@@ -175,13 +175,13 @@ def test_the_answer_to_a_create_is_a_record() -> None:
     ("name", "value", "asked"),
     [("account_vault_api_id", "other", "made-up"), ("location_id", "other", "loc"), ("last_four", "5454", "1111")],
 )
-def test_the_answer_to_another_create_is_refused(name: str, value: str, asked: str) -> None:
+def test_the_response_to_another_create_is_refused(name: str, value: str, asked: str) -> None:
     """Api id, location and last four digits must be those that were sent."""
     call = VAULT.create(NEW_VAULT, SCOPE)
     assert mismatch(call, {"accountvault": {"id": "v1", name: value}}) == (f"{name} is {value!r}, not {asked!r}",)
 
 
-def test_the_answer_to_another_sale_is_refused() -> None:
+def test_the_response_to_another_sale_is_refused() -> None:
     """The amount must be the one that was sent."""
     call = SALE.create(NEW_SALE, SCOPE)
     assert mismatch(call, {"transaction": {"id": "t1", "transaction_amount": "99.00"}}) == (
@@ -360,7 +360,7 @@ UNWRAPPED: list[Any] = [None, [], {}, {"accountvault": None}, {"accountvault": [
         ({"accountvault": {"id": "v1", "title": []}}, ".title", "not a text"),
     ],
 )
-def test_a_bad_answer_is_named_by_its_path(content: Any, path: str, reason: str) -> None:
+def test_a_bad_response_is_named_by_its_path(content: Any, path: str, reason: str) -> None:
     """The wrapper may be missing; otherwise the path leads through it to the field."""
     with pytest.raises(FieldError) as failed:
         VAULT.get("v1", SCOPE).read(content)
@@ -411,14 +411,14 @@ def test_an_update_by_api_id_is_named_by_it() -> None:
     )
 
 
-def test_the_answer_to_an_update_is_the_record_that_was_changed() -> None:
+def test_the_response_to_an_update_is_the_record_that_was_changed() -> None:
     """Another record is a mismatch."""
     call = VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE)
     assert call.read({"accountvault": {"id": "v1", "title": "New"}}) == AccountVault(id="v1", title="New")
     assert mismatch(call, {"accountvault": {"id": "v2"}}) == ("id is 'v2', not 'v1'",)
 
 
-def test_a_lost_update_is_settled_by_reading() -> None:
+def test_a_lost_update_is_found_by_reading() -> None:
     """Decide by the record's values whether a change was made."""
     lookup = lookup_of_lost(VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE))
     assert (lookup.request.method, lookup.request.path, lookup.not_found_result) == (
@@ -443,7 +443,7 @@ def test_an_update_may_rename_the_record() -> None:
 
 
 def test_a_record_named_by_its_id_may_be_renamed_too() -> None:
-    """The gateway's own id stays what the answer is judged by."""
+    """The gateway's own id stays what the response is judged by."""
     call = VAULT.update("v1", AccountVaultUpdate(account_vault_api_id="new"), SCOPE)
     assert call.read({"accountvault": {"id": "v1", "account_vault_api_id": "new"}}).id == "v1"
     assert mismatch(call, {"accountvault": {"id": "v2", "account_vault_api_id": "new"}}) == ("id is 'v2', not 'v1'",)
@@ -470,7 +470,7 @@ def test_an_action_is_an_update(action: Any, amount: str | None, kind: Kind) -> 
     assert body(call)["transaction"]["action"] == action
 
 
-def test_a_lost_void_is_settled_by_its_status() -> None:
+def test_a_lost_void_is_found_by_its_status() -> None:
     """Only this transaction's own void counts, not another's."""
     lookup = lookup_of_lost(SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE))
     voided = lookup.read({"transaction": {"id": "t1", "status_id": 201, "transaction_amount": 0}})

@@ -1,4 +1,4 @@
-"""Every recorded answer decodes, every modeled value is right, and nothing is lost.
+"""Every recorded response decodes, every modeled value is right, and nothing is lost.
 
 The expectations are read from the raw JSON by rules of their own, which share nothing with the converter.
 """
@@ -146,7 +146,7 @@ def answered(call: Call[Any], name: str) -> Any:
 
 @pytest.mark.parametrize(("sample", "noun", "kind"), [(name, *row) for name, row in SINGLE.items()])
 def test_a_recorded_record(sample: str, noun: ResourceSpec[Any], kind: type[Record]) -> None:
-    """The answer becomes its model, field by field, and what the model does not know is in `extra`."""
+    """The response becomes its model, field by field, and what the model does not know is in `extra`."""
     ((_, data),) = raw(sample).items()
     asked = attrs.evolve(noun.get(data.get("id", "v1"), SCOPE), read=noun._reader({}))
     record = answered(asked, sample)
@@ -165,13 +165,13 @@ def test_a_recorded_list(sample: str, noun: ResourceSpec[Any], kind: type[Record
         check(record, data)
 
 
-def test_every_recorded_answer_is_read() -> None:
+def test_every_recorded_response_is_read() -> None:
     """None is left out; the token is read where logins are tested."""
     recorded = {path.stem for path in SAMPLES.glob("*-response.json") if not path.stem.startswith("token-")}
     assert recorded == {*SINGLE, *LISTS}
 
 
-def test_what_the_recorded_answers_mean() -> None:
+def test_what_the_recorded_responses_mean() -> None:
     """A few values of the samples, spelled out."""
     void = answered(TRANSACTION.get("11f0c4885e15c69a94fec5b5", SCOPE), "transaction-ach-void-response")
     assert (void.voided, void.approved, void.transaction_amount, void.auth_amount) == (True, False, 0, 1)

@@ -24,7 +24,7 @@ SAMPLE = (Path(__file__).parents[1] / "samples/token-create-response.json").read
 
 
 def reply(status: int, body: bytes = b"") -> Reply:
-    """An answer."""
+    """A response."""
     return Reply(status, {}, body, at=0.0)
 
 
@@ -74,7 +74,7 @@ def test_a_busy_gateway_is_no_refusal(status: int, error: type[Exception]) -> No
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"token": "abc"}', b'{"token": {"id": "1"}}', b"[]"])
-def test_an_answer_without_a_token_is_malformed(body: bytes) -> None:
+def test_a_response_without_a_token_is_malformed(body: bytes) -> None:
     """Reject a login without a token, and name the path."""
     with pytest.raises(MalformedReplyError, match=r"\$\.token"):
         read_reply(log_in("u", "p", "d"), reply(200, body))
@@ -99,7 +99,7 @@ def test_revoking_shows_the_token_nowhere() -> None:
 
 
 def test_revoking_twice_is_revoking_once() -> None:
-    """A first 404 is an error; after a lost answer it is what was wanted."""
+    """A first 404 is an error; after a lost response it is what was wanted."""
     call = revoke(Secret("token"))
     assert call.recovery is not None
     with pytest.raises(NotFoundError):

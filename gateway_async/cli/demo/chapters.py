@@ -26,7 +26,7 @@ from gateway_async import (
 from gateway_async.cli.command_name import command_name
 from gateway_async.cli.demo import snippets
 from gateway_async.cli.demo.display import Chapter, Display, JsonLinesDisplay, TextDisplay, sparkline
-from gateway_async.cli.demo.serving import crash_while_selling, serve
+from gateway_async.cli.demo.serving import crash_while_selling, serve_receiver
 from gateway_async.cli.errors import fail
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.models.postbacks import Postback
@@ -152,7 +152,7 @@ class Demo:
     async def _receive_postbacks(self, gateway: AsyncGateway, sandbox: Sandbox, vault: AccountVault) -> None:
         self._open("Postbacks are received", snippets.make_receiver)
         received: asyncio.Queue[Postback[Any]] = asyncio.Queue()
-        async with serve(snippets.make_receiver(received)) as url:
+        async with serve_receiver(snippets.make_receiver(received)) as url:
             await snippets.ask_for_postbacks(gateway, sandbox, url)
             sale = await snippets.charge(gateway, vault)
             with anyio.fail_after(_POSTBACK_SECONDS):

@@ -13,7 +13,7 @@ from gateway_async.postbacks import PostbackReceiver
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http.server import Listener
 
-__all__ = ["crash_while_selling", "serve"]
+__all__ = ["crash_while_selling", "serve_receiver"]
 
 _ENVIRONMENT: Final = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
 _PAUSE: Final = 0.02
@@ -21,7 +21,7 @@ _SECONDS: Final = 20.0
 
 
 @asynccontextmanager
-async def serve(receiver: PostbackReceiver) -> AsyncIterator[str]:
+async def serve_receiver(receiver: PostbackReceiver) -> AsyncIterator[str]:
     """Serve a receiver for a block, and yield its address."""
     listener = Listener(receiver.asgi, "127.0.0.1", 0)
     await listener.bind()

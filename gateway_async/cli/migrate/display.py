@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.text import Text
 
 from gateway_async._problem import pluralize
-from gateway_async.cli.migrate.journal import COLORS
+from gateway_async.cli.migrate.journal import ROW_COLORS
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.migration.output.summary import STATES, RunProgress, duration, figures, figures_of
 from gateway_async.migration.report import Report
@@ -235,7 +235,9 @@ def print_event(event: str, **values: Any) -> None:
 
 def format_counts(report: Report, *, running: bool = True) -> Text:
     """Return the number of rows of each state; while the migration runs also the number of calls."""
-    parts = [Text(f"{count:,} {STATES[state]}", style=COLORS[state]) for state, count in figures(figures_of(report))]
+    parts = [
+        Text(f"{count:,} {STATES[state]}", style=ROW_COLORS[state]) for state, count in figures(figures_of(report))
+    ]
     if running and report.skipped:
         parts.append(Text(f"{report.skipped:,} of them before", style="dim"))
     if running:

@@ -7,7 +7,7 @@ import attrs
 import typer
 from rich.text import Text
 
-from gateway_async.cli.table_output import NONE, Row, print_advice, print_table
+from gateway_async.cli.table_output import NONE, TableRow, print_advice, print_table
 from gateway_async.migration.rows.field_list import FieldFacts, field_list
 
 __all__ = ["fields"]
@@ -35,7 +35,7 @@ def fields(
     print_advice(f"\n{_KEY}")
 
 
-def _cells(row: Row) -> list[Text]:
+def _cells(row: TableRow) -> list[Text]:
     facts: FieldFacts = row["facts"]
     return [Text(cell) for cell in (facts.name, facts.required or NONE, _length(facts), facts.meaning)]
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gateway_async.cli.migrate.journal_location import open_existing_journal
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
-from gateway_async.cli.table_output import NONE, Row, is_terminal, print_advice, print_table
+from gateway_async.cli.table_output import NONE, TableRow, is_terminal, print_advice, print_table
 from gateway_async.migration import Journal, JournalEntry
 from gateway_async.migration.journal.protocol import RowState, iterate_entries
 from gateway_async.migration.output.summary import STATES
@@ -19,12 +19,12 @@ from gateway_async.migration.report import Totals
 
 __all__ = ["journal"]
 
-MAX_SHOWN = 500
+MAX_SHOWN_ROWS = 500
 """Maximum rows of a table on a terminal; other output has no limit."""
 
 _HEADINGS: Final = ("key", "line", "changed at (UTC)", "account", "reasons")
 
-COLORS = {"stored": "green", "rejected": "red", "repeated": "red", "unknown": "yellow", "sending": "yellow"}
+ROW_COLORS = {"stored": "green", "rejected": "red", "repeated": "red", "unknown": "yellow", "sending": "yellow"}
 
 
 def journal(
@@ -72,8 +72,8 @@ async def _print_counts(store: Journal) -> None:
     print_advice("\n--state rejected lists the rejected rows.")
 
 
-def _count_cells(row: Row) -> list[Text]:
-    return [Text(row["state"], style=COLORS.get(row["state"], "")), Text(str(row["rows"]))]
+def _count_cells(row: TableRow) -> list[Text]:
+    return [Text(row["state"], style=ROW_COLORS.get(row["state"], "")), Text(str(row["rows"]))]
 
 
 async def _print_rows(store: Journal, state: RowState) -> None:
@@ -81,17 +81,17 @@ async def _print_rows(store: Journal, state: RowState) -> None:
         async for entry in iterate_entries(store, state):
             print_table([{"entry": entry}], _HEADINGS, _cells, "")
         return
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     async with aclosing(iterate_entries(store, state)) as entries:
         async for entry in entries:
             rows.append({"entry": entry})
-            if len(rows) == MAX_SHOWN:
+            if len(rows) == MAX_SHOWN_ROWS:
                 break
     total = (await store.counts()).get(state, 0)
     print_table(rows, _HEADINGS, _cells, f"No rows in state {state}.", total=total)
 
 
-def _cells(row: Row) -> list[Text]:
+def _cells(row: TableRow) -> list[Text]:
     entry: JournalEntry = row["entry"]
     account = f"{entry.vault_id} {entry.brand or ''} …{entry.last_four}" if entry.vault_id else NONE
     return [

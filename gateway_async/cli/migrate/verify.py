@@ -21,7 +21,7 @@ from gateway_async.cli.migrate.display import progress_bar
 from gateway_async.cli.migrate.journal_location import default_journal, open_existing_journal
 from gateway_async.cli.migrate.options import CreateInput, add_input_options
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
-from gateway_async.cli.table_output import NONE, Row, print_table
+from gateway_async.cli.table_output import NONE, TableRow, print_table
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 from gateway_async.migration import Finding, Journal, Verification, verify_vaults
 from gateway_async.migration.output.path_checks import check_output
@@ -31,7 +31,7 @@ from gateway_async.migration.verification_result import Verdict
 
 __all__ = ["verify"]
 
-MAX_SHOWN = 100
+MAX_SHOWN_FINDINGS = 100
 _MAX_REASONS: Final = 20
 _HEADINGS: Final = ("key", "line", "account", "finding", "details")
 _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
@@ -137,8 +137,8 @@ def _print(result: Verification, out: Path | None) -> None:
     if result.stopped:
         console.print(Text(f"Stopped before the end: {result.stopped}", style="bold red"), soft_wrap=True)
     if result.findings:
-        print_table([_row_of(finding) for finding in result.findings[:MAX_SHOWN]], _HEADINGS, _cells, "")
-    more = result.different + result.missing + result.unread + result.not_stored - MAX_SHOWN
+        print_table([_row_of(finding) for finding in result.findings[:MAX_SHOWN_FINDINGS]], _HEADINGS, _cells, "")
+    more = result.different + result.missing + result.unread + result.not_stored - MAX_SHOWN_FINDINGS
     if more > 0:
         console.print(f"… and {more:,} more; --out FILE writes all.")
     if result.reasons:
@@ -148,16 +148,16 @@ def _print(result: Verification, out: Path | None) -> None:
         console.print(Text.assemble(("findings: ", "dim"), str(out)), soft_wrap=True)
 
 
-def _reason_cells(row: Row) -> list[Text]:
+def _reason_cells(row: TableRow) -> list[Text]:
     verdict, reason = row["reason"]
     return [Text(f"{row['rows']:,}"), Text(verdict), Text(reason or NONE)]
 
 
-def _cells(row: Row) -> list[Text]:
+def _cells(row: TableRow) -> list[Text]:
     return [Text(row[name]) for name in _HEADINGS]
 
 
-def _row_of(finding: Finding) -> Row:
+def _row_of(finding: Finding) -> TableRow:
     return {
         "key": finding.key,
         "line": NONE if finding.line is None else str(finding.line),

@@ -18,22 +18,22 @@ from gateway_async.cli.records.filters import filters_of
 from gateway_async.cli.records.resources import Verb, class_of, list_resources, method_of, spec_of
 from gateway_async.errors import GatewayError
 
-__all__ = ["COMMANDS"]
+__all__ = ["RECORD_COMMANDS"]
 
-Options = dict[str, Any]
+CommandOptions = dict[str, Any]
 
 _OWN: Final = "me"
 """The id of the user whose credentials are used, for a resource that has such a method."""
 
 
-def _get(resource: str, options: Options) -> None:
+def _get(resource: str, options: CommandOptions) -> None:
     if options["id"] == _OWN and hasattr(class_of(resource), _OWN):
         execute(resource, _OWN, as_json=options["as_json"])
         return
     execute(resource, "get", _reference(options), expand=_words(options["expand"]), as_json=options["as_json"])
 
 
-def _list(resource: str, options: Options) -> None:
+def _list(resource: str, options: CommandOptions) -> None:
     filters = filters_of(spec_of(resource).record, _fields(options), options["others"] or ())
     if options["count"]:
         calls.count(resource, filters)
@@ -43,17 +43,17 @@ def _list(resource: str, options: Options) -> None:
     calls.print_list(resource, filters, expand=expand, **{name: options[name] for name in names})
 
 
-def _create(resource: str, options: Options) -> None:
+def _create(resource: str, options: CommandOptions) -> None:
     new = _request(spec_of(resource).creates, resource, options)
     execute(resource, "create", new, as_json=options["as_json"], ledger=options["ledger"])
 
 
-def _update(resource: str, options: Options) -> None:
+def _update(resource: str, options: CommandOptions) -> None:
     changes = _request(spec_of(resource).updates, resource, options)
     execute(resource, "update", _reference(options), changes, as_json=options["as_json"], ledger=options["ledger"])
 
 
-def _delete(resource: str, options: Options) -> None:
+def _delete(resource: str, options: CommandOptions) -> None:
     execute(resource, "delete", _reference(options))
 
 
@@ -68,7 +68,7 @@ class _Verb:
     """
 
     help: str
-    run: Callable[[str, Options], None]
+    run: Callable[[str, CommandOptions], None]
     parameters: Callable[[str], list[Parameter]]
 
 
@@ -157,16 +157,16 @@ def _first_paragraph(documented: Any) -> str:
     return help_of(documented).partition("\n")[0]
 
 
-def _reference(options: Options) -> Any:
+def _reference(options: CommandOptions) -> Any:
     return reference(options["id"], api_id=options["api_id"], location_id=options["location_id"])
 
 
-def _request(kinds: Any, resource: str, options: Options) -> Any:
+def _request(kinds: Any, resource: str, options: CommandOptions) -> Any:
     others, extra = options["others"] or (), options["extra"] or ()
     return request_of(kinds, spec_of(resource).name, _fields(options), others=others, extra=extra, data=options["data"])
 
 
-def _fields(options: Options) -> dict[str, str]:
+def _fields(options: CommandOptions) -> dict[str, str]:
     """Return the values of the fields that were given."""
     named = {
         name.removeprefix(parameters.FIELD): text for name, text in options.items() if name.startswith(parameters.FIELD)
@@ -178,5 +178,5 @@ def _words(text: str | None) -> tuple[str, ...]:
     return tuple(filter(None, (text or "").split(",")))
 
 
-COMMANDS: Final = {verb: _VerbGroup(verb) for verb in _VERBS}
+RECORD_COMMANDS: Final = {verb: _VerbGroup(verb) for verb in _VERBS}
 """Verb → its command group."""

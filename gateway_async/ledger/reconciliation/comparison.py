@@ -19,7 +19,7 @@ from gateway_async.ledger.reconciliation.result import Discrepancy, DiscrepancyK
 from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType
 from gateway_async.models.transactions import Transaction
 
-__all__ = ["GatewayPayment", "RecordedCall", "compare", "discrepancy", "payment_of", "recorded_call"]
+__all__ = ["GatewayPayment", "RecordedCall", "compare_payment", "discrepancy", "payment_of", "recorded_call"]
 
 _RESOURCES: Final = ("transactions", "router_transactions")
 _WITHOUT_MONEY: Final = frozenset({"avsonly", "settle", "edit"})
@@ -190,7 +190,7 @@ def recorded_call(stored: StoredIntent) -> RecordedCall | None:
     )
 
 
-def compare(payment: GatewayPayment, calls: Sequence[RecordedCall]) -> tuple[str, ...]:
+def compare_payment(payment: GatewayPayment, calls: Sequence[RecordedCall]) -> tuple[str, ...]:
     """Return one line for each value that the calls do not explain.
 
     Any call that was executed, or may have been, can have set the amount. A void that the ledger does not have does not

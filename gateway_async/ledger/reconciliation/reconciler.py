@@ -25,7 +25,7 @@ from gateway_async.ledger.protocol import Intent, Ledger, ReadableLedger, Stored
 from gateway_async.ledger.reconciliation.comparison import (
     GatewayPayment,
     RecordedCall,
-    compare,
+    compare_payment,
     discrepancy,
     payment_of,
     recorded_call,
@@ -301,7 +301,7 @@ class Reconciler:
         elif twins:
             details = [f"the first one is {twins[0].id}"]
             found.discrepancies.append(discrepancy("duplicate", payment, call, details))
-        elif different := compare(payment, calls):
+        elif different := compare_payment(payment, calls):
             found.discrepancies.append(discrepancy("different", payment, call, different))
         if call.outcome == "done" and not twins:
             amount = payment.amount if call.amount is None else call.amount

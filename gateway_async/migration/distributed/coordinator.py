@@ -13,7 +13,7 @@ from gateway_async._exceptions import first_error
 from gateway_async._http.background import run_in_background
 from gateway_async.errors import JournalError
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, ShardResult
-from gateway_async.migration.distributed.worker import TICK_SECONDS, run_shard, stop
+from gateway_async.migration.distributed.worker import TICK_SECONDS, run_shard, stop_shards
 from gateway_async.migration.engine.result_recorder import RowCallback
 from gateway_async.migration.engine.row_allowance import RowAllowance, describe_cap
 from gateway_async.migration.journal.protocol import Journal, RowState
@@ -122,34 +122,34 @@ class Coordinator:
                     shard_tasks.start_soon(self._run_shard, shard, slot)
 
     async def _run_shard(self, shard: Any, slot: object) -> None:
-        """Run one shard until it is done or given up. Enlarge its grant as long as it needs and gets more rows."""
+        """Run one shard until it is done or given up. Enlarge its quota as long as it needs and gets more rows."""
         try:
-            grant = self._allowance.take(shard.rows)
-            while result := await self._run_granted(shard, grant):
+            quota = self._allowance.take(shard.rows)
+            while result := await self._run_with_quota(shard, quota):
                 if not result.report.at_cap:
                     return await self._record_result(shard, result)
                 self._totals.suspend(shard.start, result.report)
-                more = await self._allowance.take_some(max(1, shard.rows - grant))
+                more = await self._allowance.reserve(max(1, shard.rows - quota))
                 if not more:
                     self._stop_at_cap()
                     return await self._report_rows(shard, result)
-                grant += more
+                quota += more
         finally:
             self._slots.release_on_behalf_of(slot)
 
-    async def _run_granted(self, shard: Any, grant: int) -> ShardResult | None:
-        """Run a shard with retries. Return None if it is given up; then its whole grant counts as used."""
+    async def _run_with_quota(self, shard: Any, quota: int) -> ShardResult | None:
+        """Run a shard with retries. Return None if it is given up; then its whole quota counts as used."""
         with self._allowance.running():
-            result = await self._run_with_retries(shard, grant)
+            result = await self._run_with_retries(shard, quota)
             if result is not None and not result.report.at_cap:
-                self._allowance.give_back(grant - result.used)
+                self._allowance.release(quota - result.used)
         return result
 
-    async def _run_with_retries(self, shard: Any, grant: int) -> ShardResult | None:
+    async def _run_with_retries(self, shard: Any, quota: int) -> ShardResult | None:
         problem = ""
         for attempt in range(self._retries + 1):
             try:
-                return await self._run_once(shard, grant)
+                return await self._run_once(shard, quota)
             except Exception as error:  # noqa: BLE001  any failure of the worker
                 problem = f"{type(error).__name__}: {error}"
             if self.report.stopped or attempt == self._retries:
@@ -161,9 +161,9 @@ class Coordinator:
             self.stop(self._given_up[-1])
         return None
 
-    async def _run_once(self, shard: Any, grant: int) -> ShardResult:
+    async def _run_once(self, shard: Any, quota: int) -> ShardResult:
         """Run a shard once on a worker."""
-        allowed = None if self._allowance.rows is None else grant
+        allowed = None if self._allowance.rows is None else quota
         future = self._client.submit(run_shard, self._migration, self._job, shard, allowed, pure=False)
         self._totals.resume(shard.start)
         self._running[shard.start] = Report()
@@ -182,16 +182,16 @@ class Coordinator:
         await self._report_rows(shard, result)
 
     def _stop_at_cap(self) -> None:
-        """Stop at the row limit. A shard that was given up may have stored its whole grant."""
+        """Stop at the row limit. A shard that was given up may have stored its whole quota."""
         if not self.report.stopped and self._allowance.rows is not None:
             self.report.at_cap = not self._given_up
             self.stop("; ".join(self._given_up) or describe_cap(self.report, self._allowance.rows))
 
     async def _report_rows(self, shard: Any, result: ShardResult) -> None:
         """Report rows that are not stored. They are read again here, because workers do not return rows."""
-        if not self._on_row or not result.ends:
+        if not self._on_row or not result.results:
             return
-        by_line = {row_result.line: row_result for row_result in result.ends}
+        by_line = {row_result.line: row_result for row_result in result.results}
         async for row in self._job.rows_of(shard):
             if row_result := by_line.pop(row.line, None):
                 self._on_row(row, row_result)
@@ -217,7 +217,7 @@ class Coordinator:
     async def _stop_workers(self) -> None:
         """Ask all workers to stop, also those that connected later."""
         with anyio.move_on_after(RESPONSE_SECONDS), suppress(OSError):
-            await self._client.run(stop, self._migration, on_error="ignore")
+            await self._client.run(stop_shards, self._migration, on_error="ignore")
 
     def _update_report(self, counts: Mapping[RowState, int], running: Sequence[Report]) -> None:
         self._totals.update(counts, running, self._seconds())

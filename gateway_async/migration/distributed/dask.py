@@ -23,7 +23,7 @@ from gateway_async._secrets import Secret
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.distributed.coordinator import RESPONSE_SECONDS, Coordinator
-from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, open_journal, seal_address
+from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, open_shard_journal, seal_shard_address
 from gateway_async.migration.distributed.worker import find_problem
 from gateway_async.migration.engine.concurrency_limiter import Rate
 from gateway_async.migration.engine.redis_rate_limiter import RedisRate
@@ -102,7 +102,7 @@ async def migrate_vaults_dask(
         InvalidRequestError: an argument is wrong, the file cannot be read, here or by a worker, or no worker connected.
         JournalError: the journal cannot be used, or belongs to another migration.
     """
-    sealed_journal, sealed_redis = seal_address(journal), seal_address(redis)
+    sealed_journal, sealed_redis = seal_shard_address(journal), seal_shard_address(redis)
     del journal, redis  # an error's traceback shows local variables
     _check(
         rate=rate,
@@ -127,7 +127,7 @@ async def migrate_vaults_dask(
     )
     await read_rows(file, **reading).header()
     shards = await anyio.to_thread.run_sync(lambda: list(shards_of(file, rows_per_shard, **reading)))
-    async with _connect(scheduler) as client, _closing(open_journal(sealed_journal, name)) as store:
+    async with _connect(scheduler) as client, _closing(open_shard_journal(sealed_journal, name)) as store:
         run = await store.start(name)
         await _check_workers(client, job)
         if retry_rejected:

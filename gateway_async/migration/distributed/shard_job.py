@@ -28,12 +28,12 @@ from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.files import read_rows
 
-__all__ = ["ReportTotals", "ShardJob", "ShardResult", "open_journal", "seal_address"]
+__all__ = ["ReportTotals", "ShardJob", "ShardResult", "open_shard_journal", "seal_shard_address"]
 
 _NOT_STORED: Final = frozenset({RowState.REJECTED, RowState.REPEATED, RowState.UNKNOWN})
 
 
-def seal_address(address: Any) -> Any:
+def seal_shard_address(address: Any) -> Any:
     """Return an address as a secret, because it may have a password; anything else is returned unchanged."""
     return Secret(address) if isinstance(address, str) else address
 
@@ -47,7 +47,7 @@ class ShardResult:
     """
 
     report: Report
-    ends: tuple[RowResult, ...]
+    results: tuple[RowResult, ...]
     used: int
 
 
@@ -72,11 +72,11 @@ class ShardJob:
     path: str
     size: int
     name: str
-    journal: Secret | Callable[[], Journal] = attrs.field(repr=False, converter=seal_address)
+    journal: Secret | Callable[[], Journal] = attrs.field(repr=False, converter=seal_shard_address)
     gateway: Callable[[], AsyncGateway] = attrs.field(default=AsyncGateway.from_env, repr=False)
     since: int = 0
     rate: float | Callable[[], Rate] | None = None
-    redis: Secret | None = attrs.field(default=None, repr=False, converter=seal_address)
+    redis: Secret | None = attrs.field(default=None, repr=False, converter=seal_shard_address)
     concurrency: int = 64
     give_up_after: float = 600.0
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
@@ -112,7 +112,7 @@ class ShardJob:
         self,
         shard: Any,
         *,
-        grant: int | None,
+        quota: int | None,
         stop_when: Callable[[Report], str | None],
         on_progress: Callable[[Report], object],
     ) -> ShardResult:
@@ -120,7 +120,7 @@ class ShardJob:
 
         Args:
             shard: the part of the file.
-            grant: how many of its rows this migration may store, including those that earlier attempts have stored;
+            quota: how many of its rows this migration may store, including those that earlier attempts have stored;
                 None for all.
             stop_when: as in `migrate_vaults`.
             on_progress: as in `migrate_vaults`.
@@ -130,18 +130,18 @@ class ShardJob:
             JournalError: the journal cannot be used.
         """
         self.check_file()
-        allowance = RowAllowance(grant)
-        ends: list[RowResult] = []
+        allowance = RowAllowance(quota)
+        results: list[RowResult] = []
 
         def collect(_row: VaultRow, result: RowResult) -> None:
             if result.state in _NOT_STORED:
-                ends.append(result)
+                results.append(result)
 
         async with self.gateway() as gateway, self._open_rate() as rate:
             report = await migrate_vaults(
                 gateway,
                 self.rows_of(shard),
-                journal=_ShardJournal(open_journal(self.journal, self.name), self.since, allowance),
+                journal=_ShardJournal(open_shard_journal(self.journal, self.name), self.since, allowance),
                 concurrency=self.concurrency,
                 rate=rate,
                 name=self.name,
@@ -151,7 +151,7 @@ class ShardJob:
                 on_row=collect,
                 on_progress=on_progress,
             )
-        return ShardResult(attrs.evolve(report, samples=()), tuple(ends), allowance.used)
+        return ShardResult(attrs.evolve(report, samples=()), tuple(results), allowance.used)
 
     @asynccontextmanager
     async def _open_rate(self) -> AsyncIterator[Rate | None]:
@@ -168,7 +168,7 @@ class ShardJob:
                     await close()
 
 
-def open_journal(where: str | Secret | Callable[[], Journal], name: str) -> Journal:
+def open_shard_journal(where: str | Secret | Callable[[], Journal], name: str) -> Journal:
     """Return a migration's journal from its address or its function."""
     if callable(where):
         return where()
@@ -208,7 +208,7 @@ class _ShardJournal:
         known = await self._journal.record_starts(rows)
         for row, entry in zip(rows, known, strict=True):
             if entry is not None and self._is_stored_now(row, entry):
-                self._allowance.charge()
+                self._allowance.commit()
         return known
 
     async def counts(self) -> Mapping[RowState, int]:
@@ -245,7 +245,7 @@ class ReportTotals:
         self._done = _add_reports([self._done, report])
 
     def suspend(self, shard: int, report: Report) -> None:
-        """Store the report of a shard that waits for a larger grant."""
+        """Store the report of a shard that waits for a larger quota."""
         self._suspended[shard] = report
 
     def resume(self, shard: int) -> None:

@@ -10,7 +10,7 @@ from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration.distributed.shard_job import ShardJob, ShardResult
 from gateway_async.migration.report import Report
 
-__all__ = ["TICK_SECONDS", "find_problem", "run_shard", "stop"]
+__all__ = ["TICK_SECONDS", "find_problem", "run_shard", "stop_shards"]
 
 TICK_SECONDS: Final = 0.5
 """Seconds between two progress reports of a shard, and between two updates of the coordinator."""
@@ -32,12 +32,12 @@ async def find_problem(job: ShardJob) -> str:
         return str(error)
 
 
-def stop(migration: str) -> None:
+def stop_shards(migration: str) -> None:
     """Stop the shards of a migration in this worker."""
     _stopping.add(migration)
 
 
-def run_shard(migration: str, job: ShardJob, shard: Any, grant: int | None = None) -> ShardResult:
+def run_shard(migration: str, job: ShardJob, shard: Any, quota: int | None = None) -> ShardResult:
     """Run one shard in a Dask worker, on a new event loop."""
     from distributed import get_worker
 
@@ -46,7 +46,7 @@ def run_shard(migration: str, job: ShardJob, shard: Any, grant: int | None = Non
     def stop_when(_report: Report) -> str | None:
         return _STOP_REASON if migration in _stopping else None
 
-    return asyncio.run(job.run_shard(shard, grant=grant, stop_when=stop_when, on_progress=sender.send))
+    return asyncio.run(job.run_shard(shard, quota=quota, stop_when=stop_when, on_progress=sender.send))
 
 
 class _ProgressSender:

@@ -20,7 +20,7 @@ from gateway_async.errors import (
 )
 from gateway_async.migration.engine.result_recorder import ResultRecorder
 from gateway_async.migration.engine.row_task import RowTask, other_content
-from gateway_async.migration.rows.comparison import differences
+from gateway_async.migration.rows.comparison import find_vault_differences
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.identifiers import ApiId
 from gateway_async.resources.account_vaults import AccountVaults
@@ -113,7 +113,7 @@ class RowOperations:
         return None
 
     def _record_found(self, task: RowTask, vault: AccountVault) -> None:
-        differing, entry = differences(task.request, vault), task.earlier_entry
+        differing, entry = find_vault_differences(task.request, vault), task.earlier_entry
         if differing and entry is not None and entry.fingerprint != task.journal_row.fingerprint:
             self._results.record_stored_earlier(entry, vault)
             self._results.record_repeated(task, other_content(entry.line))

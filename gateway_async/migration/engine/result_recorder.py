@@ -102,7 +102,7 @@ class ResultRecorder:
     def _return_allowance(self, task: RowTask) -> None:
         if task.admitted:
             task.admitted = False
-            self._allowance.give_back()
+            self._allowance.release()
 
     def _record(self, row: VaultRow, result: RowResult) -> None:
         recorded = result if result.started else attrs.evolve(result, key=mask_text(result.key))

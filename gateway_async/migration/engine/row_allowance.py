@@ -20,7 +20,7 @@ class RowAllowance:
     In one process, each row acquires one before it is sent, and gives it back if it is rejected. One task acquires, in
     the order of the rows. Any number of tasks give back.
 
-    In a cluster, the coordinator grants several rows to each shard. A grant belongs to the shard, independent of the
+    In a cluster, the coordinator grants several rows to each shard. A quota belongs to the shard, independent of the
     worker and of the number of attempts. Rows that an earlier attempt has stored count against it. So no message is
     needed while a shard runs, and a worker that dies or is only presumed dead cannot exceed it. Only a shard that has
     ended gives back what it did not use.
@@ -48,13 +48,13 @@ class RowAllowance:
         Returns:
             Whether one was taken. False if all are used permanently, or the run stops.
         """
-        if await self.take_some(1):
+        if await self.reserve(1):
             self._in_progress += 1
             return True
         self.exhausted = not self._closed
         return False
 
-    async def take_some(self, most: int) -> int:
+    async def reserve(self, most: int) -> int:
         """Take up to `most` rows. Wait while none is left and one in progress may be given back.
 
         Returns:
@@ -72,11 +72,11 @@ class RowAllowance:
         self.used += taken
         return taken
 
-    def charge(self) -> None:
+    def commit(self) -> None:
         """Count a row that another process has already stored."""
         self.used += 1
 
-    def give_back(self, rows: int = 1) -> None:
+    def release(self, rows: int = 1) -> None:
         """Give back rows that are not stored."""
         self.used -= rows
         self._changed.set()

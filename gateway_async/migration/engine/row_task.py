@@ -11,8 +11,8 @@ from gateway_async.migration.rows.row import VaultRow, api_id_of, fingerprint_of
 from gateway_async.models.account_vaults import VaultCreate
 
 __all__ = [
+    "InputRow",
     "InvalidRow",
-    "Row",
     "RowTask",
     "as_vault_row",
     "create_row_task",
@@ -23,7 +23,7 @@ __all__ = [
     "with_former_key",
 ]
 
-Row = VaultRow | VaultCreate
+InputRow = VaultRow | VaultCreate
 
 
 @attrs.define

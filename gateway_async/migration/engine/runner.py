@@ -27,8 +27,8 @@ from gateway_async.migration.engine.result_recorder import ResultRecorder, RowCa
 from gateway_async.migration.engine.row_allowance import RowAllowance, describe_cap
 from gateway_async.migration.engine.row_queue import RowQueue
 from gateway_async.migration.engine.row_task import (
+    InputRow,
     InvalidRow,
-    Row,
     RowTask,
     as_vault_row,
     create_row_task,
@@ -102,7 +102,7 @@ class Runner:
         self._deferred: list[RowTask] | None = []
         self._failing_since: float | None = None
         self._failure = ""
-        self._queue: RowQueue[Row, RowTask | InvalidRow] | None = None
+        self._queue: RowQueue[InputRow, RowTask | InvalidRow] | None = None
         self._waiting_scopes: set[anyio.CancelScope] = set()
 
     @property
@@ -120,7 +120,7 @@ class Runner:
         for scope in self._waiting_scopes:
             scope.cancel()
 
-    async def run(self, rows: Iterable[Row] | AsyncIterable[Row], run: int) -> None:
+    async def run(self, rows: Iterable[InputRow] | AsyncIterable[InputRow], run: int) -> None:
         """Process all rows, then look up unresolved ones once more.
 
         Args:
@@ -161,7 +161,7 @@ class Runner:
             self._report.at_cap = True
             self._stop_signal.set(describe_cap(self._report, self._allowance.rows))
 
-    async def _process_all(self, queue: RowQueue[Row, RowTask | InvalidRow]) -> None:
+    async def _process_all(self, queue: RowQueue[InputRow, RowTask | InvalidRow]) -> None:
         self._queue = queue
         async with anyio.create_task_group() as reader_tasks:
             reader_tasks.start_soon(queue.read)
@@ -172,7 +172,7 @@ class Runner:
             queue.close()
             self._allowance.close()
 
-    async def _work(self, queue: RowQueue[Row, RowTask | InvalidRow]) -> None:
+    async def _work(self, queue: RowQueue[InputRow, RowTask | InvalidRow]) -> None:
         while not self._stop_signal.reason and (task := await queue.get()) is not None:
             if isinstance(task, InvalidRow):
                 self._results.record_invalid(task, task.problems)
@@ -196,7 +196,7 @@ class Runner:
         for task in left:
             self._results.record_unfinished(task, self._stop_signal.reason)
 
-    async def _record_starts(self, rows: Sequence[Row]) -> Sequence[RowTask | InvalidRow]:
+    async def _record_starts(self, rows: Sequence[InputRow]) -> Sequence[RowTask | InvalidRow]:
         """Write rows to the journal before they are sent."""
         given = [self._create_task(row) for row in rows]
         tasks = [task for task in given if isinstance(task, RowTask)]
@@ -208,7 +208,7 @@ class Runner:
             task.earlier_entry = entry
         return given
 
-    def _create_task(self, given: Row) -> RowTask | InvalidRow:
+    def _create_task(self, given: InputRow) -> RowTask | InvalidRow:
         """Number a row and check it. Several files may follow each other, each with its own lines."""
         row = as_vault_row(given)
         self._row_number = max(self._row_number + 1, row.line or 0)

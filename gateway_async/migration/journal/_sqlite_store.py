@@ -120,7 +120,7 @@ SELECT state, sum(rows) FROM (
 
 
 @attrs.frozen
-class Operation:
+class JournalOperation:
     """An operation on the file."""
 
     function: Callable[["JournalFile"], Any]
@@ -147,7 +147,7 @@ class JournalFile(SqliteStore):
         with self._describe_errors():
             self._upgrade()
 
-    def execute_batch(self, awaited: Sequence[Operation], deferred: Sequence[Operation]) -> Sequence[Any]:
+    def execute_batch(self, awaited: Sequence[JournalOperation], deferred: Sequence[JournalOperation]) -> Sequence[Any]:
         """Run all operations in one transaction and return the results of `awaited`.
 
         Pending results are written first, so that reads see them.

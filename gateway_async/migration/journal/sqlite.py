@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from gateway_async._storage.group_commit import GroupCommitWriter
 from gateway_async._storage.sqlite import database_file, seal_address
 from gateway_async.errors import JournalError
-from gateway_async.migration.journal._sqlite_store import JournalFile, Operation
+from gateway_async.migration.journal._sqlite_store import JournalFile, JournalOperation
 from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowResult, RowStarted, RowState
 
 __all__ = ["SqliteJournal"]
@@ -60,11 +60,11 @@ class SqliteJournal:
 
     async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows; they are on disk a moment later."""
-        self._writer.submit_nowait(Operation(lambda file: file.record_results(rows), writes=True))
+        self._writer.submit_nowait(JournalOperation(lambda file: file.record_results(rows), writes=True))
 
     async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were not sent; the change is on disk a moment later."""
-        self._writer.submit_nowait(Operation(lambda file: file.delete_unsent(rows), writes=True))
+        self._writer.submit_nowait(JournalOperation(lambda file: file.delete_unsent(rows), writes=True))
 
     async def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
@@ -99,7 +99,7 @@ class SqliteJournal:
         await self._writer.aclose()
 
     async def _submit(self, function: "Callable[[JournalFile], T | JournalError]", *, writes: bool = False) -> T:
-        return cast("T", await self._writer.submit(Operation(function, writes)))
+        return cast("T", await self._writer.submit(JournalOperation(function, writes)))
 
     def __repr__(self) -> str:
         return f"SqliteJournal({str(vars(self).get('_path', ''))!r})"  # also of one whose arguments are wrong

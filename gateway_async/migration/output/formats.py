@@ -7,7 +7,7 @@ from typing import Any, Final, TextIO
 import attrs
 
 from gateway_async._extras import import_extra
-from gateway_async.migration.output.formulas import NOTE, csv_writer, escape_formula
+from gateway_async.migration.output.formulas import FORMULA_NOTE, csv_writer, escape_formula
 from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names
 
 __all__ = ["InputFormat", "Writer", "create_writer"]
@@ -56,7 +56,7 @@ class _CsvWriter(Writer):
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
         cells = [source.get(name, "") for name in self._names] + [*source.get(SURPLUS, ())]
         escaped = [escape_formula(cell) for cell in cells]
-        notes = [NOTE] if escaped != cells else []
+        notes = [FORMULA_NOTE] if escaped != cells else []
         self._rows.writerow([*escaped, escape_formula("; ".join([*problems, *notes]))])
 
 

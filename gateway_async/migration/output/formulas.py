@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, TextIO
 
-__all__ = ["NOTE", "csv_writer", "escape_formula", "unescape_formulas"]
+__all__ = ["FORMULA_NOTE", "csv_writer", "escape_formula", "unescape_formulas"]
 
-NOTE: Final = "a leading ' keeps a cell of this row from being a formula"
+FORMULA_NOTE: Final = "a leading ' keeps a cell of this row from being a formula"
 """Last of the `problems` of a row with an escaped cell. Only in such rows apostrophes are removed again."""
 
 _FORMULA: Final = re.compile("[\\s\u200b\ufeff]*[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
@@ -26,7 +26,7 @@ def escape_formula(cell: str) -> str:
 
 def unescape_formulas(cells: Sequence[str], problems: str) -> Sequence[str]:
     """Remove the apostrophes of `escape_formula` from a row with its note."""
-    if not problems.endswith(NOTE):
+    if not problems.endswith(FORMULA_NOTE):
         return cells
     return [cell[1:] if cell.startswith("'") and _is_formula(cell) else cell for cell in cells]
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from gateway_async.models.account_vaults import AccountVault, VaultCreate
 
-__all__ = ["differences"]
+__all__ = ["find_vault_differences"]
 
 _COMPARED = ("exp_date", "account_holder_name", "contact_id")
 
 
-def differences(request: VaultCreate, vault: AccountVault) -> tuple[str, ...]:
+def find_vault_differences(request: VaultCreate, vault: AccountVault) -> tuple[str, ...]:
     """Return the differences between a row and its stored account.
 
     The result is empty if it is the same account. The last four digits, the expiry, the holder and the contact are

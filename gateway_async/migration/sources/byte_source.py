@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["STDIN", "Bytes", "Given", "is_ascii_compatible", "normalize_codec", "open_bytes", "open_file"]
+__all__ = ["STDIN", "Bytes", "Source", "is_ascii_compatible", "normalize_codec", "open_bytes", "open_file"]
 
 STDIN: Final = "-"
 _CHUNK: Final = 1 << 15
@@ -28,7 +28,7 @@ _MAX_BOM: Final = 4
 _GZIP: Final = b"\x1f\x8b"
 _SINGLE_BYTES: Final = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "mac", "cp437", "cp85", "cp86")
 
-Given = str | PathLike[str] | BinaryIO
+Source = str | PathLike[str] | BinaryIO
 
 
 class Bytes:
@@ -94,7 +94,7 @@ class Bytes:
             raise ValueError("contains bytes that are not in the file's encoding (expected --encoding, such as utf-16)")
         return text
 
-    def give_back(self, data: bytes) -> None:
+    def push_back(self, data: bytes) -> None:
         """Make the next `read` return these bytes."""
         self._pending.append(data)
 
@@ -196,7 +196,7 @@ def is_ascii_compatible(encoding: str) -> bool:
     return normalize_codec(encoding).startswith(_SINGLE_BYTES)
 
 
-def open_file(given: Given) -> tuple[BinaryIO, int | None]:
+def open_file(given: Source) -> tuple[BinaryIO, int | None]:
     """Open a file for random access, and return it with its size.
 
     Raises:
@@ -212,7 +212,7 @@ def open_file(given: Given) -> tuple[BinaryIO, int | None]:
     return file, status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def open_bytes(given: Given, encoding: str) -> Bytes:
+def open_bytes(given: Source, encoding: str) -> Bytes:
     """Open a file or standard input.
 
     Args:
@@ -232,7 +232,7 @@ def open_bytes(given: Given, encoding: str) -> Bytes:
         raise InvalidRequestError(f"source: {given}: {error.strerror}") from None
 
 
-def _chunks(file: BinaryIO, total: int | None, given: Given) -> "_Chunks":
+def _chunks(file: BinaryIO, total: int | None, given: Source) -> "_Chunks":
     if file is not given and total is None and os.name == "posix":
         return _InterruptiblePipe(file.fileno(), file)
     buffered: Any = file

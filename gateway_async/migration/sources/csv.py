@@ -91,7 +91,7 @@ class CsvRows(TextRows):
                 if not record.is_blank:
                     is_last = index + 1 == len(records)
                     line, end = self._splitter.rest if is_last else records[index + 1][:2]
-                    self._source.give_back(read[end - start :])
+                    self._source.push_back(read[end - start :])
                     self._splitter = self._split_from(line, end)
                     return record
         return next((record for record in self._splitter.finish() if not record.is_blank), None)
@@ -169,7 +169,7 @@ def _read_separator_line(source: Bytes) -> tuple[str, int]:
         head += more
     separator = _SEPARATOR_LINE.match(head)
     end = separator.end() if separator else 0
-    source.give_back(head[end:])
+    source.push_back(head[end:])
     return separator[1].decode("latin-1") if separator else "", source.start + end
 
 
@@ -189,7 +189,7 @@ def _detect_delimiter(source: Bytes, quote: bytes | None) -> str:
             firsts.update((delimiter, record) for record in reversed(records) if not record.is_blank)
         if not data:
             break
-    source.give_back(head)
+    source.push_back(head)
     cells = {delimiter: _count_cells(record, delimiter, quote) for delimiter, record in firsts.items()}
     return max(_DELIMITERS, key=lambda delimiter: cells.get(delimiter, (False, 0)))
 

@@ -11,7 +11,7 @@ import anyio.to_thread
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.sources.byte_source import STDIN, Bytes, Given, open_bytes
+from gateway_async.migration.sources.byte_source import STDIN, Bytes, Source, open_bytes
 from gateway_async.migration.sources.csv import CsvRows
 from gateway_async.migration.sources.jsonl import JsonRows
 from gateway_async.migration.sources.parquet import ParquetRows
@@ -40,7 +40,7 @@ _OTHER_FORMATS: Final = {
 
 
 def read_rows(
-    source: Given,
+    source: Source,
     *,
     format: Format | None = None,  # noqa: A002  the usual name
     columns: Columns | None = None,
@@ -95,7 +95,7 @@ class Rows:
 
     def __init__(
         self,
-        source: Given,
+        source: Source,
         format_name: Format,
         columns: Columns,
         encoding: str,
@@ -218,7 +218,7 @@ class Rows:
         self._was_read = True
 
 
-def _format_of(source: Given) -> Format:
+def _format_of(source: Source) -> Format:
     """Return the format from a path's suffix."""
     name = fspath(source) if isinstance(source, str | PathLike) else ""
     suffix = PurePath(name).suffix.lower()

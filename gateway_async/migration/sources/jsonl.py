@@ -57,7 +57,7 @@ class JsonRows(TextRows):
 
     def _peek(self) -> bytes:
         data = self._source.read()
-        self._source.give_back(data)
+        self._source.push_back(data)
         return data
 
     def _build_row(self, content: tuple[Sequence[str], dict[str, Any]], line: int) -> VaultRow:

@@ -9,7 +9,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.builder import build_mapped_row, unreadable_row
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.sources.byte_source import STDIN, Given, open_file
+from gateway_async.migration.sources.byte_source import STDIN, Source, open_file
 from gateway_async.migration.sources.records import Shard
 
 __all__ = ["ParquetRows", "parquet_shards"]
@@ -29,7 +29,7 @@ class ParquetRows:
         InvalidRequestError: pyarrow is missing, the file is not Parquet or is cut off, or its columns cannot be mapped.
     """
 
-    def __init__(self, given: Given, columns: Columns, *, shard: Shard | None = None) -> None:
+    def __init__(self, given: Source, columns: Columns, *, shard: Shard | None = None) -> None:
         self._file, self._file_handle = _open_file(given)
         self._owns_file = self._file_handle is not given
         self._groups = range(shard.start, shard.end) if shard else range(self._file.num_row_groups)
@@ -110,7 +110,7 @@ def _arrow() -> Any:
     return import_module("pyarrow")
 
 
-def _open_file(given: Given) -> tuple[Any, BinaryIO]:
+def _open_file(given: Source) -> tuple[Any, BinaryIO]:
     arrow = _arrow()
     if given == STDIN:
         raise InvalidRequestError("source: Parquet cannot be read from standard input (expected the path of a file)")

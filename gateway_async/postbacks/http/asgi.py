@@ -11,9 +11,9 @@ from gateway_async.postbacks.http.response import ReceiverResponse
 
 __all__ = ["AsgiApp"]
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
 from gateway_async._problem import pluralize
 from gateway_async.errors import PostbackRefusedError
 
-__all__ = ["as_bytes", "check_size", "header_items", "read_body"]
+__all__ = ["as_bytes", "check_size", "header_items", "read_postback_body"]
 
 
 def as_bytes(body: object) -> bytes:
@@ -42,7 +42,7 @@ def check_size(size: int, max_bytes: int) -> None:
         raise PostbackRefusedError(413, f"the body: more than {max_bytes} {pluralize(max_bytes, 'byte')}")
 
 
-async def read_body(headers: Mapping[str, str], chunks: AsyncIterable[bytes], max_bytes: int) -> bytes:
+async def read_postback_body(headers: Mapping[str, str], chunks: AsyncIterable[bytes], max_bytes: int) -> bytes:
     """Read a complete body.
 
     Nothing is read if the declared size is too large. Otherwise reading stops as soon as the limit is exceeded.

@@ -19,7 +19,7 @@ _MAX_KEY_LENGTH: Final = 200
 
 
 @attrs.frozen
-class Row:
+class PostbackRow:
     """The stored columns of a postback.
 
     Attributes:
@@ -39,7 +39,7 @@ class Row:
     caught_up: bool
 
 
-def row_of(postback: Postback[Any]) -> Row:
+def row_of(postback: Postback[Any]) -> PostbackRow:
     """Convert a postback to a row; the record is stored exactly as it was received."""
     content = {
         "type": postback.type,
@@ -48,7 +48,7 @@ def row_of(postback: Postback[Any]) -> Row:
         "caught_up": postback.caught_up,
         "data": postback.raw,
     }
-    return Row(
+    return PostbackRow(
         key=postback.key,
         ordering_key=ordering_key_of(postback),
         deletes=postback.type == "DELETE",
@@ -114,7 +114,7 @@ def _to_datetime(moment: datetime | float) -> datetime:
     return moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
 
 
-def was_passed_on(row: Row, listed: Iterable[str]) -> bool:
+def is_already_delivered(row: PostbackRow, listed: Iterable[str]) -> bool:
     """Return whether `catch_up` has already passed on a delivered change.
 
     A record is created once, so its CREATE always matches. For an UPDATE, the second of the change and all fields in

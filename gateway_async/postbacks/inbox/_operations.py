@@ -21,13 +21,13 @@ from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from gateway_async.postbacks.inbox._mapping import (
-    Row,
+    PostbackRow,
     claim_of,
     differs,
     health_of,
+    is_already_delivered,
     ordering_key_of,
     stored_postback_of,
-    was_passed_on,
 )
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
 from gateway_async.telemetry.receiver_health import InboxHealth
@@ -124,7 +124,7 @@ FROM (
 """
 
 
-def select_new(rows: Sequence[Row]) -> Steps[Sequence[Row]]:
+def select_new(rows: Sequence[PostbackRow]) -> Steps[Sequence[PostbackRow]]:
     """Return the rows to store: delivered changes not passed on yet, and listed states that were missed.
 
     Listed states must have distinct ordering keys.
@@ -133,18 +133,18 @@ def select_new(rows: Sequence[Row]) -> Steps[Sequence[Row]]:
     if delivered := [row.ordering_key for row in rows if not row.caught_up]:
         for found in (yield _FIND_CAUGHT_UP, (delivered,)):
             listed.setdefault(found["ordering_key"], []).append(found["content"])
-    new: list[Row] = []
+    new: list[PostbackRow] = []
     for row in rows:
         if row.caught_up:
             is_new = yield from _was_missed(row)
         else:
-            is_new = not was_passed_on(row, listed.get(row.ordering_key, ()))
+            is_new = not is_already_delivered(row, listed.get(row.ordering_key, ()))
         if is_new:
             new.append(row)
     return new
 
 
-def _was_missed(row: Row) -> Steps[bool]:
+def _was_missed(row: PostbackRow) -> Steps[bool]:
     """Return whether a listed state of a record was missed.
 
     Times are whole seconds. If two changes happen within one second, only their contents show that the second one was
@@ -185,7 +185,7 @@ def lock_claim(claim: Claim) -> Steps[bool]:
     return bool((yield _LOCK_CLAIM, (ordering_key_of(claim.postback), claim.number, claim.token)))
 
 
-def finish(claim: Claim, state: PostbackState) -> Steps[None]:
+def finish_claim(claim: Claim, state: PostbackState) -> Steps[None]:
     """Mark a postback as handled; its claim is locked."""
     ((row),) = yield _FINISH, (claim.number, str(state))
     if state is PostbackState.HANDLED:
@@ -193,7 +193,7 @@ def finish(claim: Claim, state: PostbackState) -> Steps[None]:
     yield from _end_claim(claim)
 
 
-def fail(claim: Claim, error: str, retry_in: float | None) -> Steps[None]:
+def fail_claim(claim: Claim, error: str, retry_in: float | None) -> Steps[None]:
     """Record the failure of a handler."""
     if (yield from lock_claim(claim)):
         state = PostbackState.DEAD if retry_in is None else PostbackState.WAITING

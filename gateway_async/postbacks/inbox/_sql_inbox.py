@@ -30,7 +30,7 @@ class SqlInbox:
 
     async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
         """Record the failure of a handler."""
-        await self._run(operations.fail, claim, error, retry_in)
+        await self._run(operations.fail_claim, claim, error, retry_in)
 
     async def list(
         self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000

@@ -20,8 +20,8 @@ import msgspec
 from gateway_async._storage.sqlite import FileFormat, SqliteStore, json_fields, to_json, transaction
 from gateway_async.errors import InboxError
 from gateway_async.postbacks.inbox._handler_statements import execute_statements
-from gateway_async.postbacks.inbox._mapping import Row
-from gateway_async.postbacks.inbox._operations import Steps, finish, lock_claim, prune, select_new
+from gateway_async.postbacks.inbox._mapping import PostbackRow
+from gateway_async.postbacks.inbox._operations import Steps, finish_claim, lock_claim, prune, select_new
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ _DIALECT: Final = (
 )
 """PostgreSQL's syntax → SQLite's."""
 
-Operation = Row | Callable[["InboxFile"], Any]
+InboxOperation = PostbackRow | Callable[["InboxFile"], Any]
 """One operation of a batch: a postback to store (the result is whether it was new), or a function of the file."""
 
 
@@ -129,7 +129,7 @@ class InboxFile(SqliteStore):
         self._now = now
         self._identity = _identity(self.path)
 
-    def execute_batch(self, operations: Sequence[Operation], _deferred: Sequence[Any] = ()) -> Sequence[Any]:
+    def execute_batch(self, operations: Sequence[InboxOperation], _deferred: Sequence[Any] = ()) -> Sequence[Any]:
         """Execute all operations in one transaction and return their results.
 
         The result is an exception where the statements of a handler failed.
@@ -139,7 +139,7 @@ class InboxFile(SqliteStore):
             self._prune_if_due(partial(self.prune, self._keep))
         return results
 
-    def _execute_together(self, operations: Sequence[Operation]) -> Sequence[Any]:
+    def _execute_together(self, operations: Sequence[InboxOperation]) -> Sequence[Any]:
         failures: dict[int, Exception] = {}
         while True:
             try:
@@ -168,7 +168,7 @@ class InboxFile(SqliteStore):
             return False
         if problem := execute_statements(self._connection, statements):
             return problem
-        self.run(finish(claim, state))
+        self.run(finish_claim(claim, state))
         return True
 
     def prune(self, age: timedelta) -> None:
@@ -178,11 +178,11 @@ class InboxFile(SqliteStore):
 
     # --- in the transaction
 
-    def _run_operations(self, operations: Sequence[Operation], failures: Mapping[int, Exception]) -> Sequence[Any]:
-        are_new = iter(self._store([each for each in operations if isinstance(each, Row)]))
+    def _run_operations(self, operations: Sequence[InboxOperation], failures: Mapping[int, Exception]) -> Sequence[Any]:
+        are_new = iter(self._store([each for each in operations if isinstance(each, PostbackRow)]))
         return [
             next(are_new)
-            if isinstance(operation, Row)
+            if isinstance(operation, PostbackRow)
             else failures.get(index) or self._run_operation(index, operation)
             for index, operation in enumerate(operations)
         ]
@@ -193,7 +193,7 @@ class InboxFile(SqliteStore):
             raise _RolledBackError(index, result)
         return result
 
-    def _store(self, rows: Sequence[Row]) -> Sequence[bool]:
+    def _store(self, rows: Sequence[PostbackRow]) -> Sequence[bool]:
         """Store postbacks, and return for each whether it was new."""
         new = self._insert(self.run(select_new([row for row in rows if not row.caught_up])))
         for some in _split_by_key([row for row in rows if row.caught_up]):
@@ -204,7 +204,7 @@ class InboxFile(SqliteStore):
             new.discard(row.key)  # of two with the same key in one batch, only the first is new
         return are_new
 
-    def _insert(self, rows: Sequence[Row]) -> set[str]:
+    def _insert(self, rows: Sequence[PostbackRow]) -> set[str]:
         if not rows:
             return set()
         (last,) = self._connection.execute(_LAST_NUMBER).fetchone()
@@ -249,13 +249,13 @@ def _to_sqlite(value: Any) -> Any:
             return value
 
 
-def _split_by_key(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+def _split_by_key(rows: Sequence[PostbackRow]) -> Iterator[Sequence[PostbackRow]]:
     """Split rows into rounds with distinct ordering keys.
 
     Each state is compared with the states stored before, so rows of one key cannot be stored together.
     """
     while rows:
-        firsts: dict[str, Row] = {}
+        firsts: dict[str, PostbackRow] = {}
         later = [row for row in rows if firsts.setdefault(row.ordering_key, row) is not row]
         yield list(firsts.values())
         rows = later

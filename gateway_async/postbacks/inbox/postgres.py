@@ -12,7 +12,7 @@ from gateway_async._storage.sqlite import PRUNING_SECONDS
 from gateway_async.errors import InboxError, InvalidRequestError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox import _operations as operations
-from gateway_async.postbacks.inbox._mapping import Row, row_of
+from gateway_async.postbacks.inbox._mapping import PostbackRow, row_of
 from gateway_async.postbacks.inbox._operations import Steps
 from gateway_async.postbacks.inbox._sql_inbox import SqlInbox
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement
@@ -150,7 +150,7 @@ class PostgresInbox(SqlInbox):
             if not await self._execute(connection, operations.lock_claim(claim)):
                 return False
             await self._execute_handlers(connection, statements)
-            await self._execute(connection, operations.finish(claim, state))
+            await self._execute(connection, operations.finish_claim(claim, state))
         return True
 
     async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
@@ -199,7 +199,7 @@ class PostgresInbox(SqlInbox):
                 raise RuntimeError(f"{statement.split()[0]}: a handler's statement must not end the transaction")
 
 
-def _store(row: Row) -> Steps[bool]:
+def _store(row: PostbackRow) -> Steps[bool]:
     """Store a postback, and return whether it was new."""
     if not (yield from operations.select_new([row])):
         return False

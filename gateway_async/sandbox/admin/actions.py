@@ -14,7 +14,7 @@ import msgspec
 
 from gateway_async.sandbox.admin import end_of_day, seed
 from gateway_async.sandbox.admin.fault_effects import close_port
-from gateway_async.sandbox.admin.ledger import EFFECTS
+from gateway_async.sandbox.admin.ledger import COUNTED_EFFECTS
 from gateway_async.sandbox.handlers import (
     bank_returns,
     card_updates,
@@ -23,9 +23,9 @@ from gateway_async.sandbox.handlers import (
     payment_pages,
     transaction_batches,
 )
-from gateway_async.sandbox.handlers.payment_pages import Amount
+from gateway_async.sandbox.handlers.payment_pages import AmountInput
 from gateway_async.sandbox.http.errors import UnknownRecordError, unknown_name
-from gateway_async.sandbox.http.responses import decode
+from gateway_async.sandbox.http.responses import decode_json
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import OPERATIONS, is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -35,9 +35,9 @@ from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, T
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.cards import Account, EntryMode, check_expiry, read_card
-from gateway_async.sandbox.simulators.faults import Plan
+from gateway_async.sandbox.simulators.faults import PlannedFault
 from gateway_async.sandbox.simulators.scenarios import make_plans
-from gateway_async.sandbox.simulators.terminals import Terminals
+from gateway_async.sandbox.simulators.terminals import TerminalSimulator
 
 __all__ = [
     "add_fault",
@@ -69,7 +69,7 @@ _EXP_DATE = "1230"
 
 _LONGEST_TITLE = 64
 
-_PAGES = {page.table.plural: page for page in (invoice_payments.PAGE, paylinks.PAGE)}
+_PAGES = {page.table.plural: page for page in (invoice_payments.INVOICE_PAGE, paylinks.PAYLINK_PAGE)}
 
 _SUMMARY_FIELDS = (
     "id",
@@ -90,7 +90,7 @@ _SUMMARY_FIELDS = (
 )
 
 
-async def add_fault(gateway: Gateway, plan: Plan) -> None:
+async def add_fault(gateway: Gateway, plan: PlannedFault) -> None:
     """Add a fault plan; a `refuse` of the first request closes the port at once.
 
     Raises:
@@ -135,7 +135,7 @@ def ledger(gateway: Gateway) -> Row:
 
     The result includes the records.
     """
-    counts = {name: effect.count_by_id(gateway) for name, effect in EFFECTS.items()}
+    counts = {name: effect.count_by_id(gateway) for name, effect in COUNTED_EFFECTS.items()}
     tables = (TRANSACTION, ACCOUNT_VAULT, TRANSACTION_BATCH)
     return counts | {table.plural: [_summarize(table, row) for row in gateway.store.select(table)] for table in tables}
 
@@ -145,7 +145,7 @@ def _summarize(table: Table, row: Row) -> Row:
     return {name: record[name] for name in _SUMMARY_FIELDS if name in record}
 
 
-async def pay(gateway: Gateway, table: Table, bill_id: str, card: str, amount: Amount | None = None) -> Row:
+async def pay(gateway: Gateway, table: Table, bill_id: str, card: str, amount: AmountInput | None = None) -> Row:
     """Pay a quick invoice or a paylink with a card.
 
     The result has the `transaction`, and the bill under its name.
@@ -155,7 +155,7 @@ async def pay(gateway: Gateway, table: Table, bill_id: str, card: str, amount: A
         ValueError: The bill does not accept the payment, or the card is invalid.
     """
     account = _read_card(card, _EXP_DATE)
-    transaction, bill = await payment_pages.pay(gateway, _PAGES[table.plural], bill_id, amount, account)
+    transaction, bill = await payment_pages.pay_bill(gateway, _PAGES[table.plural], bill_id, amount, account)
     return {"transaction": _record(gateway, TRANSACTION, transaction), table.singular: _record(gateway, table, bill)}
 
 
@@ -219,7 +219,7 @@ def update_card(gateway: Gateway, account_vault_id: str, card: str | None = None
 
 def _record(gateway: Gateway, table: Table, row: Row) -> Row:
     """Return a record as GET shows it, in plain values."""
-    record: Row = decode(msgspec.json.encode(table.show(row)))
+    record: Row = decode_json(msgspec.json.encode(table.show(row)))
     return record | {"_links": make_links(gateway, table, row)}
 
 
@@ -272,7 +272,7 @@ def add_terminal(gateway: Gateway, title: str = "Terminal", sig_capture_enable: 
 def use_card(
     gateway: Gateway,
     terminal_id: str,
-    act: Callable[[Terminals, str, str, EntryMode], None],
+    act: Callable[[TerminalSimulator, str, str, EntryMode], None],
     card: str,
     entry_mode: EntryMode,
 ) -> Row:
@@ -288,7 +288,7 @@ def use_card(
     return operate_terminal(gateway, terminal_id, lambda terminals, row_id: act(terminals, row_id, card, entry_mode))
 
 
-def operate_terminal(gateway: Gateway, terminal_id: str, act: Callable[[Terminals, str], None]) -> Row:
+def operate_terminal(gateway: Gateway, terminal_id: str, act: Callable[[TerminalSimulator, str], None]) -> Row:
     """Act on a terminal as a person does, and describe the terminal.
 
     Raises:

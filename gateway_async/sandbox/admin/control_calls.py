@@ -26,16 +26,16 @@ from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.notifications import outbox
 from gateway_async.sandbox.postbacks import delivery_log
-from gateway_async.sandbox.request.call import read_body
+from gateway_async.sandbox.request.context import read_body
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from gateway_async.sandbox.schema import PAYLINK, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
-from gateway_async.sandbox.simulators.faults import Plan
-from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Terminals
+from gateway_async.sandbox.simulators.faults import PlannedFault
+from gateway_async.sandbox.simulators.terminals import NothingWaitsError, TerminalSimulator
 
-__all__ = ["CONTROL_CALLS", "ROUTES", "ControlCall", "body_types"]
+__all__ = ["CONTROL_CALLS", "CONTROL_ROUTES", "ControlCall", "body_types"]
 
 
 @attrs.frozen
@@ -101,19 +101,19 @@ def _move_clock(gateway: Gateway, advance: float | None = None, now: float | Non
 async def _add_fault(gateway: Gateway, /, **fields: Any) -> Row:
     if "scenario" in fields:
         return {"faults": await actions.add_scenario(gateway, **_convert(fields, _SCENARIO_FIELDS))}
-    plan = Plan(**_convert(fields, _PLAN_FIELDS))
+    plan = PlannedFault(**_convert(fields, _PLAN_FIELDS))
     await actions.add_fault(gateway, plan)
     return plan.describe()
 
 
-def _operate(act: Callable[[Terminals, str], None]) -> Callable[[Gateway, str], Row]:
+def _operate(act: Callable[[TerminalSimulator, str], None]) -> Callable[[Gateway, str], Row]:
     def run(gateway: Gateway, terminal_id: str) -> Row:
         return actions.operate_terminal(gateway, terminal_id, act)
 
     return run
 
 
-def _use_card(act: Callable[[Terminals, str, str, EntryMode], None]) -> Callable[..., Row]:
+def _use_card(act: Callable[[TerminalSimulator, str, str, EntryMode], None]) -> Callable[..., Row]:
     def run(gateway: Gateway, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: EntryMode = "C") -> Row:
         return actions.use_card(gateway, terminal_id, act, card, entry_mode)
 
@@ -173,28 +173,31 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     },
     "/_sandbox/terminals/{id}/present": {
         "POST": ControlCall(
-            'Presents a card: {"card": "4111111111111111", "entry_mode": "C"}.', _use_card(Terminals.present)
+            'Presents a card: {"card": "4111111111111111", "entry_mode": "C"}.', _use_card(TerminalSimulator.present)
         )
     },
     "/_sandbox/terminals/{id}/decline": {
         "POST": ControlCall(
             'Declines the card, or the terms: {"card": "4111111111111111", "entry_mode": "C"}.',
-            _use_card(Terminals.decline),
+            _use_card(TerminalSimulator.decline),
         )
     },
     "/_sandbox/terminals/{id}/reject_pin": {
         "POST": ControlCall(
             'Lets the issuer reject the PIN: {"card": "4111111111111111", "entry_mode": "C"}.',
-            _use_card(Terminals.reject_pin),
+            _use_card(TerminalSimulator.reject_pin),
         )
     },
     "/_sandbox/terminals/{id}/accept": {
-        "POST": ControlCall("Lets the customer accept the terms that are shown.", _operate(Terminals.accept))
+        "POST": ControlCall("Lets the customer accept the terms that are shown.", _operate(TerminalSimulator.accept))
     },
-    "/_sandbox/terminals/{id}/cancel": {"POST": ControlCall("Presses the cancel key.", _operate(Terminals.cancel))},
+    "/_sandbox/terminals/{id}/cancel": {
+        "POST": ControlCall("Presses the cancel key.", _operate(TerminalSimulator.cancel))
+    },
     "/_sandbox/terminals/{id}/silence": {
         "POST": ControlCall(
-            "Stops the automatic actions of the terminal until the next manual action.", _operate(Terminals.silence)
+            "Stops the automatic actions of the terminal until the next manual action.",
+            _operate(TerminalSimulator.silence),
         )
     },
     "/_sandbox/tickets": {
@@ -271,7 +274,7 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
 """Every control call, by path and method."""
 
 
-_PLAN_FIELDS = _fields_type(Plan, 0)
+_PLAN_FIELDS = _fields_type(PlannedFault, 0)
 _SCENARIO_FIELDS = _fields_type(actions.add_scenario, 1)
 
 
@@ -316,4 +319,4 @@ def _endpoint(path: str, calls: dict[str, ControlCall]) -> Any:
     return run
 
 
-ROUTES = [Route(path, _endpoint(path, calls), methods=[*calls]) for path, calls in CONTROL_CALLS.items()]
+CONTROL_ROUTES = [Route(path, _endpoint(path, calls), methods=[*calls]) for path, calls in CONTROL_CALLS.items()]

@@ -16,7 +16,7 @@ from gateway_async.sandbox.notifications.messages import notify_about_invoice
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.simulators.clock import Timer
-from gateway_async.sandbox.state_machines.transactions import State
+from gateway_async.sandbox.state_machines.transactions import TransactionState
 
 __all__ = ["JOBS", "EndOfDayScheduler", "skip_to_today"]
 
@@ -84,7 +84,7 @@ def _run_days(gateway: Gateway, last: date, today: date) -> None:
 def _effective_days(gateway: Gateway, last: date, today: date) -> set[date]:
     """Return the days on which bank payments may start to be processed."""
     where = "status_id = ? AND effective_date > ? AND effective_date <= ?"
-    values = (State.PENDING_ORIGINATION, last.isoformat(), today.isoformat())
+    values = (TransactionState.PENDING_ORIGINATION, last.isoformat(), today.isoformat())
     return {date.fromisoformat(row["effective_date"]) for row in gateway.store.select(TRANSACTION, where, values)}
 
 

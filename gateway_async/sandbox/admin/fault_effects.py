@@ -21,9 +21,9 @@ from gateway_async.sandbox.http.protocol import TRANSPORT
 from gateway_async.sandbox.http.request_log import FAULT
 from gateway_async.sandbox.http.responses import error_response
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.simulators.faults import Plan
+from gateway_async.sandbox.simulators.faults import PlannedFault
 
-__all__ = ["EFFECTS", "CapturedResponse", "Effect", "FaultContext", "close_port", "with_faults"]
+__all__ = ["FAULT_EFFECTS", "CapturedResponse", "FaultContext", "FaultEffect", "close_port", "with_faults"]
 
 
 _RESET_ON_CLOSE = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
@@ -58,7 +58,7 @@ class CapturedResponse:
 class FaultContext:
     """One request that a fault affects."""
 
-    plan: Plan
+    plan: PlannedFault
     gateway: Gateway
     app: ASGIApp
     scope: Scope
@@ -118,11 +118,11 @@ class FaultContext:
         await self.wait_for_disconnect()
 
 
-Effect = Callable[[FaultContext], Awaitable[None]]
+FaultEffect = Callable[[FaultContext], Awaitable[None]]
 """Applies a fault to one request."""
 
 
-def _after_commit(effect: Effect) -> Effect:
+def _after_commit(effect: FaultEffect) -> FaultEffect:
     async def run(context: FaultContext) -> None:
         await context.execute()
         await effect(context)
@@ -145,14 +145,14 @@ async def _cut_body(context: FaultContext) -> None:
     await context.close()
 
 
-async def _double_answer(context: FaultContext) -> None:
+async def _duplicate_response(context: FaultContext) -> None:
     response = await context.execute()
     head = b"".join(b"%s: %s\r\n" % pair for pair in response.headers.items())
     context.transport.write(b"HTTP/1.1 %d Again\r\n%s\r\n%s" % (response.status_code, head, response.body))
     await context.send_response(response)
 
 
-async def _swap_answer(context: FaultContext) -> None:
+async def _wrong_response(context: FaultContext) -> None:
     response = await context.execute()
     if response.body:
         response.body = _replace_identity(response.body)
@@ -201,7 +201,7 @@ async def _replace_body(context: FaultContext, content_type: bytes, body: bytes)
 
 _send_500 = partial(_send_error, status=500)
 
-EFFECTS: dict[str, Effect] = {
+FAULT_EFFECTS: dict[str, FaultEffect] = {
     "reset_before_commit": FaultContext.reset,
     "reset_after_commit": _after_commit(FaultContext.reset),
     "close_after_commit": _after_commit(FaultContext.close),
@@ -210,8 +210,8 @@ EFFECTS: dict[str, Effect] = {
     "rate_limit": partial(_send_error, status=429),
     "unavailable": partial(_send_error, status=503),
     "cut_body": _cut_body,
-    "double_answer": _double_answer,
-    "swap_answer": _swap_answer,
+    "duplicate_response": _duplicate_response,
+    "wrong_response": _wrong_response,
     "wrong_length": _wrong_length,
     "drip": _drip,
     "silence": _after_commit(FaultContext.wait_for_disconnect),
@@ -253,7 +253,7 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
             await close_port(gateway, plan.seconds)
         for plan in other_faults:
             scope[FAULT] = plan.fault
-            await EFFECTS[plan.fault](FaultContext(plan, gateway, app, scope, receive, send))
+            await FAULT_EFFECTS[plan.fault](FaultContext(plan, gateway, app, scope, receive, send))
         if not other_faults:
             await app(scope, receive, send)
 

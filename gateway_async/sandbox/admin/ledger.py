@@ -9,9 +9,9 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TRANSACTION
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row, Table
-from gateway_async.sandbox.state_machines.transactions import State
+from gateway_async.sandbox.state_machines.transactions import TransactionState
 
-__all__ = ["EFFECTS", "CountedEffect"]
+__all__ = ["COUNTED_EFFECTS", "CountedEffect"]
 
 
 @attrs.frozen
@@ -53,9 +53,9 @@ class CountedEffect:
 
 
 _REFUNDING = f"({', '.join(str(int(each)) for each in REFUNDING_TYPES)})"
-_MOVED_MONEY = f"status_id <> {int(State.DECLINED)} AND type_id <> {int(TransactionType.ADDRESS_CHECK)}"
+_MOVED_MONEY = f"status_id <> {int(TransactionState.DECLINED)} AND type_id <> {int(TransactionType.ADDRESS_CHECK)}"
 
-EFFECTS = {
+COUNTED_EFFECTS = {
     "charged": CountedEffect(TRANSACTION, f"{_MOVED_MONEY} AND type_id NOT IN {_REFUNDING}"),
     "refunded": CountedEffect(TRANSACTION, f"{_MOVED_MONEY} AND type_id IN {_REFUNDING}"),
     "stored": CountedEffect(ACCOUNT_VAULT, "1"),

@@ -28,7 +28,7 @@ __all__ = [
     "PAYMENT_METHODS",
     "PAYMENT_SOURCES",
     "VAULT_SOURCES",
-    "Source",
+    "AccountFinder",
     "check_exp_date",
     "check_kind",
     "find_account",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-Source = Callable[[Gateway, Row, Row, Problems], Account | None]
+AccountFinder = Callable[[Gateway, Row, Row, Problems], Account | None]
 """Finds the account for the values of a request, and reports problems."""
 
 PAYMENT_METHODS = ("cc", "ach")
@@ -49,7 +49,7 @@ _SEC_CODES = ("WEB", "PPD", "CCD", "TEL", "POP", "C21")
 
 
 def find_account(
-    gateway: Gateway, user: Row, sources: Mapping[str, Source], values: Row, problems: Problems
+    gateway: Gateway, user: Row, sources: Mapping[str, AccountFinder], values: Row, problems: Problems
 ) -> Account | None:
     """Return the account that a request names.
 
@@ -132,7 +132,7 @@ def _find_by_encrypted_track(_gateway: Gateway, _user: Row, values: Row, problem
         return read_card(TEST_CARDS["visa"], _SWIPED_EXPIRY, None, mode="S")
 
 
-def _make_source(table: Table, field: str, column: str, read: Callable[[Row], Account]) -> Source:
+def _make_source(table: Table, field: str, column: str, read: Callable[[Row], Account]) -> AccountFinder:
     def find(gateway: Gateway, user: Row, values: Row, problems: Problems) -> Account | None:
         where = {"location_id": user["location_id"], column: values[field]}
         row = gateway.store.find(table, **where)
@@ -173,7 +173,7 @@ def _make_transaction_account(row: Row) -> Account:
     return attrs.evolve(_make_account(row), transaction_id=row["id"])
 
 
-_COMMON_SOURCES: dict[str, Source] = {
+_COMMON_SOURCES: dict[str, AccountFinder] = {
     "account_number": _find_by_number,
     "track_data": _find_by_track,
     "e_track_data": _find_by_encrypted_track,
@@ -185,7 +185,7 @@ _COMMON_SOURCES: dict[str, Source] = {
 }
 
 
-def _vault_sources(prefix: str) -> dict[str, Source]:
+def _vault_sources(prefix: str) -> dict[str, AccountFinder]:
     by_id, by_api_id = f"{prefix}account_vault_id", f"{prefix}account_vault_api_id"
     return {
         by_id: _make_source(ACCOUNT_VAULT, by_id, "id", _make_vault_account),

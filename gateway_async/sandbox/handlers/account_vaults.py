@@ -17,16 +17,16 @@ from gateway_async.sandbox.handlers.bank_requirements import check_license
 from gateway_async.sandbox.handlers.merchant_accounts import product_of
 from gateway_async.sandbox.handlers.payments import verify_account
 from gateway_async.sandbox.handlers.stored_accounts import find_sec_code, store_account
-from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
 from gateway_async.sandbox.http.responses import empty_response, json_response
-from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import (
     find_record,
     make_get,
     make_list,
     make_update,
     read_new,
-    show,
+    show_record,
 )
 from gateway_async.sandbox.schema import ACCOUNT_VAULT
 from gateway_async.sandbox.schema.fields import Row
@@ -36,31 +36,33 @@ from gateway_async.sandbox.simulators.cards import Account
 __all__ = ["bin_info", "create", "delete", "get", "get_list", "show_bin_info", "update"]
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/accountvaults; the source in the body selects the mode."""
-    values, problems = await read_new(call, ACCOUNT_VAULT)
-    found = find_account(call.gateway, call.user, VAULT_SOURCES, values, problems)
-    _check_create(call, values, found, problems)
+    values, problems = await read_new(context, ACCOUNT_VAULT)
+    found = find_account(context.gateway, context.user, VAULT_SOURCES, values, problems)
+    _check_create(context, values, found, problems)
     account = problems.require(found)
-    if _needs_verification(call, values, account) and not verify_account(call.gateway, call.user, account, values):
-        raise ValidationError({"run_avs": ["Account Verification failed"]})
-    row = store_account(call.gateway, call.user, account, values)
-    use_up_ticket(call.gateway, values)
-    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row)}, 201)
+    if _needs_verification(context, values, account) and not verify_account(
+        context.gateway, context.user, account, values
+    ):
+        raise RefusedFieldsError({"run_avs": ["Account Verification failed"]})
+    row = store_account(context.gateway, context.user, account, values)
+    use_up_ticket(context.gateway, values)
+    return json_response({"accountvault": show_record(context, ACCOUNT_VAULT, row)}, 201)
 
 
-async def delete(call: Call) -> Response:
+async def delete(context: RequestContext) -> Response:
     """Handle DELETE /v2/accountvaults/{id}; a vault that a recurring charges is refused."""
-    row = find_record(call, ACCOUNT_VAULT)
+    row = find_record(context, ACCOUNT_VAULT)
     if row["has_recurring"]:
-        raise ValidationError({"id": ["Account Vault is used by a recurring and cannot be deleted."]})
-    call.gateway.store.update(ACCOUNT_VAULT, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+        raise RefusedFieldsError({"id": ["Account Vault is used by a recurring and cannot be deleted."]})
+    context.gateway.store.update(ACCOUNT_VAULT, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
     return empty_response()
 
 
-async def bin_info(call: Call) -> Response:
+async def bin_info(context: RequestContext) -> Response:
     """Handle GET /v2/accountvaults/{id}/bininfo: issuer data for the card's first six digits."""
-    return show_bin_info(find_record(call, ACCOUNT_VAULT))
+    return show_bin_info(find_record(context, ACCOUNT_VAULT))
 
 
 def show_bin_info(row: Row) -> Response:
@@ -70,29 +72,29 @@ def show_bin_info(row: Row) -> Response:
         ValidationError: It is a bank account, or a terminal read no card.
     """
     if row["payment_method"] != "cc" or not row["first_six"]:
-        raise ValidationError({"payment_method": ["Only cards have BIN info."]})
+        raise RefusedFieldsError({"payment_method": ["Only cards have BIN info."]})
     return json_response({"bininfo": read_bin_info(row["account_type"], row["first_six"])})
 
 
-def _check_create(call: Call, values: Row, account: Account | None, problems: Problems) -> None:
+def _check_create(context: RequestContext, values: Row, account: Account | None, problems: Problems) -> None:
     check_kind(values, account, problems)
     _check_values(values, problems)
     if values.get("payment_method") == "ach" and values.get("account_number"):
         if values.get("is_company") is None:
             problems.add("is_company", "Is Company cannot be blank.")
-        check_license(_product(call, "ach"), values, problems)
+        check_license(_product(context, "ach"), values, problems)
 
 
-def _needs_verification(call: Call, values: Row, account: Account) -> bool:
+def _needs_verification(context: RequestContext, values: Row, account: Account) -> bool:
     """Return whether the address of a card is checked first; `run_avs` replaces the merchant account's setting."""
     if account.payment_method != "cc":
         return False
     asked = values.get("run_avs")
-    return bool(_product(call, "cc").get("run_avs_on_accountvault_create") if asked is None else asked)
+    return bool(_product(context, "cc").get("run_avs_on_accountvault_create") if asked is None else asked)
 
 
-def _product(call: Call, method: str) -> Row:
-    return product_of(call.gateway, call.user, {"payment_method": method}) or {}
+def _product(context: RequestContext, method: str) -> Row:
+    return product_of(context.gateway, context.user, {"payment_method": method}) or {}
 
 
 def _check_change(row: Row, values: Row, problems: Problems) -> None:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from gateway_async.sandbox.handlers.payments import BANK_AUTH_CODE
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import find_record, show, update_record
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.records import find_record, show_record, update_record
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.schema import ACH_UPDATE, TRANSACTION
 from gateway_async.sandbox.schema.codes import ReasonCode
@@ -25,31 +25,33 @@ _CORRECTABLE = ("POP", "C21")
 """The SEC codes of checks, whose data may be read wrongly."""
 
 
-async def override(call: Call) -> Response:
+async def override(context: RequestContext) -> Response:
     """Handle POST /v2/transactions/{id}/override."""
-    row, problems = find_record(call, TRANSACTION), Problems()
+    row, problems = find_record(context, TRANSACTION), Problems()
     if row["reason_code_id"] != ReasonCode.MANAGER_NEEDED:
         problems.add("action", f"Action override is not allowed when reason_code_id is {row['reason_code_id']}.")
-    return _accept(call, states.Trigger.OVERRIDE, row, row["transaction_amount"], problems)
+    return _accept(context, states.TransactionTrigger.OVERRIDE, row, row["transaction_amount"], problems)
 
 
-async def correct(call: Call) -> Response:
+async def correct(context: RequestContext) -> Response:
     """Handle POST /v2/transactions/{id}/achupdate."""
-    body, row, problems = await call.read_record(ACH_UPDATE.singular), find_record(call, TRANSACTION), Problems()
-    values = read_fields(ACH_UPDATE, body, problems, strict=call.gateway.strict)
+    body, row, problems = await context.read_record(ACH_UPDATE.singular), find_record(context, TRANSACTION), Problems()
+    values = read_fields(ACH_UPDATE, body, problems, strict=context.gateway.strict)
     if not values and not problems:
         problems.add("track_data", "One of Track Data and Transaction Amount must be given.")
     if values.get("transaction_amount") == 0:
         problems.add("transaction_amount", "Transaction Amount cannot be 0 for achupdate.")
     if row["ach_sec_code"] not in _CORRECTABLE:
         problems.add("action", f"Action achupdate is only allowed for {' and '.join(_CORRECTABLE)}.")
-    elif datetime.fromtimestamp(row["created_ts"], UTC).date() != call.gateway.clock.date().date():
+    elif datetime.fromtimestamp(row["created_ts"], UTC).date() != context.gateway.clock.date().date():
         problems.add("action", "Action achupdate is only allowed on the day of the payment.")
     amount = values.get("transaction_amount") or row["auth_amount"]
-    return _accept(call, states.Trigger.CORRECT, row, amount, problems)
+    return _accept(context, states.TransactionTrigger.CORRECT, row, amount, problems)
 
 
-def _accept(call: Call, trigger: states.Trigger, row: Row, amount: int, problems: Problems) -> Response:
+def _accept(
+    context: RequestContext, trigger: states.TransactionTrigger, row: Row, amount: int, problems: Problems
+) -> Response:
     status = states.next_state(trigger, row)
     if status is None and "action" not in problems:
         problems.add("action", f"Action {trigger} is not allowed when status_id is {row['status_id']}.")
@@ -64,5 +66,5 @@ def _accept(call: Call, trigger: states.Trigger, row: Row, amount: int, problems
         "transaction_amount": amount,
         "void_date": None,
     }
-    changed = update_record(call, TRANSACTION, row, changes)
-    return json_response({TRANSACTION.singular: show(call, TRANSACTION, changed)})
+    changed = update_record(context, TRANSACTION, row, changes)
+    return json_response({TRANSACTION.singular: show_record(context, TRANSACTION, changed)})

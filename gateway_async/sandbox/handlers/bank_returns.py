@@ -20,7 +20,7 @@ def return_payment(gateway: Gateway, payment: Row, code: str) -> Row:
     reason = BANK_CODES.get(code)
     if reason is None:
         raise ValueError(f"code: {code[:10]!r} is not a code of a bank (expected R01, C01, X01, …).")
-    state = states.next_state(states.Trigger.RETURN, payment) if payment["payment_method"] == "ach" else None
+    state = states.next_state(states.TransactionTrigger.RETURN, payment) if payment["payment_method"] == "ach" else None
     if state is None:
         raise ValueError(f"transaction {payment['id']}: it is not with a bank (status_id {payment['status_id']}).")
     changes: Row = {

@@ -5,7 +5,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account
-from gateway_async.sandbox.simulators.issuer_decisions import Outcome, Rules
+from gateway_async.sandbox.simulators.issuer_decisions import IssuerDecision, Rules
 from gateway_async.sandbox.simulators.verification import check_address, check_cvv, is_denied_address
 
 __all__ = ["billing_address", "decide_card_payment", "verification_values"]
@@ -16,18 +16,18 @@ _RULES = ("allow_partial_authorization", "auto_decline_cvv", "auto_decline_stree
 
 def decide_card_payment(
     gateway: Gateway, user: Row, values: Row, account: Account, *, at_terminal: bool = False
-) -> Outcome:
+) -> IssuerDecision:
     """Decide on a card payment by amount, address and security code.
 
     A refund is not declined for its address.
     """
     rules = _read_rules(gateway, user, values)
-    outcome = issuer.decide(values["transaction_amount"], rules, at_terminal=at_terminal)
+    outcome = issuer.decide_payment(values["transaction_amount"], rules, at_terminal=at_terminal)
     if values["action"] == "refund":
         return outcome
     address = billing_address(values, account)
     checked = check_cvv(values.get("cvv"), account.account_type)
-    return issuer.verify(outcome, check_address(*address), checked, rules, denied=is_denied_address(*address))
+    return issuer.verify_card(outcome, check_address(*address), checked, rules, denied=is_denied_address(*address))
 
 
 def verification_values(values: Row, account: Account) -> Row:

@@ -4,8 +4,15 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import make_delete, make_get, make_list, make_update, show, update_record
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.records import (
+    make_delete,
+    make_get,
+    make_list,
+    make_update,
+    show_record,
+    update_record,
+)
 from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.schema import CONTACT
 from gateway_async.sandbox.schema.fields import Row
@@ -13,21 +20,21 @@ from gateway_async.sandbox.schema.fields import Row
 __all__ = ["create", "delete", "get", "get_list", "update"]
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/contacts; with `update_if_exists` it may update a contact."""
-    body = await call.read_record("contact")
+    body = await context.read_record("contact")
     problems = Problems()
-    values = read_fields(CONTACT, body, problems, strict=call.gateway.strict)
+    values = read_fields(CONTACT, body, problems, strict=context.gateway.strict)
     _read_header_type(None, values, problems)
     if values.get("update_if_exists") and not values.get("contact_api_id") and "contact_api_id" not in problems:
         problems.add("contact_api_id", "Contact Api Id cannot be blank when Update If Exists is 1.")
-    known = _find_existing(call, values)
-    check_references(call.gateway, call.user, CONTACT, values, problems, current=known)
+    known = _find_existing(context, values)
+    check_references(context.gateway, context.user, CONTACT, values, problems, current=known)
     problems.raise_if_any()
     if known:
-        return json_response({"contact": show(call, CONTACT, update_record(call, CONTACT, known, values))})
-    row = call.gateway.create(CONTACT, call.user, values)
-    return json_response({"contact": show(call, CONTACT, row)}, 201)
+        return json_response({"contact": show_record(context, CONTACT, update_record(context, CONTACT, known, values))})
+    row = context.gateway.create(CONTACT, context.user, values)
+    return json_response({"contact": show_record(context, CONTACT, row)}, 201)
 
 
 def _read_header_type(_row: Row | None, values: Row, problems: Problems) -> None:
@@ -38,11 +45,11 @@ def _read_header_type(_row: Row | None, values: Row, problems: Problems) -> None
         problems.add("header_message_type", "Header Message Type and Header Message Type Id differ.")
 
 
-def _find_existing(call: Call, values: Row) -> Row | None:
+def _find_existing(context: RequestContext, values: Row) -> Row | None:
     api_id = values.get("contact_api_id")
     if not values.get("update_if_exists") or api_id is None:
         return None
-    row = call.gateway.store.find(CONTACT, location_id=call.user["location_id"], contact_api_id=api_id)
+    row = context.gateway.store.find(CONTACT, location_id=context.user["location_id"], contact_api_id=api_id)
     return row if row and row["deleted_ts"] is None else None
 
 

@@ -9,10 +9,10 @@ import json
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.router import read_sender
-from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
 from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import make_get, make_list, show
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.records import make_get, make_list, show_record
 from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.schema import DEVICE_TERM, SIGNATURE, TERMINAL
 from gateway_async.sandbox.schema.codes import ReasonCode
@@ -26,39 +26,39 @@ _PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYA
 """The signature of every customer: a picture of one pixel."""
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/deviceterms."""
-    gateway, user = call.gateway, call.user
-    values, declined, problems = await _read(call)
+    gateway, user = context.gateway, context.user
+    values, declined, problems = await _read(context)
     terminal = gateway.store.find(TERMINAL, id=values.get("terminal_id"))
     if terminal and values.get("require_signature") and not terminal["sig_capture_enable"]:
         problems.add("terminal_id", "Device is not signature capable")
     terminal = problems.require(terminal)
     with gateway.reserve(DEVICE_TERM, user, values):
-        sender = read_sender(call, values.get("device_terms_api_id"))
+        sender = read_sender(context, values.get("device_terms_api_id"))
         script = await gateway.terminals.process(terminal["id"], "deviceterm", None, sender, prompt=_prompt(terminal))
         if script.text and script.reason_code != ReasonCode.DENIED:
-            raise ValidationError({"terminal_id": [script.text]})
+            raise RefusedFieldsError({"terminal_id": [script.text]})
         values["reason_code_id"] = script.reason_code if script.text else ReasonCode.APPROVED
-        row = _store(call, declined, values)
-    return json_response({"deviceterm": show(call, DEVICE_TERM, row)}, 201)
+        row = _store(context, declined, values)
+    return json_response({"deviceterm": show_record(context, DEVICE_TERM, row)}, 201)
 
 
-async def _read(call: Call) -> tuple[Row, Row | None, Problems]:
+async def _read(context: RequestContext) -> tuple[Row, Row | None, Problems]:
     """Return the fields, declined terms with their integrator id, and the problems."""
-    gateway, problems = call.gateway, Problems()
-    body = await call.read_record(DEVICE_TERM.singular)
+    gateway, problems = context.gateway, Problems()
+    body = await context.read_record(DEVICE_TERM.singular)
     values = read_fields(DEVICE_TERM, body, problems, strict=gateway.strict)
-    declined = _find_declined(call, values.get("device_terms_api_id"))
-    check_references(gateway, call.user, DEVICE_TERM, values, problems, current=declined)
+    declined = _find_declined(context, values.get("device_terms_api_id"))
+    check_references(gateway, context.user, DEVICE_TERM, values, problems, current=declined)
     return values, declined, problems
 
 
-def _find_declined(call: Call, api_id: str | None) -> Row | None:
+def _find_declined(context: RequestContext, api_id: str | None) -> Row | None:
     if not api_id:
         return None
-    where = {"location_id": call.user["location_id"], "reason_code_id": ReasonCode.DENIED}
-    return call.gateway.store.find(DEVICE_TERM, device_terms_api_id=api_id, **where)
+    where = {"location_id": context.user["location_id"], "reason_code_id": ReasonCode.DENIED}
+    return context.gateway.store.find(DEVICE_TERM, device_terms_api_id=api_id, **where)
 
 
 def _prompt(terminal: Row) -> Prompt:
@@ -66,18 +66,18 @@ def _prompt(terminal: Row) -> Prompt:
     return Prompt(seconds, "Timeout waiting for Customer")
 
 
-def _store(call: Call, declined: Row | None, values: Row) -> Row:
+def _store(context: RequestContext, declined: Row | None, values: Row) -> Row:
     """Store terms in place of declined ones, with their signature."""
-    store = call.gateway.store
+    store = context.gateway.store
     with store.transaction():
         if declined is None:
-            row = call.gateway.create(DEVICE_TERM, call.user, values)
+            row = context.gateway.create(DEVICE_TERM, context.user, values)
         else:
             row = declined | {name: value for name, value in values.items() if name in declined}
             store.update(DEVICE_TERM, row["id"], row)
         if row["require_signature"] and row["reason_code_id"] == ReasonCode.APPROVED:
             signed = {"resource": "DeviceTerm", "resource_id": row["id"], "signature": _PICTURE}
-            call.gateway.create(SIGNATURE, call.user, signed)
+            context.gateway.create(SIGNATURE, context.user, signed)
     return row
 
 

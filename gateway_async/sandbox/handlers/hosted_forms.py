@@ -10,7 +10,7 @@ from html import escape
 from starlette.responses import HTMLResponse, Response
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError
-from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.schema.fields import Row, label
 
 __all__ = ["make_page", "show_account_form", "show_payment_form"]
@@ -23,9 +23,9 @@ _REFERENCES = ("previous_transaction_id", "previous_transaction_api_id")
 _ACCOUNT = ("payment_method", "location_id", "account_vault_api_id")
 
 
-async def show_payment_form(call: Call) -> Response:
+async def show_payment_form(context: RequestContext) -> Response:
     """Handle GET /v2/payform."""
-    fields = _read_data(call, "transaction")
+    fields = _read_data(context, "transaction")
     amount = () if fields.get("action") == "avsonly" else ("transaction_amount",)
     code = ("ach_sec_code",) if fields.get("payment_method") == "ach" else ()
     problems = Problems()
@@ -33,9 +33,9 @@ async def show_payment_form(call: Call) -> Response:
     return make_page("Payment form", fields, (*_PAYMENT, *amount, *code), problems)
 
 
-async def show_account_form(call: Call) -> Response:
+async def show_account_form(context: RequestContext) -> Response:
     """Handle GET /v2/accountform."""
-    return make_page("Account form", _read_data(call, "accountvault"), _ACCOUNT)
+    return make_page("Account form", _read_data(context, "accountvault"), _ACCOUNT)
 
 
 def _check_action(fields: Row, problems: Problems) -> None:
@@ -47,11 +47,11 @@ def _check_action(fields: Row, problems: Problems) -> None:
             problems.add(name, f"{label(name)} cannot be set for a refund.")
 
 
-def _read_data(call: Call, wrapper: str) -> Row:
-    if "hash-key" not in call.query and "hash-key" not in call.request.headers:
+def _read_data(context: RequestContext, wrapper: str) -> Row:
+    if "hash-key" not in context.query and "hash-key" not in context.request.headers:
         raise RefusedError(401, "Hash key is invalid")
     try:
-        content = json.loads(bytes.fromhex(call.query.get("data", "")).decode(), parse_float=Decimal)
+        content = json.loads(bytes.fromhex(context.query.get("data", "")).decode(), parse_float=Decimal)
     except (ValueError, RecursionError):
         content = None
     fields = content.get(wrapper) if isinstance(content, dict) else None

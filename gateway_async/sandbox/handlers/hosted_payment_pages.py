@@ -15,8 +15,8 @@ from gateway_async.sandbox.handlers.merchant_accounts import default_product
 from gateway_async.sandbox.http.encrypted_data import read_encrypted_data
 from gateway_async.sandbox.http.errors import Problems, RefusedError
 from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import make_get, make_list, read_new, show
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.records import make_get, make_list, read_new, show_record
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.schema import HOSTED_PAYMENT_PAGE, PAGE_SETTINGS
 from gateway_async.sandbox.schema.fields import Row
@@ -38,27 +38,27 @@ get = make_get(HOSTED_PAYMENT_PAGE)
 get_list = make_list(HOSTED_PAYMENT_PAGE)
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/hostedpaymentpages. An omitted encryption key is created."""
-    values, problems = await read_new(call, HOSTED_PAYMENT_PAGE)
+    values, problems = await read_new(context, HOSTED_PAYMENT_PAGE)
     _check_delay(values, problems)
     problems.raise_if_any()
     known = {
         "encryption_key": secrets.token_hex(_KEY_BYTES),
-        "product_transaction_id": default_product(call.gateway, call.user, "cc"),
+        "product_transaction_id": default_product(context.gateway, context.user, "cc"),
     }
     given = {name: value for name, value in values.items() if value is not None}
-    row = call.gateway.create(HOSTED_PAYMENT_PAGE, call.user, known | given)
-    return json_response({"hostedpaymentpage": show(call, HOSTED_PAYMENT_PAGE, row)}, 201)
+    row = context.gateway.create(HOSTED_PAYMENT_PAGE, context.user, known | given)
+    return json_response({"hostedpaymentpage": show_record(context, HOSTED_PAYMENT_PAGE, row)}, 201)
 
 
-async def show_page(call: Call) -> Response:
+async def show_page(context: RequestContext) -> Response:
     """Handle GET /hostedpaymentpage."""
-    page = call.gateway.store.find(HOSTED_PAYMENT_PAGE, id=call.query.get("id", ""))
+    page = context.gateway.store.find(HOSTED_PAYMENT_PAGE, id=context.query.get("id", ""))
     if page is None:
         raise RefusedError(404, "The record cannot be found.")
-    asked, problems = _read_data(call.query.get("data"), page["encryption_key"]), Problems()
-    settings = read_fields(PAGE_SETTINGS, asked, problems, strict=call.gateway.strict)
+    asked, problems = _read_data(context.query.get("data"), page["encryption_key"]), Problems()
+    settings = read_fields(PAGE_SETTINGS, asked, problems, strict=context.gateway.strict)
     _check_delay(settings, problems)
     fields = _values(page, asked.get("field_configuration"), problems)
     _check_amount(page | settings, fields, problems)

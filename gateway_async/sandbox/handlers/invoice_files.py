@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError, UnknownRecordError
 from gateway_async.sandbox.http.responses import empty_response, json_response
-from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.forms import is_form, read_form
 from gateway_async.sandbox.request.records import find_record, make_create, make_links
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -29,26 +29,26 @@ enable_storage = make_create(PRODUCT_FILE)
 """Handles POST /v2/productfiles, which enables file storage for the location."""
 
 
-async def attach(call: Call) -> Response:
+async def attach(context: RequestContext) -> Response:
     """Handle POST /v2/quickinvoices/{id}/files; a closed invoice accepts files too."""
-    if not is_form(call.request):
+    if not is_form(context.request):
         raise RefusedError(400, "The body must be a form with a file in file[file].")
-    async with read_form(call.request, "file") as record:
-        invoice, problems = find_record(call, QUICK_INVOICE), Problems()
+    async with read_form(context.request, "file") as record:
+        invoice, problems = find_record(context, QUICK_INVOICE), Problems()
         for name in record.keys() - {"file"}:
             problems.add(name, f"{label(name)} is not a known field.")
-        stored = call.gateway.store.total(QUICK_INVOICE_FILE, "count(*)", "quick_invoice_id = ?", (invoice["id"],))
-        uploads = check_files(call.gateway, invoice, [record.get("file")], problems, field="file", stored=stored)
+        stored = context.gateway.store.total(QUICK_INVOICE_FILE, "count(*)", "quick_invoice_id = ?", (invoice["id"],))
+        uploads = check_files(context.gateway, invoice, [record.get("file")], problems, field="file", stored=stored)
         problems.raise_if_any()
-        row = store_file(call.gateway, invoice, uploads[0])
-    record = QUICK_INVOICE_FILE.show(row) | {"_links": make_links(call.gateway, QUICK_INVOICE_FILE, row)}
+        row = store_file(context.gateway, invoice, uploads[0])
+    record = QUICK_INVOICE_FILE.show(row) | {"_links": make_links(context.gateway, QUICK_INVOICE_FILE, row)}
     return json_response({"file": record}, 201)
 
 
-async def remove(call: Call) -> Response:
+async def remove(context: RequestContext) -> Response:
     """Handle DELETE /v2/quickinvoices/{id}/files/{file_id}."""
-    store, invoice = call.gateway.store, find_record(call, QUICK_INVOICE)
-    row = store.find(QUICK_INVOICE_FILE, id=call.path_id("file_id"), quick_invoice_id=invoice["id"])
+    store, invoice = context.gateway.store, find_record(context, QUICK_INVOICE)
+    row = store.find(QUICK_INVOICE_FILE, id=context.path_id("file_id"), quick_invoice_id=invoice["id"])
     if row is None:
         raise RefusedError(404, "The file cannot be found.")
     with store.transaction():

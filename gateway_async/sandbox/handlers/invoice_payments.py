@@ -8,40 +8,53 @@ was given back is not due again.
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.payment_pages import Amount, BillState, NotPayableError, PaymentPage, is_expired
+from gateway_async.sandbox.handlers.payment_pages import (
+    AmountInput,
+    BillState,
+    NotPayableError,
+    PaymentPage,
+    is_expired,
+)
 from gateway_async.sandbox.handlers.payments import amount_charged
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.notifications.messages import notify_about_invoice
-from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import check_values, find_record, show, update_record
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.records import check_values, find_record, show_record, update_record
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import INVOICED_TRANSACTION, QUICK_INVOICE, TRANSACTION
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus, TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
 from gateway_async.sandbox.state_machines import transactions as payment_states
-from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, codes_of, state_of, trigger_of
+from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE, codes_of, invoice_state_of, trigger_of
 
-__all__ = ["PAGE", "add_transaction", "check_invoice", "compute_balance", "remove_transaction", "update_invoice_of"]
+__all__ = [
+    "INVOICE_PAGE",
+    "add_transaction",
+    "check_invoice",
+    "compute_balance",
+    "remove_transaction",
+    "update_invoice_of",
+]
 
 
-async def add_transaction(call: Call) -> Response:
+async def add_transaction(context: RequestContext) -> Response:
     """Handle PUT /v2/quickinvoices/{id}/addTransaction, for a payment made through another channel."""
-    invoice, transaction, problems = await _read_transaction(call)
-    if problem := _find_problem(call.gateway, invoice, transaction):
+    invoice, transaction, problems = await _read_transaction(context)
+    if problem := _find_problem(context.gateway, invoice, transaction):
         problems.add("transaction_id", problem)
     problems.raise_if_any()
-    return _assign(call, invoice, transaction, to=invoice["id"])
+    return _assign(context, invoice, transaction, to=invoice["id"])
 
 
-async def remove_transaction(call: Call) -> Response:
+async def remove_transaction(context: RequestContext) -> Response:
     """Handle PUT /v2/quickinvoices/{id}/removeTransaction; a closed invoice stays closed."""
-    invoice, transaction, problems = await _read_transaction(call)
+    invoice, transaction, problems = await _read_transaction(context)
     if transaction["quick_invoice_id"] != invoice["id"]:
         problems.add("transaction_id", "The transaction does not belong to the invoice.")
     problems.raise_if_any()
-    return _assign(call, invoice, transaction, to=None)
+    return _assign(context, invoice, transaction, to=None)
 
 
 def check_invoice(gateway: Gateway, transaction: Row, values: Row, problems: Problems) -> None:
@@ -83,8 +96,8 @@ def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Ro
 
     `more` says whether more is paid than before.
     """
-    paid, state = _sum_payments(gateway, invoice), state_of(invoice)
-    after = MACHINE.next_state(state, trigger_of(invoice, paid, more=more)) or state
+    paid, state = _sum_payments(gateway, invoice), invoice_state_of(invoice)
+    after = INVOICE_MACHINE.next_state(state, trigger_of(invoice, paid, more=more)) or state
     return {"remaining_balance": _remaining_balance(invoice, paid)} | codes_of(after)
 
 
@@ -93,7 +106,7 @@ def _transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
     return gateway.store.filter(TRANSACTION, quick_invoice_id=invoice["id"])
 
 
-def _check_payment(gateway: Gateway, invoice: Row, amount: Amount | None) -> int:
+def _check_payment(gateway: Gateway, invoice: Row, amount: AmountInput | None) -> int:
     cents: int = invoice["remaining_balance"] if amount is None else _read_amount(amount)
     if objection := _find_objection(gateway, invoice, cents):
         raise NotPayableError(QUICK_INVOICE, invoice["id"], objection)
@@ -102,41 +115,43 @@ def _check_payment(gateway: Gateway, invoice: Row, amount: Amount | None) -> int
     return cents
 
 
-def _read_amount(amount: Amount) -> int:
+def _read_amount(amount: AmountInput) -> int:
     try:
         return int(MONEY.read(amount))
     except ValueError as reason:
         raise ValueError(f"amount: {reason}") from None
 
 
-async def _read_transaction(call: Call) -> tuple[Row, Row, Problems]:
-    body = await call.read_record("quickinvoice")
-    invoice, problems = find_record(call, QUICK_INVOICE), Problems()
-    values = check_values(call, INVOICED_TRANSACTION, body, problems)
+async def _read_transaction(context: RequestContext) -> tuple[Row, Row, Problems]:
+    body = await context.read_record("quickinvoice")
+    invoice, problems = find_record(context, QUICK_INVOICE), Problems()
+    values = check_values(context, INVOICED_TRANSACTION, body, problems)
     problems.raise_if_any()
-    return invoice, problems.require(call.gateway.store.find(TRANSACTION, id=values["transaction_id"])), problems
+    return invoice, problems.require(context.gateway.store.find(TRANSACTION, id=values["transaction_id"])), problems
 
 
-def _assign(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
-    with call.gateway.store.transaction():
-        update_record(call, TRANSACTION, transaction, {"quick_invoice_id": to})
-        balance = compute_balance(call.gateway, invoice, more=to is not None)
-        invoice = update_record(call, QUICK_INVOICE, invoice, balance)
-    return json_response({"quickinvoice": _show_with_transactions(call, invoice)})
+def _assign(context: RequestContext, invoice: Row, transaction: Row, *, to: str | None) -> Response:
+    with context.gateway.store.transaction():
+        update_record(context, TRANSACTION, transaction, {"quick_invoice_id": to})
+        balance = compute_balance(context.gateway, invoice, more=to is not None)
+        invoice = update_record(context, QUICK_INVOICE, invoice, balance)
+    return json_response({"quickinvoice": _show_with_transactions(context, invoice)})
 
 
-def _show_with_transactions(call: Call, invoice: Row) -> Row:
+def _show_with_transactions(context: RequestContext, invoice: Row) -> Row:
     renamed = {"is_active": "active"}
-    record = {renamed.get(name, name): value for name, value in show(call, QUICK_INVOICE, invoice).items()}
-    plain = attrs.evolve(call, expands={})
-    return record | {"transactions": [show(plain, TRANSACTION, row) for row in _transactions_of(call.gateway, invoice)]}
+    record = {renamed.get(name, name): value for name, value in show_record(context, QUICK_INVOICE, invoice).items()}
+    plain = attrs.evolve(context, expands={})
+    return record | {
+        "transactions": [show_record(plain, TRANSACTION, row) for row in _transactions_of(context.gateway, invoice)]
+    }
 
 
 def _find_objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
     """Return why an invoice rejects a payment of `cents`, as a predicate; None if it accepts it."""
     paid = _sum_payments(gateway, invoice)
     remaining = _remaining_balance(invoice, paid)
-    after = MACHINE.next_state(state_of(invoice), trigger_of(invoice, paid + cents, more=True))
+    after = INVOICE_MACHINE.next_state(invoice_state_of(invoice), trigger_of(invoice, paid + cents, more=True))
     least, most = invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]
     objections = {
         "is closed.": after is None,
@@ -195,5 +210,7 @@ def _update_after_payment(gateway: Gateway, invoice: Row, approved: bool) -> Row
     return invoice
 
 
-PAGE = PaymentPage(QUICK_INVOICE, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment)
+INVOICE_PAGE = PaymentPage(
+    QUICK_INVOICE, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment
+)
 """The page charges the remaining balance, or an amount that the invoice allows."""

@@ -10,9 +10,9 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import add_products
-from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
 from gateway_async.sandbox.http.responses import empty_response, json_response
-from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.listing import read_listing
 from gateway_async.sandbox.request.records import (
     find_record,
@@ -20,7 +20,7 @@ from gateway_async.sandbox.request.records import (
     make_list,
     read_new,
     read_update,
-    show,
+    show_record,
     update_record,
 )
 from gateway_async.sandbox.request.transaction_expands import show_surcharge
@@ -48,34 +48,34 @@ _DEFAULT_ACCOUNTS = {"default_cc": "cc", "default_ach": "ach"}
 _RECURRING_SETTINGS = {"send_declined_notifications": False, "require_full_payment": False}
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/locations. The location is below the caller's, and has merchant accounts for cards and banks."""
-    gateway = call.gateway
-    values, problems = await read_new(call, LOCATION)
+    gateway = context.gateway
+    values, problems = await read_new(context, LOCATION)
     _check_accounts(gateway, None, values, problems)
     problems.raise_if_any()
     with gateway.store.transaction():
-        row = gateway.new_row(LOCATION, call.user, values)
+        row = gateway.new_row(LOCATION, context.user, values)
         products = add_products(gateway, row["id"])
         row |= {name: products[method] for name, method in _DEFAULT_ACCOUNTS.items()}
         gateway.store.insert(LOCATION, row)
-    return json_response({"location": show(call, LOCATION, row)}, 201)
+    return json_response({"location": show_record(context, LOCATION, row)}, 201)
 
 
-async def update(call: Call) -> Response:
+async def update(context: RequestContext) -> Response:
     """Handle PUT /v2/locations/{id}."""
-    row, values, problems = await read_update(call, LOCATION)
-    _check_accounts(call.gateway, row["id"], values, problems)
+    row, values, problems = await read_update(context, LOCATION)
+    _check_accounts(context.gateway, row["id"], values, problems)
     problems.raise_if_any()
-    return json_response({"location": show(call, LOCATION, update_record(call, LOCATION, row, values))})
+    return json_response({"location": show_record(context, LOCATION, update_record(context, LOCATION, row, values))})
 
 
-async def delete(call: Call) -> Response:
+async def delete(context: RequestContext) -> Response:
     """Handle DELETE /v2/locations/{id}. Its users are deleted with it; the caller's own location cannot be deleted."""
-    store, deleted = call.gateway.store, {"deleted_ts": call.gateway.clock.timestamp()}
-    row = find_record(call, LOCATION)
-    if row["id"] == call.user["location_id"]:
-        raise ValidationError({"id": ["The location of the caller cannot be deleted."]})
+    store, deleted = context.gateway.store, {"deleted_ts": context.gateway.clock.timestamp()}
+    row = find_record(context, LOCATION)
+    if row["id"] == context.user["location_id"]:
+        raise RefusedFieldsError({"id": ["The location of the caller cannot be deleted."]})
     with store.transaction():
         store.update(LOCATION, row["id"], deleted)
         for user in store.filter(USER, location_id=row["id"]):
@@ -94,25 +94,25 @@ def _check_accounts(gateway: Gateway, location_id: str | None, values: Row, prob
             problems.add(name, f"{name} provided is not valid")
 
 
-async def get_infos(call: Call) -> Response:
+async def get_infos(context: RequestContext) -> Response:
     """Handle GET /v2/locationinfos, with its filters `relationship` and `product_transaction_active`."""
-    gateway = call.gateway
-    active = _read_active(call.query)
-    scope = _read_scope(call, call.query.get("relationship", "direct"))
-    own = {name: call.query[name] for name in _OWN_FILTERS if name in call.query}
-    columns = {name: text for name, text in call.query.items() if name not in own}
-    listing = read_listing(INFOS, call.user, columns, gateway.clock.date(), scope=scope)
+    gateway = context.gateway
+    active = _read_active(context.query)
+    scope = _read_scope(context, context.query.get("relationship", "direct"))
+    own = {name: context.query[name] for name in _OWN_FILTERS if name in context.query}
+    columns = {name: text for name, text in context.query.items() if name not in own}
+    listing = read_listing(INFOS, context.user, columns, gateway.clock.date(), scope=scope)
     listing = attrs.evolve(listing, parameters=own | dict(listing.parameters))
     rows, total = listing.fetch(gateway.store)
     meta = listing.meta(f"{gateway.base_url}/v2/locationinfos", total)
-    return json_response({"locationinfos": [_show_info(call, row, active) for row in rows], "meta": meta})
+    return json_response({"locationinfos": [_show_info(context, row, active) for row in rows], "meta": meta})
 
 
-def _read_scope(call: Call, name: str) -> Condition:
+def _read_scope(context: RequestContext, name: str) -> Condition:
     if name not in _SCOPES:
-        raise ValidationError({"relationship": [f"Relationship must be one of {', '.join(_SCOPES)}."]})
+        raise RefusedFieldsError({"relationship": [f"Relationship must be one of {', '.join(_SCOPES)}."]})
     sql = _SCOPES[name]
-    return sql.replace(":id", "?"), (call.user["location_id"],) * sql.count(":id")
+    return sql.replace(":id", "?"), (context.user["location_id"],) * sql.count(":id")
 
 
 def _read_active(query: Mapping[str, str]) -> int | None:
@@ -120,14 +120,14 @@ def _read_active(query: Mapping[str, str]) -> int | None:
     if text is None:
         return None
     if text.lower() not in _FLAGS:
-        raise ValidationError({"product_transaction_active": ["Product Transaction Active must be 0 or 1."]})
+        raise RefusedFieldsError({"product_transaction_active": ["Product Transaction Active must be 0 or 1."]})
     return _FLAGS[text.lower()]
 
 
-def _show_info(call: Call, location: Row, active: int | None) -> Row:
-    gateway = call.gateway
+def _show_info(context: RequestContext, location: Row, active: int | None) -> Row:
+    gateway = context.gateway
     own = {name: location.get(name) for name in LOCATION_INFO.by_name} | {"zip": location["zip_code"]}
-    expanded = {name: find(gateway, location) for name, find in call.expands.items()}
+    expanded = {name: find(gateway, location) for name, find in context.expands.items()}
     record = LOCATION_INFO.show(own) | _show_related(gateway, location["id"], active) | expanded
     return record | {"_links": _links(gateway, location)}
 

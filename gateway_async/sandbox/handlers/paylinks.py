@@ -9,11 +9,17 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_products, default_products
-from gateway_async.sandbox.handlers.payment_pages import Amount, BillState, NotPayableError, PaymentPage, is_expired
-from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.handlers.payment_pages import (
+    AmountInput,
+    BillState,
+    NotPayableError,
+    PaymentPage,
+    is_expired,
+)
+from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.notifications.messages import BY_SMS, notify_about_paylink
-from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import (
     find_record,
     make_delete,
@@ -21,61 +27,61 @@ from gateway_async.sandbox.request.records import (
     make_list,
     read_new,
     read_update,
-    show,
+    show_record,
     update_record,
 )
-from gateway_async.sandbox.request.validation import Rule, check_rules
+from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK
 from gateway_async.sandbox.schema.codes import DeliveryMethod, TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
-from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
+from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
 
-__all__ = ["ACTIONS", "PAGE", "create", "delete", "get", "get_list", "resend", "update"]
+__all__ = ["PAYLINK_ACTIONS", "PAYLINK_PAGE", "create", "delete", "get", "get_list", "resend", "update"]
 
 
-ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
+PAYLINK_ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 """The values of `paylink_action`, and the action of the transaction that each leads to."""
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/paylinks; the customer is notified at once, by `delivery_method`."""
-    values, problems = await read_new(call, PAYLINK)
-    values = default_products(call.gateway, call.user) | values
-    _check(call, values, problems)
+    values, problems = await read_new(context, PAYLINK)
+    values = default_products(context.gateway, context.user) | values
+    _check(context, values, problems)
     if values.get("amount_due") == 0:
         problems.add("amount_due", "Amount Due must be greater than 0.00.")
     problems.raise_if_any()
-    with call.gateway.store.transaction():
-        row = call.gateway.create(PAYLINK, call.user, values)
-        notify_about_paylink(call.gateway, row, "created")
-    return json_response({"paylink": show(call, PAYLINK, row)}, 201)
+    with context.gateway.store.transaction():
+        row = context.gateway.create(PAYLINK, context.user, values)
+        notify_about_paylink(context.gateway, row, "created")
+    return json_response({"paylink": show_record(context, PAYLINK, row)}, 201)
 
 
-async def update(call: Call) -> Response:
+async def update(context: RequestContext) -> Response:
     """Handle PUT /v2/paylinks/{id}; a closed paylink is refused."""
-    row, values, problems = await read_update(call, PAYLINK)
-    if MACHINE.next_state(State(row["status_id"]), Trigger.CHANGE) is None:
-        raise ValidationError({"status_id": ["The paylink is closed."]})
-    _check(call, values, problems, current=row)
+    row, values, problems = await read_update(context, PAYLINK)
+    if PAYLINK_MACHINE.next_state(PaylinkState(row["status_id"]), PaylinkTrigger.CHANGE) is None:
+        raise RefusedFieldsError({"status_id": ["The paylink is closed."]})
+    _check(context, values, problems, current=row)
     problems.raise_if_any()
-    return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values))})
+    return json_response({"paylink": show_record(context, PAYLINK, update_record(context, PAYLINK, row, values))})
 
 
-async def resend(call: Call) -> Response:
+async def resend(context: RequestContext) -> Response:
     """Handle POST /v2/paylinks/{id}/resend: 204, also without an address to send to."""
-    notify_about_paylink(call.gateway, find_record(call, PAYLINK), "resend")
+    notify_about_paylink(context.gateway, find_record(context, PAYLINK), "resend")
     return empty_response()
 
 
-def _check(call: Call, values: Row, problems: Problems, *, current: Row | None = None) -> None:
+def _check(context: RequestContext, values: Row, problems: Problems, *, current: Row | None = None) -> None:
     merged = (current or {}) | values
-    check_products(call.gateway, merged, problems)
+    check_products(context.gateway, merged, problems)
     check_rules(_RULES, merged, problems)
 
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[RecordRule, ...] = (
     (
         ("delivery_method",),
         "Delivery Method must be 0, 1, 2 or 3.",
@@ -83,8 +89,8 @@ _RULES: tuple[Rule, ...] = (
     ),
     (
         ("paylink_action",),
-        f"Paylink Action must be one of {', '.join(ACTIONS)}.",
-        lambda row: row.get("paylink_action", "sale") not in ACTIONS,
+        f"Paylink Action must be one of {', '.join(PAYLINK_ACTIONS)}.",
+        lambda row: row.get("paylink_action", "sale") not in PAYLINK_ACTIONS,
     ),
     (
         ("cell_phone",),
@@ -94,9 +100,9 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def _check_payment(gateway: Gateway, paylink: Row, amount: Amount | None) -> int:
+def _check_payment(gateway: Gateway, paylink: Row, amount: AmountInput | None) -> int:
     due: int = paylink["amount_due"]
-    if MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY) is None:
+    if PAYLINK_MACHINE.next_state(PaylinkState(paylink["status_id"]), PaylinkTrigger.PAY) is None:
         raise NotPayableError(PAYLINK, paylink["id"], "is closed.")
     if is_expired(gateway, paylink):
         raise NotPayableError(PAYLINK, paylink["id"], "has expired.")
@@ -105,14 +111,14 @@ def _check_payment(gateway: Gateway, paylink: Row, amount: Amount | None) -> int
     return due
 
 
-def _is_amount(amount: Amount, cents: int) -> bool:
+def _is_amount(amount: AmountInput, cents: int) -> bool:
     with suppress(ValueError):
         return MONEY.read(amount) == cents
     return False
 
 
 def _find_state(gateway: Gateway, paylink: Row) -> BillState:
-    if paylink["status_id"] == State.PAID:
+    if paylink["status_id"] == PaylinkState.PAID:
         return BillState.PAID
     return BillState.EXPIRED if is_expired(gateway, paylink) else BillState.OPEN
 
@@ -122,12 +128,14 @@ def _find_limits(paylink: Row) -> tuple[int, int]:
 
 
 def _describe_payment(paylink: Row) -> Row:
-    action = ACTIONS[paylink["paylink_action"]]
+    action = PAYLINK_ACTIONS[paylink["paylink_action"]]
     return {"action": action, "trx_source_id": TransactionSource.PAYLINK, "paylink_id": paylink["id"]}
 
 
 def _update_after_payment(gateway: Gateway, paylink: Row, approved: bool) -> Row:
-    state = MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY if approved else Trigger.DECLINE)
+    state = PAYLINK_MACHINE.next_state(
+        PaylinkState(paylink["status_id"]), PaylinkTrigger.PAY if approved else PaylinkTrigger.DECLINE
+    )
     changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
     gateway.store.update(PAYLINK, paylink["id"], changes)
     paylink |= changes
@@ -136,7 +144,7 @@ def _update_after_payment(gateway: Gateway, paylink: Row, approved: bool) -> Row
     return paylink
 
 
-PAGE = PaymentPage(PAYLINK, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment)
+PAYLINK_PAGE = PaymentPage(PAYLINK, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment)
 """The page charges the whole amount at once."""
 
 get = make_get(PAYLINK)

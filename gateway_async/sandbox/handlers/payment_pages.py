@@ -17,21 +17,21 @@ from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account
-from gateway_async.sandbox.simulators.issuer_decisions import Outcome
+from gateway_async.sandbox.simulators.issuer_decisions import IssuerDecision
 
 __all__ = [
-    "Amount",
+    "AmountInput",
     "BillState",
     "NotPayableError",
     "PaymentPage",
     "find_bill",
     "is_expired",
-    "pay",
+    "pay_bill",
     "payer_of",
 ]
 
 
-Amount = Decimal | int | str
+AmountInput = Decimal | int | str
 """Two-decimal money, as a number or a string."""
 
 _REFUSED_METHODS = {"cc": "takes no cards.", "ach": "takes no bank accounts."}
@@ -73,7 +73,7 @@ class PaymentPage:
     """
 
     table: Table
-    check: Callable[[Gateway, Row, Amount | None], int]
+    check: Callable[[Gateway, Row, AmountInput | None], int]
     find_state: Callable[[Gateway, Row], BillState]
     find_limits: Callable[[Row], tuple[int, int]]
     describe: Callable[[Row], Row]
@@ -93,11 +93,11 @@ def payer_of(bill: Row) -> Row:
     return {"id": bill["created_user_id"], "location_id": bill["location_id"]}
 
 
-async def pay(
+async def pay_bill(
     gateway: Gateway,
     page: PaymentPage,
     record_id: str,
-    amount: Amount | None,
+    amount: AmountInput | None,
     account: Account,
     entered: Row | None = None,
 ) -> tuple[Row, Row]:
@@ -124,7 +124,7 @@ async def pay(
 
 
 def _find_payable(
-    gateway: Gateway, page: PaymentPage, record_id: str, amount: Amount | None, account: Account
+    gateway: Gateway, page: PaymentPage, record_id: str, amount: AmountInput | None, account: Account
 ) -> tuple[Row, int]:
     bill = gateway.store.find(page.table, id=record_id)
     if bill is None or bill["deleted_ts"] is not None:
@@ -152,9 +152,9 @@ def _product_field(account: Account) -> str:
     return f"{account.payment_method}_product_transaction_id"
 
 
-def _decide(gateway: Gateway, bill: Row, values: Row, account: Account) -> Outcome:
+def _decide(gateway: Gateway, bill: Row, values: Row, account: Account) -> IssuerDecision:
     if account.payment_method == "ach":
-        return Outcome()
+        return IssuerDecision()
     outcome = decide_card_payment(gateway, payer_of(bill), values, account)
     if outcome.auth_amount is not None and not bill.get("allow_partial_pay"):
         return issuer.decline(outcome.verbiage)

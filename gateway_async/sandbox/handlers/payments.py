@@ -15,7 +15,7 @@ from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.cards import Account
-from gateway_async.sandbox.simulators.issuer_decisions import Outcome
+from gateway_async.sandbox.simulators.issuer_decisions import IssuerDecision
 from gateway_async.sandbox.state_machines import transactions as states
 
 __all__ = [
@@ -39,7 +39,7 @@ _KEPT = ("contact_id", "billing_zip", "billing_city", "billing_state", "ach_sec_
 _WITHOUT_AUTH_CODE = frozenset({"refund", "avsonly"})
 
 
-def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: Outcome) -> Row:
+def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: IssuerDecision) -> Row:
     """Store a payment, and its account too if `save_account` is set.
 
     `values` are the checked fields of the request, with `payment_method` and `action`. The account is None if a
@@ -112,7 +112,7 @@ def amount_charged(row: Row) -> int:
 def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Problems) -> None:
     """Check that a refund is at most the remaining charged amount."""
     previous = gateway.store.find(TRANSACTION, id=previous_id)
-    if previous is None or states.next_state(states.Trigger.REFUND, previous) is None:
+    if previous is None or states.next_state(states.TransactionTrigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
         return
     left = amount_charged(previous) - refunded_amount(gateway, previous_id)
@@ -133,12 +133,12 @@ def _account_values(account: Account) -> Row:
     }
 
 
-def _outcome_values(values: Row, outcome: Outcome) -> Row:
+def _outcome_values(values: Row, outcome: IssuerDecision) -> Row:
     start = states.INITIAL_STATES[values["payment_method"], values["action"]]
     amount = values["transaction_amount"]
     authorized = amount if outcome.auth_amount is None else outcome.auth_amount
     return {
-        "status_id": start.status_id if outcome.approved else states.State.DECLINED,
+        "status_id": start.status_id if outcome.approved else states.TransactionState.DECLINED,
         "type_id": start.type_id,
         "reason_code_id": outcome.reason_code,
         "verbiage": "APPROVAL" if outcome.approved and values["action"] == "avsonly" else outcome.verbiage,
@@ -148,13 +148,13 @@ def _outcome_values(values: Row, outcome: Outcome) -> Row:
     }
 
 
-def _approval_message(values: Row, outcome: Outcome) -> str | None:
+def _approval_message(values: Row, outcome: IssuerDecision) -> str | None:
     """Return the processor's code of an approved charge to a card."""
     is_charge = values["payment_method"] == "cc" and values["action"] in {"sale", "authonly"}
     return "00" if is_charge and outcome.reason_code == ReasonCode.APPROVED else None
 
 
-def _auth_code(values: Row, outcome: Outcome) -> str:
+def _auth_code(values: Row, outcome: IssuerDecision) -> str:
     """Return the approval code: the given one of a forced sale; none if no issuer was asked for money."""
     if values["action"] == "force":
         return str(values.get("auth_code") or "")

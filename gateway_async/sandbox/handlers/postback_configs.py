@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.request.expands import EXPANDS
 from gateway_async.sandbox.request.records import make_create, make_delete, make_update
-from gateway_async.sandbox.request.validation import Rule, check_rules
+from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.schema import POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row, label
 
@@ -44,12 +44,12 @@ def _has_unknown_relation(config: Row) -> bool:
     return plural is not None and bool(set(asked) - EXPANDS[plural].keys())
 
 
-def _bounds_rule(name: str, low: int, high: int) -> Rule:
+def _bounds_rule(name: str, low: int, high: int) -> RecordRule:
     sentence = f"{label(name)} must be from {low} to {high}."
     return (name,), sentence, lambda config: not low <= config.get(name, low) <= high
 
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[RecordRule, ...] = (
     (
         ("resource",),
         f"Resource must be one of {', '.join(_PLURALS)}.",

@@ -9,10 +9,10 @@ from gateway_async.sandbox.handlers.invoice_files import check_files, store_file
 from gateway_async.sandbox.handlers.invoice_payments import compute_balance
 from gateway_async.sandbox.handlers.merchant_accounts import PRODUCTS, check_products, default_product
 from gateway_async.sandbox.handlers.payment_pages import is_expired
-from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.notifications.messages import notify_about_invoice
-from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.forms import is_form, read_form
 from gateway_async.sandbox.request.records import (
     check_values,
@@ -20,15 +20,20 @@ from gateway_async.sandbox.request.records import (
     make_delete,
     make_get,
     make_list,
-    show,
+    show_record,
     update_record,
 )
-from gateway_async.sandbox.request.validation import Rule, check_rules
+from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.schema import CONTACT, PRODUCT_TRANSACTION, QUICK_INVOICE
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import BIT, total
-from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, Trigger, codes_of, state_of
+from gateway_async.sandbox.state_machines.quick_invoices import (
+    INVOICE_MACHINE,
+    InvoiceTrigger,
+    codes_of,
+    invoice_state_of,
+)
 
 __all__ = ["create", "delete", "get", "get_list", "reopen", "resend", "update"]
 
@@ -37,96 +42,98 @@ _CLOSED = (InvoiceStatus.CLOSED, InvoiceStatus.CLOSED_ALIAS)
 """The values of `status_id` in a request that close an invoice; responses show 0."""
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/quickinvoices, as JSON or as a form with optional files."""
-    if not is_form(call.request):
-        return _create(call, await call.read_record("quickinvoice"), [])
-    async with read_form(call.request, "quickinvoice", arrays=("files", "tags")) as record:
-        return _create(call, record, record.pop("files", []))
+    if not is_form(context.request):
+        return _create(context, await context.read_record("quickinvoice"), [])
+    async with read_form(context.request, "quickinvoice", arrays=("files", "tags")) as record:
+        return _create(context, record, record.pop("files", []))
 
 
-def _create(call: Call, body: Row, files: Any) -> Response:
-    gateway, problems = call.gateway, Problems()
-    values = _read_values(call, body, problems)
-    uploads = check_files(gateway, call.user, files, problems)
+def _create(context: RequestContext, body: Row, files: Any) -> Response:
+    gateway, problems = context.gateway, Problems()
+    values = _read_values(context, body, problems)
+    uploads = check_files(gateway, context.user, files, problems)
     problems.raise_if_any()
-    row = _make_row(call, values)
+    row = _make_row(context, values)
     with gateway.store.transaction():
         gateway.store.insert(QUICK_INVOICE, row)
         for upload in uploads:
             store_file(gateway, row, upload)
         if values.get("send_email"):
             notify_about_invoice(gateway, row, "created")
-    return json_response({"quickinvoice": show(call, QUICK_INVOICE, row)}, 201)
+    return json_response({"quickinvoice": show_record(context, QUICK_INVOICE, row)}, 201)
 
 
-async def update(call: Call) -> Response:
+async def update(context: RequestContext) -> Response:
     """Handle PUT /v2/quickinvoices/{id}; a closed invoice is refused.
 
     If the new items are already paid for, the invoice closes, as after a payment.
     """
-    body = await call.read_record("quickinvoice")
-    row, problems = find_record(call, QUICK_INVOICE), Problems()
-    if MACHINE.next_state(state_of(row), Trigger.CHANGE) is None:
-        raise ValidationError({"status_id": ["The invoice is closed."]})
-    values = _read_values(call, body, problems, current=row)
+    body = await context.read_record("quickinvoice")
+    row, problems = find_record(context, QUICK_INVOICE), Problems()
+    if INVOICE_MACHINE.next_state(invoice_state_of(row), InvoiceTrigger.CHANGE) is None:
+        raise RefusedFieldsError({"status_id": ["The invoice is closed."]})
+    values = _read_values(context, body, problems, current=row)
     problems.raise_if_any()
     closes = values.pop("status_id", None) in _CLOSED
     changed = row | {name: value for name, value in values.items() if name in row}
     changed["amount_due"] = total(changed["item_list"])
     if not row["allow_overpayment"] and row["single_payment_max_amount"] == row["amount_due"]:
         changed["single_payment_max_amount"] = changed["amount_due"]
-    changed |= compute_balance(call.gateway, changed)
-    updated = update_record(call, QUICK_INVOICE, row, _close(changed) if closes else changed)
-    return json_response({"quickinvoice": show(call, QUICK_INVOICE, updated)})
+    changed |= compute_balance(context.gateway, changed)
+    updated = update_record(context, QUICK_INVOICE, row, _close(changed) if closes else changed)
+    return json_response({"quickinvoice": show_record(context, QUICK_INVOICE, updated)})
 
 
-async def reopen(call: Call) -> Response:
+async def reopen(context: RequestContext) -> Response:
     """Handle POST /v2/quickinvoices/{id}/reopen; an open invoice is returned."""
-    row = find_record(call, QUICK_INVOICE)
-    state = state_of(row)
+    row = find_record(context, QUICK_INVOICE)
+    state = invoice_state_of(row)
     if row["status_id"] == InvoiceStatus.OPEN:
-        return json_response({"quickinvoice": show(call, QUICK_INVOICE, row)})
-    if is_expired(call.gateway, row):
-        raise ValidationError({"expire_date": ["The invoice has expired."]})
-    reopened = MACHINE.next_state(state, Trigger.REOPEN_OVERPAYABLE if row["allow_overpayment"] else Trigger.REOPEN)
+        return json_response({"quickinvoice": show_record(context, QUICK_INVOICE, row)})
+    if is_expired(context.gateway, row):
+        raise RefusedFieldsError({"expire_date": ["The invoice has expired."]})
+    reopened = INVOICE_MACHINE.next_state(
+        state, InvoiceTrigger.REOPEN_OVERPAYABLE if row["allow_overpayment"] else InvoiceTrigger.REOPEN
+    )
     if reopened is None:
-        raise ValidationError({"status_id": [f"The invoice is {state} and cannot be reopened."]})
-    updated = update_record(call, QUICK_INVOICE, row, codes_of(reopened))
-    return json_response({"quickinvoice": show(call, QUICK_INVOICE, updated)})
+        raise RefusedFieldsError({"status_id": [f"The invoice is {state} and cannot be reopened."]})
+    updated = update_record(context, QUICK_INVOICE, row, codes_of(reopened))
+    return json_response({"quickinvoice": show_record(context, QUICK_INVOICE, updated)})
 
 
-async def resend(call: Call) -> Response:
+async def resend(context: RequestContext) -> Response:
     """Handle POST /v2/quickinvoices/{id}/resend, with optional `?sms=0` or `?email=0`.
 
     The response is 204, also without an address to send to.
     """
-    row, problems = find_record(call, QUICK_INVOICE), Problems()
-    email, sms = (_read_flag(call, name, problems) for name in ("email", "sms"))
+    row, problems = find_record(context, QUICK_INVOICE), Problems()
+    email, sms = (_read_flag(context, name, problems) for name in ("email", "sms"))
     if not email and not sms:
         problems.add("email", "One of Email and Sms must be sent.")
     problems.raise_if_any()
-    notify_about_invoice(call.gateway, row, "resend", email=email, sms=sms)
+    notify_about_invoice(context.gateway, row, "resend", email=email, sms=sms)
     return empty_response()
 
 
-def _read_values(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    values = check_values(call, QUICK_INVOICE, body, problems, current=current)
+def _read_values(context: RequestContext, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
+    values = check_values(context, QUICK_INVOICE, body, problems, current=current)
     if current is None and all(values.get(name) is None for name in PRODUCTS):
-        values["cc_product_transaction_id"] = default_product(call.gateway, call.user, "cc")
+        values["cc_product_transaction_id"] = default_product(context.gateway, context.user, "cc")
     merged = (current or {}) | values
-    check_products(call.gateway, merged, problems)
+    check_products(context.gateway, merged, problems)
     check_rules(_RULES, merged, problems)
     if (product_id := values.get("ach_product_transaction_id")) is not None:
-        product = call.gateway.store.find(PRODUCT_TRANSACTION, id=product_id) or {}
+        product = context.gateway.store.find(PRODUCT_TRANSACTION, id=product_id) or {}
         check_license(product, merged, problems)
     if current:
         _check_same_products(current, values, problems)
     return values
 
 
-def _make_row(call: Call, values: Row) -> Row:
-    gateway = call.gateway
+def _make_row(context: RequestContext, values: Row) -> Row:
+    gateway = context.gateway
     closes = values.pop("status_id", None) in _CLOSED
     given = {name: value for name, value in values.items() if value is not None}
     due = total(values["item_list"])
@@ -135,18 +142,18 @@ def _make_row(call: Call, values: Row) -> Row:
     known = {"email": contact["email"] or None if contact else None}
     if not values.get("allow_overpayment"):
         known["single_payment_max_amount"] = due
-    row = gateway.new_row(QUICK_INVOICE, call.user, known | given | sums)
+    row = gateway.new_row(QUICK_INVOICE, context.user, known | given | sums)
     return _close(row) if closes else row
 
 
 def _close(row: Row) -> Row:
-    state = MACHINE.next_state(state_of(row), Trigger.CLOSE)
+    state = INVOICE_MACHINE.next_state(invoice_state_of(row), InvoiceTrigger.CLOSE)
     return row | codes_of(state) if state else row
 
 
-def _read_flag(call: Call, name: str, problems: Problems) -> bool:
+def _read_flag(context: RequestContext, name: str, problems: Problems) -> bool:
     try:
-        return bool(BIT.read(call.query.get(name, "1")))
+        return bool(BIT.read(context.query.get(name, "1")))
     except ValueError as reason:
         problems.add(name, f"{label(name)} {reason}")
         return True
@@ -158,7 +165,7 @@ def _check_same_products(current: Row, values: Row, problems: Problems) -> None:
             problems.add(name, f"{label(name)} cannot be changed once a payment was made.")
 
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[RecordRule, ...] = (
     (
         ("status_id",),
         "Status Id must be 1, or 0 or 2 to close the invoice.",

@@ -19,13 +19,13 @@ from gateway_async.sandbox.schema.kinds import NO_DATE, is_set
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators import recurring_schedule as schedule
 from gateway_async.sandbox.simulators.cards import Account
-from gateway_async.sandbox.state_machines.recurrings import MACHINE, State, Trigger
+from gateway_async.sandbox.state_machines.recurrings import RECURRING_MACHINE, RecurringState, RecurringTrigger
 
 __all__ = ["days_with_charges", "is_in_use", "mark_vaults", "run_charges", "with_end"]
 
 
 _ACTIONS = {"cc": "sale", "ach": "debit"}
-_DUE = f"status = '{State.ACTIVE}' AND next_run_date <= ? AND {ALIVE} ORDER BY next_run_date, id"
+_DUE = f"status = '{RecurringState.ACTIVE}' AND next_run_date <= ? AND {ALIVE} ORDER BY next_run_date, id"
 
 
 def run_charges(gateway: Gateway, day: date) -> None:
@@ -33,7 +33,7 @@ def run_charges(gateway: Gateway, day: date) -> None:
     for row in gateway.store.select(RECURRING, _DUE, (day.isoformat(),)):
         if is_set(row["active"]):
             _charge(gateway, row)
-        state = MACHINE.next_state(State(row["status"]), Trigger.RUN)
+        state = RECURRING_MACHINE.next_state(RecurringState(row["status"]), RecurringTrigger.RUN)
         next_run_date = schedule.advance(row, row["next_run_date"], 1)
         changed = with_end(gateway, row | {"status": state, "next_run_date": next_run_date})
         names = ("status", "next_run_date")
@@ -54,15 +54,18 @@ def days_with_charges(gateway: Gateway, last: date, today: date) -> set[date]:
 
 def with_end(gateway: Gateway, row: Row) -> Row:
     """Return a recurring, ended if no charge is left."""
-    if row["status"] != State.ACTIVE or not _is_finished(gateway, row):
+    if row["status"] != RecurringState.ACTIVE or not _is_finished(gateway, row):
         return row
-    return row | {"status": MACHINE.next_state(State.ACTIVE, Trigger.FINISH), "next_run_date": NO_DATE}
+    return row | {
+        "status": RECURRING_MACHINE.next_state(RecurringState.ACTIVE, RecurringTrigger.FINISH),
+        "next_run_date": NO_DATE,
+    }
 
 
 def is_in_use(gateway: Gateway, vault_id: str) -> bool:
     """Return whether a recurring that has not ended charges the vault."""
     where = f"account_vault_id = ? AND status != ? AND {ALIVE}"
-    return gateway.store.total(RECURRING, "count(*)", where, (vault_id, State.ENDED)) > 0
+    return gateway.store.total(RECURRING, "count(*)", where, (vault_id, RecurringState.ENDED)) > 0
 
 
 def mark_vaults(gateway: Gateway, *vault_ids: str) -> None:
@@ -109,7 +112,7 @@ def _charge(gateway: Gateway, row: Row) -> None:
     record_payment(gateway, user, values, account, _decide(gateway, user, values, account))
 
 
-def _decide(gateway: Gateway, user: Row, values: Row, account: Account) -> issuer.Outcome:
+def _decide(gateway: Gateway, user: Row, values: Row, account: Account) -> issuer.IssuerDecision:
     if account.payment_method == "ach":
-        return issuer.Outcome()
+        return issuer.IssuerDecision()
     return decide_card_payment(gateway, user, values, account)

@@ -9,26 +9,26 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_product, default_product
 from gateway_async.sandbox.handlers.recurring_runs import mark_vaults, with_end
-from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
 from gateway_async.sandbox.http.responses import empty_response, json_response
-from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import (
-    Handler,
+    RequestHandler,
     find_record,
     make_get,
     make_list,
     read_new,
     read_update,
-    show,
+    show_record,
     update_record,
 )
-from gateway_async.sandbox.request.validation import Rule, check_rules
+from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, RECURRING
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import NO_DATE, show_money
 from gateway_async.sandbox.simulators import recurring_schedule as schedule
-from gateway_async.sandbox.state_machines.recurrings import MACHINE, State, Trigger
+from gateway_async.sandbox.state_machines.recurrings import RECURRING_MACHINE, RecurringState, RecurringTrigger
 
 __all__ = ["activate", "create", "defer", "delete", "get", "get_list", "hold", "skip", "update"]
 
@@ -37,10 +37,10 @@ _VAULT_FIELDS = ("account_vault_id", "account_vault_api_id")
 _LARGEST_COUNT = 999
 _LARGEST_TOTAL = 99_999_999_999
 _ONGOING, _INSTALLMENTS = "o", "i"
-_SETS_STATUS = {Trigger.HOLD: State.ON_HOLD, Trigger.ACTIVATE: State.ACTIVE}
+_SETS_STATUS = {RecurringTrigger.HOLD: RecurringState.ON_HOLD, RecurringTrigger.ACTIVATE: RecurringState.ACTIVE}
 """The actions that only set a status; a recurring that has it already is returned."""
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[RecordRule, ...] = (
     (
         ("interval_type",),
         "Interval Type must be d, w or m.",
@@ -70,46 +70,46 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/recurrings."""
-    gateway = call.gateway
-    values, problems = await read_new(call, RECURRING)
+    gateway = context.gateway
+    values, problems = await read_new(context, RECURRING)
     check_rules(_RULES, values, problems)
-    vault = _find_vault(call, values, problems)
+    vault = _find_vault(context, values, problems)
     _check_method(values, vault, problems)
     method = vault["payment_method"] if vault else None
     check_product(gateway, "product_transaction_id", values, method, problems)
-    row = _complete(call, values, problems.require(vault))
+    row = _complete(context, values, problems.require(vault))
     with gateway.store.transaction():
-        row = gateway.create(RECURRING, call.user, with_end(gateway, row))
+        row = gateway.create(RECURRING, context.user, with_end(gateway, row))
         mark_vaults(gateway, row["account_vault_id"])
-    return json_response({"recurring": show(call, RECURRING, row)}, 201)
+    return json_response({"recurring": show_record(context, RECURRING, row)}, 201)
 
 
-async def update(call: Call) -> Response:
+async def update(context: RequestContext) -> Response:
     """Handle PUT /v2/recurrings/{id}. `active` of an installment plan is ignored."""
-    row, values, problems = await read_update(call, RECURRING)
+    row, values, problems = await read_update(context, RECURRING)
     before = row["account_vault_id"]
     check_rules(_RULES, row | values, problems)
-    _check_change(call, row, values, problems)
+    _check_change(context, row, values, problems)
     problems.raise_if_any()
     if row["recurring_type_id"] == _INSTALLMENTS:
         values.pop("active", None)
-    changed = _save(call, row, values, Trigger.CHANGE)
-    mark_vaults(call.gateway, before, changed["account_vault_id"])
-    return json_response({"recurring": show(call, RECURRING, changed)})
+    changed = _save(context, row, values, RecurringTrigger.CHANGE)
+    mark_vaults(context.gateway, before, changed["account_vault_id"])
+    return json_response({"recurring": show_record(context, RECURRING, changed)})
 
 
-async def delete(call: Call) -> Response:
+async def delete(context: RequestContext) -> Response:
     """Handle DELETE /v2/recurrings/{id}."""
-    row = find_record(call, RECURRING)
-    with call.gateway.store.transaction():
-        call.gateway.store.update(RECURRING, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
-        mark_vaults(call.gateway, row["account_vault_id"])
+    row = find_record(context, RECURRING)
+    with context.gateway.store.transaction():
+        context.gateway.store.update(RECURRING, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
+        mark_vaults(context.gateway, row["account_vault_id"])
     return empty_response()
 
 
-def _find_vault(call: Call, values: Row, problems: Problems) -> Row | None:
+def _find_vault(context: RequestContext, values: Row, problems: Problems) -> Row | None:
     """Return the vault that a request names by one of its ids.
 
     Its system id is put into the values.
@@ -124,8 +124,8 @@ def _find_vault(call: Call, values: Row, problems: Problems) -> Row | None:
         return None
     name = given[0]
     column = "id" if name == "account_vault_id" else name
-    where = {"location_id": call.user["location_id"], column: values[name]}
-    vault = call.gateway.store.find(ACCOUNT_VAULT, **where)
+    where = {"location_id": context.user["location_id"], column: values[name]}
+    vault = context.gateway.store.find(ACCOUNT_VAULT, **where)
     if vault is None or vault["deleted_ts"] is not None:
         problems.add(name, f"{name} provided is not valid")
         return None
@@ -139,34 +139,34 @@ def _check_method(values: Row, vault: Row | None, problems: Problems) -> None:
         problems.add(name, f"Payment Method of this account is {vault[name]}.")
 
 
-def _check_change(call: Call, row: Row, values: Row, problems: Problems) -> None:
+def _check_change(context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
     if any(values.get(name) not in {None, row.get(name)} for name in _VAULT_FIELDS):
-        vault = _find_vault(call, values, problems)
+        vault = _find_vault(context, values, problems)
         if vault and vault["payment_method"] != row["payment_method"]:
             name = "account_vault_api_id" if values.get("account_vault_api_id") else "account_vault_id"
             problems.add(name, f"{label(name)} must be of a {row['payment_method']} account.")
     elif "account_vault_id" in values and values["account_vault_id"] is None:
         problems.add("account_vault_id", "Account Vault Id cannot be blank.")
-    check_product(call.gateway, "product_transaction_id", values, row["payment_method"], problems)
+    check_product(context.gateway, "product_transaction_id", values, row["payment_method"], problems)
     day = values.get("next_run_date", row["next_run_date"])
-    if day != row["next_run_date"] and row["status"] != State.ACTIVE:
+    if day != row["next_run_date"] and row["status"] != RecurringState.ACTIVE:
         problems.add("next_run_date", f"Next Run Date cannot be set when status is {row['status']}.")
     elif day != row["next_run_date"] and day == NO_DATE:
         problems.add("next_run_date", "Next Run Date cannot be blank.")
 
 
-def _complete(call: Call, values: Row, vault: Row) -> Row:
+def _complete(context: RequestContext, values: Row, vault: Row) -> Row:
     """Return a new recurring's fields, with those that are computed."""
     given = {name: value for name, value in values.items() if value is not None}
-    row = given | {"payment_method": vault["payment_method"], "status": State.ACTIVE}
-    row.setdefault("product_transaction_id", default_product(call.gateway, call.user, vault["payment_method"]))
+    row = given | {"payment_method": vault["payment_method"], "status": RecurringState.ACTIVE}
+    row.setdefault("product_transaction_id", default_product(context.gateway, context.user, vault["payment_method"]))
     count = row.get("installment_total_count")
     row["recurring_type_id"] = _INSTALLMENTS if count else _ONGOING
     if count:
         row["installment_amount_total"] = count * row["transaction_amount"]
         row["end_date"] = schedule.end_of_plan(row)
     row.setdefault("end_date", NO_DATE)
-    row["next_run_date"] = schedule.first_date_from(row, row["start_date"], _today(call.gateway))
+    row["next_run_date"] = schedule.first_date_from(row, row["start_date"], _today(context.gateway))
     return row
 
 
@@ -174,62 +174,62 @@ def _today(gateway: Gateway) -> str:
     return gateway.clock.date().date().isoformat()
 
 
-def _make_action(trigger: Trigger, title: str, change: Callable[[Call, Row], Row]) -> Handler:
+def _make_action(trigger: RecurringTrigger, title: str, change: Callable[[RequestContext, Row], Row]) -> RequestHandler:
     """Create the handler of a POST that changes a recurring."""
 
-    async def act(call: Call) -> Response:
-        row = find_record(call, RECURRING)
+    async def act(context: RequestContext) -> Response:
+        row = find_record(context, RECURRING)
         if trigger in _SETS_STATUS and row["status"] == _SETS_STATUS[trigger]:
-            return json_response({"recurring": show(call, RECURRING, row)})
-        if MACHINE.next_state(State(row["status"]), trigger) is None:
-            raise ValidationError({"status": [f"{title} is not allowed when status is {row['status']}."]})
-        changed = _save(call, row, change(call, row), trigger)
-        mark_vaults(call.gateway, changed["account_vault_id"])
-        return json_response({"recurring": show(call, RECURRING, changed)})
+            return json_response({"recurring": show_record(context, RECURRING, row)})
+        if RECURRING_MACHINE.next_state(RecurringState(row["status"]), trigger) is None:
+            raise RefusedFieldsError({"status": [f"{title} is not allowed when status is {row['status']}."]})
+        changed = _save(context, row, change(context, row), trigger)
+        mark_vaults(context.gateway, changed["account_vault_id"])
+        return json_response({"recurring": show_record(context, RECURRING, changed)})
 
     return act
 
 
-def _save(call: Call, row: Row, values: Row, trigger: Trigger) -> Row:
-    state = MACHINE.next_state(State(row["status"]), trigger)
-    changed = with_end(call.gateway, row | values | {"status": state})
+def _save(context: RequestContext, row: Row, values: Row, trigger: RecurringTrigger) -> Row:
+    state = RECURRING_MACHINE.next_state(RecurringState(row["status"]), trigger)
+    changed = with_end(context.gateway, row | values | {"status": state})
     names = {*values, "status", "next_run_date"}
-    return update_record(call, RECURRING, row, {name: changed[name] for name in names if name in changed})
+    return update_record(context, RECURRING, row, {name: changed[name] for name in names if name in changed})
 
 
-def _skip(call: Call, row: Row) -> Row:
-    count = _read_count(call, "skip_count")
+def _skip(context: RequestContext, row: Row) -> Row:
+    count = _read_count(context, "skip_count")
     return {"next_run_date": schedule.advance(row, row["next_run_date"], count)}
 
 
-def _defer(call: Call, row: Row) -> Row:
-    count = _read_count(call, "defer_count")
+def _defer(context: RequestContext, row: Row) -> Row:
+    count = _read_count(context, "defer_count")
     if row["recurring_type_id"] == _ONGOING:
-        raise ValidationError({"recurring_type_id": ["Defer Payment is not allowed for an ongoing recurring."]})
+        raise RefusedFieldsError({"recurring_type_id": ["Defer Payment is not allowed for an ongoing recurring."]})
     next_run_date = schedule.advance(row, row["next_run_date"], count)
     return {"next_run_date": next_run_date, "end_date": schedule.move_end(row, count)}
 
 
-def _hold(_call: Call, row: Row) -> Row:
+def _hold(_call: RequestContext, row: Row) -> Row:
     return {"held_run_date": row["next_run_date"], "next_run_date": NO_DATE}
 
 
-def _activate(call: Call, row: Row) -> Row:
-    next_run_date = schedule.first_date_from(row, row["held_run_date"], _today(call.gateway))
+def _activate(context: RequestContext, row: Row) -> Row:
+    next_run_date = schedule.first_date_from(row, row["held_run_date"], _today(context.gateway))
     return {"held_run_date": NO_DATE, "next_run_date": next_run_date}
 
 
-def _read_count(call: Call, name: str) -> int:
-    text = call.query.get(name, "")
+def _read_count(context: RequestContext, name: str) -> int:
+    text = context.query.get(name, "")
     if text.isascii() and text.isdigit() and 0 < int(text[:4]) <= _LARGEST_COUNT:
         return int(text)
     said = "cannot be blank." if not text else f"must be an integer from 1 to {_LARGEST_COUNT}."
-    raise ValidationError({name: [f"{label(name)} {said}"]})
+    raise RefusedFieldsError({name: [f"{label(name)} {said}"]})
 
 
-skip = _make_action(Trigger.SKIP, "Skip Payment", _skip)
-defer = _make_action(Trigger.DEFER, "Defer Payment", _defer)
-hold = _make_action(Trigger.HOLD, "Place On Hold", _hold)
-activate = _make_action(Trigger.ACTIVATE, "Activate", _activate)
+skip = _make_action(RecurringTrigger.SKIP, "Skip Payment", _skip)
+defer = _make_action(RecurringTrigger.DEFER, "Defer Payment", _defer)
+hold = _make_action(RecurringTrigger.HOLD, "Place On Hold", _hold)
+activate = _make_action(RecurringTrigger.ACTIVATE, "Activate", _activate)
 get = make_get(RECURRING)
 get_list = make_list(RECURRING)

@@ -10,14 +10,14 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError
 from gateway_async.sandbox.http.responses import empty_response, json_response
-from gateway_async.sandbox.request.call import Call, read_json
+from gateway_async.sandbox.request.context import RequestContext, read_json
 from gateway_async.sandbox.request.credentials import find_token, token_digest
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import LOCATION, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Field, Row, Table
 from gateway_async.sandbox.schema.kinds import TEXT
-from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger
+from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, TokenTrigger
 
 __all__ = ["create", "delete"]
 
@@ -28,30 +28,30 @@ _LOGIN = Table(
 )
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/token."""
-    gateway, token = call.gateway, secrets.token_hex(16)
-    user, now = _log_in(gateway, await _read_login(call)), gateway.clock.timestamp()
+    gateway, token = context.gateway, secrets.token_hex(16)
+    user, now = _log_in(gateway, await _read_login(context)), gateway.clock.timestamp()
     row = gateway.new_row(TOKEN, user, {"user_id": user["id"], "used_ts": now})
     gateway.store.insert(TOKEN, row | {"id": token_digest(token)})
     return json_response({"token": _show(gateway, user, token, now)}, 201)
 
 
-async def delete(call: Call) -> Response:
+async def delete(context: RequestContext) -> Response:
     """Handle DELETE /v2/token/{token}; a user can revoke only its own tokens."""
-    row = find_token(call.gateway, call.path_id("token"), Trigger.REVOKE)
-    if row is None or row["user_id"] != call.user["id"]:
+    row = find_token(context.gateway, context.path_id("token"), TokenTrigger.REVOKE)
+    if row is None or row["user_id"] != context.user["id"]:
         raise RefusedError(404, "The token cannot be found.")
-    call.gateway.store.update(TOKEN, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+    context.gateway.store.update(TOKEN, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
     return empty_response()
 
 
-async def _read_login(call: Call) -> Row:
-    body = await read_json(call.request)
+async def _read_login(context: RequestContext) -> Row:
+    body = await read_json(context.request)
     if not isinstance(body, dict):
         raise RefusedError(400, "The body must be an object.")
     problems = Problems()
-    values = read_fields(_LOGIN, body, problems, strict=call.gateway.strict)
+    values = read_fields(_LOGIN, body, problems, strict=context.gateway.strict)
     problems.raise_if_any()
     return values
 

@@ -12,11 +12,11 @@ from datetime import date, datetime
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.bank_returns import return_payment
-from gateway_async.sandbox.http.errors import ValidationError
+from gateway_async.sandbox.http.errors import RefusedFieldsError
 from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.changelogs import log_change
-from gateway_async.sandbox.request.records import find_record, make_get, make_list, show
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.records import find_record, make_get, make_list, show_record
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import TransactionType
@@ -24,7 +24,13 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.batch_errors import BATCH_ERRORS
 from gateway_async.sandbox.simulators.issuer_decisions import REJECTED_BATCH_CENTS
 from gateway_async.sandbox.state_machines import transactions
-from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, MACHINE, OPEN, State, Trigger
+from gateway_async.sandbox.state_machines.transaction_batches import (
+    BATCH_MACHINE,
+    BY_PROCESSOR,
+    OPEN,
+    BatchState,
+    BatchTrigger,
+)
 
 __all__ = [
     "advance_bank_payments",
@@ -45,25 +51,25 @@ _PARTIAL_REFUND_CODE = "R19"
 """The return code for a wrong amount."""
 
 _ADVANCING_STATES = (
-    transactions.State.PENDING_ORIGINATION,
-    transactions.State.ORIGINATING,
-    transactions.State.ORIGINATED,
+    transactions.TransactionState.PENDING_ORIGINATION,
+    transactions.TransactionState.ORIGINATING,
+    transactions.TransactionState.ORIGINATED,
 )
 
 get = make_get(TRANSACTION_BATCH)
 get_list = make_list(TRANSACTION_BATCH)
 
 
-async def settle(call: Call) -> Response:
+async def settle(context: RequestContext) -> Response:
     """Handle POST /v2/transactionbatches/{id}/settle; a settled batch is returned."""
-    batch = find_record(call, TRANSACTION_BATCH)
-    if batch["processing_status_id"] == State.SETTLED:
-        return json_response({"transactionbatch": show(call, TRANSACTION_BATCH, batch)})
+    batch = find_record(context, TRANSACTION_BATCH)
+    if batch["processing_status_id"] == BatchState.SETTLED:
+        return json_response({"transactionbatch": show_record(context, TRANSACTION_BATCH, batch)})
     try:
-        settled = settle_batch(call.gateway, batch, call.user)
+        settled = settle_batch(context.gateway, batch, context.user)
     except ValueError as problem:
-        raise ValidationError({"processing_status_id": [str(problem)]}) from None
-    return json_response({"transactionbatch": show(call, TRANSACTION_BATCH, settled)})
+        raise RefusedFieldsError({"processing_status_id": [str(problem)]}) from None
+    return json_response({"transactionbatch": show_record(context, TRANSACTION_BATCH, settled)})
 
 
 def settle_batch(gateway: Gateway, batch: Row, user: Row = _NO_USER) -> Row:
@@ -149,7 +155,9 @@ def _create_batch(gateway: Gateway, user: Row, payment: Row) -> Row:
 
 def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
     message = _find_error(gateway, batch)
-    return _change_state(gateway, batch, Trigger.SETTLE_WITH_ERROR if message else Trigger.SETTLE, user, message)
+    return _change_state(
+        gateway, batch, BatchTrigger.SETTLE_WITH_ERROR if message else BatchTrigger.SETTLE, user, message
+    )
 
 
 def _find_error(gateway: Gateway, batch: Row) -> str | None:
@@ -160,29 +168,31 @@ def _find_error(gateway: Gateway, batch: Row) -> str | None:
     return _REJECTED_BATCH if REJECTED_BATCH_CENTS in amounts else None
 
 
-def _change_state(gateway: Gateway, batch: Row, trigger: Trigger, user: Row, message: str | None = None) -> Row | None:
-    state = MACHINE.next_state(State(batch["processing_status_id"]), trigger)
+def _change_state(
+    gateway: Gateway, batch: Row, trigger: BatchTrigger, user: Row, message: str | None = None
+) -> Row | None:
+    state = BATCH_MACHINE.next_state(BatchState(batch["processing_status_id"]), trigger)
     if state is None:
         return None
     changes = _changes(batch, state, gateway.clock.date())
-    changes["status_message"] = message if state is State.ERROR else None
+    changes["status_message"] = message if state is BatchState.ERROR else None
     with gateway.store.transaction():
         log_change(gateway, batch, user, changes)
         gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
-        if state is State.SETTLED:
+        if state is BatchState.SETTLED:
             for row in _open_payments(gateway, batch):
-                _advance(gateway, row, transactions.Trigger.SETTLE)
+                _advance(gateway, row, transactions.TransactionTrigger.SETTLE)
     return batch | changes
 
 
-def _changes(batch: Row, state: State, now: datetime) -> Row:
+def _changes(batch: Row, state: BatchState, now: datetime) -> Row:
     closed_ts = batch["batch_close_ts"] or int(now.timestamp())
     file_name = f"settlement-{now:%Y%m%d}-{batch['batch_num']}.txt"
     return {
         "processing_status_id": state,
         "is_open": int(state in OPEN),
         "batch_close_ts": None if state in OPEN else closed_ts,
-        "settlement_file_name": file_name if state is State.SETTLED else None,
+        "settlement_file_name": file_name if state is BatchState.SETTLED else None,
     }
 
 
@@ -197,10 +207,10 @@ def advance_bank_payments(gateway: Gateway, day: date) -> None:
     where = "status_id IN (?, ?, ?) AND coalesce(effective_date, '') <= ?"
     with gateway.store.transaction():
         for row in gateway.store.select(TRANSACTION, where, (*_ADVANCING_STATES, day.isoformat())):
-            if row["status_id"] == transactions.State.ORIGINATED and _is_partial_refund(gateway, row):
+            if row["status_id"] == transactions.TransactionState.ORIGINATED and _is_partial_refund(gateway, row):
                 return_payment(gateway, row, _PARTIAL_REFUND_CODE)
             else:
-                _advance(gateway, row, transactions.Trigger.ORIGINATE)
+                _advance(gateway, row, transactions.TransactionTrigger.ORIGINATE)
 
 
 def _is_partial_refund(gateway: Gateway, row: Row) -> bool:
@@ -211,10 +221,10 @@ def _is_partial_refund(gateway: Gateway, row: Row) -> bool:
     return previous is not None and bool(row["transaction_amount"] < previous["transaction_amount"])
 
 
-def _advance(gateway: Gateway, row: Row, trigger: transactions.Trigger) -> None:
+def _advance(gateway: Gateway, row: Row, trigger: transactions.TransactionTrigger) -> None:
     """Apply a trigger to a payment; a settled one gets its settlement date."""
     state = transactions.next_state(trigger, row)
     changes: Row = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
-    if state is transactions.State.SETTLED:
+    if state is transactions.TransactionState.SETTLED:
         changes |= {"settle_date": f"{gateway.clock.date():%Y-%m-%d}", "transaction_settlement_status": "SETTLED"}
     gateway.store.update(TRANSACTION, row["id"], changes)

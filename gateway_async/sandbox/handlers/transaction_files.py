@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.list_files import make_file
 from gateway_async.sandbox.request.listing import read_time
 from gateway_async.sandbox.runtime.store import ALIVE
@@ -18,7 +18,7 @@ from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.state_machines.transactions import State
+from gateway_async.sandbox.state_machines.transactions import TransactionState
 
 __all__ = ["get_file"]
 
@@ -29,22 +29,22 @@ _COLUMNS = (
 )
 
 
-async def get_file(call: Call) -> Response:
+async def get_file(context: RequestContext) -> Response:
     """Handle GET /custom/tsvtransactions."""
-    since = _read_query(call)
+    since = _read_query(context)
     where = f"location_id = ? AND created_ts >= ? AND {ALIVE} ORDER BY id"
-    found = call.gateway.store.select(TRANSACTION, where, (call.user["location_id"], since))
+    found = context.gateway.store.select(TRANSACTION, where, (context.user["location_id"], since))
     rows = (row for transaction in found for row in _events(transaction))
     return make_file(_COLUMNS, ([row[name] for name in _COLUMNS] for row in rows), "tsv")
 
 
-def _read_query(call: Call) -> int:
+def _read_query(context: RequestContext) -> int:
     """Return the time from which on transactions are wanted."""
     problems, since = Problems(), 0
-    if call.query.get("location_id") != call.user["location_id"]:
+    if context.query.get("location_id") != context.user["location_id"]:
         problems.add("location_id", "location_id provided is not valid")
     try:
-        since = read_time(call.query.get("from_date", ""))
+        since = read_time(context.query.get("from_date", ""))
     except ValueError:
         problems.add("from_date", "From Date must be a time of the form 2025-12-31 23:59:59.")
     problems.raise_if_any()
@@ -54,7 +54,9 @@ def _read_query(call: Call) -> int:
 def _events(transaction: Row) -> Iterator[Row]:
     """Yield the row of a payment, then its void or reject."""
     shown = transaction | {"event": "payment", "date": _time(transaction["created_ts"])}
-    is_void, is_reject = (transaction["status_id"] == state for state in (State.VOIDED, State.CHARGED_BACK))
+    is_void, is_reject = (
+        transaction["status_id"] == state for state in (TransactionState.VOIDED, TransactionState.CHARGED_BACK)
+    )
     if not is_void and not is_reject:
         yield shown | {"transaction_amount": show_money(transaction["transaction_amount"])}
         return

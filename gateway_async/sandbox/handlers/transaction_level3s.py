@@ -11,67 +11,67 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
 from gateway_async.sandbox.http.responses import empty_response, json_response
-from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import find_record, read_new, show, update_record
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.records import find_record, read_new, show_record, update_record
 from gateway_async.sandbox.request.transaction_expands import find_level3
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.schema import LEVEL3_DATA, LINE_ITEM, PRODUCT_TRANSACTION, TRANSACTION, TRANSACTION_LEVEL3
 from gateway_async.sandbox.schema.fields import Row, Table
-from gateway_async.sandbox.state_machines.transactions import State
+from gateway_async.sandbox.state_machines.transactions import TransactionState
 
 __all__ = ["create", "delete", "get"]
 
 
-async def create(call: Call) -> Response:
+async def create(context: RequestContext) -> Response:
     """Handle POST /v2/transactionlevel3s."""
-    values, problems = await read_new(call, TRANSACTION_LEVEL3)
+    values, problems = await read_new(context, TRANSACTION_LEVEL3)
     problems.raise_if_any()
-    transaction = call.gateway.store.find(TRANSACTION, id=values["transaction_id"])
-    brand = _brand(call, problems.require(transaction))
-    data = _read_data(call, json.loads(values["level3_data"], parse_float=Decimal), brand)
+    transaction = context.gateway.store.find(TRANSACTION, id=values["transaction_id"])
+    brand = _brand(context, problems.require(transaction))
+    data = _read_data(context, json.loads(values["level3_data"], parse_float=Decimal), brand)
     values["level3_data"] = msgspec.json.encode(data).decode()
-    current = find_level3(call.gateway, values["transaction_id"])
+    current = find_level3(context.gateway, values["transaction_id"])
     if current:
-        row = update_record(call, TRANSACTION_LEVEL3, current, values)
+        row = update_record(context, TRANSACTION_LEVEL3, current, values)
     else:
-        row = call.gateway.create(TRANSACTION_LEVEL3, call.user, values)
-    return json_response({"transactionlevel3": show(call, TRANSACTION_LEVEL3, row)}, 201)
+        row = context.gateway.create(TRANSACTION_LEVEL3, context.user, values)
+    return json_response({"transactionlevel3": show_record(context, TRANSACTION_LEVEL3, row)}, 201)
 
 
-async def get(call: Call) -> Response:
+async def get(context: RequestContext) -> Response:
     """Handle GET /v2/transactionlevel3s/{id}."""
-    return json_response({"transactionlevel3": show(call, TRANSACTION_LEVEL3, _find(call))})
+    return json_response({"transactionlevel3": show_record(context, TRANSACTION_LEVEL3, _find(context))})
 
 
-async def delete(call: Call) -> Response:
+async def delete(context: RequestContext) -> Response:
     """Handle DELETE /v2/transactionlevel3s/{id}."""
-    row = _find(call)
-    transaction = call.gateway.store.find(TRANSACTION, id=row["transaction_id"])
-    if transaction and transaction["status_id"] == State.SETTLED:
-        raise ValidationError({"transaction_id": ["The transaction is settled."]})
-    call.gateway.store.update(TRANSACTION_LEVEL3, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+    row = _find(context)
+    transaction = context.gateway.store.find(TRANSACTION, id=row["transaction_id"])
+    if transaction and transaction["status_id"] == TransactionState.SETTLED:
+        raise RefusedFieldsError({"transaction_id": ["The transaction is settled."]})
+    context.gateway.store.update(TRANSACTION_LEVEL3, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
     return empty_response()
 
 
-def _find(call: Call) -> Row:
+def _find(context: RequestContext) -> Row:
     """Find the data by its own or its transaction's id."""
-    row = find_level3(call.gateway, call.path_id())
-    if row and row["location_id"] == call.user["location_id"]:
+    row = find_level3(context.gateway, context.path_id())
+    if row and row["location_id"] == context.user["location_id"]:
         return row
-    return find_record(call, TRANSACTION_LEVEL3)
+    return find_record(context, TRANSACTION_LEVEL3)
 
 
-def _brand(call: Call, transaction: Row) -> str:
-    product = call.gateway.store.find(PRODUCT_TRANSACTION, id=transaction["product_transaction_id"])
+def _brand(context: RequestContext, transaction: Row) -> str:
+    product = context.gateway.store.find(PRODUCT_TRANSACTION, id=transaction["product_transaction_id"])
     brand = str(transaction["account_type"])
     if not (product and product["level3_allow"] and brand in LEVEL3_DATA):
-        raise ValidationError({"transaction_id": ["The transaction takes no level 3 data."]})
+        raise RefusedFieldsError({"transaction_id": ["The transaction takes no level 3 data."]})
     return brand
 
 
-def _read_data(call: Call, body: Row, brand: str) -> Row:
+def _read_data(context: RequestContext, body: Row, brand: str) -> Row:
     """Return valid data in the form of responses: each field of the brand, null if it is left out.
 
     Raises:
@@ -79,24 +79,24 @@ def _read_data(call: Call, body: Row, brand: str) -> Row:
     """
     problems = Problems()
     lines = body.pop("line_items", None)
-    data = _read_part(call, LEVEL3_DATA[brand], body, "level3_data", problems)
+    data = _read_part(context, LEVEL3_DATA[brand], body, "level3_data", problems)
     if not isinstance(lines, list) or not lines:
         problems.add("level3_data.line_items", "Line item record details missing")
         lines = []
     data["line_items"] = [
-        _read_part(call, LINE_ITEM[brand], line, f"level3_data.line_items[{index}]", problems)
+        _read_part(context, LINE_ITEM[brand], line, f"level3_data.line_items[{index}]", problems)
         for index, line in enumerate(lines)
     ]
     problems.raise_if_any()
     return data
 
 
-def _read_part(call: Call, table: Table, body: Any, path: str, problems: Problems) -> Row:
+def _read_part(context: RequestContext, table: Table, body: Any, path: str, problems: Problems) -> Row:
     """Return the fields of one object, and add its problems under `path`."""
     if not isinstance(body, dict):
         problems.add(path, "Line item record details missing")
         return {}
     found = Problems()
-    values = read_fields(table, body, found, strict=call.gateway.strict)
+    values = read_fields(table, body, found, strict=context.gateway.strict)
     problems.add_all(path, found.by_field())
     return {field.name: values.get(field.name) for field in table.fields}

@@ -17,8 +17,8 @@ from gateway_async.sandbox.handlers.surcharges import check_completion
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import read_update, show, update_record
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.records import read_update, show_record, update_record
 from gateway_async.sandbox.request.refunds import refunded_amount
 from gateway_async.sandbox.request.transaction_tags import find_tags
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -28,52 +28,54 @@ from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.state_machines import transactions as states
 
-__all__ = ["Effect", "update"]
+__all__ = ["ActionChanges", "update"]
 
 
-Effect = Callable[[Row, Row, Problems], Row]
+ActionChanges = Callable[[Row, Row, Problems], Row]
 """Computes further changes from the stored record and the values of the request."""
 
 _MONEY = ("transaction_amount", "tip_amount", "tax", "subtotal_amount", "surcharge_amount")
 
 
-async def update(call: Call) -> Response:
+async def update(context: RequestContext) -> Response:
     """Handle PUT /v2/transactions/{id}; without an `action` it edits the transaction.
 
     A void of a voided one returns it.
     """
-    row, values, problems = await read_update(call, TRANSACTION)
+    row, values, problems = await read_update(context, TRANSACTION)
     action = values.get("action") or "edit"
-    if not problems and values == {"action": "void"} and row["status_id"] == states.State.VOIDED:
-        return json_response({"transaction": show(call, TRANSACTION, row)})
-    _check_values(call, action, row, values, problems)
+    if not problems and values == {"action": "void"} and row["status_id"] == states.TransactionState.VOIDED:
+        return json_response({"transaction": show_record(context, TRANSACTION, row)})
+    _check_values(context, action, row, values, problems)
     changes = _changes(action, row, values, problems)
-    _check_refunds(call.gateway, row, changes, problems)
+    _check_refunds(context.gateway, row, changes, problems)
     problems.raise_if_any()
     if "void_date" in changes:
-        changes["void_date"] = f"{call.gateway.clock.date():%Y-%m-%d %H:%M:%S}"
-    changed = _store(call, row, values | changes)
-    return json_response({"transaction": show(call, TRANSACTION, changed)})
+        changes["void_date"] = f"{context.gateway.clock.date():%Y-%m-%d %H:%M:%S}"
+    changed = _store(context, row, values | changes)
+    return json_response({"transaction": show_record(context, TRANSACTION, changed)})
 
 
-def _check_values(call: Call, action: str, row: Row, values: Row, problems: Problems) -> None:
+def _check_values(context: RequestContext, action: str, row: Row, values: Row, problems: Problems) -> None:
     check_exp_date(values, problems)
     check_lodging_dates(row | values, problems)
     check_moves(action, values, problems)
-    check_invoice(call.gateway, row, values, problems)
+    check_invoice(context.gateway, row, values, problems)
     if values.get("account_vault_api_id") is not None:
         where = {"location_id": row["location_id"], "account_vault_api_id": values["account_vault_api_id"]}
-        vault = call.gateway.store.find(ACCOUNT_VAULT, **where)
+        vault = context.gateway.store.find(ACCOUNT_VAULT, **where)
         if vault is None or vault["deleted_ts"] is not None:
             problems.add("account_vault_api_id", "account_vault_api_id provided is not valid")
 
 
-def _store(call: Call, row: Row, changes: Row) -> Row:
-    with call.gateway.store.transaction():
-        changes = changes | find_tags(call.gateway, call.user, changes)
-        changed = update_record(call, TRANSACTION, row, changes | batch_for(call.gateway, call.user, row | changes))
-        move_contact(call, changed, changes)
-        update_invoice_of(call.gateway, changed, more=changed["quick_invoice_id"] != row["quick_invoice_id"])
+def _store(context: RequestContext, row: Row, changes: Row) -> Row:
+    with context.gateway.store.transaction():
+        changes = changes | find_tags(context.gateway, context.user, changes)
+        changed = update_record(
+            context, TRANSACTION, row, changes | batch_for(context.gateway, context.user, row | changes)
+        )
+        move_contact(context, changed, changes)
+        update_invoice_of(context.gateway, changed, more=changed["quick_invoice_id"] != row["quick_invoice_id"])
     return changed
 
 
@@ -86,7 +88,7 @@ def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
         if name not in money and name in values and values[name] != row[name]:
             problems.add(name, f"{label(name)} cannot be changed by {action}.")
     check_not_zero(values, problems)
-    status = row["status_id"] if action == "edit" else states.next_state(states.Trigger(action), row)
+    status = row["status_id"] if action == "edit" else states.next_state(states.TransactionTrigger(action), row)
     if status is None:
         problems.add("action", f"Action {action} is not allowed when status_id is {row['status_id']}.")
         return {}
@@ -157,7 +159,7 @@ def _refuse_amount(problems: Problems, predicate: str) -> None:
         problems.add("transaction_amount", f"Transaction Amount {predicate}")
 
 
-_EFFECTS: dict[str, tuple[tuple[str, ...], Effect]] = {
+_EFFECTS: dict[str, tuple[tuple[str, ...], ActionChanges]] = {
     "void": ((), _void),
     "authcomplete": (_MONEY, _complete),
     "authincrement": (("transaction_amount",), _increment),

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import attrs
 
-__all__ = ["Problems", "RefusedError", "UnknownRecordError", "ValidationError", "unknown_name"]
+__all__ = ["Problems", "RefusedError", "RefusedFieldsError", "UnknownRecordError", "unknown_name"]
 
 
 _T = TypeVar("_T")
@@ -27,7 +27,7 @@ class RefusedError(Exception):
 
 
 @attrs.define
-class ValidationError(Exception):
+class RefusedFieldsError(Exception):
     """A request with invalid fields.
 
     The response is a 422 that lists every problem.
@@ -87,7 +87,7 @@ class Problems:
             ValidationError: The request has problems.
         """
         if self._by_field:
-            raise ValidationError(dict(self._by_field))
+            raise RefusedFieldsError(dict(self._by_field))
 
     def require(self, found: _T | None) -> _T:
         """Raise an error if problems were found, else return the value.
@@ -96,5 +96,5 @@ class Problems:
             ValidationError: The request has problems; a missing value always comes with one.
         """
         if self._by_field or found is None:
-            raise ValidationError(dict(self._by_field))
+            raise RefusedFieldsError(dict(self._by_field))
         return found

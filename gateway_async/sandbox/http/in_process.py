@@ -5,11 +5,11 @@ import asyncio
 import attrs
 from starlette.types import ASGIApp, Message, Scope
 
-__all__ = ["Reply", "send_in_process"]
+__all__ = ["InProcessResponse", "send_in_process"]
 
 
 @attrs.define
-class Reply:
+class InProcessResponse:
     """The response of an application.
 
     Attributes:
@@ -21,7 +21,9 @@ class Reply:
     body: bytes = b""
 
 
-async def send_in_process(app: ASGIApp, method: str, target: str, headers: dict[str, str], body: bytes = b"") -> Reply:
+async def send_in_process(
+    app: ASGIApp, method: str, target: str, headers: dict[str, str], body: bytes = b""
+) -> InProcessResponse:
     """Send a request to an application, and return its response.
 
     Args:
@@ -31,7 +33,7 @@ async def send_in_process(app: ASGIApp, method: str, target: str, headers: dict[
         headers: Names in lower case.
         body: The whole body.
     """
-    reply = Reply()
+    reply = InProcessResponse()
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:

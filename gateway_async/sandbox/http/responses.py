@@ -7,18 +7,18 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-__all__ = ["decode", "empty_response", "encode", "error_response", "json_response"]
+__all__ = ["decode_json", "empty_response", "encode_json", "error_response", "json_response"]
 
 
-encode = msgspec.json.Encoder(decimal_format="number").encode
+encode_json = msgspec.json.Encoder(decimal_format="number").encode
 """Encodes a record as JSON."""
-decode = msgspec.json.Decoder(float_hook=Decimal).decode
+decode_json = msgspec.json.Decoder(float_hook=Decimal).decode
 """Decodes JSON, and keeps the decimals of numbers."""
 
 
 def json_response(body: Any, status: int = 200) -> Response:
     """Create a JSON response."""
-    return Response(encode(body), status, media_type="application/json")
+    return Response(encode_json(body), status, media_type="application/json")
 
 
 def empty_response() -> Response:

@@ -15,17 +15,25 @@ from gateway_async.sandbox.schema import QUICK_INVOICE_FILE
 from gateway_async.sandbox.schema.codes import DeliveryMethod
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.state_machines.paylinks import State
+from gateway_async.sandbox.state_machines.paylinks import PaylinkState
 
-__all__ = ["BY_EMAIL", "BY_SMS", "Event", "invoice_url", "notify_about_invoice", "notify_about_paylink", "paylink_url"]
+__all__ = [
+    "BY_EMAIL",
+    "BY_SMS",
+    "MessageOccasion",
+    "invoice_url",
+    "notify_about_invoice",
+    "notify_about_paylink",
+    "paylink_url",
+]
 
 
-Event = Literal["created", "resend", "before due", "due", "after due", "paid"]
+MessageOccasion = Literal["created", "resend", "before due", "due", "after due", "paid"]
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _PHONE = re.compile(r"[0-9]{10}")
 
-_SENTENCES: dict[Event, str] = {
+_SENTENCES: dict[MessageOccasion, str] = {
     "created": "{title}: please pay {amount}.",
     "resend": "{title}: please pay {amount}.",
     "before due": "{title}: {amount} will be due on {due_date}.",
@@ -39,7 +47,9 @@ BY_SMS = frozenset({DeliveryMethod.SMS, DeliveryMethod.EMAIL_AND_SMS})
 """The values of a paylink's `delivery_method` that include each channel."""
 
 
-def notify_about_invoice(gateway: Gateway, invoice: Row, event: Event, *, email: bool = True, sms: bool = True) -> None:
+def notify_about_invoice(
+    gateway: Gateway, invoice: Row, event: MessageOccasion, *, email: bool = True, sms: bool = True
+) -> None:
     """Send the customer a message about an invoice, on each available channel.
 
     A text message needs `send_text_to_pay`. Thanks for a payment go by e-mail only.
@@ -51,10 +61,10 @@ def notify_about_invoice(gateway: Gateway, invoice: Row, event: Event, *, email:
     _send(gateway, message, email=email, sms=by_sms)
 
 
-def notify_about_paylink(gateway: Gateway, paylink: Row, event: Event) -> None:
+def notify_about_paylink(gateway: Gateway, paylink: Row, event: MessageOccasion) -> None:
     """Send the customer a message about a paylink, by its `delivery_method`."""
     title, delivery_method = paylink["description"] or "Payment", paylink["delivery_method"]
-    due = 0 if paylink["status_id"] == State.PAID else paylink["amount_due"]
+    due = 0 if paylink["status_id"] == PaylinkState.PAID else paylink["amount_due"]
     text = _lines(_sentence(event, title, due), paylink_url(gateway, paylink))
     message = Message("paylink_id", paylink, event, title, text)
     _send(gateway, message, email=delivery_method in BY_EMAIL, sms=delivery_method in BY_SMS)
@@ -78,7 +88,7 @@ def _send(gateway: Gateway, message: Message, *, email: bool, sms: bool) -> None
         outbox.send(gateway, message, "sms", phone)
 
 
-def _sentence(event: Event, title: str, cents: int, due_date: str | None = None) -> str:
+def _sentence(event: MessageOccasion, title: str, cents: int, due_date: str | None = None) -> str:
     sentence = _SENTENCES[event] if cents or event == "paid" else _NOTHING_DUE
     return sentence.format(title=title, amount=show_money(cents), due_date=due_date)
 

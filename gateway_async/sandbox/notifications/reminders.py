@@ -8,28 +8,28 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date
 
-from gateway_async.sandbox.notifications.messages import Event
+from gateway_async.sandbox.notifications.messages import MessageOccasion
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import MESSAGE, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.quick_invoices import State, state_of
+from gateway_async.sandbox.state_machines.quick_invoices import InvoiceState, invoice_state_of
 
 __all__ = ["plan"]
 
 
-_REMINDED_STATES = frozenset({State.OPEN_UNPAID, State.OPEN_IN_PART})
+_REMINDED_STATES = frozenset({InvoiceState.OPEN_UNPAID, InvoiceState.OPEN_IN_PART})
 
 
-def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[tuple[Row, Event]]]:
+def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[tuple[Row, MessageOccasion]]]:
     """Return the reminders due after one day and up to another: invoice and event.
 
     They are grouped by the day whose midnight sends them.
     """
     sent = {(row["quick_invoice_id"], row["event"]) for row in gateway.store.select(MESSAGE)}
-    planned: defaultdict[date, list[tuple[Row, Event]]] = defaultdict(list)
+    planned: defaultdict[date, list[tuple[Row, MessageOccasion]]] = defaultdict(list)
     for invoice in gateway.store.select(QUICK_INVOICE, ALIVE):
-        if state_of(invoice) not in _REMINDED_STATES:
+        if invoice_state_of(invoice) not in _REMINDED_STATES:
             continue
         last = min(until, date.fromisoformat(invoice["expire_date"] or date.max.isoformat())).toordinal()
         for event, day in _events(invoice):
@@ -38,7 +38,7 @@ def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[tuple[Ro
     return planned
 
 
-def _events(invoice: Row) -> Iterator[tuple[Event, int]]:
+def _events(invoice: Row) -> Iterator[tuple[MessageOccasion, int]]:
     """Yield each event with its day, as an ordinal.
 
     An ordinal can represent a day after the year 9999, and a date cannot.

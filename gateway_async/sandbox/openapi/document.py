@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from gateway_async.sandbox.http.responses import encode
+from gateway_async.sandbox.http.responses import encode_json
 from gateway_async.sandbox.openapi.controls import CONTROL_FAMILY, describe_control_paths
 from gateway_async.sandbox.openapi.names import schema_name, segment_of
 from gateway_async.sandbox.openapi.operations import describe_paths
@@ -31,7 +31,7 @@ _CHANGING = ("POST", "PUT")
 @cache
 def encode_document() -> bytes:
     """Return the document as JSON."""
-    return encode(make_document())
+    return encode_json(make_document())
 
 
 @cache

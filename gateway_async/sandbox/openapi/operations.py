@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from gateway_async.sandbox.openapi.actions import ACTIONS, Operation, as_body
+from gateway_async.sandbox.openapi.actions import ACTIONS, ActionDescription, as_body
 from gateway_async.sandbox.openapi.forms import describe_form
 from gateway_async.sandbox.openapi.names import operation_id, plural_name, schema_name, segment_of, with_article
 from gateway_async.sandbox.openapi.parameters import (
@@ -79,33 +79,33 @@ def _error_statuses(method: str, path: str) -> list[int]:
     return statuses
 
 
-def _list(table: Table) -> Operation:
+def _list(table: Table) -> ActionDescription:
     responses = {"200": as_json(describe_page(table.plural, _schema(table)), "A page of the list.")}
     responses["200"]["content"] |= dict.fromkeys(("text/csv", "text/tab-separated-values"), _AS_FILE)
-    return Operation(f"List {plural_name(table.plural)}", responses, describe_list(table))
+    return ActionDescription(f"List {plural_name(table.plural)}", responses, describe_list(table))
 
 
-def _create(table: Table) -> Operation:
+def _create(table: Table) -> ActionDescription:
     body = as_body(wrap(table.singular, refer(f"{_schema(table)}Create")))
     if table is QUICK_INVOICE:
         body |= describe_form(table)
     responses = _record(table, 201)
     if "update_if_exists" in table.by_name:
         responses |= _record(table)
-    return Operation(f"Create {with_article(table.plural)}", responses, [], body)
+    return ActionDescription(f"Create {with_article(table.plural)}", responses, [], body)
 
 
-def _get(table: Table) -> Operation:
-    return Operation(f"Get {with_article(table.plural)}", _record(table), describe_record_query(table))
+def _get(table: Table) -> ActionDescription:
+    return ActionDescription(f"Get {with_article(table.plural)}", _record(table), describe_record_query(table))
 
 
-def _update(table: Table) -> Operation:
+def _update(table: Table) -> ActionDescription:
     body = as_body(wrap(table.singular, refer(f"{_schema(table)}Update")))
-    return Operation(f"Update {with_article(table.plural)}", _record(table), describe_record_query(table), body)
+    return ActionDescription(f"Update {with_article(table.plural)}", _record(table), describe_record_query(table), body)
 
 
-def _delete(table: Table) -> Operation:
-    return Operation(f"Delete {with_article(table.plural)}", {"204": empty()}, describe_record_query(table))
+def _delete(table: Table) -> ActionDescription:
+    return ActionDescription(f"Delete {with_article(table.plural)}", {"204": empty()}, describe_record_query(table))
 
 
 _STANDARD = {("GET", 0): _list, ("POST", 0): _create, ("GET", 1): _get, ("PUT", 1): _update, ("DELETE", 1): _delete}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gateway_async.sandbox.openapi.values import FLAG, Schema
+from gateway_async.sandbox.openapi.values import FLAG_SCHEMA, Schema
 from gateway_async.sandbox.request.expands import EXPANDS
 from gateway_async.sandbox.request.listing import LARGEST_PAGE_SIZE
 from gateway_async.sandbox.schema.fields import Field, Table
@@ -51,7 +51,7 @@ def describe_record_query(table: Table) -> list[Schema]:
         return []
     meaning = f"1 if the path has a `{table.api_id}` instead of the system id."
     return [
-        in_query("api_id", FLAG, meaning),
+        in_query("api_id", FLAG_SCHEMA, meaning),
         in_query("location_id", {"type": "string"}, "The location of the integrator id; required with it."),
     ]
 

@@ -6,12 +6,12 @@ from gateway_async.sandbox.schema import kinds
 from gateway_async.sandbox.schema.fields import Field
 from gateway_async.sandbox.schema.kinds import Kind
 
-__all__ = ["FLAG", "Schema", "describe_accepted", "describe_shown"]
+__all__ = ["FLAG_SCHEMA", "Schema", "describe_accepted", "describe_shown"]
 
 
 Schema = dict[str, Any]
 
-FLAG: Schema = {"title": "flag", "enum": [True, False, 1, 0, "1", "0", "true", "false"]}
+FLAG_SCHEMA: Schema = {"title": "flag", "enum": [True, False, 1, 0, "1", "0", "true", "false"]}
 """A flag in a request, in every form that is accepted."""
 
 _MOST_DIGITS = 15
@@ -42,9 +42,9 @@ _TYPED_AMOUNT = {
 _TITLED = {"type": "object", "required": ["title"], "properties": {"title": _NOT_BLANK}}
 
 _ACCEPTED: dict[Kind, Schema] = {
-    kinds.FLAG: FLAG,
-    kinds.BIT: FLAG,
-    kinds.RAW_FLAG: FLAG,
+    kinds.FLAG: FLAG_SCHEMA,
+    kinds.BIT: FLAG_SCHEMA,
+    kinds.RAW_FLAG: FLAG_SCHEMA,
     kinds.MONEY: _MONEY,
     kinds.BALANCE: _BALANCE,
     kinds.DATE: _DATE,
@@ -77,7 +77,7 @@ _SHOWN: dict[Kind, Schema] = {
     kinds.TIMESTAMP: {"type": ["integer", "null"], "description": "Unix seconds."},
     kinds.FLAG: {"type": ["boolean", "null"]},
     kinds.BIT: {"enum": [1, 0, None]},
-    kinds.RAW_FLAG: {"description": "As it was sent.", "enum": [*FLAG["enum"], None]},
+    kinds.RAW_FLAG: {"description": "As it was sent.", "enum": [*FLAG_SCHEMA["enum"], None]},
     kinds.MONEY: _SHOWN_MONEY,
     kinds.BALANCE: _SHOWN_MONEY,
     kinds.DATE: {"type": ["string", "null"], "format": "date"},

@@ -5,29 +5,29 @@ from datetime import UTC, datetime, timedelta
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.pages.page_request import PageRequest
 
 __all__ = ["move", "show"]
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Handle GET /clock."""
-    return _show(visit)
+    return _show(request)
 
 
-async def move(visit: Visit) -> Response:
+async def move(request: PageRequest) -> Response:
     """Handle POST /clock: move the clock to one of the choices, or set it."""
-    clock = visit.gateway.clock
+    clock = request.gateway.clock
     try:
-        clock.set(_read_time(visit.form, clock.date()))
+        clock.set(_read_time(request.form, clock.date()))
     except ValueError as problem:
-        return _show(visit, str(problem), 422)
-    return visit.redirect("/clock")
+        return _show(request, str(problem), 422)
+    return request.redirect("/clock")
 
 
-def _show(visit: Visit, problem: str = "", status: int = 200) -> Response:
-    ahead = timedelta(seconds=round(visit.gateway.clock.now() - time.time()))
-    return visit.render("clock.html", status, ahead=ahead, problem=problem)
+def _show(request: PageRequest, problem: str = "", status: int = 200) -> Response:
+    ahead = timedelta(seconds=round(request.gateway.clock.now() - time.time()))
+    return request.render("clock.html", status, ahead=ahead, problem=problem)
 
 
 def _read_time(form: dict[str, str], now: datetime) -> float:

@@ -5,19 +5,19 @@ import shlex
 from starlette.responses import Response
 
 from gateway_async.sandbox.admin import actions
-from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.pages.page_request import PageRequest
 
 __all__ = ["reset", "show"]
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Handle GET /connect."""
-    variables = visit.gateway.info.environment()
+    variables = request.gateway.info.environment()
     exports = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
-    return visit.render("connect.html", exports=exports)
+    return request.render("connect.html", exports=exports)
 
 
-async def reset(visit: Visit) -> Response:
+async def reset(request: PageRequest) -> Response:
     """Handle POST /connect/reset: delete all records."""
-    await actions.reset(visit.gateway)
-    return visit.redirect("/connect")
+    await actions.reset(request.gateway)
+    return request.redirect("/connect")

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from starlette.responses import Response, StreamingResponse
 
-from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.live_updates import LiveUpdates
 
 __all__ = ["stream"]
@@ -21,9 +21,9 @@ _SILENCE_SECONDS = 15.0
 """Seconds after which a comment is sent, so that a lost browser is noticed."""
 
 
-async def stream(visit: Visit) -> Response:
+async def stream(request: PageRequest) -> Response:
     """Handle GET /events; the query has the versions that the page shows."""
-    events = _events(visit.gateway.live_updates, dict(visit.request.query_params))
+    events = _events(request.gateway.live_updates, dict(request.http_request.query_params))
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 

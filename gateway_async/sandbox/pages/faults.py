@@ -5,9 +5,9 @@ from typing import TypeVar
 from starlette.responses import Response
 
 from gateway_async.sandbox.admin import actions
-from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.routes import OPERATIONS
-from gateway_async.sandbox.simulators.faults import FAULTS, Plan
+from gateway_async.sandbox.simulators.faults import FAULTS, PlannedFault
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 
 _Number = TypeVar("_Number", int, float)
@@ -27,41 +27,43 @@ _DEFAULTS = {
 }
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Handle GET /faults."""
-    return _show(visit, _DEFAULTS)
+    return _show(request, _DEFAULTS)
 
 
-async def add(visit: Visit) -> Response:
+async def add(request: PageRequest) -> Response:
     """Handle POST /faults: plan a fault."""
-    form = _DEFAULTS | visit.form
+    form = _DEFAULTS | request.form
     try:
         plan = _read_plan(form)
-        await actions.add_fault(visit.gateway, plan)
+        await actions.add_fault(request.gateway, plan)
     except ValueError as problem:
-        return _show(visit, form, problem=str(problem), status=422)
+        return _show(request, form, problem=str(problem), status=422)
     if plan.starts_immediately:  # the port is closed, so that a redirect would fail
-        return _show(visit, _DEFAULTS, notice=f"The port is closed for {plan.seconds:g} s.")
-    return visit.redirect("/faults")
+        return _show(request, _DEFAULTS, notice=f"The port is closed for {plan.seconds:g} s.")
+    return request.redirect("/faults")
 
 
-async def add_scenario(visit: Visit) -> Response:
+async def add_scenario(request: PageRequest) -> Response:
     """Handle POST /faults/scenario: plan the faults of a scenario."""
-    await actions.add_scenario(visit.gateway, visit.form.get("scenario", ""))
-    return visit.redirect("/faults")
+    await actions.add_scenario(request.gateway, request.form.get("scenario", ""))
+    return request.redirect("/faults")
 
 
-async def clear(visit: Visit) -> Response:
+async def clear(request: PageRequest) -> Response:
     """Handle POST /faults/clear: remove every plan."""
-    await actions.clear_faults(visit.gateway)
-    return visit.redirect("/faults")
+    await actions.clear_faults(request.gateway)
+    return request.redirect("/faults")
 
 
-def _show(visit: Visit, form: dict[str, str], *, problem: str = "", notice: str = "", status: int = 200) -> Response:
-    return visit.render(
+def _show(
+    request: PageRequest, form: dict[str, str], *, problem: str = "", notice: str = "", status: int = 200
+) -> Response:
+    return request.render(
         "faults.html",
         status,
-        plans=actions.faults(visit.gateway),
+        plans=actions.faults(request.gateway),
         form=form,
         problem=problem,
         notice=notice,
@@ -71,8 +73,8 @@ def _show(visit: Visit, form: dict[str, str], *, problem: str = "", notice: str 
     )
 
 
-def _read_plan(form: dict[str, str]) -> Plan:
-    return Plan(
+def _read_plan(form: dict[str, str]) -> PlannedFault:
+    return PlannedFault(
         form["operation"],
         form["fault"],
         nth=_read_number(form, "nth", int) or 1,

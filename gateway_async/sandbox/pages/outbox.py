@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from gateway_async.sandbox.notifications import outbox
-from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.pages.page_request import PageRequest
 
 __all__ = ["show"]
 
@@ -11,6 +11,6 @@ __all__ = ["show"]
 _MOST = 200
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Handle GET /outbox."""
-    return visit.render("outbox.html", messages=outbox.read_newest(visit.gateway, _MOST))
+    return request.render("outbox.html", messages=outbox.read_newest(request.gateway, _MOST))

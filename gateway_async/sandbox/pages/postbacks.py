@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import find_status
-from gateway_async.sandbox.pages.visit import Visit
 from gateway_async.sandbox.postbacks import delivery_log
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
@@ -16,24 +16,24 @@ __all__ = ["replay", "show", "show_all"]
 _MOST = 200
 
 
-async def show_all(visit: Visit) -> Response:
+async def show_all(request: PageRequest) -> Response:
     """Handle GET /postbacks."""
-    postbacks = [_describe(visit.gateway, each) for each in delivery_log.read_newest(visit.gateway, _MOST)]
-    configs = visit.gateway.store.select(POSTBACK_CONFIG, f"{ALIVE} LIMIT 1")
-    return visit.render("postbacks.html", postbacks=postbacks, has_config=bool(configs))
+    postbacks = [_describe(request.gateway, each) for each in delivery_log.read_newest(request.gateway, _MOST)]
+    configs = request.gateway.store.select(POSTBACK_CONFIG, f"{ALIVE} LIMIT 1")
+    return request.render("postbacks.html", postbacks=postbacks, has_config=bool(configs))
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Handle GET /postbacks/{id}."""
-    postback = delivery_log.read_one(visit.gateway, visit.parameter("id"))
-    return visit.render("postback.html", postback=_describe(visit.gateway, postback))
+    postback = delivery_log.read_one(request.gateway, request.parameter("id"))
+    return request.render("postback.html", postback=_describe(request.gateway, postback))
 
 
-async def replay(visit: Visit) -> Response:
+async def replay(request: PageRequest) -> Response:
     """Handle POST /postbacks/{id}: send it once more."""
-    postback_id = visit.parameter("id")
-    delivery_log.replay(visit.gateway, postback_id)
-    return visit.redirect(f"/postbacks/{postback_id}")
+    postback_id = request.parameter("id")
+    delivery_log.replay(request.gateway, postback_id)
+    return request.redirect(f"/postbacks/{postback_id}")
 
 
 def _describe(gateway: Gateway, postback: Row) -> Row:

@@ -10,7 +10,7 @@ from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.pages.display.bodies import show_message, show_query
 from gateway_async.sandbox.pages.display.entries import find_api_id, find_record_path
-from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.pages.page_request import PageRequest
 
 __all__ = ["show", "show_all"]
 
@@ -33,16 +33,16 @@ _FILTERS = {
 }
 
 
-async def show_all(visit: Visit) -> Response:
+async def show_all(request: PageRequest) -> Response:
     """Handle GET /, with `?show=` and `?page=`."""
-    name, page = visit.query("show"), visit.page_number()
+    name, page = request.query("show"), request.page_number()
     chosen = _FILTERS.get(name, _FILTERS[""])
-    entries = [entry for entry in reversed(visit.gateway.requests) if chosen.matches(entry)]
-    return visit.render(
+    entries = [entry for entry in reversed(request.gateway.requests) if chosen.matches(entry)]
+    return request.render(
         "requests.html",
         filters=[(each, choice.label) for each, choice in _FILTERS.items()],
         chosen=name if name in _FILTERS else "",
-        is_empty=not visit.gateway.requests,
+        is_empty=not request.gateway.requests,
         requests=[(entry, find_api_id(entry)) for entry in entries[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE]],
         page=page,
         page_count=max(1, ceil(len(entries) / _PAGE_SIZE)),
@@ -50,13 +50,13 @@ async def show_all(visit: Visit) -> Response:
     )
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Handle GET /requests/{number}."""
-    number = visit.parameter("number")
-    entry = next((each for each in visit.gateway.requests if str(each.number) == number), None)
+    number = request.parameter("number")
+    entry = next((each for each in request.gateway.requests if str(each.number) == number), None)
     if entry is None:
         raise UnknownRecordError("request", number)
-    return visit.render(
+    return request.render(
         "request.html",
         entry=entry,
         query=show_query(entry.query),

@@ -15,22 +15,22 @@ from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests, terminals
+from gateway_async.sandbox.pages.page_request import PageRequest, PageView
 from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
 from gateway_async.sandbox.pages.records import batches, details, ledger, lists
 from gateway_async.sandbox.pages.reference import views as reference
-from gateway_async.sandbox.pages.visit import Page, Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
 __all__ = ["PAGES", "with_pages"]
 
 
-_DASHBOARD: dict[str, dict[str, Page]] = {
+_DASHBOARD: dict[str, dict[str, PageView]] = {
     "/": {"GET": with_paylinks(requests.show_all)},
     "/requests/{number}": {"GET": requests.show},
     "/records": {"GET": lists.show_families},
     "/records/{family}": {"GET": lists.show_family},
-    "/records/{family}/{id}": {"GET": details.show_record},
+    "/records/{family}/{id}": {"GET": details.show_details},
     "/batches": {"GET": batches.show_batches},
     "/batches/{id}": {"POST": batches.change_batch},
     "/ledger": {"GET": ledger.show_ledger},
@@ -50,7 +50,7 @@ _DASHBOARD: dict[str, dict[str, Page]] = {
     "/reference/{operation}": {"GET": reference.show_operation, "POST": reference.send_operation},
     "/openapi.json": {"GET": reference.show_document},
 }
-_PAYMENT: dict[str, dict[str, Page]] = {
+_PAYMENT: dict[str, dict[str, PageView]] = {
     "/quickinvoice": {"GET": INVOICE_VIEWS.show_by_id},
     "/quickinvoicepay/{id}": {"GET": INVOICE_VIEWS.show, "POST": INVOICE_VIEWS.pay},
     "/quickinvoicepay/{id}/payments/{payment_id}": {"GET": INVOICE_VIEWS.show_payment},
@@ -80,18 +80,18 @@ def with_pages(app: ASGIApp, gateway: Gateway, api: ASGIApp) -> ASGIApp:
 
 
 def _endpoint(
-    gateway: Gateway, api: ASGIApp, pages: dict[str, Page], error_template: str
+    gateway: Gateway, api: ASGIApp, pages: dict[str, PageView], error_template: str
 ) -> Callable[[Request], Awaitable[Response]]:
-    async def run(request: Request) -> Response:
-        visit = Visit(gateway, request, api, error_template)
+    async def run(http_request: Request) -> Response:
+        request = PageRequest(gateway, http_request, api, error_template)
         try:
-            if request.method == "POST":
-                return await pages["POST"](await visit.with_form())
+            if http_request.method == "POST":
+                return await pages["POST"](await request.with_form())
             gateway.listener.mark_as_page()
-            return await pages["GET"](visit)
+            return await pages["GET"](request)
         except ClientDisconnect:
             return Response(status_code=400)
         except (RefusedError, NothingWaitsError, ValueError) as error:
-            return visit.show_error(error)
+            return request.show_error(error)
 
     return run

@@ -11,14 +11,14 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.admin import actions
-from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.code_titles import ENTRY_MODES
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.bin_info import DEBIT_CARDS
 from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
-from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Receipt, Terminals
-from gateway_async.sandbox.state_machines.terminal_requests import State
+from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Receipt, TerminalSimulator
+from gateway_async.sandbox.state_machines.terminal_requests import TerminalRequestState
 
 __all__ = ["add", "press", "show", "show_all"]
 
@@ -59,55 +59,60 @@ CARDS = {
 """The test cards, by the value in the form."""
 
 _SHOWN_MODES: tuple[EntryMode, ...] = ("C", "P", "S", "K")
-_CARD_KEYS: dict[str, Callable[[Terminals, str, str, EntryMode], None]] = {
-    "approve": Terminals.present,
-    "decline": Terminals.decline,
-    "reject_pin": Terminals.reject_pin,
+_CARD_KEYS: dict[str, Callable[[TerminalSimulator, str, str, EntryMode], None]] = {
+    "approve": TerminalSimulator.present,
+    "decline": TerminalSimulator.decline,
+    "reject_pin": TerminalSimulator.reject_pin,
 }
 """The keys that use the chosen card."""
 
-_KEYS: dict[str, Callable[[Terminals, str], None]] = {"cancel": Terminals.cancel, "silence": Terminals.silence}
+_KEYS: dict[str, Callable[[TerminalSimulator, str], None]] = {
+    "cancel": TerminalSimulator.cancel,
+    "silence": TerminalSimulator.silence,
+}
 
 
-async def show_all(visit: Visit) -> Response:
+async def show_all(request: PageRequest) -> Response:
     """Handle GET /terminals."""
-    return _show_all(visit)
+    return _show_all(request)
 
 
-async def add(visit: Visit) -> Response:
+async def add(request: PageRequest) -> Response:
     """Handle POST /terminals: add a terminal."""
-    title = visit.form.get("title", "").strip()
+    title = request.form.get("title", "").strip()
     try:
-        terminal = actions.add_terminal(visit.gateway, title)
+        terminal = actions.add_terminal(request.gateway, title)
     except ValueError as problem:
-        return _show_all(visit, 422, title=title, problem=str(problem))
-    return visit.redirect(f"/terminals#terminal-{terminal['id']}")
+        return _show_all(request, 422, title=title, problem=str(problem))
+    return request.redirect(f"/terminals#terminal-{terminal['id']}")
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Handle GET /terminals/{id}."""
-    device = _make_device(visit.gateway, actions.terminal(visit.gateway, visit.parameter("id")))
-    return visit.render("terminal.html", devices=[device], too_early=bool(visit.query("too_early")), **_choices(visit))
+    device = _make_device(request.gateway, actions.terminal(request.gateway, request.parameter("id")))
+    return request.render(
+        "terminal.html", devices=[device], too_early=bool(request.query("too_early")), **_choices(request)
+    )
 
 
-async def press(visit: Visit) -> Response:
+async def press(request: PageRequest) -> Response:
     """Handle POST /terminals/{id}: present a card or press a key."""
-    terminal_id = visit.parameter("id")
+    terminal_id = request.parameter("id")
     try:
-        _press(visit.gateway, terminal_id, visit.form)
+        _press(request.gateway, terminal_id, request.form)
     except NothingWaitsError:
-        return visit.redirect(f"/terminals/{terminal_id}?too_early=1")
-    return visit.redirect(f"/terminals/{terminal_id}")
+        return request.redirect(f"/terminals/{terminal_id}?too_early=1")
+    return request.redirect(f"/terminals/{terminal_id}")
 
 
-def _show_all(visit: Visit, status: int = 200, *, title: str = "", problem: str = "") -> Response:
+def _show_all(request: PageRequest, status: int = 200, *, title: str = "", problem: str = "") -> Response:
     """Show every terminal, and the form that adds one."""
-    devices = [_make_device(visit.gateway, terminal) for terminal in actions.terminals(visit.gateway)]
-    shown = visit.query("shown")
+    devices = [_make_device(request.gateway, terminal) for terminal in actions.terminals(request.gateway)]
+    shown = request.query("shown")
     added = max(0, len(devices) - int(shown)) if shown.isdecimal() else 0
     form = {"title": title, "problem": problem}
-    values = {"devices": devices, "added": added, "too_early": False, **form, **_choices(visit)}
-    return visit.render("terminals.html", status, **values)
+    values = {"devices": devices, "added": added, "too_early": False, **form, **_choices(request)}
+    return request.render("terminals.html", status, **values)
 
 
 def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:
@@ -122,7 +127,7 @@ def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:
         actions.operate_terminal(gateway, terminal_id, _KEYS[key])
         return
     if key == "approve" and _shows_terms(gateway, terminal_id):
-        actions.operate_terminal(gateway, terminal_id, Terminals.accept)
+        actions.operate_terminal(gateway, terminal_id, TerminalSimulator.accept)
         return
     if key not in _CARD_KEYS:
         raise ValueError(f"key: must be one of {', '.join(_CARD_KEYS | _KEYS)}.")
@@ -132,13 +137,13 @@ def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:
 
 
 def _shows_terms(gateway: Gateway, terminal_id: str) -> bool:
-    return any(call.state == State.TERMS_SHOWN for call in gateway.terminals.waiting(terminal_id))
+    return any(call.state == TerminalRequestState.TERMS_SHOWN for call in gateway.terminals.waiting(terminal_id))
 
 
 def _make_device(gateway: Gateway, terminal: Row) -> Device:
     return Device(terminal, gateway.terminals.receipts(terminal["id"]))
 
 
-def _choices(visit: Visit) -> Row:
+def _choices(request: PageRequest) -> Row:
     modes = {mode: ENTRY_MODES[mode] for mode in _SHOWN_MODES}
-    return {"cards": CARDS, "entry_modes": modes, "delay": visit.gateway.terminals.options.delay}
+    return {"cards": CARDS, "entry_modes": modes, "delay": request.gateway.terminals.options.delay}

@@ -7,7 +7,7 @@ record as it is then. Therefore no postback is lost, and none reports a change t
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from gateway_async.sandbox.http.responses import encode
+from gateway_async.sandbox.http.responses import encode_json
 from gateway_async.sandbox.request.expands import read_expands
 from gateway_async.sandbox.request.records import show_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -22,7 +22,7 @@ from gateway_async.sandbox.schema import (
 )
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import is_set
-from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
+from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
 __all__ = ["is_in_effect", "watch"]
 
@@ -61,7 +61,7 @@ def _matches(table: Table, config: Row, row: Row) -> bool:
 def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows: Sequence[Row]) -> Iterator[Row]:
     common: Row = {"config_id": config["id"], "resource": table.singular, "type": change}
     for row in rows:
-        data = encode(_make_data(gateway, table, row, config["expands"] or "")).decode()
+        data = encode_json(_make_data(gateway, table, row, config["expands"] or "")).decode()
         yield gateway.new_row(POSTBACK, row, common | {"record_id": row["id"], "data": data})
 
 
@@ -75,7 +75,7 @@ def _make_data(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
 
 def _cancel_if_inactive(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
     """Cancel the waiting postbacks of configs that no longer deliver."""
-    cancelled = MACHINE.next_state(State.WAITING, Trigger.CANCEL)
+    cancelled = DELIVERY_MACHINE.next_state(DeliveryState.WAITING, DeliveryTrigger.CANCEL)
     for config in configs:
         if is_in_effect(config):
             continue

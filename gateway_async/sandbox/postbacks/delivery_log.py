@@ -11,7 +11,7 @@ from gateway_async.sandbox.runtime.postback_delivery import body_fields, last_at
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import mask_card_numbers
-from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
+from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
 __all__ = ["read", "read_newest", "read_one", "replay"]
 
@@ -48,7 +48,10 @@ def replay(gateway: Gateway, postback_id: str) -> Row:
     config = gateway.store.select(POSTBACK_CONFIG, "id = ?", (row["config_id"],))[0]
     if not is_in_effect(config):
         raise ValueError(f"postback {postback_id}: its config was deleted, or is not active.")
-    changes: Row = {"state": MACHINE.next_state(State(row["state"]), Trigger.REPLAY), "due_ts": 0}
+    changes: Row = {
+        "state": DELIVERY_MACHINE.next_state(DeliveryState(row["state"]), DeliveryTrigger.REPLAY),
+        "due_ts": 0,
+    }
     gateway.store.update(POSTBACK, postback_id, changes)
     gateway.postback_delivery.schedule_check()
     return _show(row | changes, config)
@@ -70,5 +73,5 @@ def _show(row: Row, config: Row) -> Row:
     body = body_fields(row, max(1, last_attempt_number(row)))
     shown = POSTBACK.show(row) | {"attempts": read_attempts(row), "url": mask_url(config["url"])}
     due = shown.pop("due_ts")
-    shown["next_attempt_ts"] = (due or row["created_ts"]) if row["state"] == State.WAITING else None
+    shown["next_attempt_ts"] = (due or row["created_ts"]) if row["state"] == DeliveryState.WAITING else None
     return shown | {"body": body | {"data": mask_card_numbers(body["data"])}}

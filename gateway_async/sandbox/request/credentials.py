@@ -17,7 +17,7 @@ from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import AUTH_ROLE_USER, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens import Trigger, allows
+from gateway_async.sandbox.state_machines.tokens import TokenTrigger, allows
 
 __all__ = [
     "FOR_ANYONE",
@@ -25,9 +25,9 @@ __all__ = [
     "SCHEMES",
     "WITHOUT_CREDENTIALS",
     "Caller",
+    "CredentialValues",
     "Find",
     "Scheme",
-    "Source",
     "authenticate",
     "extend_token",
     "find_token",
@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 
-Source = Mapping[str, str]
-Find = Callable[[Gateway, Source], "Caller | None"]
+CredentialValues = Mapping[str, str]
+Find = Callable[[Gateway, CredentialValues], "Caller | None"]
 
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
@@ -76,7 +76,7 @@ class Scheme:
     path_segments: frozenset[str] = frozenset()
 
 
-def authenticate(gateway: Gateway, operation: str, headers: Source, query: Source) -> Caller:
+def authenticate(gateway: Gateway, operation: str, headers: CredentialValues, query: CredentialValues) -> Caller:
     """Return the user who sent a request, such as `GET /v2/contacts/{id}`.
 
     The user is empty for operations that need only a developer id.
@@ -96,7 +96,7 @@ def authenticate(gateway: Gateway, operation: str, headers: Source, query: Sourc
     return caller
 
 
-def _find_caller(gateway: Gateway, operation: str, sources: Mapping[str, Source]) -> Caller:
+def _find_caller(gateway: Gateway, operation: str, sources: Mapping[str, CredentialValues]) -> Caller:
     for scheme in SCHEMES:
         for part in scheme.parts:
             if caller := scheme.find(gateway, sources[part]):
@@ -106,11 +106,11 @@ def _find_caller(gateway: Gateway, operation: str, sources: Mapping[str, Source]
     raise RefusedError(401, "Your request was made without credentials.")
 
 
-def _find_by_key(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_key(gateway: Gateway, source: CredentialValues) -> Caller | None:
     return _check_key(gateway, source.get("user-id"), source.get("user-api-key"))
 
 
-def _find_by_basic(gateway: Gateway, headers: Source) -> Caller | None:
+def _find_by_basic(gateway: Gateway, headers: CredentialValues) -> Caller | None:
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -121,16 +121,16 @@ def _find_by_basic(gateway: Gateway, headers: Source) -> Caller | None:
     return _check_key(gateway, user_id, key if colon else None)
 
 
-def _find_by_access_token(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_access_token(gateway: Gateway, source: CredentialValues) -> Caller | None:
     return _check_token(gateway, "access-token", source.get("access-token"))
 
 
-def _find_by_bearer_token(gateway: Gateway, headers: Source) -> Caller | None:
+def _find_by_bearer_token(gateway: Gateway, headers: CredentialValues) -> Caller | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return _check_token(gateway, "The bearer token", token.strip()) if scheme.lower() == "bearer" else None
 
 
-def _find_by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_hash_key(gateway: Gateway, source: CredentialValues) -> Caller | None:
     if (hash_key := source.get("hash-key")) is None:
         return None
     user_id, timestamp = source.get("user-id", ""), source.get("timestamp", "")
@@ -175,7 +175,7 @@ def _check_key(gateway: Gateway, user_id: str | None, key: str | None) -> Caller
 def _check_token(gateway: Gateway, name: str, text: str | None) -> Caller | None:
     if text is None:
         return None
-    token = find_token(gateway, text, Trigger.USE)
+    token = find_token(gateway, text, TokenTrigger.USE)
     user = token and _find_user(gateway, token["user_id"])
     if user is None:
         raise RefusedError(401, f"{name} is not valid, or has expired.")
@@ -191,7 +191,7 @@ def _equal(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
-def find_token(gateway: Gateway, token: str, trigger: Trigger) -> Row | None:
+def find_token(gateway: Gateway, token: str, trigger: TokenTrigger) -> Row | None:
     """Return the stored token if its state allows the trigger."""
     row = gateway.store.find(TOKEN, id=token_digest(token))
     return row if row and allows(trigger, row, gateway.clock.now()) else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from gateway_async.sandbox.http.errors import ValidationError
+from gateway_async.sandbox.http.errors import RefusedFieldsError
 from gateway_async.sandbox.notifications.messages import invoice_url, paylink_url
 from gateway_async.sandbox.request.changelogs import read_changelogs
 from gateway_async.sandbox.request.refunds import is_voidable
@@ -62,7 +62,7 @@ def read_expands(plural: str, text: str) -> dict[str, Expand]:
     names = [name for name in text.split(",") if name]
     known = EXPANDS.get(plural, {})
     if unknown := [name for name in names if name not in known]:
-        raise ValidationError({"expand": [f"Expand names an unknown relation: {unknown[0][:64]!r}."]})
+        raise RefusedFieldsError({"expand": [f"Expand names an unknown relation: {unknown[0][:64]!r}."]})
     return {name: known[name] for name in names}
 
 
@@ -98,7 +98,7 @@ def _default_product(gateway: Gateway, row: Row) -> Row | None:
     return PRODUCT_TRANSACTION.show(found) if found else None
 
 
-def _make_action_expand(trigger: states.Trigger) -> Expand:
+def _make_action_expand(trigger: states.TransactionTrigger) -> Expand:
     return lambda _gateway, row: states.next_state(trigger, row) is not None
 
 
@@ -162,9 +162,9 @@ _OF_TRANSACTIONS = (
         "signature": _signature_of("Transaction"),
         "changelogs": _empty_list,
         "is_voidable": is_voidable,
-        "is_refundable": _make_action_expand(states.Trigger.REFUND),
-        "is_completable": _make_action_expand(states.Trigger.COMPLETE),
-        "is_settled": lambda _gateway, row: row["status_id"] == states.State.SETTLED,
+        "is_refundable": _make_action_expand(states.TransactionTrigger.REFUND),
+        "is_completable": _make_action_expand(states.TransactionTrigger.COMPLETE),
+        "is_settled": lambda _gateway, row: row["status_id"] == states.TransactionState.SETTLED,
     }
 )
 

@@ -17,7 +17,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError
-from gateway_async.sandbox.request.call import read_chunks
+from gateway_async.sandbox.request.context import read_chunks
 from gateway_async.sandbox.schema.fields import Row, label
 
 __all__ = ["FORM_LIMIT", "PART_LIMIT", "is_form", "read_form"]

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Raw
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import ValidationError
+from gateway_async.sandbox.http.errors import RefusedFieldsError
 
 __all__ = ["make_file"]
 
@@ -24,7 +24,7 @@ def make_file(columns: Iterable[str], rows: Iterable[Iterable[Any]], name: str) 
         ValidationError: The format is unknown.
     """
     if name not in _DELIMITERS:
-        raise ValidationError({"_format": [f"Format must be one of {', '.join(_DELIMITERS)}."]})
+        raise RefusedFieldsError({"_format": [f"Format must be one of {', '.join(_DELIMITERS)}."]})
     text = StringIO()
     writer = csv.writer(text, delimiter=_DELIMITERS[name], lineterminator="\n")
     writer.writerow(columns)

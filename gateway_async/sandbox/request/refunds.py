@@ -9,7 +9,7 @@ from gateway_async.sandbox.state_machines import transactions as states
 __all__ = ["is_voidable", "refunded_amount"]
 
 
-_NOT_GIVEN_BACK = (states.State.DECLINED, states.State.CHARGED_BACK)
+_NOT_GIVEN_BACK = (states.TransactionState.DECLINED, states.TransactionState.CHARGED_BACK)
 
 
 def refunded_amount(gateway: Gateway, transaction_id: str) -> int:
@@ -24,4 +24,6 @@ def refunded_amount(gateway: Gateway, transaction_id: str) -> int:
 
 def is_voidable(gateway: Gateway, row: Row) -> bool:
     """Return whether a transaction can be voided: it is not settled, and nothing of it was refunded."""
-    return states.next_state(states.Trigger.VOID, row) is not None and not refunded_amount(gateway, row["id"])
+    return states.next_state(states.TransactionTrigger.VOID, row) is not None and not refunded_amount(
+        gateway, row["id"]
+    )

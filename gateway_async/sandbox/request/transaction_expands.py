@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PRODUCT_TRANSACTION, TRANSACTION_LEVEL3
-from gateway_async.sandbox.schema.code_titles import ENTRY_MODES, REASONS, STATUSES, TYPES
+from gateway_async.sandbox.schema.code_titles import ENTRY_MODES, REASON_TITLES, STATUSES, TYPES
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions as states
 
@@ -65,7 +65,7 @@ def _show_level3(gateway: Gateway, row: Row) -> Row | None:
 
 
 def _is_reversible(_gateway: Gateway, row: Row) -> bool:
-    return states.next_state(states.Trigger.REVERSE, row) is not None
+    return states.next_state(states.TransactionTrigger.REVERSE, row) is not None
 
 
 def _no_record(_gateway: Gateway, _row: Row) -> None:
@@ -79,7 +79,7 @@ def _empty_list(_gateway: Gateway, _row: Row) -> list[Any]:
 TRANSACTION_EXPANDS: dict[str, Callable[[Gateway, Row], Any]] = {
     "entrymode": _code("entry_mode_id", ENTRY_MODES),
     "is_reversible": _is_reversible,
-    "reason_code": _code("reason_code_id", REASONS),
+    "reason_code": _code("reason_code_id", REASON_TITLES),
     "recurring": _no_record,
     "status": _code("status_id", STATUSES),
     "surcharge": _find_surcharge,

@@ -21,10 +21,10 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import BY_PLURAL, CONTACT, LOCATION
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
-__all__ = ["Rule", "check_references", "check_rules", "read_fields"]
+__all__ = ["RecordRule", "check_references", "check_rules", "read_fields"]
 
 
-Rule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
+RecordRule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
 """The fields concerned, the message for the first of them, and a test for a broken rule."""
 
 _MISSING = {"terminal_id": "Terminal not found"}
@@ -96,7 +96,7 @@ def _is_blank(field: Field, values: Row, problems: Problems, current: Row | None
     return (left_out or emptied) and field.name not in problems
 
 
-def check_rules(rules: Iterable[Rule], row: Row, problems: Problems) -> None:
+def check_rules(rules: Iterable[RecordRule], row: Row, problems: Problems) -> None:
     """Check a record by the rules of its type; a rule about a field with a problem does not apply."""
     for fields, sentence, is_broken in rules:
         if not any(field in problems for field in fields) and is_broken(row):

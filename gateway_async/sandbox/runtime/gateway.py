@@ -18,8 +18,8 @@ from gateway_async.sandbox.runtime.submitted_forms import SubmittedForms
 from gateway_async.sandbox.schema import STORED, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.clock import Clock
-from gateway_async.sandbox.simulators.faults import Plan
-from gateway_async.sandbox.simulators.terminals import Terminals
+from gateway_async.sandbox.simulators.faults import PlannedFault
+from gateway_async.sandbox.simulators.terminals import TerminalSimulator
 
 __all__ = ["Gateway"]
 
@@ -49,10 +49,10 @@ class Gateway:
 
     store: Store
     clock: Clock
-    terminals: Terminals
+    terminals: TerminalSimulator
     postback_delivery: PostbackDelivery
     strict: bool = False
-    faults: list[Plan] = attrs.field(factory=list, init=False)
+    faults: list[PlannedFault] = attrs.field(factory=list, init=False)
     ids: IdGenerator = attrs.field(init=False)
     listener: Listener = attrs.field(init=False)
     info: SandboxInfo = attrs.field(init=False)

@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from gateway_async.sandbox.http.responses import encode
+from gateway_async.sandbox.http.responses import encode_json
 from gateway_async.sandbox.http.webhook_client import DeliveryResult, PostbackRequest, WebhookClient
 from gateway_async.sandbox.runtime.store import ALIVE, WAITING, Store
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.clock import Clock, Timer
-from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
+from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
 __all__ = [
     "MOST_ENDED",
@@ -149,7 +149,7 @@ class PostbackDelivery:
     def _make_request(self, config: Row, postback: Row, number: int) -> PostbackRequest:
         fields = body_fields(postback, number)
         if self.postback_format == "json":
-            content_type, body = "application/json", encode(fields)
+            content_type, body = "application/json", encode_json(fields)
         else:
             content_type, body = "application/x-www-form-urlencoded", urlencode(fields).encode()
         return PostbackRequest(config["url"], {"content-type": content_type} | _authorization(config), body)
@@ -168,12 +168,12 @@ class PostbackDelivery:
         if postback is None or config is None:
             return
         attempts = [*read_attempts(postback), attempt][-_MOST_ATTEMPTS:]
-        changes: Row = {"attempts": encode(attempts).decode()}
-        state = State(postback["state"])
-        after = MACHINE.next_state(state, _trigger_of(attempt["number"], config, result)) or state
+        changes: Row = {"attempts": encode_json(attempts).decode()}
+        state = DeliveryState(postback["state"])
+        after = DELIVERY_MACHINE.next_state(state, _trigger_of(attempt["number"], config, result)) or state
         due = self._clock.now() + config["attempt_interval"]
         self._store.update(POSTBACK, postback_id, changes | {"state": after, "due_ts": due})
-        self._ended_since_cleanup += after is not State.WAITING
+        self._ended_since_cleanup += after is not DeliveryState.WAITING
         if self._ended_since_cleanup > MOST_ENDED // 10:
             self._delete_old()
 
@@ -234,10 +234,10 @@ def mask_url(url: str) -> str:
     return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}{'?…' if query else ''}"
 
 
-def _trigger_of(number: int, config: Row, result: DeliveryResult) -> Trigger:
+def _trigger_of(number: int, config: Row, result: DeliveryResult) -> DeliveryTrigger:
     if result.is_acknowledged:
-        return Trigger.ACKNOWLEDGE
-    return Trigger.FAIL if number < config["number_of_attempts"] else Trigger.FAIL_AT_LAST
+        return DeliveryTrigger.ACKNOWLEDGE
+    return DeliveryTrigger.FAIL if number < config["number_of_attempts"] else DeliveryTrigger.FAIL_AT_LAST
 
 
 def _authorization(config: Row) -> dict[str, str]:

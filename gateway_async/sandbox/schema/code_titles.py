@@ -1,6 +1,6 @@
 """The titles of number codes, which the expands of a transaction show."""
 
-__all__ = ["ENTRY_MODES", "REASONS", "STATUSES", "TYPES"]
+__all__ = ["ENTRY_MODES", "REASON_TITLES", "STATUSES", "TYPES"]
 
 
 STATUSES = {
@@ -34,7 +34,7 @@ ENTRY_MODES = {
 }
 """The titles of `entry_mode_id`."""
 
-REASONS = {
+REASON_TITLES = {
     1000: "Approved, or a bank payment accepted",
     1001: "Authorization completed",
     1002: "Forced",

@@ -17,7 +17,7 @@ import attrs
 
 from gateway_async.sandbox.http.errors import unknown_name
 
-__all__ = ["FAULTS", "FaultName", "Plan", "matches_path"]
+__all__ = ["FAULTS", "FaultName", "PlannedFault", "matches_path"]
 
 
 FaultName = Literal[
@@ -28,8 +28,8 @@ FaultName = Literal[
     "error_before_commit",
     "error_after_commit",
     "cut_body",
-    "double_answer",
-    "swap_answer",
+    "duplicate_response",
+    "wrong_response",
     "wrong_length",
     "drip",
     "silence",
@@ -39,16 +39,25 @@ FaultName = Literal[
     "garbage",
     "html",
     "empty",
+    "double_answer",
+    "swap_answer",
 ]
 
-FAULTS: tuple[str, ...] = get_args(FaultName)
+_FORMER_NAMES = {"double_answer": "duplicate_response", "swap_answer": "wrong_response"}
+"""Names that are still accepted, and their replacements."""
+
+FAULTS: tuple[str, ...] = tuple(name for name in get_args(FaultName) if name not in _FORMER_NAMES)
 
 _MOST_IDS = 1000
 """How many affected requests a plan remembers; the newest are kept."""
 
 
+def _replace_former(name: str) -> str:
+    return _FORMER_NAMES.get(name, name)
+
+
 @attrs.define
-class Plan:
+class PlannedFault:
     """One planned fault.
 
     Attributes:
@@ -66,7 +75,7 @@ class Plan:
     """
 
     operation: str
-    fault: str
+    fault: str = attrs.field(converter=_replace_former)
     nth: int = 1
     times: int | None = None
     probability: float | None = None

@@ -9,11 +9,20 @@ import attrs
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.simulators.verification import AddressCheck
 
-__all__ = ["REJECTED_BATCH_CENTS", "TRIGGERS", "Outcome", "Rules", "decide", "decide_bank_payment", "decline", "verify"]
+__all__ = [
+    "REJECTED_BATCH_CENTS",
+    "TRIGGERS",
+    "IssuerDecision",
+    "Rules",
+    "decide_bank_payment",
+    "decide_payment",
+    "decline",
+    "verify_card",
+]
 
 
 @attrs.frozen
-class Outcome:
+class IssuerDecision:
     """The issuer's decision on a payment.
 
     Attributes:
@@ -50,9 +59,9 @@ class Rules:
     auto_decline_zip: bool = False
 
 
-def decline(text: str, reason_code: int = ReasonCode.DENIED, *, wait: int = 0) -> Outcome:
+def decline(text: str, reason_code: int = ReasonCode.DENIED, *, wait: int = 0) -> IssuerDecision:
     """Create a decline with its text."""
-    return Outcome(reason_code, text, text, wait=wait)
+    return IssuerDecision(reason_code, text, text, wait=wait)
 
 
 _DECLINES = {
@@ -105,11 +114,13 @@ _TIMEOUT_SECONDS = 10
 """Seconds that the gateway waits for an issuer."""
 
 _SLOW = {
-    800 + seconds: Outcome(wait=seconds) if seconds < _TIMEOUT_SECONDS else decline("TIMEOUT", wait=_TIMEOUT_SECONDS)
+    800 + seconds: IssuerDecision(wait=seconds)
+    if seconds < _TIMEOUT_SECONDS
+    else decline("TIMEOUT", wait=_TIMEOUT_SECONDS)
     for seconds in range(100)
 }
 TRIGGERS = {
-    201: Outcome(ReasonCode.PARTIALLY_APPROVED, "PARTIAL_AUTH", auth_amount=100),
+    201: IssuerDecision(ReasonCode.PARTIALLY_APPROVED, "PARTIAL_AUTH", auth_amount=100),
     **{cents: decline(text, 1000 + cents) for cents, text in _DECLINES.items()},
     **_SLOW,
 }
@@ -118,27 +129,29 @@ TRIGGERS = {
 _UNCHECKED_CVV = frozenset("PSUX")
 
 
-def decide(cents: int, rules: Rules = Rules(), *, at_terminal: bool = False) -> Outcome:
+def decide_payment(cents: int, rules: Rules = Rules(), *, at_terminal: bool = False) -> IssuerDecision:
     """Approve or decline a card payment by its amount.
 
     The mock terminal itself waits for its slow amounts, so the issuer approves them at once.
     """
     if at_terminal and cents in _SLOW:
-        return Outcome()
-    outcome = TRIGGERS.get(cents, Outcome())
+        return IssuerDecision()
+    outcome = TRIGGERS.get(cents, IssuerDecision())
     if outcome.auth_amount is not None and not rules.allow_partial_authorization:
         return decline(outcome.verbiage, ReasonCode.REVERSED_FOR_PARTIAL_APPROVAL)
     return outcome
 
 
-def decide_bank_payment(cents: int, sec_code: str | None) -> Outcome:
+def decide_bank_payment(cents: int, sec_code: str | None) -> IssuerDecision:
     """Accept a bank payment, or decline it until a manager overrides."""
     if cents == _MANAGER_CENTS and sec_code in _OVERRIDABLE:
         return decline("MANAGER NEEDED", ReasonCode.MANAGER_NEEDED)
-    return Outcome()
+    return IssuerDecision()
 
 
-def verify(outcome: Outcome, address: AddressCheck, cvv_response: str, rules: Rules, *, denied: bool) -> Outcome:
+def verify_card(
+    outcome: IssuerDecision, address: AddressCheck, cvv_response: str, rules: Rules, *, denied: bool
+) -> IssuerDecision:
     """Reverse an approval whose address or CVV the merchant does not accept.
 
     `denied` says that the address is the one that is always declined.

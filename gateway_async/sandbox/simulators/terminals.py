@@ -17,8 +17,12 @@ import attrs
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 from gateway_async.sandbox.simulators.clock import Clock, Timer
-from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script, stop
-from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
+from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script, stop_with
+from gateway_async.sandbox.state_machines.terminal_requests import (
+    TERMINAL_REQUEST_MACHINE,
+    TerminalRequestState,
+    TerminalRequestTrigger,
+)
 
 __all__ = [
     "OVERALL_TIMEOUT",
@@ -30,7 +34,7 @@ __all__ = [
     "TerminalOptions",
     "TerminalQueue",
     "TerminalRequest",
-    "Terminals",
+    "TerminalSimulator",
 ]
 
 
@@ -39,10 +43,10 @@ OVERALL_TIMEOUT = 300.0
 
 Mode = Literal["auto", "manual"]
 
-_OVERALL_TIMEOUT_SCRIPT = stop("Overall Request Timeout")
+_OVERALL_TIMEOUT_SCRIPT = stop_with("Overall Request Timeout")
 _DECLINE_SCRIPT = Script(text="DECLINED", reason_code=ReasonCode.DENIED)
 _WRONG_PIN_SCRIPT = Script(text="BAD_PIN", reason_code=ReasonCode.BAD_PIN)
-_CANCEL_SCRIPT = stop("CANCELLED", ReasonCode.DENIED)
+_CANCEL_SCRIPT = stop_with("CANCELLED", ReasonCode.DENIED)
 _KEPT_RECEIPTS = 3
 
 
@@ -143,7 +147,7 @@ class TerminalRequest:
     sender: Sender
     since: float
     prompt: Prompt | None = None
-    state: State = State.QUEUED
+    state: TerminalRequestState = TerminalRequestState.QUEUED
     timeouts: list[Timer] = attrs.field(factory=list)
     automatic: Timer | None = None
     result: Script = _OVERALL_TIMEOUT_SCRIPT
@@ -179,7 +183,7 @@ class TerminalQueue:
     silent: bool = False
 
 
-class Terminals:
+class TerminalSimulator:
     """The terminals of a gateway and their queues of requests.
 
     Attributes:
@@ -205,14 +209,14 @@ class Terminals:
         """
         request = TerminalRequest(terminal_id, action, amount, sender, self._clock.now(), prompt)
         self._queues[terminal_id].requests.append(request)
-        request.timeouts.append(self._schedule_end(request, OVERALL_TIMEOUT, Trigger.TIME_OUT))
+        request.timeouts.append(self._schedule_end(request, OVERALL_TIMEOUT, TerminalRequestTrigger.TIME_OUT))
         self._activate_next(terminal_id)
         self._arrival.set()  # wakes the tasks that already wait for a call…
         self._arrival.clear()  # …but not tasks that start to wait later
         try:
             await request.ended.wait()
         finally:
-            self._end(request, Trigger.ABORT)
+            self._end(request, TerminalRequestTrigger.ABORT)
         return request.result
 
     def present(self, terminal_id: str, card: str, entry_mode: str) -> None:
@@ -221,7 +225,7 @@ class Terminals:
         Raises:
             NothingWaitsError: No call waits at the terminal.
         """
-        self._act(terminal_id, Trigger.CARD, Script(card, entry_mode))
+        self._act(terminal_id, TerminalRequestTrigger.CARD, Script(card, entry_mode))
 
     def accept(self, terminal_id: str) -> None:
         """Let the customer accept, and sign, the terms that the terminal shows.
@@ -229,7 +233,7 @@ class Terminals:
         Raises:
             NothingWaitsError: The terminal shows no terms.
         """
-        self._act(terminal_id, Trigger.ACCEPT, Script())
+        self._act(terminal_id, TerminalRequestTrigger.ACCEPT, Script())
 
     def decline(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
         """Decline the card, or the terms, of the active call.
@@ -237,7 +241,9 @@ class Terminals:
         Raises:
             NothingWaitsError: No call waits at the terminal.
         """
-        self._act(terminal_id, Trigger.DECLINE, attrs.evolve(_DECLINE_SCRIPT, card=card, entry_mode=entry_mode))
+        self._act(
+            terminal_id, TerminalRequestTrigger.DECLINE, attrs.evolve(_DECLINE_SCRIPT, card=card, entry_mode=entry_mode)
+        )
 
     def reject_pin(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
         """Let the issuer reject the PIN of the active call.
@@ -245,7 +251,11 @@ class Terminals:
         Raises:
             NothingWaitsError: No call waits at the terminal.
         """
-        self._act(terminal_id, Trigger.REJECT_PIN, attrs.evolve(_WRONG_PIN_SCRIPT, card=card, entry_mode=entry_mode))
+        self._act(
+            terminal_id,
+            TerminalRequestTrigger.REJECT_PIN,
+            attrs.evolve(_WRONG_PIN_SCRIPT, card=card, entry_mode=entry_mode),
+        )
 
     def cancel(self, terminal_id: str) -> None:
         """Press the cancel key.
@@ -253,7 +263,7 @@ class Terminals:
         Raises:
             NothingWaitsError: No call waits at the terminal.
         """
-        self._act(terminal_id, Trigger.CANCEL, _CANCEL_SCRIPT)
+        self._act(terminal_id, TerminalRequestTrigger.CANCEL, _CANCEL_SCRIPT)
 
     def silence(self, terminal_id: str) -> None:
         """Stop the automatic actions of a terminal until the next manual one."""
@@ -292,9 +302,9 @@ class Terminals:
         """Return whether the automatic actions of the terminal are stopped."""
         return self._queues[terminal_id].silent
 
-    def _act(self, terminal_id: str, trigger: Trigger, script: Script) -> None:
+    def _act(self, terminal_id: str, trigger: TerminalRequestTrigger, script: Script) -> None:
         waiting = self.waiting(terminal_id)
-        if not waiting or MACHINE.next_state(waiting[0].state, trigger) is None:
+        if not waiting or TERMINAL_REQUEST_MACHINE.next_state(waiting[0].state, trigger) is None:
             raise NothingWaitsError(terminal_id)
         self._queues[terminal_id].silent = False
         self._end(waiting[0], trigger, script)
@@ -308,20 +318,28 @@ class Terminals:
         self.on_change()
 
     def _activate(self, queue: TerminalQueue, request: TerminalRequest) -> None:
-        state = MACHINE.next_state(request.state, Trigger.SHOW_TERMS if request.prompt else Trigger.ACTIVATE)
+        state = TERMINAL_REQUEST_MACHINE.next_state(
+            request.state, TerminalRequestTrigger.SHOW_TERMS if request.prompt else TerminalRequestTrigger.ACTIVATE
+        )
         if state:
             request.state = state
             self._schedule_action(queue, request)
 
     def _schedule_end(
-        self, request: TerminalRequest, seconds: float, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT
+        self,
+        request: TerminalRequest,
+        seconds: float,
+        trigger: TerminalRequestTrigger,
+        script: Script = _OVERALL_TIMEOUT_SCRIPT,
     ) -> Timer:
         return self._clock.call_at(self._clock.now() + seconds, lambda: self._end(request, trigger, script))
 
     def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
         """Schedule the automatic action of a call, and its prompt's timeout."""
         if prompt := request.prompt:
-            timeout = self._schedule_end(request, prompt.seconds, Trigger.STOP, stop(prompt.timeout_text))
+            timeout = self._schedule_end(
+                request, prompt.seconds, TerminalRequestTrigger.STOP, stop_with(prompt.timeout_text)
+            )
             request.timeouts.append(timeout)
         script = SCRIPTS.get(request.amount or 0, Script()).with_drawn_card()
         if self.options.mode == "auto" and not queue.silent and not script.silent:
@@ -329,9 +347,11 @@ class Terminals:
             trigger = _automatic_trigger(request, script)
             request.automatic = self._schedule_end(request, wait, trigger, script)
 
-    def _end(self, request: TerminalRequest, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT) -> None:
+    def _end(
+        self, request: TerminalRequest, trigger: TerminalRequestTrigger, script: Script = _OVERALL_TIMEOUT_SCRIPT
+    ) -> None:
         """End a call, unless it has already ended."""
-        state = MACHINE.next_state(request.state, trigger)
+        state = TERMINAL_REQUEST_MACHINE.next_state(request.state, trigger)
         if state is None:
             return
         request.state, request.result = state, script
@@ -341,7 +361,7 @@ class Terminals:
         self._activate_next(request.terminal_id)
 
 
-def _automatic_trigger(request: TerminalRequest, script: Script) -> Trigger:
+def _automatic_trigger(request: TerminalRequest, script: Script) -> TerminalRequestTrigger:
     if request.prompt:
-        return Trigger.ACCEPT
-    return Trigger.CARD if script.card else Trigger.STOP
+        return TerminalRequestTrigger.ACCEPT
+    return TerminalRequestTrigger.CARD if script.card else TerminalRequestTrigger.STOP

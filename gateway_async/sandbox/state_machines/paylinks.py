@@ -8,17 +8,17 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
-__all__ = ["MACHINE", "State", "Trigger"]
+__all__ = ["PAYLINK_MACHINE", "PaylinkState", "PaylinkTrigger"]
 
 
-class State(NumericState):
+class PaylinkState(NumericState):
     """`status_id` of a paylink."""
 
     UNPAID = 0
     PAID = 1
 
 
-class Trigger(StrEnum):
+class PaylinkTrigger(StrEnum):
     """The events that can change a paylink."""
 
     PAY = "a payment is approved"
@@ -26,11 +26,11 @@ class Trigger(StrEnum):
     CHANGE = "PUT"
 
 
-MACHINE = StateMachine(
+PAYLINK_MACHINE = StateMachine(
     "Paylink",
     {
-        (State.UNPAID, Trigger.CHANGE): State.UNPAID,
-        (State.UNPAID, Trigger.DECLINE): State.UNPAID,
-        (State.UNPAID, Trigger.PAY): State.PAID,
+        (PaylinkState.UNPAID, PaylinkTrigger.CHANGE): PaylinkState.UNPAID,
+        (PaylinkState.UNPAID, PaylinkTrigger.DECLINE): PaylinkState.UNPAID,
+        (PaylinkState.UNPAID, PaylinkTrigger.PAY): PaylinkState.PAID,
     },
 )

@@ -4,10 +4,10 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
-__all__ = ["MACHINE", "State", "Trigger"]
+__all__ = ["DELIVERY_MACHINE", "DeliveryState", "DeliveryTrigger"]
 
 
-class State(StrEnum):
+class DeliveryState(StrEnum):
     """The state of a postback."""
 
     WAITING = "waiting"
@@ -16,7 +16,7 @@ class State(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Trigger(StrEnum):
+class DeliveryTrigger(StrEnum):
     """The events that can change a postback."""
 
     ACKNOWLEDGE = "an attempt gets a 2xx"
@@ -26,18 +26,18 @@ class Trigger(StrEnum):
     REPLAY = "replay"
 
 
-MACHINE = StateMachine(
+DELIVERY_MACHINE = StateMachine(
     "Postback",
     {
-        (State.WAITING, Trigger.ACKNOWLEDGE): State.DELIVERED,
-        (State.WAITING, Trigger.FAIL): State.WAITING,
-        (State.WAITING, Trigger.FAIL_AT_LAST): State.FAILED,
-        (State.WAITING, Trigger.CANCEL): State.CANCELLED,
-        (State.WAITING, Trigger.REPLAY): State.WAITING,
-        (State.DELIVERED, Trigger.REPLAY): State.WAITING,
-        (State.FAILED, Trigger.REPLAY): State.WAITING,
-        (State.CANCELLED, Trigger.REPLAY): State.WAITING,
-        (State.CANCELLED, Trigger.ACKNOWLEDGE): State.DELIVERED,
+        (DeliveryState.WAITING, DeliveryTrigger.ACKNOWLEDGE): DeliveryState.DELIVERED,
+        (DeliveryState.WAITING, DeliveryTrigger.FAIL): DeliveryState.WAITING,
+        (DeliveryState.WAITING, DeliveryTrigger.FAIL_AT_LAST): DeliveryState.FAILED,
+        (DeliveryState.WAITING, DeliveryTrigger.CANCEL): DeliveryState.CANCELLED,
+        (DeliveryState.WAITING, DeliveryTrigger.REPLAY): DeliveryState.WAITING,
+        (DeliveryState.DELIVERED, DeliveryTrigger.REPLAY): DeliveryState.WAITING,
+        (DeliveryState.FAILED, DeliveryTrigger.REPLAY): DeliveryState.WAITING,
+        (DeliveryState.CANCELLED, DeliveryTrigger.REPLAY): DeliveryState.WAITING,
+        (DeliveryState.CANCELLED, DeliveryTrigger.ACKNOWLEDGE): DeliveryState.DELIVERED,
     },
 )
 """An attempt in progress may still succeed after its config was deleted or became inactive."""

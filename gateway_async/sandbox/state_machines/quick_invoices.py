@@ -10,10 +10,10 @@ from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
-__all__ = ["MACHINE", "State", "Trigger", "codes_of", "state_of", "trigger_of"]
+__all__ = ["INVOICE_MACHINE", "InvoiceState", "InvoiceTrigger", "codes_of", "invoice_state_of", "trigger_of"]
 
 
-class State(StrEnum):
+class InvoiceState(StrEnum):
     """The state of an invoice: its `status_id` and `payment_status_id`, in words."""
 
     OPEN_UNPAID = "open, unpaid"
@@ -24,7 +24,7 @@ class State(StrEnum):
     CLOSED_PAID = "closed, paid"
 
 
-class Trigger(StrEnum):
+class InvoiceTrigger(StrEnum):
     """The events that can change an invoice.
 
     A transaction counts as a payment when it is added, and no longer when it is removed or voided. New items are
@@ -43,71 +43,71 @@ class Trigger(StrEnum):
     REOPEN_OVERPAYABLE = "reopen, with allow_overpayment"
 
 
-MACHINE = StateMachine(
+INVOICE_MACHINE = StateMachine(
     "Quick invoice",
     {
-        (State.OPEN_UNPAID, Trigger.PAY_PART): State.OPEN_IN_PART,
-        (State.OPEN_UNPAID, Trigger.PAY_ALL): State.CLOSED_PAID,
-        (State.OPEN_UNPAID, Trigger.PAY_MORE): State.OPEN_PAID,
-        (State.OPEN_UNPAID, Trigger.CHANGE): State.OPEN_UNPAID,
-        (State.OPEN_UNPAID, Trigger.CLOSE): State.CLOSED_UNPAID,
-        (State.OPEN_IN_PART, Trigger.PAY_PART): State.OPEN_IN_PART,
-        (State.OPEN_IN_PART, Trigger.PAY_ALL): State.CLOSED_PAID,
-        (State.OPEN_IN_PART, Trigger.PAY_MORE): State.OPEN_PAID,
-        (State.OPEN_IN_PART, Trigger.LEAVE_PART): State.OPEN_IN_PART,
-        (State.OPEN_IN_PART, Trigger.LEAVE_NONE): State.OPEN_UNPAID,
-        (State.OPEN_IN_PART, Trigger.CHANGE): State.OPEN_IN_PART,
-        (State.OPEN_IN_PART, Trigger.CLOSE): State.CLOSED_IN_PART,
-        (State.OPEN_PAID, Trigger.PAY_MORE): State.OPEN_PAID,
-        (State.OPEN_PAID, Trigger.LEAVE_PART): State.OPEN_IN_PART,
-        (State.OPEN_PAID, Trigger.LEAVE_NONE): State.OPEN_UNPAID,
-        (State.OPEN_PAID, Trigger.CHANGE): State.OPEN_PAID,
-        (State.OPEN_PAID, Trigger.CLOSE): State.CLOSED_PAID,
-        (State.CLOSED_UNPAID, Trigger.REOPEN): State.OPEN_UNPAID,
-        (State.CLOSED_UNPAID, Trigger.REOPEN_OVERPAYABLE): State.OPEN_UNPAID,
-        (State.CLOSED_IN_PART, Trigger.GROW): State.CLOSED_PAID,
-        (State.CLOSED_IN_PART, Trigger.LEAVE_PART): State.CLOSED_IN_PART,
-        (State.CLOSED_IN_PART, Trigger.LEAVE_NONE): State.CLOSED_UNPAID,
-        (State.CLOSED_IN_PART, Trigger.REOPEN): State.OPEN_IN_PART,
-        (State.CLOSED_IN_PART, Trigger.REOPEN_OVERPAYABLE): State.OPEN_IN_PART,
-        (State.CLOSED_PAID, Trigger.LEAVE_PART): State.CLOSED_IN_PART,
-        (State.CLOSED_PAID, Trigger.LEAVE_NONE): State.CLOSED_UNPAID,
-        (State.CLOSED_PAID, Trigger.REOPEN_OVERPAYABLE): State.OPEN_PAID,
+        (InvoiceState.OPEN_UNPAID, InvoiceTrigger.PAY_PART): InvoiceState.OPEN_IN_PART,
+        (InvoiceState.OPEN_UNPAID, InvoiceTrigger.PAY_ALL): InvoiceState.CLOSED_PAID,
+        (InvoiceState.OPEN_UNPAID, InvoiceTrigger.PAY_MORE): InvoiceState.OPEN_PAID,
+        (InvoiceState.OPEN_UNPAID, InvoiceTrigger.CHANGE): InvoiceState.OPEN_UNPAID,
+        (InvoiceState.OPEN_UNPAID, InvoiceTrigger.CLOSE): InvoiceState.CLOSED_UNPAID,
+        (InvoiceState.OPEN_IN_PART, InvoiceTrigger.PAY_PART): InvoiceState.OPEN_IN_PART,
+        (InvoiceState.OPEN_IN_PART, InvoiceTrigger.PAY_ALL): InvoiceState.CLOSED_PAID,
+        (InvoiceState.OPEN_IN_PART, InvoiceTrigger.PAY_MORE): InvoiceState.OPEN_PAID,
+        (InvoiceState.OPEN_IN_PART, InvoiceTrigger.LEAVE_PART): InvoiceState.OPEN_IN_PART,
+        (InvoiceState.OPEN_IN_PART, InvoiceTrigger.LEAVE_NONE): InvoiceState.OPEN_UNPAID,
+        (InvoiceState.OPEN_IN_PART, InvoiceTrigger.CHANGE): InvoiceState.OPEN_IN_PART,
+        (InvoiceState.OPEN_IN_PART, InvoiceTrigger.CLOSE): InvoiceState.CLOSED_IN_PART,
+        (InvoiceState.OPEN_PAID, InvoiceTrigger.PAY_MORE): InvoiceState.OPEN_PAID,
+        (InvoiceState.OPEN_PAID, InvoiceTrigger.LEAVE_PART): InvoiceState.OPEN_IN_PART,
+        (InvoiceState.OPEN_PAID, InvoiceTrigger.LEAVE_NONE): InvoiceState.OPEN_UNPAID,
+        (InvoiceState.OPEN_PAID, InvoiceTrigger.CHANGE): InvoiceState.OPEN_PAID,
+        (InvoiceState.OPEN_PAID, InvoiceTrigger.CLOSE): InvoiceState.CLOSED_PAID,
+        (InvoiceState.CLOSED_UNPAID, InvoiceTrigger.REOPEN): InvoiceState.OPEN_UNPAID,
+        (InvoiceState.CLOSED_UNPAID, InvoiceTrigger.REOPEN_OVERPAYABLE): InvoiceState.OPEN_UNPAID,
+        (InvoiceState.CLOSED_IN_PART, InvoiceTrigger.GROW): InvoiceState.CLOSED_PAID,
+        (InvoiceState.CLOSED_IN_PART, InvoiceTrigger.LEAVE_PART): InvoiceState.CLOSED_IN_PART,
+        (InvoiceState.CLOSED_IN_PART, InvoiceTrigger.LEAVE_NONE): InvoiceState.CLOSED_UNPAID,
+        (InvoiceState.CLOSED_IN_PART, InvoiceTrigger.REOPEN): InvoiceState.OPEN_IN_PART,
+        (InvoiceState.CLOSED_IN_PART, InvoiceTrigger.REOPEN_OVERPAYABLE): InvoiceState.OPEN_IN_PART,
+        (InvoiceState.CLOSED_PAID, InvoiceTrigger.LEAVE_PART): InvoiceState.CLOSED_IN_PART,
+        (InvoiceState.CLOSED_PAID, InvoiceTrigger.LEAVE_NONE): InvoiceState.CLOSED_UNPAID,
+        (InvoiceState.CLOSED_PAID, InvoiceTrigger.REOPEN_OVERPAYABLE): InvoiceState.OPEN_PAID,
     },
 )
 
 _CODES = {
-    State.OPEN_UNPAID: (InvoiceStatus.OPEN, PaymentStatus.UNPAID),
-    State.OPEN_PAID: (InvoiceStatus.OPEN, PaymentStatus.PAID),
-    State.OPEN_IN_PART: (InvoiceStatus.OPEN, PaymentStatus.PARTIALLY_PAID),
-    State.CLOSED_UNPAID: (InvoiceStatus.CLOSED, PaymentStatus.UNPAID),
-    State.CLOSED_PAID: (InvoiceStatus.CLOSED, PaymentStatus.PAID),
-    State.CLOSED_IN_PART: (InvoiceStatus.CLOSED, PaymentStatus.PARTIALLY_PAID),
+    InvoiceState.OPEN_UNPAID: (InvoiceStatus.OPEN, PaymentStatus.UNPAID),
+    InvoiceState.OPEN_PAID: (InvoiceStatus.OPEN, PaymentStatus.PAID),
+    InvoiceState.OPEN_IN_PART: (InvoiceStatus.OPEN, PaymentStatus.PARTIALLY_PAID),
+    InvoiceState.CLOSED_UNPAID: (InvoiceStatus.CLOSED, PaymentStatus.UNPAID),
+    InvoiceState.CLOSED_PAID: (InvoiceStatus.CLOSED, PaymentStatus.PAID),
+    InvoiceState.CLOSED_IN_PART: (InvoiceStatus.CLOSED, PaymentStatus.PARTIALLY_PAID),
 }
 """`status_id` and `payment_status_id` of each state, as responses show them."""
 
 _STATES = {codes: state for state, codes in _CODES.items()}
 
 
-def state_of(row: Row) -> State:
+def invoice_state_of(row: Row) -> InvoiceState:
     """Return the state of a stored invoice."""
     return _STATES[row["status_id"], row["payment_status_id"]]
 
 
-def codes_of(state: State) -> Row:
+def codes_of(state: InvoiceState) -> Row:
     """Return the stored codes of a state."""
     return dict(zip(("status_id", "payment_status_id"), _CODES[state], strict=True))
 
 
-def trigger_of(row: Row, paid: int, *, more: bool) -> Trigger:
+def trigger_of(row: Row, paid: int, *, more: bool) -> InvoiceTrigger:
     """Return the event that follows from the paid amount in cents.
 
     `more` says whether more is paid than before.
     """
     if paid and paid >= row["amount_due"]:
-        if not more and state_of(row) is State.CLOSED_IN_PART:
-            return Trigger.GROW
-        return Trigger.PAY_MORE if row["allow_overpayment"] else Trigger.PAY_ALL
+        if not more and invoice_state_of(row) is InvoiceState.CLOSED_IN_PART:
+            return InvoiceTrigger.GROW
+        return InvoiceTrigger.PAY_MORE if row["allow_overpayment"] else InvoiceTrigger.PAY_ALL
     if more:
-        return Trigger.PAY_PART
-    return Trigger.LEAVE_PART if paid else Trigger.LEAVE_NONE
+        return InvoiceTrigger.PAY_PART
+    return InvoiceTrigger.LEAVE_PART if paid else InvoiceTrigger.LEAVE_NONE

@@ -7,10 +7,10 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
-__all__ = ["MACHINE", "State", "Trigger"]
+__all__ = ["RECURRING_MACHINE", "RecurringState", "RecurringTrigger"]
 
 
-class State(StrEnum):
+class RecurringState(StrEnum):
     """`status` of a recurring."""
 
     ACTIVE = "active"
@@ -18,7 +18,7 @@ class State(StrEnum):
     ENDED = "ended"
 
 
-class Trigger(StrEnum):
+class RecurringTrigger(StrEnum):
     """The events that can change a recurring."""
 
     RUN = "a charge runs, approved or not"
@@ -30,17 +30,17 @@ class Trigger(StrEnum):
     FINISH = "no charge is left"
 
 
-MACHINE = StateMachine(
+RECURRING_MACHINE = StateMachine(
     "Recurring",
     {
-        (State.ACTIVE, Trigger.RUN): State.ACTIVE,
-        (State.ACTIVE, Trigger.SKIP): State.ACTIVE,
-        (State.ACTIVE, Trigger.DEFER): State.ACTIVE,
-        (State.ACTIVE, Trigger.CHANGE): State.ACTIVE,
-        (State.ACTIVE, Trigger.HOLD): State.ON_HOLD,
-        (State.ACTIVE, Trigger.FINISH): State.ENDED,
-        (State.ON_HOLD, Trigger.ACTIVATE): State.ACTIVE,
-        (State.ON_HOLD, Trigger.CHANGE): State.ON_HOLD,
-        (State.ENDED, Trigger.CHANGE): State.ENDED,
+        (RecurringState.ACTIVE, RecurringTrigger.RUN): RecurringState.ACTIVE,
+        (RecurringState.ACTIVE, RecurringTrigger.SKIP): RecurringState.ACTIVE,
+        (RecurringState.ACTIVE, RecurringTrigger.DEFER): RecurringState.ACTIVE,
+        (RecurringState.ACTIVE, RecurringTrigger.CHANGE): RecurringState.ACTIVE,
+        (RecurringState.ACTIVE, RecurringTrigger.HOLD): RecurringState.ON_HOLD,
+        (RecurringState.ACTIVE, RecurringTrigger.FINISH): RecurringState.ENDED,
+        (RecurringState.ON_HOLD, RecurringTrigger.ACTIVATE): RecurringState.ACTIVE,
+        (RecurringState.ON_HOLD, RecurringTrigger.CHANGE): RecurringState.ON_HOLD,
+        (RecurringState.ENDED, RecurringTrigger.CHANGE): RecurringState.ENDED,
     },
 )

@@ -7,10 +7,10 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
-__all__ = ["MACHINE", "State", "Trigger"]
+__all__ = ["TERMINAL_REQUEST_MACHINE", "TerminalRequestState", "TerminalRequestTrigger"]
 
 
-class State(StrEnum):
+class TerminalRequestState(StrEnum):
     """The state of a request."""
 
     QUEUED = "queued"
@@ -25,7 +25,7 @@ class State(StrEnum):
     ABORTED = "aborted"
 
 
-class Trigger(StrEnum):
+class TerminalRequestTrigger(StrEnum):
     """The events that can change a request."""
 
     ACTIVATE = "it becomes the first in the queue"
@@ -40,25 +40,25 @@ class Trigger(StrEnum):
     ABORT = "the sandbox stops or is reset"
 
 
-MACHINE = StateMachine(
+TERMINAL_REQUEST_MACHINE = StateMachine(
     "Request at a terminal",
     {
-        (State.QUEUED, Trigger.ACTIVATE): State.WAITING,
-        (State.QUEUED, Trigger.SHOW_TERMS): State.TERMS_SHOWN,
-        (State.QUEUED, Trigger.TIME_OUT): State.TIMED_OUT,
-        (State.QUEUED, Trigger.ABORT): State.ABORTED,
-        (State.WAITING, Trigger.CARD): State.CARD_READ,
-        (State.WAITING, Trigger.DECLINE): State.DECLINED,
-        (State.WAITING, Trigger.REJECT_PIN): State.DECLINED,
-        (State.WAITING, Trigger.CANCEL): State.CANCELLED,
-        (State.WAITING, Trigger.STOP): State.STOPPED,
-        (State.WAITING, Trigger.TIME_OUT): State.TIMED_OUT,
-        (State.WAITING, Trigger.ABORT): State.ABORTED,
-        (State.TERMS_SHOWN, Trigger.ACCEPT): State.ACCEPTED,
-        (State.TERMS_SHOWN, Trigger.DECLINE): State.DECLINED,
-        (State.TERMS_SHOWN, Trigger.CANCEL): State.CANCELLED,
-        (State.TERMS_SHOWN, Trigger.STOP): State.STOPPED,
-        (State.TERMS_SHOWN, Trigger.TIME_OUT): State.TIMED_OUT,
-        (State.TERMS_SHOWN, Trigger.ABORT): State.ABORTED,
+        (TerminalRequestState.QUEUED, TerminalRequestTrigger.ACTIVATE): TerminalRequestState.WAITING,
+        (TerminalRequestState.QUEUED, TerminalRequestTrigger.SHOW_TERMS): TerminalRequestState.TERMS_SHOWN,
+        (TerminalRequestState.QUEUED, TerminalRequestTrigger.TIME_OUT): TerminalRequestState.TIMED_OUT,
+        (TerminalRequestState.QUEUED, TerminalRequestTrigger.ABORT): TerminalRequestState.ABORTED,
+        (TerminalRequestState.WAITING, TerminalRequestTrigger.CARD): TerminalRequestState.CARD_READ,
+        (TerminalRequestState.WAITING, TerminalRequestTrigger.DECLINE): TerminalRequestState.DECLINED,
+        (TerminalRequestState.WAITING, TerminalRequestTrigger.REJECT_PIN): TerminalRequestState.DECLINED,
+        (TerminalRequestState.WAITING, TerminalRequestTrigger.CANCEL): TerminalRequestState.CANCELLED,
+        (TerminalRequestState.WAITING, TerminalRequestTrigger.STOP): TerminalRequestState.STOPPED,
+        (TerminalRequestState.WAITING, TerminalRequestTrigger.TIME_OUT): TerminalRequestState.TIMED_OUT,
+        (TerminalRequestState.WAITING, TerminalRequestTrigger.ABORT): TerminalRequestState.ABORTED,
+        (TerminalRequestState.TERMS_SHOWN, TerminalRequestTrigger.ACCEPT): TerminalRequestState.ACCEPTED,
+        (TerminalRequestState.TERMS_SHOWN, TerminalRequestTrigger.DECLINE): TerminalRequestState.DECLINED,
+        (TerminalRequestState.TERMS_SHOWN, TerminalRequestTrigger.CANCEL): TerminalRequestState.CANCELLED,
+        (TerminalRequestState.TERMS_SHOWN, TerminalRequestTrigger.STOP): TerminalRequestState.STOPPED,
+        (TerminalRequestState.TERMS_SHOWN, TerminalRequestTrigger.TIME_OUT): TerminalRequestState.TIMED_OUT,
+        (TerminalRequestState.TERMS_SHOWN, TerminalRequestTrigger.ABORT): TerminalRequestState.ABORTED,
     },
 )

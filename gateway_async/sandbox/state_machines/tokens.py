@@ -5,14 +5,14 @@ from enum import StrEnum
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
-__all__ = ["IDLE_SECONDS", "MACHINE", "State", "Trigger", "allows", "state_of"]
+__all__ = ["IDLE_SECONDS", "TOKEN_MACHINE", "TokenState", "TokenTrigger", "allows", "token_state_of"]
 
 
 IDLE_SECONDS = 15 * 60
 """How long a token stays valid without a successful request."""
 
 
-class State(StrEnum):
+class TokenState(StrEnum):
     """The state of a token."""
 
     VALID = "valid"
@@ -20,7 +20,7 @@ class State(StrEnum):
     REVOKED = "revoked"
 
 
-class Trigger(StrEnum):
+class TokenTrigger(StrEnum):
     """The events that can change a token."""
 
     USE = "a request with it succeeds"
@@ -28,23 +28,23 @@ class Trigger(StrEnum):
     REVOKE = "DELETE"
 
 
-MACHINE = StateMachine(
+TOKEN_MACHINE = StateMachine(
     "Token",
     {
-        (State.VALID, Trigger.USE): State.VALID,
-        (State.VALID, Trigger.IDLE): State.EXPIRED,
-        (State.VALID, Trigger.REVOKE): State.REVOKED,
+        (TokenState.VALID, TokenTrigger.USE): TokenState.VALID,
+        (TokenState.VALID, TokenTrigger.IDLE): TokenState.EXPIRED,
+        (TokenState.VALID, TokenTrigger.REVOKE): TokenState.REVOKED,
     },
 )
 
 
-def allows(trigger: Trigger, row: Row, now: float) -> bool:
+def allows(trigger: TokenTrigger, row: Row, now: float) -> bool:
     """Return whether a trigger is allowed for a token at a time."""
-    return MACHINE.next_state(state_of(row, now), trigger) is not None
+    return TOKEN_MACHINE.next_state(token_state_of(row, now), trigger) is not None
 
 
-def state_of(row: Row, now: float) -> State:
+def token_state_of(row: Row, now: float) -> TokenState:
     """Return the state of a stored token at a time."""
     if row["deleted_ts"] is not None:
-        return State.REVOKED
-    return State.EXPIRED if now - row["used_ts"] >= IDLE_SECONDS else State.VALID
+        return TokenState.REVOKED
+    return TokenState.EXPIRED if now - row["used_ts"] >= IDLE_SECONDS else TokenState.VALID

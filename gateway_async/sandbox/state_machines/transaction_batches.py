@@ -8,10 +8,10 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
-__all__ = ["BY_PROCESSOR", "MACHINE", "OPEN", "State", "Trigger"]
+__all__ = ["BATCH_MACHINE", "BY_PROCESSOR", "OPEN", "BatchState", "BatchTrigger"]
 
 
-class State(NumericState):
+class BatchState(NumericState):
     """`processing_status_id` of a batch."""
 
     TO_SETTLE = 1
@@ -22,7 +22,7 @@ class State(NumericState):
     FORCED_CLOSED = 6
 
 
-class Trigger(StrEnum):
+class BatchTrigger(StrEnum):
     """The settlements and processor steps that can change a batch."""
 
     SETTLE = "settled by hand or at midnight"
@@ -34,35 +34,35 @@ class Trigger(StrEnum):
     FORCE = "the processor abandons it"
 
 
-MACHINE = StateMachine(
+BATCH_MACHINE = StateMachine(
     "Transaction batch",
     {
-        (State.TO_SETTLE, Trigger.SETTLE): State.SETTLED,
-        (State.TO_SETTLE, Trigger.SETTLE_WITH_ERROR): State.ERROR,
-        (State.TO_SETTLE, Trigger.PROCESS): State.PROCESSING,
-        (State.TO_SETTLE, Trigger.FORCE): State.FORCED_CLOSED,
-        (State.PROCESSING, Trigger.FINISH): State.SETTLED,
-        (State.PROCESSING, Trigger.FAIL): State.ERROR,
-        (State.PROCESSING, Trigger.FORCE): State.FORCED_CLOSED,
-        (State.ERROR, Trigger.SETTLE): State.SETTLED,
-        (State.ERROR, Trigger.SETTLE_WITH_ERROR): State.SETTLED,
-        (State.ERROR, Trigger.RETRY): State.REPROCESS,
-        (State.ERROR, Trigger.FORCE): State.FORCED_CLOSED,
-        (State.REPROCESS, Trigger.SETTLE): State.SETTLED,
-        (State.REPROCESS, Trigger.SETTLE_WITH_ERROR): State.SETTLED,
-        (State.REPROCESS, Trigger.PROCESS): State.PROCESSING,
-        (State.REPROCESS, Trigger.FORCE): State.FORCED_CLOSED,
+        (BatchState.TO_SETTLE, BatchTrigger.SETTLE): BatchState.SETTLED,
+        (BatchState.TO_SETTLE, BatchTrigger.SETTLE_WITH_ERROR): BatchState.ERROR,
+        (BatchState.TO_SETTLE, BatchTrigger.PROCESS): BatchState.PROCESSING,
+        (BatchState.TO_SETTLE, BatchTrigger.FORCE): BatchState.FORCED_CLOSED,
+        (BatchState.PROCESSING, BatchTrigger.FINISH): BatchState.SETTLED,
+        (BatchState.PROCESSING, BatchTrigger.FAIL): BatchState.ERROR,
+        (BatchState.PROCESSING, BatchTrigger.FORCE): BatchState.FORCED_CLOSED,
+        (BatchState.ERROR, BatchTrigger.SETTLE): BatchState.SETTLED,
+        (BatchState.ERROR, BatchTrigger.SETTLE_WITH_ERROR): BatchState.SETTLED,
+        (BatchState.ERROR, BatchTrigger.RETRY): BatchState.REPROCESS,
+        (BatchState.ERROR, BatchTrigger.FORCE): BatchState.FORCED_CLOSED,
+        (BatchState.REPROCESS, BatchTrigger.SETTLE): BatchState.SETTLED,
+        (BatchState.REPROCESS, BatchTrigger.SETTLE_WITH_ERROR): BatchState.SETTLED,
+        (BatchState.REPROCESS, BatchTrigger.PROCESS): BatchState.PROCESSING,
+        (BatchState.REPROCESS, BatchTrigger.FORCE): BatchState.FORCED_CLOSED,
     },
 )
 
-OPEN = frozenset({State.TO_SETTLE, State.ERROR, State.REPROCESS})
+OPEN = frozenset({BatchState.TO_SETTLE, BatchState.ERROR, BatchState.REPROCESS})
 """States in which a batch takes payments and can be settled."""
 
-BY_PROCESSOR: dict[int, Trigger] = {
-    State.PROCESSING: Trigger.PROCESS,
-    State.SETTLED: Trigger.FINISH,
-    State.ERROR: Trigger.FAIL,
-    State.REPROCESS: Trigger.RETRY,
-    State.FORCED_CLOSED: Trigger.FORCE,
+BY_PROCESSOR: dict[int, BatchTrigger] = {
+    BatchState.PROCESSING: BatchTrigger.PROCESS,
+    BatchState.SETTLED: BatchTrigger.FINISH,
+    BatchState.ERROR: BatchTrigger.FAIL,
+    BatchState.REPROCESS: BatchTrigger.RETRY,
+    BatchState.FORCED_CLOSED: BatchTrigger.FORCE,
 }
 """The trigger with which a processor sets each status of a batch."""

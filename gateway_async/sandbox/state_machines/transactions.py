@@ -11,10 +11,19 @@ from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
-__all__ = ["INITIAL_STATES", "MACHINE", "SETTLEABLE", "InitialState", "State", "Trigger", "next_state", "took_money"]
+__all__ = [
+    "INITIAL_STATES",
+    "SETTLEABLE",
+    "TRANSACTION_MACHINE",
+    "InitialState",
+    "TransactionState",
+    "TransactionTrigger",
+    "next_state",
+    "took_money",
+]
 
 
-class State(NumericState):
+class TransactionState(NumericState):
     """`status_id` of a transaction."""
 
     APPROVED = 101
@@ -30,7 +39,7 @@ class State(NumericState):
     CHARGED_BACK = 331
 
 
-class Trigger(StrEnum):
+class TransactionTrigger(StrEnum):
     """The actions, refunds and settlement steps that can change a transaction."""
 
     VOID = "void"
@@ -51,65 +60,75 @@ class InitialState:
     """The type and first status of a new transaction when it is approved."""
 
     type_id: TransactionType
-    status_id: State
+    status_id: TransactionState
 
 
 INITIAL_STATES = {
-    ("cc", "sale"): InitialState(TransactionType.SALE, State.APPROVED),
-    ("cc", "force"): InitialState(TransactionType.SALE, State.APPROVED),
-    ("cc", "authonly"): InitialState(TransactionType.SALE, State.AUTHORIZED),
-    ("cc", "avsonly"): InitialState(TransactionType.ADDRESS_CHECK, State.ADDRESS_CHECKED),
-    ("cc", "refund"): InitialState(TransactionType.REFUND, State.REFUNDED),
-    ("ach", "sale"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
-    ("ach", "debit"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
-    ("ach", "credit"): InitialState(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
-    ("ach", "refund"): InitialState(TransactionType.REFUND, State.PENDING_ORIGINATION),
-    ("ach", "avsonly"): InitialState(TransactionType.ADDRESS_CHECK, State.ADDRESS_CHECKED),
+    ("cc", "sale"): InitialState(TransactionType.SALE, TransactionState.APPROVED),
+    ("cc", "force"): InitialState(TransactionType.SALE, TransactionState.APPROVED),
+    ("cc", "authonly"): InitialState(TransactionType.SALE, TransactionState.AUTHORIZED),
+    ("cc", "avsonly"): InitialState(TransactionType.ADDRESS_CHECK, TransactionState.ADDRESS_CHECKED),
+    ("cc", "refund"): InitialState(TransactionType.REFUND, TransactionState.REFUNDED),
+    ("ach", "sale"): InitialState(TransactionType.BANK_DEBIT, TransactionState.PENDING_ORIGINATION),
+    ("ach", "debit"): InitialState(TransactionType.BANK_DEBIT, TransactionState.PENDING_ORIGINATION),
+    ("ach", "credit"): InitialState(TransactionType.BANK_CREDIT, TransactionState.PENDING_ORIGINATION),
+    ("ach", "refund"): InitialState(TransactionType.REFUND, TransactionState.PENDING_ORIGINATION),
+    ("ach", "avsonly"): InitialState(TransactionType.ADDRESS_CHECK, TransactionState.ADDRESS_CHECKED),
 }
 """The first state of a transaction, by payment method and action of the POST."""
 
-MACHINE = StateMachine(
+TRANSACTION_MACHINE = StateMachine(
     "Transaction",
     {
-        (State.AUTHORIZED, Trigger.INCREMENT): State.AUTHORIZED,
-        (State.AUTHORIZED, Trigger.REVERSE): State.AUTHORIZED,
-        (State.AUTHORIZED, Trigger.COMPLETE): State.APPROVED,
-        (State.AUTHORIZED, Trigger.VOID): State.VOIDED,
-        (State.APPROVED, Trigger.TIP): State.APPROVED,
-        (State.APPROVED, Trigger.REVERSE): State.APPROVED,
-        (State.APPROVED, Trigger.REFUND): State.APPROVED,
-        (State.APPROVED, Trigger.VOID): State.VOIDED,
-        (State.APPROVED, Trigger.SETTLE): State.SETTLED,
-        (State.REFUNDED, Trigger.VOID): State.VOIDED,
-        (State.REFUNDED, Trigger.SETTLE): State.SETTLED,
-        (State.PENDING_ORIGINATION, Trigger.VOID): State.VOIDED,
-        (State.PENDING_ORIGINATION, Trigger.ORIGINATE): State.ORIGINATING,
-        (State.ORIGINATING, Trigger.ORIGINATE): State.ORIGINATED,
-        (State.ORIGINATED, Trigger.ORIGINATE): State.SETTLED,
-        (State.SETTLED, Trigger.REFUND): State.SETTLED,
-        (State.DECLINED, Trigger.OVERRIDE): State.PENDING_ORIGINATION,
-        (State.VOIDED, Trigger.CORRECT): State.PENDING_ORIGINATION,
-        (State.ORIGINATING, Trigger.RETURN): State.CHARGED_BACK,
-        (State.ORIGINATED, Trigger.RETURN): State.CHARGED_BACK,
-        (State.SETTLED, Trigger.RETURN): State.CHARGED_BACK,
+        (TransactionState.AUTHORIZED, TransactionTrigger.INCREMENT): TransactionState.AUTHORIZED,
+        (TransactionState.AUTHORIZED, TransactionTrigger.REVERSE): TransactionState.AUTHORIZED,
+        (TransactionState.AUTHORIZED, TransactionTrigger.COMPLETE): TransactionState.APPROVED,
+        (TransactionState.AUTHORIZED, TransactionTrigger.VOID): TransactionState.VOIDED,
+        (TransactionState.APPROVED, TransactionTrigger.TIP): TransactionState.APPROVED,
+        (TransactionState.APPROVED, TransactionTrigger.REVERSE): TransactionState.APPROVED,
+        (TransactionState.APPROVED, TransactionTrigger.REFUND): TransactionState.APPROVED,
+        (TransactionState.APPROVED, TransactionTrigger.VOID): TransactionState.VOIDED,
+        (TransactionState.APPROVED, TransactionTrigger.SETTLE): TransactionState.SETTLED,
+        (TransactionState.REFUNDED, TransactionTrigger.VOID): TransactionState.VOIDED,
+        (TransactionState.REFUNDED, TransactionTrigger.SETTLE): TransactionState.SETTLED,
+        (TransactionState.PENDING_ORIGINATION, TransactionTrigger.VOID): TransactionState.VOIDED,
+        (TransactionState.PENDING_ORIGINATION, TransactionTrigger.ORIGINATE): TransactionState.ORIGINATING,
+        (TransactionState.ORIGINATING, TransactionTrigger.ORIGINATE): TransactionState.ORIGINATED,
+        (TransactionState.ORIGINATED, TransactionTrigger.ORIGINATE): TransactionState.SETTLED,
+        (TransactionState.SETTLED, TransactionTrigger.REFUND): TransactionState.SETTLED,
+        (TransactionState.DECLINED, TransactionTrigger.OVERRIDE): TransactionState.PENDING_ORIGINATION,
+        (TransactionState.VOIDED, TransactionTrigger.CORRECT): TransactionState.PENDING_ORIGINATION,
+        (TransactionState.ORIGINATING, TransactionTrigger.RETURN): TransactionState.CHARGED_BACK,
+        (TransactionState.ORIGINATED, TransactionTrigger.RETURN): TransactionState.CHARGED_BACK,
+        (TransactionState.SETTLED, TransactionTrigger.RETURN): TransactionState.CHARGED_BACK,
     },
 )
 
-SETTLEABLE = frozenset(state for state, trigger in MACHINE.transitions if trigger is Trigger.SETTLE)
+SETTLEABLE = frozenset(
+    state for state, trigger in TRANSACTION_MACHINE.transitions if trigger is TransactionTrigger.SETTLE
+)
 """The states that a batch settles."""
 
 
-def next_state(trigger: Trigger, row: Row) -> State | None:
+def next_state(trigger: TransactionTrigger, row: Row) -> TransactionState | None:
     """Return the state of a transaction after a trigger.
 
     The result is None if the trigger is not allowed. Only a transaction that took money can be refunded.
     """
-    if trigger is Trigger.REFUND and row["type_id"] in REFUNDING_TYPES:
+    if trigger is TransactionTrigger.REFUND and row["type_id"] in REFUNDING_TYPES:
         return None
-    return MACHINE.next_state(State(row["status_id"]), trigger)
+    return TRANSACTION_MACHINE.next_state(TransactionState(row["status_id"]), trigger)
 
 
-_WITH_MONEY = frozenset({State.APPROVED, State.PENDING_ORIGINATION, State.ORIGINATING, State.ORIGINATED, State.SETTLED})
+_WITH_MONEY = frozenset(
+    {
+        TransactionState.APPROVED,
+        TransactionState.PENDING_ORIGINATION,
+        TransactionState.ORIGINATING,
+        TransactionState.ORIGINATED,
+        TransactionState.SETTLED,
+    }
+)
 
 
 def took_money(row: Row) -> bool:

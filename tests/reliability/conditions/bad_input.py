@@ -36,32 +36,35 @@ __all__ = ["INPUT_CONDITIONS"]
 
 _SCOPE: Final = Scope(location_id="a" * 24, check_limits=True, new_id=lambda: "generated")
 _CREATED: Final = [
-    (record_type, way, row)
+    (record_type, create_mode, row)
     for record_type in RECORD_TYPES
     if isinstance(BY_PATH.get(record_type.path), ResourceSpec)
-    for way in record_type.ways
+    for create_mode in record_type.create_modes
     for row in record_type.table.rows
-    if row.post != "no" and row.name in {field.name for field in attrs.fields(getattr(gateway_async, way.request))}
+    if row.post != "no"
+    and row.name in {field.name for field in attrs.fields(getattr(gateway_async, create_mode.request))}
 ]
 """Each field of each request that creates a record."""
 
 
 def _check_request(data: st.DataObject) -> None:
     """Check that a request with a wrong value is refused before it is sent, and that the error names the field."""
-    record_type, way, row = data.draw(st.sampled_from(_CREATED))
+    record_type, create_mode, row = data.draw(st.sampled_from(_CREATED))
     recipe = record_type.recipes_of(row.name)[0]
-    body = way.body(FakeClient()) | resolved(recipe.beside, FakeClient())
-    request = make_request(getattr(gateway_async, way.request), body)
+    body = create_mode.body(FakeClient()) | resolved(recipe.beside, FakeClient())
+    request = make_request(getattr(gateway_async, create_mode.request), body)
     too_short_or_long = list(out_of_bounds(row, recipe, FakeClient()))
     is_wild: bool = data.draw(st.booleans())
     if too_short_or_long and not is_wild:
         value: Any = data.draw(st.sampled_from(too_short_or_long))
         problems = _refuse(record_type, attrs.evolve(request, **{row.name: value}))
-        assert any(names_field(line, row.name) for line in problems), f"{way.request}.{row.name}={value!r}: {problems}"
+        assert any(names_field(line, row.name) for line in problems), (
+            f"{create_mode.request}.{row.name}={value!r}: {problems}"
+        )
     else:
         value = data.draw(json_values)
         for line in _refuse(record_type, attrs.evolve(request, **{row.name: value})):
-            assert ": " in line, f"{way.request}.{row.name}={value!r}: {line}"
+            assert ": " in line, f"{create_mode.request}.{row.name}={value!r}: {line}"
 
 
 def _refuse(record_type: RecordType, request: Any) -> tuple[str, ...]:
@@ -127,7 +130,7 @@ _LINES: Final = (
     b"POST /v2/transactions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc",
     b"PUT /v2/contacts/\xff HTTP/1.1\r\n\r\n",
 )
-_ANSWER_SECONDS: Final = 10.0
+_RESPONSE_SECONDS: Final = 10.0
 _RAW_PART: Final = 5
 """One input in so many is bytes instead of an HTTP request."""
 
@@ -143,14 +146,14 @@ def _raw_bytes(draw: st.DrawFn) -> bytes:
 def _check_bytes(data: st.DataObject, address: tuple[str, int]) -> None:
     """Check that any bytes are answered without a 5xx, or that the connection is closed."""
     sent = data.draw(_raw_bytes())
-    answer = b""
-    connection = socket.create_connection(address, timeout=_ANSWER_SECONDS)
+    response = b""
+    connection = socket.create_connection(address, timeout=_RESPONSE_SECONDS)
     with closing(connection), suppress(ConnectionError):
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
         while part := connection.recv(65536):
-            answer += part
-    assert not answer.startswith(b"HTTP/1.1 5"), f"{sent!r}: {answer[:200]!r}"
+            response += part
+    assert not response.startswith(b"HTTP/1.1 5"), f"{sent!r}: {response[:200]!r}"
 
 
 def _send_to_sandbox(count: int) -> Result:

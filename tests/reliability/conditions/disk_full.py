@@ -107,7 +107,7 @@ async def _fill_under_inbox(disk: _Disk, count: int) -> Result:
     records = count * _WRITES // CHANGES + 1
     async with opened("sqlite", disk.folder) as store:
         await make_tables(store)
-        receiver = make_receiver("sqlite", store.place)
+        receiver = make_receiver("sqlite", store.location)
         sender = PostbackSender(records, transport=httpx.ASGITransport(app=receiver.asgi))
 
         async def wait_for(number: int) -> None:

@@ -27,7 +27,7 @@ _TERMINAL_SECONDS: Final = 8.0
 
 _PROTECTIONS: Final[dict[str, dict[str, Protection]]] = {
     "close_after_commit": {"lookup-before-repeat": protections.lookup_before_repeat},
-    "swap_answer": {"response-matching": protections.check_of_responses},
+    "wrong_response": {"response-matching": protections.check_of_responses},
 }
 """Fault → what protects a program from it, for the faults where a run shows it."""
 

@@ -1,4 +1,4 @@
-"""Peers that answer payments with endless, slow, foreign or exploding responses."""
+"""Peers that response payments with endless, slow, foreign or exploding responses."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ _CHUNK: Final = b" " * (1 << 20)
 _RAW_DEFLATE: Final = -zlib.MAX_WBITS
 _JSON: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
-Answer = Callable[[Wire, bytes], Awaitable[None]]
+ScriptedResponse = Callable[[Wire, bytes], Awaitable[None]]
 """Answers one request with a hostile response, which contains the record that the request asks for."""
 
 
@@ -38,27 +38,27 @@ def _record(api_id: str, **changes: Any) -> bytes:
     return json.dumps({"transaction": record | {"status_id": 101} | changes}).encode()
 
 
-async def _answer_endless_head(wire: Wire, _: bytes) -> None:
+async def _send_endless_head(wire: Wire, _: bytes) -> None:
     await wire.send(_JSON)
     while True:
         await wire.send(b"X-Filler: " + b"x" * 1000 + b"\r\n")
 
 
-async def _answer_long_body(wire: Wire, record: bytes) -> None:
+async def _send_long_body(wire: Wire, record: bytes) -> None:
     """Send a record that is followed by more blanks than a client reads."""
     await wire.send(b"%bContent-Length: %d\r\n\r\n%b" % (_JSON, len(record) + _PADDING, record))
     for _ in range(_PADDING // len(_CHUNK)):
         await wire.send(_CHUNK)
 
 
-async def _answer_slowly(wire: Wire, record: bytes) -> None:
+async def _respond_slowly(wire: Wire, record: bytes) -> None:
     """Send one byte after the other, for longer than the deadline of the call."""
     for byte in b"%bContent-Length: %d\r\n\r\n%b" % (_JSON, len(record), record):
         await wire.send(bytes([byte]))
         await anyio.sleep(0.01)
 
 
-async def _answer_bomb(wire: Wire, record: bytes) -> None:
+async def _send_bomb(wire: Wire, record: bytes) -> None:
     """Send a small body that decompresses to more than a client reads."""
     start = zlib.compressobj(wbits=_RAW_DEFLATE)
     body = start.compress(record) + start.flush(zlib.Z_FULL_FLUSH) + _compressed_padding()
@@ -86,18 +86,18 @@ _FOREIGN: Final[tuple[Callable[[str], bytes], ...]] = (
 _numbers: Final = itertools.count()
 
 
-async def _answer_foreign(wire: Wire, record: bytes) -> None:
+async def _send_foreign_response(wire: Wire, record: bytes) -> None:
     """Send a response that belongs to something else, and one for each kind in turn."""
     body = _FOREIGN[next(_numbers) % len(_FOREIGN)](json.loads(record)["transaction"]["transaction_api_id"])
     await wire.send(b"%bContent-Length: %d\r\n\r\n%b" % (_JSON, len(body), body))
 
 
-def _apply(answer: Answer, count: int, *, timeout: float, concurrency: int) -> Result:
+def _apply(response: ScriptedResponse, count: int, *, timeout: float, concurrency: int) -> Result:
     """Send `count` sales to a peer that answers each request so, also each lookup."""
-    return anyio.run(_send, answer, count, timeout, concurrency)
+    return anyio.run(_send, response, count, timeout, concurrency)
 
 
-async def _send(answer: Answer, count: int, timeout: float, concurrency: int) -> Result:  # noqa: ASYNC109  of the client
+async def _send(response: ScriptedResponse, count: int, timeout: float, concurrency: int) -> Result:  # noqa: ASYNC109  of the client
     ended = Counter[str]()
     left = iter(range(count))
 
@@ -106,7 +106,7 @@ async def _send(answer: Answer, count: int, timeout: float, concurrency: int) ->
             ended[await _sell(gateway, f"sale-{number}")] += 1
 
     async with (
-        serving(partial(_serve, answer)) as peer,
+        serving(partial(_serve, response)) as peer,
         AsyncGateway(
             peer.url,
             developer_id="developer",
@@ -137,12 +137,12 @@ async def _sell(gateway: AsyncGateway, api_id: str) -> str:
     return "done"
 
 
-async def _serve(answer: Answer, wire: Wire) -> None:
+async def _serve(response: ScriptedResponse, wire: Wire) -> None:
     """Answer every request of a connection."""
     while True:
         head, body = await wire.request()
         sent = json.loads(body)["transaction"]["transaction_api_id"] if body else _id_in(head)
-        await answer(wire, _record(sent))
+        await response(wire, _record(sent))
 
 
 def _id_in(head: bytes) -> str:
@@ -161,24 +161,32 @@ def _judge(count: int, ended: Counter[str]) -> Result:
 
 
 def _condition(
-    name: str, text: str, answer: Answer, *, whole: int = 1000, short: int, timeout: float, at_once: int, **options: Any
+    name: str,
+    text: str,
+    response: ScriptedResponse,
+    *,
+    whole: int = 1000,
+    short: int,
+    timeout: float,
+    at_once: int,
+    **options: Any,
 ) -> Condition:
     return Condition(
         key=f"hostile-{name}",
         text=f"a peer answers sales and lookups with {text}",
         count=whole,
         short_count=short,
-        run=partial(_apply, answer, timeout=timeout, concurrency=at_once),
+        run=partial(_apply, response, timeout=timeout, concurrency=at_once),
         **options,
     )
 
 
 HOSTILE_CONDITIONS: Final = (
-    _condition("head", "endless heads", _answer_endless_head, short=20, timeout=10.0, at_once=10),
+    _condition("head", "endless heads", _send_endless_head, short=20, timeout=10.0, at_once=10),
     _condition(
         "body",
         f"bodies of {_PADDING // len(_CHUNK)} MiB",
-        _answer_long_body,
+        _send_long_body,
         whole=200,
         short=2,
         timeout=10.0,
@@ -187,7 +195,7 @@ HOSTILE_CONDITIONS: Final = (
     _condition(
         "bomb",
         f"small bodies that decompress to {_PADDING // len(_CHUNK)} MiB",
-        _answer_bomb,
+        _send_bomb,
         whole=200,
         short=2,
         timeout=10.0,
@@ -197,7 +205,7 @@ HOSTILE_CONDITIONS: Final = (
     _condition(
         "drip",
         "a byte every 10 ms",
-        _answer_slowly,
+        _respond_slowly,
         short=50,
         timeout=1.0,
         at_once=50,
@@ -206,7 +214,7 @@ HOSTILE_CONDITIONS: Final = (
     _condition(
         "foreign",
         "responses to other requests, of other servers, or of broken ones",
-        _answer_foreign,
+        _send_foreign_response,
         short=40,
         timeout=1.0,
         at_once=50,

@@ -10,8 +10,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async.ledger._sqlite_store import LedgerFile
-from gateway_async.migration.journal._sqlite_store import JournalFile
-from gateway_async.migration.journal._sqlite_store import Operation as JournalOperation
+from gateway_async.migration.journal._sqlite_store import JournalFile, JournalOperation
 from gateway_async.migration.journal.protocol import RowResult, RowStarted, RowState
 from gateway_async.postbacks.inbox import _operations as inbox_operations
 from gateway_async.postbacks.inbox._mapping import row_of

@@ -80,7 +80,7 @@ class _Receiver:
 
     def __init__(self, store: Store) -> None:
         self.port = free_port()
-        self._settings = (self.port, "sqlite" if store.is_file else "postgres", store.place, store.table)
+        self._settings = (self.port, "sqlite" if store.is_file else "postgres", store.location, store.table)
         self.start()
 
     def start(self) -> None:

@@ -184,7 +184,7 @@ class _Postbacks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._receiver = make_receiver("postgres", store.place, store.table)
+        self._receiver = make_receiver("postgres", store.location, store.table)
         self._sender = PostbackSender(_MANY, transport=httpx.ASGITransport(app=self._receiver.asgi))
 
     @asynccontextmanager

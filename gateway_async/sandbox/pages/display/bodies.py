@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 import attrs
 
 from gateway_async.sandbox.http.request_log import LoggedMessage
-from gateway_async.sandbox.http.responses import decode
+from gateway_async.sandbox.http.responses import decode_json
 from gateway_async.sandbox.pages.display.formats import show_json
-from gateway_async.sandbox.pages.display.masking import is_secret, mask_header, mask_pairs, mask_text, mask_value
+from gateway_async.sandbox.pages.display.masking import is_secret, mask_header, mask_pairs, mask_shown_text, mask_value
 
 __all__ = ["Part", "ShownMessage", "parse_body", "show_message", "show_query"]
 
@@ -69,7 +69,7 @@ def show_message(message: LoggedMessage) -> ShownMessage:
 def parse_body(message: LoggedMessage) -> Any:
     """Return the JSON value of a body; None if the body is not JSON, or was cut off."""
     try:
-        return decode(message.body)
+        return decode_json(message.body)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
 
@@ -132,5 +132,5 @@ def _read_parts(message: LoggedMessage, boundary: bytes) -> list[Part]:
 def _read_part(section: bytes, *, is_whole: bool) -> Part:
     head, _, content = section.partition(b"\r\n\r\n")
     disposition = head.decode(errors="replace")
-    names = {name: mask_text(value) for name, value in re.findall(r'\b(name|filename)="([^"]*)"', disposition)}
+    names = {name: mask_shown_text(value) for name, value in re.findall(r'\b(name|filename)="([^"]*)"', disposition)}
     return Part(names.get("name", ""), names.get("filename", ""), len(content), is_whole)

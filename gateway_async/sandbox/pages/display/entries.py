@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, unquote
 
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.pages.display.bodies import parse_body
-from gateway_async.sandbox.pages.display.masking import mask_text
+from gateway_async.sandbox.pages.display.masking import mask_shown_text
 from gateway_async.sandbox.schema import ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED
 
 __all__ = ["find_api_id", "find_record_path"]
@@ -25,8 +25,8 @@ def find_api_id(entry: LoggedRequest) -> str:
     """
     _, record = _read_record(parse_body(entry.request))
     if "api_id" in parse_qs(entry.query.decode("latin-1")):
-        return mask_text(unquote("".join(entry.path.split("/")[3:4])))  # /v2/<plural>/<id>
-    return mask_text(next((str(record[name]) for name in _API_IDS if record.get(name)), ""))
+        return mask_shown_text(unquote("".join(entry.path.split("/")[3:4])))  # /v2/<plural>/<id>
+    return mask_shown_text(next((str(record[name]) for name in _API_IDS if record.get(name)), ""))
 
 
 def find_record_path(entry: LoggedRequest) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from gateway_async.sandbox.http.responses import encode
-from gateway_async.sandbox.pages.display.masking import mask_text
+from gateway_async.sandbox.http.responses import encode_json
+from gateway_async.sandbox.pages.display.masking import mask_shown_text
 from gateway_async.sandbox.schema.fields import label
 from gateway_async.sandbox.schema.kinds import show_money
 
@@ -33,7 +33,7 @@ def _show_size(size: int) -> str:
 
 def show_json(value: Any) -> str:
     """Return a value as indented JSON."""
-    return msgspec.json.format(encode(value), indent=2).decode()
+    return msgspec.json.format(encode_json(value), indent=2).decode()
 
 
 def _show_duration(seconds: float) -> str:
@@ -57,7 +57,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "duration": _show_duration,
     "iso": _show_iso,
     "label": label,
-    "mask": mask_text,
+    "mask": mask_shown_text,
     "time": _show_time,
 }
 """Filters for templates.

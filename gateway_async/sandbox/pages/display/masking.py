@@ -13,7 +13,7 @@ from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.cards import mask_card_numbers
 
-__all__ = ["is_secret", "mask_header", "mask_pairs", "mask_record", "mask_text", "mask_value"]
+__all__ = ["is_secret", "mask_header", "mask_pairs", "mask_record", "mask_shown_text", "mask_value"]
 
 
 _STARS = "***"
@@ -76,7 +76,7 @@ def _is_secret_part(name: str) -> bool:
     return part in _SECRETS or part.endswith(_SECRET_ENDINGS) or (last is not None and last[1].lower() in _SECRET_WORDS)
 
 
-def mask_text(text: str) -> str:
+def mask_shown_text(text: str) -> str:
     """Mask the card numbers and the credentials of URLs in a text."""
     return mask_card_numbers(_USER_OF_URL.sub(f"{_STARS}@", text))
 
@@ -89,7 +89,7 @@ def mask_pairs(text: str) -> str:
             parts += [text[end : found.end()], _STARS]
             value = _VALUE.match(text, found.end())
             end = value.end() if value else found.end()
-    return mask_text("".join([*parts, text[end:]]))
+    return mask_shown_text("".join([*parts, text[end:]]))
 
 
 def mask_header(name: str, value: str) -> str:
@@ -111,7 +111,7 @@ def mask_value(value: Any, name: str = "", *, secret: bool = False) -> Any:
     secret = secret or is_secret(name)
     match value:
         case dict():
-            return {mask_text(key): mask_value(each, key, secret=secret) for key, each in value.items()}
+            return {mask_shown_text(key): mask_value(each, key, secret=secret) for key, each in value.items()}
         case list():
             return [mask_value(each, name, secret=secret) for each in value]
         case bool() | None | "":
@@ -122,7 +122,7 @@ def mask_value(value: Any, name: str = "", *, secret: bool = False) -> Any:
 
 def _mask_scalar(value: Any, name: str, *, secret: bool) -> Any:
     text = mask_url(str(value)) if name == "url" else str(value)
-    masked = mask_pairs(text) if _STRUCTURED.match(text) else mask_text(text)
+    masked = mask_pairs(text) if _STRUCTURED.match(text) else mask_shown_text(text)
     if secret:
         return masked if _MASKED_CARD.fullmatch(masked) else _STARS
     return value if masked == str(value) else masked

@@ -7,7 +7,7 @@ import attrs
 from gateway_async.sandbox.handlers import invoice_payments, paylinks
 from gateway_async.sandbox.handlers.account_entry import find_required_fields
 from gateway_async.sandbox.handlers.payment_pages import BillState, PaymentPage, find_bill
-from gateway_async.sandbox.pages.visit import Visit
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import LOCATION, QUICK_INVOICE_FILE
@@ -40,24 +40,26 @@ class BillType:
     id_field: str
     takes_api_id: bool = False
 
-    def find_in_path(self, visit: Visit) -> "Bill | None":
+    def find_in_path(self, request: PageRequest) -> "Bill | None":
         """Return the bill whose id is in the path."""
-        return self._find(visit, unquote(visit.parameter("id")))
+        return self._find(request, unquote(request.parameter("id")))
 
-    def find_in_query(self, visit: Visit) -> "Bill | None":
+    def find_in_query(self, request: PageRequest) -> "Bill | None":
         """Return the bill whose id is in the query."""
-        return self._find(visit, visit.query(self.parameter))
+        return self._find(request, request.query(self.parameter))
 
-    def _find(self, visit: Visit, bill_id: str) -> "Bill | None":
+    def _find(self, request: PageRequest, bill_id: str) -> "Bill | None":
         equal = {"id": bill_id}
-        if self.takes_api_id and visit.query("api_id").lower() in {"1", "true"}:
-            equal = {self.page.table.api_id: bill_id, "location_id": visit.query("location_id")}
-        found = find_bill(visit.gateway, self.page, **equal)
+        if self.takes_api_id and request.query("api_id").lower() in {"1", "true"}:
+            equal = {self.page.table.api_id: bill_id, "location_id": request.query("location_id")}
+        found = find_bill(request.gateway, self.page, **equal)
         return Bill(self, *found) if found else None
 
 
-INVOICES = BillType(invoice_payments.PAGE, "invoice", "/quickinvoicepay", "id", "quick_invoice_id", takes_api_id=True)
-PAYLINKS = BillType(paylinks.PAGE, "payment link", "/paylinkpay", "paylink_id", "paylink_id")
+INVOICES = BillType(
+    invoice_payments.INVOICE_PAGE, "invoice", "/quickinvoicepay", "id", "quick_invoice_id", takes_api_id=True
+)
+PAYLINKS = BillType(paylinks.PAYLINK_PAGE, "payment link", "/paylinkpay", "paylink_id", "paylink_id")
 
 
 @attrs.frozen

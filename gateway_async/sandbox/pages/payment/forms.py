@@ -12,14 +12,14 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.account_entry import read_account
-from gateway_async.sandbox.handlers.payment_pages import pay
+from gateway_async.sandbox.handlers.payment_pages import pay_bill
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.payment.bills import Bill
 from gateway_async.sandbox.pages.payment.labels import find_labels, reword
 from gateway_async.sandbox.pages.payment.samples import SAMPLES
-from gateway_async.sandbox.pages.visit import Visit
 from gateway_async.sandbox.schema.kinds import show_money
 
-__all__ = ["Entry", "charge", "read_query", "show_form"]
+__all__ = ["Entry", "charge_bill", "read_entry", "show_form"]
 
 
 _NOT_SHOWN_AGAIN = frozenset({"account_number", "cvv"})
@@ -51,30 +51,30 @@ class Entry:
         return cls(form.get("payment_method", ""), fields, problems)
 
 
-def read_query(visit: Visit) -> Entry:
+def read_entry(request: PageRequest) -> Entry:
     """Return the entry that the query chooses: a sample, or a payment method alone."""
-    sample = SAMPLES.get(visit.query("use"))
-    return Entry(sample.method, sample.fields, is_sample=True) if sample else Entry(visit.query("method"))
+    sample = SAMPLES.get(request.query("use"))
+    return Entry(sample.method, sample.fields, is_sample=True) if sample else Entry(request.query("method"))
 
 
-def show_form(visit: Visit, bill: Bill, entry: Entry) -> Response:
+def show_form(request: PageRequest, bill: Bill, entry: Entry) -> Response:
     """Show the page of a bill; the status is 422 if the entry has problems."""
     method = entry.method if entry.method in bill.methods else next(iter(bill.methods), "cc")
     smallest, largest = bill.limits
     problems = reword(entry.problems, method)
-    return visit.render(
+    return request.render(
         "payment/form.html",
         422 if problems else 200,
         bill=bill,
-        merchant=bill.find_merchant(visit.gateway),
-        files=bill.find_files(visit.gateway),
+        merchant=bill.find_merchant(request.gateway),
+        files=bill.find_files(request.gateway),
         form_id=secrets.token_urlsafe(16),
         method=method,
         entry=entry,
         labels=find_labels(method),
         problems=problems,
         fields={"amount": show_money(bill.due) if bill.due else ""} | dict(entry.fields),
-        required=bill.find_required_fields(visit.gateway) if method == "ach" else set(),
+        required=bill.find_required_fields(request.gateway) if method == "ach" else set(),
         is_fixed=smallest == largest,
         smallest=smallest,
         largest=largest,
@@ -82,13 +82,13 @@ def show_form(visit: Visit, bill: Bill, entry: Entry) -> Response:
     )
 
 
-async def charge(visit: Visit, bill: Bill) -> str:
+async def charge_bill(request: PageRequest, bill: Bill) -> str:
     """Charge the entered account, and return the id of the payment."""
-    form = visit.form
+    form = request.form
     method = "ach" if form.get("payment_method") == "ach" else "cc"
-    account, values = read_account(visit.gateway, bill.row, method, _normalize(form))
+    account, values = read_account(request.gateway, bill.row, method, _normalize(form))
     amount = _IN_AMOUNTS.sub("", form["amount"]) if "amount" in form else None
-    payment, _ = await pay(visit.gateway, bill.type.page, bill.id, amount, account, values)
+    payment, _ = await pay_bill(request.gateway, bill.type.page, bill.id, amount, account, values)
     return str(payment["id"])
 
 

@@ -11,11 +11,11 @@ from gateway_async.sandbox.pages.payment.bills import Bill
 from gateway_async.sandbox.schema.kinds import MONEY
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 
-__all__ = ["SAMPLES", "Sample"]
+__all__ = ["SAMPLES", "SampleEntry"]
 
 
 @attrs.frozen
-class Sample:
+class SampleEntry:
     """Values for a payment form.
 
     Attributes:
@@ -53,14 +53,14 @@ def _make_card(brand: str, **fields: str) -> dict[str, str]:
 
 
 SAMPLES = {
-    "visa": Sample("Visa ending in 1111", "cc", _make_card("visa")),
-    "mc": Sample("Mastercard ending in 5454", "cc", _make_card("mc")),
-    "amex": Sample("Amex ending in 8431", "cc", _make_card("amex")),
-    "disc": Sample("Discover ending in 0000", "cc", _make_card("disc")),
-    "denied": Sample("Declined for its address", "cc", _make_card("visa", **_DENIED_ADDRESS), needs_billing=True),
-    "funds": Sample("$6.16: insufficient funds", "cc", _make_card("visa", amount="6.16")),
-    "partial": Sample("$2.01: approved in part", "cc", _make_card("visa", amount="2.01")),
-    "checking": Sample(
+    "visa": SampleEntry("Visa ending in 1111", "cc", _make_card("visa")),
+    "mc": SampleEntry("Mastercard ending in 5454", "cc", _make_card("mc")),
+    "amex": SampleEntry("Amex ending in 8431", "cc", _make_card("amex")),
+    "disc": SampleEntry("Discover ending in 0000", "cc", _make_card("disc")),
+    "denied": SampleEntry("Declined for its address", "cc", _make_card("visa", **_DENIED_ADDRESS), needs_billing=True),
+    "funds": SampleEntry("$6.16: insufficient funds", "cc", _make_card("visa", amount="6.16")),
+    "partial": SampleEntry("$2.01: approved in part", "cc", _make_card("visa", amount="2.01")),
+    "checking": SampleEntry(
         "Checking account",
         "ach",
         {

@@ -5,14 +5,14 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.admin import actions
 from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import Status, find_status
-from gateway_async.sandbox.pages.visit import Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PRODUCT_TRANSACTION, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions
-from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, MACHINE, OPEN, State
+from gateway_async.sandbox.state_machines.transaction_batches import BATCH_MACHINE, BY_PROCESSOR, OPEN, BatchState
 
 __all__ = ["change_batch", "show_batches"]
 
@@ -20,17 +20,17 @@ __all__ = ["change_batch", "show_batches"]
 _MOST_CLOSED = 50
 _SETTLE = "settle"
 _STEPS = {
-    State.PROCESSING: "Start processing",
-    State.SETTLED: "Finish",
-    State.ERROR: "Fail",
-    State.REPROCESS: "Try again",
-    State.FORCED_CLOSED: "Force closed",
+    BatchState.PROCESSING: "Start processing",
+    BatchState.SETTLED: "Finish",
+    BatchState.ERROR: "Fail",
+    BatchState.REPROCESS: "Try again",
+    BatchState.FORCED_CLOSED: "Force closed",
 }
 """The buttons of the processor, by the status that each sets."""
 
-_WITHOUT_MONEY = (transactions.State.VOIDED, transactions.State.DECLINED)
+_WITHOUT_MONEY = (transactions.TransactionState.VOIDED, transactions.TransactionState.DECLINED)
 """The states of transactions that do not count in a batch."""
-_UNSETTLED = OPEN | {State.PROCESSING}
+_UNSETTLED = OPEN | {BatchState.PROCESSING}
 _UNSETTLED_CODES = ", ".join(str(int(each)) for each in _UNSETTLED)
 _REFUNDING = ", ".join(str(int(each)) for each in REFUNDING_TYPES)
 _TOTALS = (
@@ -54,35 +54,35 @@ class _Batch:
     steps: list[tuple[str, str]]
 
 
-async def show_batches(visit: Visit) -> Response:
+async def show_batches(request: PageRequest) -> Response:
     """Handle GET /batches."""
-    return _show(visit)
+    return _show(request)
 
 
-async def change_batch(visit: Visit) -> Response:
+async def change_batch(request: PageRequest) -> Response:
     """Handle POST /batches/{id}: settle a batch, or set its status as the processor does."""
-    batch_id, step = visit.parameter("id"), visit.form.get("step", "")
+    batch_id, step = request.parameter("id"), request.form.get("step", "")
     try:
         if step == _SETTLE:
-            actions.settle_batch(visit.gateway, batch_id)
+            actions.settle_batch(request.gateway, batch_id)
         else:
-            actions.process_batch(visit.gateway, batch_id, int(step) if step.isdecimal() else 0)
+            actions.process_batch(request.gateway, batch_id, int(step) if step.isdecimal() else 0)
     except UnknownRecordError:
         raise
     except ValueError as error:
-        return _show(visit, str(error))
-    return visit.redirect("/batches")
+        return _show(request, str(error))
+    return request.redirect("/batches")
 
 
-def _show(visit: Visit, problem: str = "") -> Response:
+def _show(request: PageRequest, problem: str = "") -> Response:
     unsettled, closed = (f"processing_status_id {each} ({_UNSETTLED_CODES})" for each in ("IN", "NOT IN"))
-    return visit.render(
+    return request.render(
         "batches.html",
         422 if problem else 200,
         problem=problem,
-        open=_read_batches(visit.gateway, unsettled),
-        closed=_read_batches(visit.gateway, closed, _MOST_CLOSED),
-        total=visit.gateway.store.total(TRANSACTION_BATCH, "count(*)", closed, ()),
+        open=_read_batches(request.gateway, unsettled),
+        closed=_read_batches(request.gateway, closed, _MOST_CLOSED),
+        total=request.gateway.store.total(TRANSACTION_BATCH, "count(*)", closed, ()),
     )
 
 
@@ -101,7 +101,7 @@ def _describe(gateway: Gateway, row: Row) -> _Batch:
         payments=payments,
         charged=charged,
         refunded=refunded,
-        steps=_find_steps(State(row["processing_status_id"])),
+        steps=_find_steps(BatchState(row["processing_status_id"])),
     )
 
 
@@ -111,8 +111,8 @@ def _add_up(gateway: Gateway, batch: Row) -> tuple[int, ...]:
     return gateway.store.query(TRANSACTION, _TOTALS, where, (batch["id"], *_WITHOUT_MONEY))[0]
 
 
-def _find_steps(state: State) -> list[tuple[str, str]]:
+def _find_steps(state: BatchState) -> list[tuple[str, str]]:
     """Return the values and the labels of the buttons."""
     settle = [(_SETTLE, "Settle")] if state in OPEN else []
-    allowed = [status for status in _STEPS if MACHINE.next_state(state, BY_PROCESSOR[status]) is not None]
+    allowed = [status for status in _STEPS if BATCH_MACHINE.next_state(state, BY_PROCESSOR[status]) is not None]
     return settle + [(str(int(status)), _STEPS[status]) for status in allowed]

@@ -6,29 +6,29 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.http.request_log import LoggedRequest
-from gateway_async.sandbox.http.responses import decode, encode
+from gateway_async.sandbox.http.responses import decode_json, encode_json
 from gateway_async.sandbox.pages.display.masking import mask_record
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.families import TITLES, find_table, summarize
 from gateway_async.sandbox.pages.records.relations import find_links, find_referring
 from gateway_async.sandbox.pages.records.states import find_transitions
-from gateway_async.sandbox.pages.visit import Visit
 from gateway_async.sandbox.request.changelogs import read_changelogs
 from gateway_async.sandbox.request.records import make_links, show_whole
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION_BATCH
 from gateway_async.sandbox.schema.fields import Row, Table
 
-__all__ = ["show_record"]
+__all__ = ["show_details"]
 
 
-async def show_record(visit: Visit) -> Response:
+async def show_details(request: PageRequest) -> Response:
     """Handle GET /records/{family}/{id}."""
-    gateway, table, record_id = visit.gateway, find_table(visit.parameter("family")), visit.parameter("id")
+    gateway, table, record_id = request.gateway, find_table(request.parameter("family")), request.parameter("id")
     row = next(iter(gateway.store.select(table, "id = ?", (record_id,))), None)
     if row is None:
         raise UnknownRecordError(table.singular, record_id)
     record = _show_masked(gateway, table, row)
-    return visit.render(
+    return request.render(
         "record.html",
         plural=table.plural,
         title=TITLES.get(table.plural, table.plural),
@@ -54,7 +54,7 @@ def _show_masked(gateway: Gateway, table: Table, row: Row) -> Row:
 
 def _to_plain(value: Any) -> Any:
     """Return a value with its stored JSON decoded."""
-    return decode(encode(value))
+    return decode_json(encode_json(value))
 
 
 def _find_requests(gateway: Gateway, record_id: str) -> list[LoggedRequest]:

@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 
 from gateway_async.sandbox.http.errors import UnknownRecordError
-from gateway_async.sandbox.pages.display.masking import mask_text
+from gateway_async.sandbox.pages.display.masking import mask_shown_text
 from gateway_async.sandbox.pages.records.states import Status, find_status
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import BY_PLURAL, FILE_CONTENT, STORED
@@ -161,7 +161,7 @@ def summarize(gateway: Gateway, table: Table, row: Row) -> Summary:
         plural=table.plural,
         id=row["id"],
         api_id=(row[table.api_id] or "") if table.api_id else "",
-        name=mask_text(_name(row)),
+        name=mask_shown_text(_name(row)),
         amount=next((show_money(row[name]) for name in _AMOUNTS if row.get(name) is not None), ""),
         created=row.get("created_ts"),
         status=find_status(gateway, table, row),

@@ -3,10 +3,10 @@
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.admin.ledger import EFFECTS, CountedEffect
-from gateway_async.sandbox.pages.display.masking import mask_text
+from gateway_async.sandbox.admin.ledger import COUNTED_EFFECTS, CountedEffect
+from gateway_async.sandbox.pages.display.masking import mask_shown_text
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.families import Summary, summarize
-from gateway_async.sandbox.pages.visit import Visit
 from gateway_async.sandbox.runtime.gateway import Gateway
 
 __all__ = ["show_ledger"]
@@ -34,11 +34,11 @@ class _Section:
     repeated: int
 
 
-async def show_ledger(visit: Visit) -> Response:
+async def show_ledger(request: PageRequest) -> Response:
     """Handle GET /ledger."""
-    sections = [_read_section(visit.gateway, name, effect) for name, effect in EFFECTS.items()]
+    sections = [_read_section(request.gateway, name, effect) for name, effect in COUNTED_EFFECTS.items()]
     repeated = sum(section.repeated for section in sections)
-    return visit.render("ledger.html", sections=sections, repeated=repeated)
+    return request.render("ledger.html", sections=sections, repeated=repeated)
 
 
 def _read_section(gateway: Gateway, name: str, effect: CountedEffect) -> _Section:
@@ -46,5 +46,5 @@ def _read_section(gateway: Gateway, name: str, effect: CountedEffect) -> _Sectio
     records: dict[str, list[Summary]] = {api_id: [] for api_id in counts}
     for row in effect.find_records(gateway, [*counts]):
         records[row[effect.table.api_id]].append(summarize(gateway, effect.table, row))
-    lines = [_LedgerLine(mask_text(api_id), count, records[api_id]) for api_id, count in counts.items()]
+    lines = [_LedgerLine(mask_shown_text(api_id), count, records[api_id]) for api_id, count in counts.items()]
     return _Section(name, lines, *effect.count_ids(gateway))

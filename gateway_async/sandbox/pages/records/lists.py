@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
+from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.families import (
     PAGE_SIZE,
     TITLES,
@@ -13,24 +14,23 @@ from gateway_async.sandbox.pages.records.families import (
     list_records,
     search,
 )
-from gateway_async.sandbox.pages.visit import Visit
 
 __all__ = ["show_families", "show_family"]
 
 
-async def show_families(visit: Visit) -> Response:
+async def show_families(request: PageRequest) -> Response:
     """Handle GET /records; `?q=` searches all families for an id."""
-    text = visit.query("q").strip()
-    found = search(visit.gateway, text) if text else []
-    return visit.render("records.html", families=count_families(visit.gateway), text=text, found=found)
+    text = request.query("q").strip()
+    found = search(request.gateway, text) if text else []
+    return request.render("records.html", families=count_families(request.gateway), text=text, found=found)
 
 
-async def show_family(visit: Visit) -> Response:
+async def show_family(request: PageRequest) -> Response:
     """Handle GET /records/{family}, with `?q=` and `?page=`."""
-    table, text = find_table(visit.parameter("family")), visit.query("q").strip()
-    page = visit.page_number()
-    records, total = list_records(visit.gateway, table, text, page)
-    return visit.render(
+    table, text = find_table(request.parameter("family")), request.query("q").strip()
+    page = request.page_number()
+    records, total = list_records(request.gateway, table, text, page)
+    return request.render(
         "record_list.html",
         plural=table.plural,
         title=TITLES.get(table.plural, table.plural),
@@ -40,5 +40,5 @@ async def show_family(visit: Visit) -> Response:
         text=text,
         page=page,
         page_count=max(1, ceil(total / PAGE_SIZE)),
-        address=f"{visit.request.url.path}?{urlencode({'q': text, 'page': ''})}",
+        address=f"{request.http_request.url.path}?{urlencode({'q': text, 'page': ''})}",
     )

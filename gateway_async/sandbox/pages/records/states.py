@@ -19,7 +19,7 @@ from gateway_async.sandbox.schema import (
     TRANSACTION,
     TRANSACTION_BATCH,
 )
-from gateway_async.sandbox.schema.code_titles import REASONS
+from gateway_async.sandbox.schema.code_titles import REASON_TITLES
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines import (
@@ -33,10 +33,10 @@ from gateway_async.sandbox.state_machines import (
 )
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
-__all__ = ["Mood", "Status", "Transition", "find_status", "find_transitions"]
+__all__ = ["Status", "Tone", "Transition", "find_status", "find_transitions"]
 
 
-Mood = Literal["good", "bad", "open", "plain"]
+Tone = Literal["good", "bad", "open", "plain"]
 
 
 @attrs.frozen
@@ -44,7 +44,7 @@ class Status:
     """The state of a record in words, and how it is colored."""
 
     text: str
-    mood: Mood
+    tone: Tone
 
 
 @attrs.frozen
@@ -65,7 +65,7 @@ class _States:
     bad: frozenset[Any] = frozenset()
     open: frozenset[Any] = frozenset()
 
-    def mood_of(self, state: Enum) -> Mood:
+    def tone_of(self, state: Enum) -> Tone:
         if state in self.good:
             return "good"
         if state in self.bad:
@@ -73,55 +73,55 @@ class _States:
         return "open" if state in self.open else "plain"
 
 
-_Payment = transactions.State
-_Batch = transaction_batches.State
-_Invoice = quick_invoices.State
+_Payment = transactions.TransactionState
+_Batch = transaction_batches.BatchState
+_Invoice = quick_invoices.InvoiceState
 
 _STATES: dict[str, _States] = {
     TRANSACTION.plural: _States(
-        transactions.MACHINE,
+        transactions.TRANSACTION_MACHINE,
         lambda _, row: _Payment(row["status_id"]),
         good=frozenset({_Payment.APPROVED, _Payment.REFUNDED, _Payment.ADDRESS_CHECKED, _Payment.SETTLED}),
         bad=frozenset({_Payment.DECLINED, _Payment.CHARGED_BACK}),
         open=frozenset({_Payment.AUTHORIZED, _Payment.PENDING_ORIGINATION, _Payment.ORIGINATING, _Payment.ORIGINATED}),
     ),
     TRANSACTION_BATCH.plural: _States(
-        transaction_batches.MACHINE,
+        transaction_batches.BATCH_MACHINE,
         lambda _, row: _Batch(row["processing_status_id"]),
         good=frozenset({_Batch.SETTLED}),
         bad=frozenset({_Batch.ERROR, _Batch.FORCED_CLOSED}),
         open=frozenset({_Batch.TO_SETTLE, _Batch.REPROCESS, _Batch.PROCESSING}),
     ),
     QUICK_INVOICE.plural: _States(
-        quick_invoices.MACHINE,
-        lambda _, row: quick_invoices.state_of(row),
+        quick_invoices.INVOICE_MACHINE,
+        lambda _, row: quick_invoices.invoice_state_of(row),
         good=frozenset({_Invoice.CLOSED_PAID, _Invoice.OPEN_PAID}),
         open=frozenset({_Invoice.OPEN_UNPAID, _Invoice.OPEN_IN_PART}),
     ),
     PAYLINK.plural: _States(
-        paylinks.MACHINE,
-        lambda _, row: paylinks.State(row["status_id"]),
-        good=frozenset({paylinks.State.PAID}),
-        open=frozenset({paylinks.State.UNPAID}),
+        paylinks.PAYLINK_MACHINE,
+        lambda _, row: paylinks.PaylinkState(row["status_id"]),
+        good=frozenset({paylinks.PaylinkState.PAID}),
+        open=frozenset({paylinks.PaylinkState.UNPAID}),
     ),
     RECURRING.plural: _States(
-        recurrings.MACHINE,
-        lambda _, row: recurrings.State(row["status"]),
-        good=frozenset({recurrings.State.ACTIVE}),
-        open=frozenset({recurrings.State.ON_HOLD}),
+        recurrings.RECURRING_MACHINE,
+        lambda _, row: recurrings.RecurringState(row["status"]),
+        good=frozenset({recurrings.RecurringState.ACTIVE}),
+        open=frozenset({recurrings.RecurringState.ON_HOLD}),
     ),
     POSTBACK.plural: _States(
-        postbacks.MACHINE,
-        lambda _, row: postbacks.State(row["state"]),
-        good=frozenset({postbacks.State.DELIVERED}),
-        bad=frozenset({postbacks.State.FAILED}),
-        open=frozenset({postbacks.State.WAITING}),
+        postbacks.DELIVERY_MACHINE,
+        lambda _, row: postbacks.DeliveryState(row["state"]),
+        good=frozenset({postbacks.DeliveryState.DELIVERED}),
+        bad=frozenset({postbacks.DeliveryState.FAILED}),
+        open=frozenset({postbacks.DeliveryState.WAITING}),
     ),
     TOKEN.plural: _States(
-        tokens.MACHINE,
-        lambda gateway, row: tokens.state_of(row, gateway.clock.now()),
-        good=frozenset({tokens.State.VALID}),
-        bad=frozenset({tokens.State.EXPIRED, tokens.State.REVOKED}),
+        tokens.TOKEN_MACHINE,
+        lambda gateway, row: tokens.token_state_of(row, gateway.clock.now()),
+        good=frozenset({tokens.TokenState.VALID}),
+        bad=frozenset({tokens.TokenState.EXPIRED, tokens.TokenState.REVOKED}),
     ),
 }
 
@@ -133,13 +133,13 @@ def find_status(gateway: Gateway, table: Table, row: Row) -> Status | None:
     if (states := _STATES.get(table.plural)) is None:
         return None
     state = states.find(gateway, row)
-    return Status(_describe(table, row, state), states.mood_of(state))
+    return Status(_describe(table, row, state), states.tone_of(state))
 
 
 def _describe(table: Table, row: Row, state: Enum) -> str:
     if table is not TRANSACTION or state is not _Payment.DECLINED:
         return str(state)
-    reason = REASONS.get(row["reason_code_id"] or 0, "").removeprefix("Declined: ")
+    reason = REASON_TITLES.get(row["reason_code_id"] or 0, "").removeprefix("Declined: ")
     return f"{state}: {reason}" if reason else str(state)
 
 
@@ -164,9 +164,9 @@ def _is_excluded(table: Table, row: Row, trigger: Any) -> bool:
     return transactions.next_state(trigger, row) is None or (condition is not None and not condition(row))
 
 
-_CONDITIONS: dict[transactions.Trigger, Callable[[Row], bool]] = {
-    transactions.Trigger.RETURN: lambda row: row["payment_method"] == "ach",
-    transactions.Trigger.OVERRIDE: lambda row: row["reason_code_id"] == ReasonCode.MANAGER_NEEDED,
-    transactions.Trigger.CORRECT: lambda row: row["ach_sec_code"] in ("POP", "C21"),
+_CONDITIONS: dict[transactions.TransactionTrigger, Callable[[Row], bool]] = {
+    transactions.TransactionTrigger.RETURN: lambda row: row["payment_method"] == "ach",
+    transactions.TransactionTrigger.OVERRIDE: lambda row: row["reason_code_id"] == ReasonCode.MANAGER_NEEDED,
+    transactions.TransactionTrigger.CORRECT: lambda row: row["ach_sec_code"] in ("POP", "C21"),
 }
 """The conditions of some events, besides the state."""

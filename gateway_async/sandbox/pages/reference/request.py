@@ -8,15 +8,15 @@ from urllib.parse import quote, urlencode
 import attrs
 from starlette.types import ASGIApp
 
-from gateway_async.sandbox.http.in_process import Reply, send_in_process
-from gateway_async.sandbox.http.responses import decode
+from gateway_async.sandbox.http.in_process import InProcessResponse, send_in_process
+from gateway_async.sandbox.http.responses import decode_json
 from gateway_async.sandbox.openapi.examples import PASSWORD, make_body, make_path_values, make_query_values
 from gateway_async.sandbox.openapi.lookup import DescribedOperation
 from gateway_async.sandbox.pages.display.formats import show_json
 from gateway_async.sandbox.pages.display.masking import mask_value
 from gateway_async.sandbox.runtime.gateway import Gateway
 
-__all__ = ["ReferenceRequest", "ShownReply", "fill_in", "read_request", "send"]
+__all__ = ["ReferenceRequest", "ShownReply", "fill_in", "read_request", "send_reference_request"]
 
 
 _JSON = "application/json"
@@ -63,7 +63,9 @@ def read_request(operation: DescribedOperation, form: Mapping[str, str]) -> Refe
     return ReferenceRequest(path, query, form.get("body", ""))
 
 
-async def send(gateway: Gateway, api: ASGIApp, operation: DescribedOperation, request: ReferenceRequest) -> ShownReply:
+async def send_reference_request(
+    gateway: Gateway, api: ASGIApp, operation: DescribedOperation, request: ReferenceRequest
+) -> ShownReply:
     """Send a request with the credentials of this sandbox.
 
     Raises:
@@ -105,7 +107,7 @@ def _hash_key(gateway: Gateway) -> str:
     return hmac.new(info.user_hash_key.encode(), signed.encode(), "sha256").hexdigest()
 
 
-def _show_body(reply: Reply) -> str:
+def _show_body(reply: InProcessResponse) -> str:
     if not reply.headers.get("content-type", "").startswith(_JSON):
         return reply.body.decode(errors="replace")
-    return show_json(mask_value(decode(reply.body)))
+    return show_json(mask_value(decode_json(reply.body)))

@@ -5,66 +5,76 @@ from starlette.responses import Response
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.openapi.document import encode_document
 from gateway_async.sandbox.openapi.lookup import DescribedOperation, find_operation, list_operations
-from gateway_async.sandbox.pages.reference.request import ReferenceRequest, fill_in, read_request, send
+from gateway_async.sandbox.pages.page_request import PageRequest
+from gateway_async.sandbox.pages.reference.request import (
+    ReferenceRequest,
+    fill_in,
+    read_request,
+    send_reference_request,
+)
 from gateway_async.sandbox.pages.reference.schema_rows import describe_type, list_rows
-from gateway_async.sandbox.pages.visit import Visit
 
 __all__ = ["send_operation", "show", "show_document", "show_operation"]
 
 
-async def show_document(_visit: Visit) -> Response:
+async def show_document(_visit: PageRequest) -> Response:
     """Handle GET /openapi.json."""
     return Response(encode_document(), media_type="application/json")
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Handle GET /reference; `?q=` selects operations by words in their path or summary."""
-    words = visit.query("q").lower().split()
+    words = request.query("q").lower().split()
     found = [each for each in list_operations() if all(word in _searched_text(each) for word in words)]
     families: dict[str, list[DescribedOperation]] = {}
     for each in found:
         families.setdefault(each.family, []).append(each)
-    return visit.render("reference.html", families=families, count=len(found), q=visit.query("q"))
+    return request.render("reference.html", families=families, count=len(found), q=request.query("q"))
 
 
 def _searched_text(operation: DescribedOperation) -> str:
     return f"{operation.method} {operation.path} {operation.summary} {operation.family}".lower()
 
 
-async def show_operation(visit: Visit) -> Response:
+async def show_operation(request: PageRequest) -> Response:
     """Handle GET /reference/{operation}."""
-    operation = _find(visit)
-    return _render(visit, operation, fill_in(visit.gateway, operation))
+    operation = _find(request)
+    return _render(request, operation, fill_in(request.gateway, operation))
 
 
-async def send_operation(visit: Visit) -> Response:
+async def send_operation(request: PageRequest) -> Response:
     """Handle POST /reference/{operation}: send the request and show its response."""
-    operation = _find(visit)
-    request = read_request(operation, visit.form)
+    operation = _find(request)
+    reference_request = read_request(operation, request.form)
     try:
-        reply = await send(visit.gateway, visit.api, operation, request)
+        reply = await send_reference_request(request.gateway, request.api, operation, reference_request)
     except ValueError as problem:
-        return _render(visit, operation, request, status=422, problem=str(problem))
-    return _render(visit, operation, request, reply=reply)
+        return _render(request, operation, reference_request, status=422, problem=str(problem))
+    return _render(request, operation, reference_request, reply=reply)
 
 
-def _find(visit: Visit) -> DescribedOperation:
-    operation = find_operation(visit.parameter("operation"))
+def _find(request: PageRequest) -> DescribedOperation:
+    operation = find_operation(request.parameter("operation"))
     if operation is None:
         raise RefusedError(404, "The API has no such operation.")
     return operation
 
 
 def _render(
-    visit: Visit, operation: DescribedOperation, request: ReferenceRequest, *, status: int = 200, **values: object
+    request: PageRequest,
+    operation: DescribedOperation,
+    reference_request: ReferenceRequest,
+    *,
+    status: int = 200,
+    **values: object,
 ) -> Response:
     bodies = {name: list(list_rows(schema)) for name, schema in operation.bodies.items()}
     known: dict[str, object] = {"reply": None, "problem": ""}
-    return visit.render(
+    return request.render(
         "operation.html",
         status,
         operation=operation,
-        sent=request,
+        sent=reference_request,
         bodies=bodies,
         responses=_list_responses(operation),
         describe_type=describe_type,

@@ -1,4 +1,4 @@
-"""A peer that repeats an answer on a kept-alive connection: what it said of another request proves nothing."""
+"""A peer that repeats a response on a kept-alive connection: what it said of another request proves nothing."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ DETAILS = {"transactions": "transaction", "contacts": "contact", "recurrings": "
 
 
 class Gateway:
-    """Executes each create and loses its response. A connection repeats its first answer to a read for ever."""
+    """Executes each create and loses its response. A connection repeats its first response to a read for ever."""
 
     def __init__(self) -> None:
         self.records: dict[str, list[dict[str, Any]]] = {name: [] for name in DETAILS}
@@ -57,10 +57,10 @@ class Gateway:
                 self.records[plural].insert(0, made)
                 if self.loses:
                     return
-                answer = respond(201, {DETAILS[plural]: made})
+                response = respond(201, {DETAILS[plural]: made})
             else:
-                answer = self.read(plural, rest, parse_qs(path.query))
-            repeated = repeated or answer
+                response = self.read(plural, rest, parse_qs(path.query))
+            repeated = repeated or response
             await wire.send(repeated)
 
     def read(self, plural: str, rest: list[str], query: dict[str, list[str]]) -> bytes:
@@ -106,7 +106,7 @@ async def fail(call: Callable[[], Awaitable[object]]) -> None:
 
 
 async def test_a_lost_sale_is_found_and_not_sent_again() -> None:
-    """The late 404 of another read is not the answer to its lookup."""
+    """The late 404 of another read is not the response to its lookup."""
     peer_gateway = Gateway()
     async with serving(peer_gateway.serve) as peer, client(peer.url) as gateway:
         await look_for_nothing(gateway)
@@ -157,7 +157,7 @@ async def test_a_refund_reads_its_payment_on_a_connection_of_its_own() -> None:
             {"id": "b", "transaction_amount": "99.00", "payment_method": "cc", "location_id": "loc"},
         ]
         with pytest.raises(GatewayError):
-            await gateway.transactions.get("b")  # the list, which was the first answer
+            await gateway.transactions.get("b")  # the list, which was the first response
         refund = await gateway.transactions.refund("a")
     assert str(refund.transaction_amount) == "1.00"
 
@@ -178,7 +178,7 @@ PAYMENTS = [
 
 
 class Repeating:
-    """Executes the first request of a connection, loses the others, and answers them with its first response."""
+    """Executes the first request of a connection, loses the others, and responses them with its first response."""
 
     def __init__(self, response: bytes) -> None:
         self.response = response
@@ -236,7 +236,7 @@ async def test_a_list_has_no_rows_of_another_contact() -> None:
 
 
 async def test_a_record_that_was_read_is_the_requested_one() -> None:
-    """A read whose answer shows another record is repeated on a connection of its own."""
+    """A read whose response shows another record is repeated on a connection of its own."""
     peer_gateway = Gateway()
     peer_gateway.records["transactions"] = PAYMENTS
     async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=6) as gateway:

@@ -11,10 +11,10 @@ from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
 from gateway_async.sandbox.pages.rendering import render
-from gateway_async.sandbox.request.call import read_body
+from gateway_async.sandbox.request.context import read_body
 from gateway_async.sandbox.runtime.gateway import Gateway
 
-__all__ = ["Page", "Visit"]
+__all__ = ["PageRequest", "PageView"]
 
 
 _SEE_OTHER = 303
@@ -23,7 +23,7 @@ _MOST_FIELDS = 1000
 
 
 @attrs.frozen
-class Visit:
+class PageRequest:
     """One request for a page.
 
     Attributes:
@@ -33,18 +33,18 @@ class Visit:
     """
 
     gateway: Gateway
-    request: Request
+    http_request: Request
     api: ASGIApp
     error_template: str
     form: dict[str, str] = attrs.field(factory=dict)
 
     def parameter(self, name: str) -> str:
         """Return a part of the path, such as the id in `/terminals/{id}`."""
-        return str(self.request.path_params[name])
+        return str(self.http_request.path_params[name])
 
     def query(self, name: str, default: str = "") -> str:
         """Return a parameter of the query."""
-        return self.request.query_params.get(name, default)
+        return self.http_request.query_params.get(name, default)
 
     def page_number(self) -> int:
         """Return the number of the requested page of a list, from 1."""
@@ -55,7 +55,7 @@ class Visit:
         """Render a template; some values are known to every template."""
         common = {
             "info": self.gateway.info,
-            "path": self.request.url.path,
+            "path": self.http_request.url.path,
             "csrf_token": self.gateway.csrf_token,
             "now": self.gateway.clock.now(),
             "versions": urlencode(self.gateway.live_updates.versions()),
@@ -66,13 +66,13 @@ class Visit:
         """Send the browser to another page after a form was submitted."""
         return RedirectResponse(path, _SEE_OTHER)
 
-    async def with_form(self) -> "Visit":
+    async def with_form(self) -> "PageRequest":
         """Read the submitted form.
 
         Raises:
             RefusedError: 413, the form is too large; 403, its token is not the one of this sandbox.
         """
-        text = (await read_body(self.request)).decode(errors="replace")
+        text = (await read_body(self.http_request)).decode(errors="replace")
         try:
             fields = parse_qs(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         except ValueError:
@@ -94,5 +94,5 @@ class Visit:
         return self.render(self.error_template, status, message=message)
 
 
-Page = Callable[[Visit], Awaitable[Response]]
+PageView = Callable[[PageRequest], Awaitable[Response]]
 """A function that shows a page, or does what its form asks for."""

@@ -14,12 +14,12 @@ from urllib.parse import parse_qsl, unquote
 import attrs
 from starlette.requests import Request
 
-from gateway_async.sandbox.http.errors import RefusedError, ValidationError
+from gateway_async.sandbox.http.errors import RefusedError, RefusedFieldsError
 from gateway_async.sandbox.request.expands import Expand
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["BODY_LIMIT", "Call", "read_body", "read_chunks", "read_json", "read_query"]
+__all__ = ["BODY_LIMIT", "RequestContext", "read_body", "read_chunks", "read_json", "read_query"]
 
 
 BODY_LIMIT = 10 * 1024 * 1024
@@ -27,7 +27,7 @@ BODY_LIMIT = 10 * 1024 * 1024
 
 
 @attrs.frozen
-class Call:
+class RequestContext:
     """One request of one user.
 
     Attributes:
@@ -80,7 +80,7 @@ def read_query(request: Request) -> dict[str, str]:
         raise RefusedError(400, "The query string is not UTF-8.") from None
     query = dict(pairs)
     if len(query) < len(pairs):
-        raise ValidationError({name: [f"{name} is given twice."] for name in _find_duplicates(pairs)})
+        raise RefusedFieldsError({name: [f"{name} is given twice."] for name in _find_duplicates(pairs)})
     return query
 
 

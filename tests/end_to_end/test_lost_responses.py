@@ -44,7 +44,7 @@ SALE = TransactionCreate(
 )
 CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 CARRIED_OUT = ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body", "wrong_length", "garbage"]
-ALSO_CARRIED_OUT = ["html", "empty", "swap_answer", "double_answer", "delay"]
+ALSO_CARRIED_OUT = ["html", "empty", "wrong_response", "duplicate_response", "delay"]
 NOT_CARRIED_OUT = ["reset_before_commit", "error_before_commit", "rate_limit", "unavailable"]
 
 
@@ -89,7 +89,7 @@ async def test_a_gateway_that_goes_down_after_the_charge_leaves_it_unknown(sandb
     assert sandbox.ledger()["charged"] == {"once": 1}
 
 
-async def test_a_vault_store_whose_answer_is_cut_off_is_stored_once(sandbox: Sandbox) -> None:
+async def test_a_vault_store_whose_response_is_cut_off_is_stored_once(sandbox: Sandbox) -> None:
     """The id that the SDK made up finds it."""
     sandbox.fault("POST /v2/accountvaults", "close_after_commit")
     async with sandbox.gateway() as gateway:
@@ -97,7 +97,7 @@ async def test_a_vault_store_whose_answer_is_cut_off_is_stored_once(sandbox: San
     assert sandbox.ledger()["stored"] == {vault.account_vault_api_id: 1}
 
 
-async def test_a_terminal_sale_whose_answer_is_cut_off_is_found(sandbox: Sandbox) -> None:
+async def test_a_terminal_sale_whose_response_is_cut_off_is_found(sandbox: Sandbox) -> None:
     """The sale is looked up among the transactions and not sent again."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit")
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")
@@ -109,7 +109,7 @@ async def test_a_terminal_sale_whose_answer_is_cut_off_is_found(sandbox: Sandbox
 
 @pytest.mark.parametrize("fault", [*CARRIED_OUT, *ALSO_CARRIED_OUT])
 async def test_a_card_stored_at_a_terminal_is_found_by_being_new(sandbox: Sandbox, fault: str) -> None:
-    """The contact had a card before; the one that is new after the lost answer is the result, and stored once."""
+    """The contact had a card before; the one that is new after the lost response is the result, and stored once."""
     sandbox.fault("POST /v2/routeraccountvaults", fault, seconds=0.1)  # type: ignore[arg-type]
     new = RouterAccountVaultCreate(terminal_id=sandbox.terminal_id, contact_id=sandbox.contact_id)
     async with sandbox.gateway() as gateway:
@@ -269,7 +269,7 @@ class Operation(NamedTuple):
 
     Attributes:
         request: the one that a fault strikes.
-        done: does it; the record as the answer has it.
+        done: does it; the record as the response has it.
         read: the record as it is read.
         wanted: the fields that both should show.
     """
@@ -378,10 +378,10 @@ async def test_each_operation_survives_each_fault(makers: list[Callable[[AsyncGa
 async def test_the_sandbox_answers_httpx_as_it_answers_the_sdk(sandbox: Sandbox) -> None:
     """No credentials, an unknown id and garbage are answered with an error that names the problem."""
     async with httpx.AsyncClient(base_url=sandbox.base_url) as client:
-        answers = [
+        responses = [
             await client.get("/v2/contacts"),
             await client.get("/v2/nothing"),
             await client.post("/v2/contacts", content=b"{", headers={"developer-id": sandbox.developer_id}),
         ]
-    assert [answer.status_code for answer in answers] == [401, 404, 401]
-    assert all(answer.json()["message"] for answer in answers)
+    assert [response.status_code for response in responses] == [401, 404, 401]
+    assert all(response.json()["message"] for response in responses)
