@@ -234,6 +234,7 @@ class CallExecutor:
             seconds=seconds,
             max_attempts=self._max_attempts,
             in_doubt_seconds=self._in_doubt_seconds,
+            started=self._http.now(),
             **more,
         )
         return CallState(plan)

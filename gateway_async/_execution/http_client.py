@@ -3,10 +3,10 @@
 If that fails, the error states how far the request got.
 """
 
+import asyncio
 import re
 import time
-from collections.abc import Coroutine, Iterable
-from functools import lru_cache
+from collections.abc import Callable, Coroutine, Iterable
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
@@ -17,11 +17,12 @@ import httpx
 
 from gateway_async._execution.signing import Authenticator
 from gateway_async._execution.user_agent import USER_AGENT
+from gateway_async._http.messages import BaseUrl, LazyRequest, headers_of
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
 from gateway_async._http.transport import FRESH, POOL, DirectClient
 from gateway_async._http.upload import Upload, open_upload
-from gateway_async._secrets import detach, mask_text, quote_text
+from gateway_async._secrets import detach, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.multipart import Form
@@ -60,12 +61,6 @@ _NO_BODY: Final = (b"Content-Length", b"0")
 _WITH_BODY: Final = ("POST", "PUT", "PATCH")
 """Methods whose requests usually have a body. Some servers demand its length, also if it is empty (411)."""
 _CLOSE: Final = (b"Connection", b"close")
-_cached_url: Final = lru_cache(maxsize=256)(httpx.URL)
-"""Parse a URL, with a cache.
-
-Most calls use one of a few URLs.
-"""
-
 _NOT_SENT: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -105,14 +100,14 @@ class HttpClient:
         trace_headers: TraceHeaders | None = None,
     ) -> None:
         self._client = client
-        self._base_url = base_url
         self._trace_headers = trace_headers
         url = httpx.URL(base_url)
         self.gateway = str(url)
-        self._host = (b"Host", url.netloc)
+        self._base = BaseUrl.parse(url)
+        self._host = (b"Host", self._base.host)
         self._authenticator = Authenticator(credentials, developer_id, self._fetch)
         self.is_closed = False
-        self._event_loop: object = None
+        self._event_loop: _EventLoop | None = None
 
     def check(self, call: Call[Any]) -> None:
         """Check that a call can be sent.
@@ -134,10 +129,14 @@ class HttpClient:
         """
         if self.is_closed:
             raise ClientClosedError(call=str(call))
-        here = anyio.lowlevel.current_token()
-        self._event_loop = self._event_loop or here
-        if self._event_loop != here:
+        if self._event_loop is None:
+            self._event_loop = _EventLoop()
+        elif not self._event_loop.is_current:
             raise _in_another_event_loop(call)
+
+    def now(self) -> float:
+        """Return the time by the clock of the client's event loop."""
+        return anyio.current_time() if self._event_loop is None else self._event_loop.now()
 
     def check_closable(self) -> None:
         """Check that an open client is closed in its own event loop.
@@ -145,7 +144,7 @@ class HttpClient:
         Raises:
             NotSentError: it belongs to another event loop.
         """
-        if not self.is_closed and self._event_loop not in (None, anyio.lowlevel.current_token()):
+        if not self.is_closed and self._event_loop and not self._event_loop.is_current:
             raise _in_another_event_loop("aclose()")
 
     async def aclose(self) -> None:
@@ -213,7 +212,7 @@ class HttpClient:
             progress.status_code = response.status_code
             reply = Reply(
                 response.status_code,
-                response.headers,
+                headers_of(response),
                 await read_body(response, MAX_BODY),
                 time.time(),
                 signature.secrets,
@@ -265,41 +264,60 @@ class HttpClient:
     ) -> httpx.Request:
         params = plain_params((*call.request.params, *signature.params))
         query = urlencode(params, quote_via=quote, safe=",") if params else ""
-        path, body = call.request.path, call.request.body
-        has_secret_path = (bool(call.request.secrets) and body is None) or mask_text(path) != path
-        parse_url = httpx.URL if query or has_secret_path else _cached_url  # a cache must not hold secrets
+        path, body = call.request.path, call.request.body or b""
         headers = [self._host, *_HEADERS, *_encode(plain_params(signature.headers))]
         if call.fresh_connection:
             headers.append(_CLOSE)
         if self._trace_headers is not None:
             headers += read_trace_headers(self._trace_headers)
-        stream: httpx.ByteStream | Upload
         if upload is not None:
-            stream = upload
             headers += _encode(upload.headers.items())
-        else:
-            stream = httpx.ByteStream(body or b"")
-            if body:
-                headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
-            elif call.request.method in _WITH_BODY:
-                headers.append(_NO_BODY)
-        request = httpx.Request(
+        elif body:
+            headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
+        elif call.request.method in _WITH_BODY:
+            headers.append(_NO_BODY)
+        request = LazyRequest(
             call.request.method,
-            parse_url(f"{self._base_url}{path}?{query}" if query else f"{self._base_url}{path}"),
-            headers=headers,
-            stream=stream,
-            extensions={
+            self._base,
+            f"{path}?{query}" if query else path,
+            headers,
+            body if upload is None else upload,
+            {
                 "timeout": {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds},  # the caller limits the others
                 POOL: "terminal" if call.kind is Kind.TERMINAL else "ordinary",
                 PROGRESS: progress,
                 FRESH: call.fresh_connection,
             },
         )
-        request.headers.encoding = "ascii"  # otherwise httpx tries encodings whenever a header is read
-        if upload is None:
-            request.read()  # a test's transport may read the content
         progress.stage = Stage.UNREPORTED  # until the transport reports a stage
         return request
+
+
+class _EventLoop:
+    """The event loop of the current task.
+
+    On asyncio it is asked directly. With every call, anyio would find out first which library runs.
+
+    Attributes:
+        now: function that returns the time by the clock of the event loop.
+    """
+
+    __slots__ = ("_loop", "now")
+
+    def __init__(self) -> None:
+        self._loop = loop = anyio.lowlevel.current_token().native_token
+        self.now: Callable[[], float] = loop.time if isinstance(loop, asyncio.AbstractEventLoop) else anyio.current_time
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the current task runs in it."""
+        if not isinstance(self._loop, asyncio.AbstractEventLoop):
+            return anyio.lowlevel.current_token().native_token is self._loop
+        try:
+            # Trio can run as a guest of the same loop, but not in one of its tasks.
+            return asyncio.current_task() is not None and asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
 
 
 def _encode(fields: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:

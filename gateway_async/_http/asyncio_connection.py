@@ -46,6 +46,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         "_invalid",
         "_is_reading_paused",
         "_is_writing_paused",
+        "_loop",
         "_raw",
         "_response",
         "_sent",
@@ -57,6 +58,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
     def __init__(self, raw: socket.socket) -> None:
         super().__init__()
         self._raw = raw
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport
         self._usable = True
         self._in_exchange = False
@@ -67,6 +69,10 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         self._error: httpx.TransportError | None = None
         self._invalid: httpx.RemoteProtocolError | None = None
         self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def idle_seconds(self) -> float:
+        return self._loop.time() - self._idle_since
 
     @property
     def is_open(self) -> bool:
@@ -121,7 +127,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         """Wait for the next callback; raise the error of a connection that has ended."""
         if self._error is not None:
             raise self._error
-        self._waiter = asyncio.get_running_loop().create_future()
+        self._waiter = self._loop.create_future()
         try:
             await self._waiter
         finally:
@@ -132,7 +138,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
             self._is_reading_paused = False
             self._transport.resume_reading()
 
-    def finish(self, now: float) -> bool:
+    def finish(self) -> bool:
         response = self._response
         reusable = (
             self._sent
@@ -144,7 +150,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         )
         self._in_exchange = self._sent = False
         self._response = None
-        self.idle_since = now
+        self._idle_since = self._loop.time()
         return reusable
 
     async def aclose(self) -> None:

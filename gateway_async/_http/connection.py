@@ -32,16 +32,12 @@ _SOCKET_OPTIONS: Final = [
 
 
 class Connection(abc.ABC):
-    """One connection, idle or with one exchange.
+    """One connection, idle or with one exchange."""
 
-    Attributes:
-        idle_since: the time of the event loop's clock at which the last exchange ended.
-    """
-
-    __slots__ = ("idle_since",)
+    __slots__ = ("_idle_since",)
 
     def __init__(self) -> None:
-        self.idle_since = 0.0
+        self._idle_since = 0.0
 
     @property
     @abc.abstractmethod
@@ -83,8 +79,13 @@ class Connection(abc.ABC):
             httpx.TransportError: the connection ended before the end of the body.
         """
 
+    @property
     @abc.abstractmethod
-    def finish(self, now: float) -> bool:
+    def idle_seconds(self) -> float:
+        """The seconds since the last exchange ended."""
+
+    @abc.abstractmethod
+    def finish(self) -> bool:
         """End the exchange and return whether the connection can be reused.
 
         It can if the request was sent completely, and nothing but its response has arrived.

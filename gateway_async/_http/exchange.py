@@ -1,7 +1,6 @@
 """`Exchange`: one request and its response on a connection of a pool."""
 
 import contextlib
-import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import AbstractContextManager
@@ -12,12 +11,12 @@ import attrs
 import httpx
 
 from gateway_async._http.connection import Connection
-from gateway_async._http.pool import TIMED_OUT, ConnectionPool, Origin, Timeouts
+from gateway_async._http.messages import WRONG_LENGTH, Origin
+from gateway_async._http.pool import TIMED_OUT, ConnectionPool, Timeouts
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.response_parser import ResponseParser
 
 _NO_TIMEOUT: Final = contextlib.nullcontext()
-_LINE_BREAK: Final = re.compile(rb"[\r\n\0]")
 
 
 @attrs.define(eq=False)
@@ -47,20 +46,23 @@ class Exchange(httpx.AsyncByteStream):
     connection: Connection | None = None
     response: ResponseParser | None = None
 
-    async def send(self, request: httpx.Request) -> None:
+    async def send(self, start: bytes, request: httpx.Request | None) -> None:
         """Acquire a connection and send the request.
 
         On failure, the connection is released. Nothing of the request is kept.
+
+        Args:
+            start: its first bytes.
+            request: whose body follows; None if `start` is the whole request.
         """
-        head = _head(request)
         try:
-            if isinstance(request.stream, httpx.ByteStream):
-                await self._send(head + _whole_body(request, request.stream), None)
+            if request is None:
+                await self._send(start, None)
                 return
             async with contextlib.aclosing(_encode_body(request)) as body:
                 # Read the body's first chunks now, so that writing starts as soon as there is a connection.
-                start = [head, await anext(body, b""), await anext(body, b"")]
-                await self._send(b"".join(start), body)
+                chunks = [start, await anext(body, b""), await anext(body, b"")]
+                await self._send(b"".join(chunks), body)
         except BaseException:
             await self.aclose()
             raise
@@ -133,34 +135,6 @@ class Exchange(httpx.AsyncByteStream):
         return _NO_TIMEOUT if seconds is None else anyio.move_on_after(seconds)
 
 
-def _head(request: httpx.Request) -> bytes:
-    """Encode the request line and the headers.
-
-    Raises:
-        httpx.LocalProtocolError: one of them contains a line break.
-    """
-    lines = [b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
-    lines += [b"%b: %b" % field for field in request.headers.raw]
-    if any(map(_LINE_BREAK.search, lines)):
-        raise httpx.LocalProtocolError("a header contains a line break")
-    return b"\r\n".join([*lines, b"", b""])
-
-
-def _whole_body(request: httpx.Request, stream: httpx.ByteStream) -> bytes:
-    """Return a body that is in memory.
-
-    Raises:
-        httpx.LocalProtocolError: its length differs from the content-length header.
-    """
-    body = b"".join(stream)
-    if body and request.headers.get("content-length") != str(len(body)):
-        raise httpx.LocalProtocolError(_WRONG_LENGTH)
-    return body
-
-
-_WRONG_LENGTH: Final = "the length of the body differs from its content-length"
-
-
 async def _encode_body(request: httpx.Request) -> AsyncGenerator[bytes]:
     """Iterate over the body, in chunked encoding if its length is unknown.
 
@@ -181,4 +155,4 @@ async def _encode_body(request: httpx.Request) -> AsyncGenerator[bytes]:
     if chunked:
         yield b"0\r\n\r\n"
     elif left:
-        raise httpx.LocalProtocolError(_WRONG_LENGTH)
+        raise httpx.LocalProtocolError(WRONG_LENGTH)

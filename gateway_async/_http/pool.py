@@ -15,12 +15,10 @@ import httpx
 
 from gateway_async._http import asyncio_connection, stream_connection
 from gateway_async._http.connection import Connection
+from gateway_async._http.messages import Origin
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.proxy import Proxy
 from gateway_async.telemetry.health import PoolUse
-
-Origin = tuple[str, str, int]
-"""Scheme, host and port."""
 
 Timeouts = dict[str, float | None]
 """httpx's timeouts in seconds, by phase."""
@@ -125,7 +123,7 @@ class ConnectionPool:
         Idle connections that have expired, or exceed the maximum, are closed first. Nothing is awaited after the
         connection is on its stack, so the caller can still discard it before another call gets it.
         """
-        reusable = connection.finish(anyio.current_time()) and not discard
+        reusable = connection.finish() and not discard
         idle = self._idle[origin]
         try:
             try:
@@ -187,7 +185,7 @@ class ConnectionPool:
             self._connect_slots.release()
 
     def _has_expired(self, connection: Connection) -> bool:
-        return anyio.current_time() - connection.idle_since >= self._keepalive_expiry
+        return connection.idle_seconds >= self._keepalive_expiry
 
 
 async def _acquire_slot(slots: anyio.Semaphore, timeouts: Timeouts) -> None:

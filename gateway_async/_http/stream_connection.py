@@ -43,6 +43,10 @@ class StreamConnection(Connection):
         self._response: ResponseParser | None = None
 
     @property
+    def idle_seconds(self) -> float:
+        return anyio.current_time() - self._idle_since
+
+    @property
     def is_open(self) -> bool:
         return not has_pending_input(self._raw)
 
@@ -110,10 +114,10 @@ class StreamConnection(Connection):
             self._feed(await self._receive())
         return b""
 
-    def finish(self, now: float) -> bool:
+    def finish(self) -> bool:
         reusable = self._sent and self._response is not None and self._response.reusable
         reusable = reusable and self.is_open and (self._tls is None or _is_drained(self._tls))
-        self._sent, self._response, self.idle_since = False, None, now
+        self._sent, self._response, self._idle_since = False, None, anyio.current_time()
         return reusable
 
     async def aclose(self) -> None:

@@ -16,6 +16,7 @@ import certifi
 import httpx
 
 from gateway_async._http.exchange import Exchange
+from gateway_async._http.messages import LazyResponse, encode
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.proxy import Proxy
@@ -34,8 +35,6 @@ _IDLE_TERMINALS = 100
 _VERIFY: Final = "must be True, False, the path of a CA bundle or of a folder of them, or an ssl.SSLContext"
 _NAMED_BY_HASH: Final = "[0-9a-f]" * 8 + ".[0-9]*"
 """The names of certificates in a folder that TLS looks up."""
-
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 class PooledTransport(httpx.AsyncBaseTransport):
@@ -85,31 +84,23 @@ class PooledTransport(httpx.AsyncBaseTransport):
         extensions = request.extensions
         progress: Progress = extensions.get(PROGRESS) or Progress()
         progress.stage = Stage.QUEUED  # an invalid request fails before anything can be sent
-        url = request.url
-        scheme = url.scheme
-        if scheme not in _PORTS:
-            raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {scheme!r}")
+        origin, start, is_whole = encode(request)
         exchange = Exchange(
             self._pools[extensions.get(POOL, "ordinary")],
-            (scheme, url.raw_host.decode("ascii"), url.port or _PORTS[scheme]),
-            self._ssl_context if scheme == "https" else None,
+            origin,
+            self._ssl_context if origin[0] == "https" else None,
             extensions.get("timeout", {}),
             progress,
             fresh=bool(extensions.get(FRESH)),
         )
         bodiless = request.method == "HEAD"
-        await exchange.send(request)
-        del request, url, extensions  # free their memory: thousands of calls may wait here
+        await exchange.send(start, None if is_whole else request)
+        del request, start, extensions  # free their memory: thousands of calls may wait here
         response = await exchange.head(bodiless=bodiless)
         stream: httpx.AsyncByteStream = exchange
         if content_coding := take_coding(response.headers):
             stream = BoundedDecompressor(stream, content_coding)
-        return httpx.Response(
-            response.status,
-            headers=response.headers,
-            stream=stream,
-            extensions={"http_version": response.version},  # no reason phrase: it may repeat what was sent
-        )
+        return LazyResponse(response.status, response.headers, stream, response.version)
 
     def pool_use(self, name: str) -> PoolUse:
         """Return the use of the pool "ordinary" or "terminal"."""

@@ -23,7 +23,6 @@ from gateway_async import (
     Contact,
     ContactCreate,
     DeadlineExceededError,
-    GatewayError,
     InsecureConnectionWarning,
     InvalidRequestError,
     NotFoundError,
@@ -33,7 +32,6 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
-from gateway_async._execution.http_client import _cached_url
 from gateway_async.client import Options
 from gateway_async.observe import AttemptEnded, AttemptFailed, AttemptStarted, CallEnded, CallStarted, Event
 from gateway_async.resources import RESOURCES
@@ -526,19 +524,3 @@ async def test_an_async_observer_for_a_block_is_refused() -> None:
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="observer"):
             gateway.observing(watch)
-
-
-async def test_no_secret_url_is_cached() -> None:
-    """The cache of parsed URLs holds no card number, token or key."""
-    _cached_url.cache_clear()
-    not_there = httpx.MockTransport(lambda _: httpx.Response(404))
-    in_query, in_headers = UserApiKey("user", KEY, send_in="query"), UserApiKey("user", KEY)
-    for credentials, card in ((in_query, "1"), (in_headers, "4111111111111111")):
-        async with AsyncGateway(
-            "https://gateway.test", developer_id="dev", credentials=credentials, transport=not_there
-        ) as gateway:
-            with pytest.raises(NotFoundError):
-                await gateway.contacts.get(card)
-            with pytest.raises(GatewayError):
-                await gateway.tokens.delete("s3cret-token")
-    assert _cached_url.cache_info().currsize == 0

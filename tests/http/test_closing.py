@@ -121,7 +121,7 @@ async def test_closing_while_an_old_connection_is_closed() -> None:
     pool = ConnectionPool(2, max_idle=2, keepalive_expiry=4.0)
 
     class Kept:
-        idle_since = float("inf")
+        idle_seconds = 0.0
         is_open = False
 
         async def aclose(self) -> None:

@@ -233,9 +233,9 @@ class Kept:
     """A connection that can always be used again."""
 
     is_open = True
-    idle_since = float("inf")
+    idle_seconds = 0.0
 
-    def finish(self, _now: float) -> bool:
+    def finish(self) -> bool:
         """End an exchange."""
         return True
 

@@ -232,9 +232,9 @@ async def test_connection_comes_back_last(monkeypatch: pytest.MonkeyPatch) -> No
     pool, seen = ConnectionPool(2, max_idle=1, keepalive_expiry=4.0), []
 
     class Kept:
-        idle_since = 0.0
+        idle_seconds = float("inf")
 
-        def finish(self, _now: float) -> bool:
+        def finish(self) -> bool:
             return True
 
         async def aclose(self) -> None:

@@ -13,7 +13,7 @@ from gateway_async._wire.request import prepare
 from gateway_async.errors import InvalidRequestError
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_PATH: Final = re.compile(r"/(v2|custom)/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]+")
+_PATH: Final = re.compile(r"/(v2|custom)/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})+")
 _KINDS: Final = (None, "read", "write")
 _TERMINAL_PATHS: Final = ("/v2/router", "/v2/deviceterms")
 

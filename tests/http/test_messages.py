@@ -1,0 +1,81 @@
+"""`LazyRequest` and `LazyResponse` are httpx's messages, whatever of them is looked at first."""
+
+import httpx
+import pytest
+
+from gateway_async._http.messages import BaseUrl, LazyHeaders, LazyRequest, LazyResponse, encode, headers_of
+from gateway_async._http.upload import Upload
+
+ADDRESSES = [
+    "http://127.0.0.1:8000",
+    "https://gateway.example",
+    "https://gateway.example:443/prefix/",
+    "https://[::1]:8443/a/../b",
+    "https://bücher.example/ü",
+]
+TARGETS = ["/v2/contacts/c1", "/v2/contacts/a%20b%2Fc?expand=a,b&location_id=%C3%A4", "/v2/x/~a.b-c_d;e=f@g:h!$&'()*+,"]
+FIELDS = [(b"Host", b"gateway.example"), (b"X-Name", b"Ada"), (b"Content-Length", b"6")]
+
+
+def lazy(address: str = ADDRESSES[0], target: str = TARGETS[0], fields: object = FIELDS) -> LazyRequest:
+    """Make a request with a body in memory."""
+    base = BaseUrl.parse(httpx.URL(address))
+    return LazyRequest("POST", base, target, list(fields), b"a sale", {"timeout": {}})  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_the_bytes_are_those_of_httpx(address: str, target: str) -> None:
+    """Send what httpx would build from the same URL, headers and body."""
+    httpx_request = httpx.Request("POST", f"{address.rstrip('/')}{target}", headers=FIELDS, content=b"a sale")
+    request = lazy(address, target)
+    assert encode(request) == encode(httpx_request)
+    assert request.url == httpx_request.url
+    assert request.headers == httpx_request.headers
+    assert request.read() == request.content == httpx_request.content
+    assert encode(request) == encode(httpx_request)  # now from what was built
+
+
+def test_a_change_is_sent() -> None:
+    """A transport around this package's own may change headers, the URL and the body."""
+    request = lazy()
+    request.headers["X-Name"] = "Grace"
+    assert b"X-Name: Grace\r\n" in encode(request)[1]
+    request = lazy()
+    request.url = httpx.URL("https://other.example/v2/other")
+    assert encode(request)[0] == ("https", "other.example", 443)
+    assert encode(request)[1].startswith(b"POST /v2/other HTTP/1.1\r\n")
+    request = lazy()
+    request.stream = httpx.ByteStream(b"a void")
+    assert encode(request)[1].endswith(b"\r\n\r\na void")
+
+
+def test_a_body_in_chunks_is_not_encoded() -> None:
+    """Only the head of an upload is encoded; its chunks follow."""
+    upload = object.__new__(Upload)
+    request = LazyRequest("POST", BaseUrl.parse(httpx.URL(ADDRESSES[0])), "/v2/x", list(FIELDS), upload, {})
+    _, head, is_whole = encode(request)
+    assert (head.endswith(b"\r\n\r\n"), is_whole) == (True, False)
+    assert request.stream is upload
+    assert encode(request) == (request.encode()[0], head, False)
+
+
+@pytest.mark.parametrize("value", [b"a\r\nb", b"a\nb", b"a\rb", b"a\0b"])
+@pytest.mark.parametrize("is_untouched", [True, False])
+def test_a_line_break_in_a_header_is_refused(value: bytes, is_untouched: bool) -> None:
+    """No header of one request becomes two, or the start of another request."""
+    request = lazy(fields=[*FIELDS, (b"X-Trace", value)])
+    assert is_untouched or request.headers
+    with pytest.raises(httpx.LocalProtocolError, match="line break"):
+        encode(request)
+
+
+def test_headers_of_a_response() -> None:
+    """They are built when they are looked at, and ignore the case of names."""
+    response = LazyResponse(200, [(b"Content-Type", b"text/html")], httpx.ByteStream(b""), b"HTTP/1.1")
+    headers = headers_of(response)
+    assert isinstance(headers, LazyHeaders)
+    assert headers["content-type"] == headers.get("CONTENT-TYPE") == "text/html"
+    assert (len(headers), list(headers), "Content-type" in headers) == (1, ["content-type"], True)
+    assert repr(headers) == repr(response.headers) == "Headers({'content-type': 'text/html'})"
+    assert (response.http_version, response.reason_phrase) == ("HTTP/1.1", "OK")
