@@ -12,11 +12,11 @@ import gc
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import repeat
 from typing import Final
 
-from clients import BARE, CLIENTS, OURS, Call
+from clients import Call, make_calls
 from comparison import Goal, Row, beside, run
+from peers import BARE, CLIENTS, OURS
 from server import allow_many_connections, serving
 
 LEVELS: Final = (1, 50, 500, 2000)
@@ -40,19 +40,10 @@ Times = dict[tuple[str, int, str], list[float]]
 
 async def cpu_per_call(call: Call, calls: int, at_once: int, warm_up: int) -> float:
     """Measure the CPU time of one call by `at_once` workers, in milliseconds."""
-
-    async def work(remaining: Iterator[None]) -> None:
-        for _ in remaining:
-            await call()
-
-    async def make(number: int) -> None:
-        remaining = repeat(None, number)
-        await asyncio.gather(*(work(remaining) for _ in range(at_once)))
-
-    await make(warm_up)
+    await make_calls(call, warm_up, at_once)
     gc.collect()
     began = time.process_time()
-    await make(calls)
+    await make_calls(call, calls, at_once)
     return (time.process_time() - began) * 1000 / calls
 
 

@@ -5,15 +5,14 @@ Each has the connections that it opens by default. Only the bare protocol has on
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from itertools import repeat
 from typing import Any, Final, NamedTuple, cast
 
 import aiohttp
 import httptools
 import httpx
-import openai
-import stripe
 from server import CONTACT, CREATE, HEADERS, READ, SECONDS, gateway_at
 
 from gateway_async import CardVaultCreate
@@ -75,32 +74,6 @@ async def with_httpx(url: str) -> AsyncIterator[Calls]:
             return (await client.post(CREATE, json=body)).json()
 
         yield Calls(get, post)
-
-
-@asynccontextmanager
-async def with_stripe(url: str, http_client: Callable[..., Any]) -> AsyncIterator[Calls]:
-    """Open a Stripe client; each call returns one of its objects."""
-    http = http_client(timeout=SECONDS)
-    client = stripe.StripeClient("sk_test", base_addresses={"api": url}, http_client=http)
-    card: Any = {"number": CARD["account_number"], "exp_month": 12, "exp_year": 2030}
-    owner: Any = {"name": CARD["account_holder_name"]}
-    try:
-        yield Calls(
-            lambda: client.v1.customers.retrieve_async(CONTACT["id"]),
-            lambda: client.v1.payment_methods.create_async({"type": "card", "card": card, "billing_details": owner}),
-        )
-    finally:
-        await http.close_async()
-
-
-@asynccontextmanager
-async def with_openai(url: str) -> AsyncIterator[Calls]:
-    """Open an OpenAI client; each call returns one of its models."""
-    async with openai.AsyncOpenAI(base_url=url, api_key="key", timeout=SECONDS) as client:
-        yield Calls(
-            lambda: client.models.retrieve(CONTACT["id"]),
-            lambda: client.vector_stores.create(name=CARD["account_holder_name"], metadata=CARD),
-        )
 
 
 class BareConnection(asyncio.Protocol):
@@ -166,26 +139,12 @@ async def bare(url: str) -> AsyncIterator[Calls]:
         connection.close()
 
 
-class Client(NamedTuple):
-    """One of the clients.
+async def make_calls(call: Call, number: int, at_once: int) -> None:
+    """Make a number of calls, by `at_once` workers."""
 
-    Attributes:
-        open: opens it.
-        is_slow: it costs more than a millisecond, so it is measured in fewer rounds.
-    """
+    async def work(remaining: Iterator[None]) -> None:
+        for _ in remaining:
+            await call()
 
-    open: Callable[[str], AbstractAsyncContextManager[Calls]]
-    is_slow: bool = False
-
-
-OURS: Final = "gateway_async"
-BARE: Final = "bare protocol"
-CLIENTS: Final[dict[str, Client]] = {
-    OURS: Client(ours),
-    BARE: Client(bare),
-    "aiohttp": Client(with_aiohttp),
-    "stripe on aiohttp": Client(lambda url: with_stripe(url, stripe.AIOHTTPClient)),
-    "stripe on httpx": Client(lambda url: with_stripe(url, stripe.HTTPXClient), is_slow=True),
-    "httpx": Client(with_httpx, is_slow=True),
-    "openai": Client(with_openai, is_slow=True),
-}
+    remaining = repeat(None, number)
+    await asyncio.gather(*(work(remaining) for _ in range(at_once)))

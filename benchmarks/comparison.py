@@ -104,7 +104,7 @@ def alone(subject: str, unit: str, values: Sequence[float], goal: Goal | None = 
 
 def show(rows: Sequence[Row]) -> None:
     """Print a table."""
-    width = max(len(row.title) for row in rows)
+    width = max((len(row.title) for row in rows), default=0)
     print(f"{'':{width}} {'ours':>9} {'theirs':>9} {'':4} {'ratio':>6} {'(lowest to highest)':19}  goal")
     for row in rows:
         theirs = f"{row.theirs.median:9.3g}" if row.theirs else " " * 9

@@ -25,7 +25,17 @@ import attrs
 from comparison import Row, show
 from cores import pin_client
 
-PROGRAMS: Final = ("calls", "terminals", "decoding", "streaming", "ledger", "migration", "imports", "event_streams")
+PROGRAMS: Final = (
+    "calls",
+    "instructions",
+    "terminals",
+    "decoding",
+    "streaming",
+    "ledger",
+    "migration",
+    "imports",
+    "event_streams",
+)
 PEERS: Final = ("aiohttp", "httpx", "httptools", "stripe", "openai", "orjson", "msgspec", "pydantic")
 RESULTS: Final = Path(__file__).with_name("results") / "benchmarks.json"
 

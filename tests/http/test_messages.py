@@ -71,7 +71,7 @@ def test_a_line_break_in_a_header_is_refused(value: bytes, is_untouched: bool) -
 
 
 def test_headers_of_a_response() -> None:
-    """They are built when they are looked at, and ignore the case of names."""
+    """Build headers when something reads them, and ignore the case of names."""
     response = LazyResponse(200, [(b"Content-Type", b"text/html")], httpx.ByteStream(b""), b"HTTP/1.1")
     headers = headers_of(response)
     assert isinstance(headers, LazyHeaders)
