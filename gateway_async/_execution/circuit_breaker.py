@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gateway_async._arguments import number_problems
-from gateway_async._wire.retry_policy import AttemptResult, classify, is_refusal
+from gateway_async._wire.retry_policy import AttemptResult, classify, is_final_refusal
 from gateway_async.errors import GatewayError, InvalidRequestError, StatusError
 
 _UNAVAILABLE: Final = frozenset({502, 503})
@@ -125,4 +125,4 @@ def _is_failure(error: GatewayError) -> bool:
 
 def _is_from_gateway(error: GatewayError) -> bool:
     """Return whether the gateway itself, and not a proxy, rejected the request."""
-    return isinstance(error, StatusError) and error.is_from_gateway and is_refusal(error)
+    return isinstance(error, StatusError) and error.is_from_gateway and is_final_refusal(error)

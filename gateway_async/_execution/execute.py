@@ -31,7 +31,7 @@ from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._wire.call import Call, Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.reply import says_busy
-from gateway_async._wire.retry_policy import BACK_OFF, Decision, decide, is_refusal, renews_token, retry_after
+from gateway_async._wire.retry_policy import BACK_OFF, Decision, decide, is_final_refusal, renews_token, retry_after
 from gateway_async.errors import (
     ClientClosedError,
     ConnectionLostError,
@@ -222,7 +222,7 @@ class CallExecutor:
                 left = max(until - anyio.current_time(), 0.0)
                 call = await self._run(self._new_state(call.prerequisite, left))
         except GatewayError as error:
-            if is_refusal(error) and call.kind is not Kind.TERMINAL:
+            if is_final_refusal(error) and call.kind is not Kind.TERMINAL:
                 raise  # it says more than "not sent", and nothing was sent either
             raise NotSentError(f"its prerequisite read failed: {error}", call=str(call)) from error
         return call
@@ -298,7 +298,7 @@ class CallExecutor:
         try:
             with anyio.CancelScope(deadline=plan.started + seconds):
                 result = await self._http.send(call, progress, seconds)
-                state.may_have_been_sent = True  # whatever happens to the result
+                state.may_have_been_executed = True  # whatever happens to the result
                 if self._circuit_breaker is not None:
                     self._count(state, self._circuit_breaker)
                 return result
@@ -380,7 +380,7 @@ class CallExecutor:
         decision = decide(
             state.call.kind,
             error,
-            may_have_been_sent_before=state.may_have_been_sent_before,
+            may_have_been_executed_before=state.may_have_been_executed_before,
             on_reused_connection=state.is_on_reused_connection,
         )
         recovery = state.call.recovery
@@ -398,12 +398,12 @@ class CallExecutor:
         """Record the outcome of a failed call; look up a cancelled write that may have been sent."""
         call = state.call
         cancelled = isinstance(error, anyio.get_cancelled_exc_class())
-        if cancelled and state.may_have_been_sent and not call.kind.is_read:
+        if cancelled and state.may_have_been_executed and not call.kind.is_read:
             lost = ConnectionLostError("cancelled", call=str(call))
             state.unresolved = self._lookup.unknown_error(state, lost)
             if await self._lookup.after_cancellation(state, lost, error):
                 state.unresolved = None
-        if state.unresolved is not None or (isinstance(error, OutcomeUnknownError) and state.may_have_been_sent):
+        if state.unresolved is not None or (isinstance(error, OutcomeUnknownError) and state.may_have_been_executed):
             self._lookup.unknown_outcomes += 1
         await self._ledger_recorder.record_failure(state, error)
         if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
@@ -426,7 +426,7 @@ class CallExecutor:
         if isinstance(error, GatewayError) or not isinstance(error, Exception):
             return error
         reason = describe_error(first_error(error))
-        if state is not None and state.may_have_been_sent:
+        if state is not None and state.may_have_been_executed:
             lost = ConnectionLostError(reason, call=str(call))
             state.record_failure(lost, unclear=True)
             return self._lookup.final_error(state, lost)

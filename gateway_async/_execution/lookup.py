@@ -134,7 +134,7 @@ class OutcomeLookup:
 
         It is an `OutcomeUnknownError` if any attempt of a write may have been executed, otherwise `error`.
         """
-        is_unresolved = state.may_have_been_sent and not state.call.kind.is_read
+        is_unresolved = state.may_have_been_executed and not state.call.kind.is_read
         return self.unknown_error(state, error) if is_unresolved else error
 
     def unknown_error(
@@ -363,12 +363,12 @@ def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], 
 def _is_absence(state: CallState[Any], error: GatewayError) -> bool:
     """Return whether the answer to a change was that nothing was found."""
     is_change = state.call.kind in (Kind.IDEMPOTENT, Kind.UNNAMED)
-    return is_change and not state.may_have_been_sent_before and says_absent(error)
+    return is_change and not state.may_have_been_executed_before and says_absent(error)
 
 
 def _says_gone(state: CallState[Any], error: GatewayError) -> bool:
     """Return whether the only request was answered by "not found" or "deleted"."""
-    is_deleted = isinstance(error, RecordDeletedError) and not state.may_have_been_sent_before
+    is_deleted = isinstance(error, RecordDeletedError) and not state.may_have_been_executed_before
     return is_deleted or _is_absence(state, error)
 
 
@@ -380,12 +380,12 @@ def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
     """
     is_refusal = isinstance(error, StatusError) and error.is_from_gateway and not isinstance(error, DuplicateError)
     may_be_of_another_call = state.is_on_reused_connection and state.call.recovery is not None
-    return is_refusal and not state.may_have_been_sent and not may_be_of_another_call
+    return is_refusal and not state.may_have_been_executed and not may_be_of_another_call
 
 
 def _keep_open(state: CallState[Any], error: GatewayError) -> None:
     """Record that the outcome is unclear: only the lookup could confirm the refusal, such as a 429 or a duplicate."""
-    if not state.may_have_been_sent:
+    if not state.may_have_been_executed:
         state.record_failure(error, unclear=True)
 
 
@@ -393,7 +393,7 @@ def _seconds_to_appear(state: CallState[Any], error: GatewayError, if_not_found:
     """Return the seconds after which a missing record means "not executed"."""
     if (isinstance(error, MalformedReplyError) and error.lacks_evidence) or _is_absence(state, error):
         return 0.0  # the gateway has answered
-    if not state.may_have_been_sent and not isinstance(error, DuplicateError):
+    if not state.may_have_been_executed and not isinstance(error, DuplicateError):
         return 0.0
     at_terminal = state.call.kind is Kind.TERMINAL and if_not_found is NextStep.UNKNOWN
     return LOOKUP_SECONDS if at_terminal else _RESOLVE_SECONDS

@@ -107,7 +107,7 @@ class LedgerRecorder:
         in_doubt_seconds: seconds after its last attempt in which a write may still be executed.
     """
 
-    def __init__(self, ledger: Ledger | None, gateway: str = "", in_doubt_seconds: float = 0.0) -> None:
+    def __init__(self, ledger: Ledger | None, gateway: str, in_doubt_seconds: float) -> None:
         self._ledger = ledger
         self._gateway = gateway
         self._in_doubt_seconds = in_doubt_seconds
@@ -309,7 +309,7 @@ def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
     None means that the outcome is unknown.
     """
     match error:
-        case OutcomeUnknownError() if state.may_have_been_sent:
+        case OutcomeUnknownError() if state.may_have_been_executed:
             return None
         case DuplicateError():
             return None  # a proxy may have sent the request twice, so a duplicate may be this call's own record
@@ -318,7 +318,7 @@ def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
         case GatewayError():
             return "refused"
         case _:
-            return None if state.may_have_been_sent else "not_sent"
+            return None if state.may_have_been_executed else "not_sent"
 
 
 async def _record_within(seconds: float, recording: Awaitable[None]) -> bool:

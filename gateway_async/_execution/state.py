@@ -89,15 +89,15 @@ class CallState(Generic[T]):
 
     Attributes:
         plan: the call and its limits.
-        call: the call to send.
+        call: the call to send; a read that got another request's response is repeated on a fresh connection.
         attempt: the number of the last attempt, from 1.
         call_id: identifies the call in its events; generated for the first one.
         has_new_token: whether an attempt was repeated with a new token.
         in_doubt_until: the time until which the gateway may still execute the write.
         intent_id: the call's intent in the ledger, if it has one.
         is_observed: whether its routine events are emitted.
-        may_have_been_sent: whether an attempt of the call may have been executed.
-        may_have_been_sent_before: the same, without the last attempt.
+        may_have_been_executed: whether an attempt of the call may have been executed.
+        may_have_been_executed_before: the same, without the last attempt.
         progress: how far the last attempt got.
         reached: the furthest stage of an attempt that the gateway may have executed.
         unresolved: the error of a call that ended with an unknown outcome.
@@ -111,8 +111,8 @@ class CallState(Generic[T]):
         "in_doubt_until",
         "intent_id",
         "is_observed",
-        "may_have_been_sent",
-        "may_have_been_sent_before",
+        "may_have_been_executed",
+        "may_have_been_executed_before",
         "plan",
         "progress",
         "reached",
@@ -128,7 +128,7 @@ class CallState(Generic[T]):
         self.is_observed = False
         self.progress: Progress | None = None
         self.reached: Reached | None = None
-        self.may_have_been_sent = self.may_have_been_sent_before = False
+        self.may_have_been_executed = self.may_have_been_executed_before = False
         self.in_doubt_until = plan.started
         self.intent_id: str | None = None
         self.unresolved: OutcomeUnknownError | None = None
@@ -162,16 +162,16 @@ class CallState(Generic[T]):
         """Count an attempt."""
         self.attempt += 1
         self.progress = progress
-        self.may_have_been_sent_before = self.may_have_been_sent
+        self.may_have_been_executed_before = self.may_have_been_executed
 
     def record_failure(self, error: GatewayError, *, unclear: bool = False) -> None:
         """Record a failed attempt; nothing changes if `error` proves that the gateway did not execute it.
 
         With `unclear`, the error proves nothing.
         """
-        if unclear or not is_definite(self.call.kind, error, may_have_been_sent_before=self.may_have_been_sent):
+        if unclear or not is_definite(self.call.kind, error, may_have_been_executed_before=self.may_have_been_executed):
             self.reached = max(self.reached or Reached.SENT, classify(error).reached, key=list(Reached).index)
-            self.may_have_been_sent = True
+            self.may_have_been_executed = True
             now = anyio.current_time()
             sent_at = now if self.progress is None or self.progress.sent_at is None else self.progress.sent_at
             # A terminal's 300 s count from the sending. The time for a late arrival counts from now.

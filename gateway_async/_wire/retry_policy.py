@@ -210,17 +210,17 @@ BACK_OFF: Final = (0.2, 5.0)
 
 
 def classify(
-    error: GatewayError, *, may_have_been_sent_before: bool = False, on_reused_connection: bool = False
+    error: GatewayError, *, may_have_been_executed_before: bool = False, on_reused_connection: bool = False
 ) -> AttemptResult:
     """Classify the attempt that ended with `error`.
 
     Args:
         error: the error of the attempt.
-        may_have_been_sent_before: whether an earlier attempt of the call may have been executed.
+        may_have_been_executed_before: whether an earlier attempt of the call may have been executed.
         on_reused_connection: whether the attempt's connection had been used for other requests.
     """
     result = _classify_alone(error)
-    if result in _FINAL and may_have_been_sent_before:
+    if result in _FINAL and may_have_been_executed_before:
         return AttemptResult.REFUSED_LATER
     if result in _MAY_BE_STALE and on_reused_connection and not isinstance(error, DuplicateError):
         return AttemptResult.REFUSED_REUSED
@@ -253,27 +253,27 @@ def says_absent(error: GatewayError) -> bool:
     return classify(error) is AttemptResult.ABSENT
 
 
-def is_refusal(error: GatewayError) -> bool:
+def is_final_refusal(error: GatewayError) -> bool:
     """Return whether the gateway itself rejects the request, finally."""
     return classify(error) in _FINAL
 
 
-def is_definite(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False) -> bool:
+def is_definite(kind: Kind, error: GatewayError, *, may_have_been_executed_before: bool = False) -> bool:
     """Return whether `error` proves that its attempt changed nothing. The arguments are as in `classify`."""
-    result = classify(error, may_have_been_sent_before=may_have_been_sent_before)
+    result = classify(error, may_have_been_executed_before=may_have_been_executed_before)
     if result is AttemptResult.ABSENT:  # it may be a late response to another request
         return kind.is_read or kind is Kind.UNNAMED
     return result in _REFUSALS or TABLE[result][kind].step is not NextStep.LOOK_UP
 
 
 def decide(
-    kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False, on_reused_connection: bool = False
+    kind: Kind, error: GatewayError, *, may_have_been_executed_before: bool = False, on_reused_connection: bool = False
 ) -> Decision:
     """Return the decision after `error`. The arguments are as in `classify`."""
     if isinstance(error, NotSentError) and error.ends_call:
         return _STOP  # the client is closed, or the lease of the terminal is lost
     result = classify(
-        error, may_have_been_sent_before=may_have_been_sent_before, on_reused_connection=on_reused_connection
+        error, may_have_been_executed_before=may_have_been_executed_before, on_reused_connection=on_reused_connection
     )
     return TABLE[result][kind]
 

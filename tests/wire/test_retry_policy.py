@@ -101,7 +101,7 @@ CELLS = [
 def circumstances(result: AttemptResult) -> dict[str, bool]:
     """Return the circumstances under which an error has this result."""
     return {
-        "may_have_been_sent_before": result is AttemptResult.REFUSED_LATER,
+        "may_have_been_executed_before": result is AttemptResult.REFUSED_LATER,
         "on_reused_connection": result is AttemptResult.REFUSED_REUSED,
     }
 
@@ -129,7 +129,7 @@ def test_an_earlier_try_changes_the_meaning_of_refusals_only() -> None:
         AttemptResult.REFUSED_LATER,
     }
     for result in set(AttemptResult) - refusals:
-        assert {classify(error, may_have_been_sent_before=True) for error in ERRORS[result]} == {result}
+        assert {classify(error, may_have_been_executed_before=True) for error in ERRORS[result]} == {result}
 
 
 def test_a_duplicate_on_a_reused_connection_is_a_duplicate() -> None:
@@ -170,7 +170,7 @@ def test_what_is_certain(kind: Kind, more: set[AttemptResult]) -> None:
         result
         for result in AttemptResult
         for error in ERRORS[result]
-        if is_definite(kind, error, may_have_been_sent_before=result is AttemptResult.REFUSED_LATER)
+        if is_definite(kind, error, may_have_been_executed_before=result is AttemptResult.REFUSED_LATER)
     }
     refused = {
         AttemptResult.THROTTLED,
