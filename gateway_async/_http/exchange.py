@@ -74,7 +74,7 @@ class Exchange(httpx.AsyncByteStream):
             self.origin, self.tls, self.timeouts, progress, fresh=self.fresh
         )
         if progress.before_sending is not None:
-            await progress.check()
+            await progress.check()  # takes a while, in which the server may close the connection
             if not connection.is_silent:
                 raise httpx.ConnectError("the server closed the connection before the request")
         self.pool.check_open()  # it may have been closed while the connection was opened

@@ -137,8 +137,8 @@ class RecordReader(Generic[R]):
     def _path_and_params(self, ref: Ref, location_id: str | None) -> tuple[str, Params]:
         if isinstance(ref, ApiId) and self.api_id is None:
             raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
-        segment, params = segment_and_params(ref, location_id)
-        return f"{self.path}/{segment}", params
+        last_segment, params = segment_and_params(ref, location_id)
+        return f"{self.path}/{last_segment}", params
 
     def _identity(self, ref: Ref, scope: Scope) -> Mapping[str, Any]:
         if isinstance(ref, ApiId) and self.api_id:
