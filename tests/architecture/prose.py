@@ -1,4 +1,4 @@
-"""Check names and sentences against the writing rules: `python tests/architecture/prose.py [PATH …]`.
+"""Check names and words against the writing rules: `python tests/architecture/prose.py [PATH …]`.
 
 The check covers identifiers, docstrings and comments everywhere, string literals outside the tests, and Markdown.
 """
@@ -11,7 +11,7 @@ import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 PATHS = (
@@ -30,10 +30,6 @@ PATHS = (
 )
 BUILT = ("docs/_build/", "docs/reference/api/", "docs/reference/commands/")
 """Folders that the build of the site writes, from texts that are checked elsewhere."""
-
-FIRST_LINE_WORDS = 12
-SENTENCE_WORDS = 35
-SEMICOLONS = 1
 
 METAPHORS = ["scribe", "crew", "shelf", "shelves", "courier", "witness", "deed", "lane", "mishap", "night", "nightly"]
 UNUSUAL = ["whom", "whoever", "nobody", "somebody", "bears", "anew", "mend", "lies", "stands"]
@@ -66,14 +62,6 @@ STANDARD_NAMES = {"letters", "ascii_letters"}
 PRONOUNS = {"he", "she", "it", "they", "this", "that", "these", "those", "we", "what", "whatever", "who"}
 """Words that no first line begins with: the reader does not know yet what they mean."""
 
-CONJUNCTIONS = {"how", "if", "when", "where", "whether", "why"}
-"""Words that no function of the package is described with: "Return whether …", not "Whether …"."""
-
-INLINE_CODE = re.compile(r"``?[^`]+``?|\]\([^)]*\)")
-SENTENCE_END = re.compile(r"(?<=[.!?])[)\"”]*\s+(?=[\"“(`*\[]*[A-Z0-9`])|:\s*\n|\n\s*\n|\n\s*(?=(?:[-*|#>]|\d+\.)\s)")
-SECTION = re.compile(r"\n\s*(?:Args|Attributes|Example|Examples|Note|Raises|Returns|Yields):\s*\n")
-CODE_BLOCK = re.compile(r"^```[\s\S]*?^```|^ {4}.*$|^.*[├└│].*$", re.MULTILINE)
-
 
 class Finding(NamedTuple):
     """One break of a rule."""
@@ -92,7 +80,6 @@ class Passage(NamedTuple):
 
     line: int
     text: str
-    is_prose: bool = True
 
     def line_of(self, position: int) -> int:
         """Return the line of a position in the text."""
@@ -106,83 +93,50 @@ def check(path: Path) -> Iterator[Finding]:
     if path.suffix == ".py":
         yield from check_python(path, text)
     else:
-        yield from check_passage(path, Passage(1, text, is_prose=path.suffix == ".md"))
+        yield from check_passage(path, Passage(1, text))
 
 
 def check_python(path: Path, text: str) -> Iterator[Finding]:
     """Check the names and the texts of a Python file."""
     module = ast.parse(text)
-    in_tests = path.parts[0] == "tests"
     yield from (Finding(path, line, "name", name) for line, name in banned_names(path, module))
-    for owner, node in docstrings(module):
+    for node in docstrings(module):
         yield from check_passage(path, Passage(node.lineno, inspect.cleandoc(str(node.value))))
-        yield from check_first_line(path, owner, node, in_tests=in_tests)
-    for passage in [*comments(text), *([] if in_tests else strings(module))]:
+        yield from check_first_line(path, node)
+    for passage in [*comments(text), *([] if path.parts[0] == "tests" else strings(module))]:
         yield from check_passage(path, passage)
 
 
 def check_passage(path: Path, passage: Passage) -> Iterator[Finding]:
-    """Check the words of a text and, if it is prose, its sentences."""
+    """Check the words of a text."""
     for match in BANNED.finditer(passage.text):
         yield Finding(path, passage.line_of(match.start()), "word", re.sub(r"\s+", " ", match[0]))
-    if passage.is_prose:
-        for line, sentence in sentences(passage):
-            words = len(re.findall(r"\w\S*", sentence))
-            start = " ".join(sentence.split()[:8])
-            if words > SENTENCE_WORDS:
-                yield Finding(path, line, f"sentence of {words} words", f"{start} …")
-            if sentence.count(";") > SEMICOLONS:
-                yield Finding(path, line, "chain of semicolons", f"{start} …")
 
 
-def check_first_line(path: Path, owner: ast.AST, node: ast.Constant, *, in_tests: bool) -> Iterator[Finding]:
-    """Check that a docstring's first line is short and has a subject of its own."""
+def check_first_line(path: Path, node: ast.Constant) -> Iterator[Finding]:
+    """Check that a docstring's first line has a subject of its own."""
     first = str(node.value).strip().partition("\n")[0]
     word = first.partition(" ")[0].strip(",:").lower()
-    is_action = not in_tests and is_function(owner) and "property" not in {ast.unparse(d) for d in owner.decorator_list}
-    if word in PRONOUNS or (is_action and word in CONJUNCTIONS):
+    if word in PRONOUNS:
         yield Finding(path, node.lineno, f"first line begins with {word!r}", first)
-    clause = re.split(r"[.;:](?: |$)", INLINE_CODE.sub("code", first))[0]
-    if is_action and len(clause.split()) > FIRST_LINE_WORDS:
-        yield Finding(path, node.lineno, f"first line over {FIRST_LINE_WORDS} words", first)
 
 
-def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return whether a syntax node defines a function."""
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-
-
-def sentences(passage: Passage) -> Iterator[tuple[int, str]]:
-    """Yield the sentences of a text, with their lines; code, tables and argument lists are left out."""
-    text = CODE_BLOCK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), passage.text)
-    text = INLINE_CODE.sub(lambda match: "Code" + "\n" * match[0].count("\n"), text)
-    text = SECTION.split(text)[0]
-    position = 0
-    for end in [*SENTENCE_END.finditer(text), None]:
-        sentence = text[position : end.start() if end else len(text)]
-        line = passage.line + text.count("\n", 0, position + len(sentence) - len(sentence.lstrip()))
-        if not sentence.lstrip().startswith(("|", ">>>", "<")):
-            yield line, sentence
-        position = end.end() if end else position
-
-
-def docstrings(module: ast.Module) -> Iterator[tuple[ast.AST, ast.Constant]]:
-    """Yield every docstring, those of attributes too, with the node that has it in its body."""
+def docstrings(module: ast.Module) -> Iterator[ast.Constant]:
+    """Yield every docstring, those of attributes too."""
     for node in ast.walk(module):
         body = getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []
         for statement in body:
             match statement:
                 case ast.Expr(value=ast.Constant(value=str()) as text):
-                    is_first = body[0] is statement
-                    yield (node if is_first else statement), text
+                    yield text
 
 
 def strings(module: ast.Module) -> Iterator[Passage]:
     """Yield the string literals that are no docstrings."""
-    known = {id(node) for _, node in docstrings(module)}
+    known = {id(node) for node in docstrings(module)}
     for node in ast.walk(module):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
-            yield Passage(node.lineno, node.value, is_prose=False)
+            yield Passage(node.lineno, node.value)
 
 
 def comments(text: str) -> Iterator[Passage]:

@@ -22,21 +22,11 @@ class Courier:
     """Bring a letter."""
 
     def open_lane(self, the_deed: int) -> None:
-        """Whether the gate is open.
-
-        First one; then two; then three.
-        """
+        """It opens the gate."""
         self.book = the_deed  # it stands in
                               # one go
 
-    def send(self) -> None:
-        """Send the request that was built before by the caller of this method to it."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the gate is open."""
 '''
-SENTENCE = "The client sends a request and " + "waits and " * 20 + "reads the response."
 
 
 def found_in(folder: Path, name: str, text: str) -> list[str]:
@@ -53,16 +43,14 @@ def test_the_repository_is_in_plain_english(path: str) -> None:
 
 
 def test_the_linter_finds_what_is_planted_in_a_module(tmp_path: Path) -> None:
-    """Banned names and words, a riddle for a first line, a long one and a chain of semicolons are reported."""
+    """Banned names and words, and a first line that begins with a pronoun, are reported."""
     assert sorted(found_in(tmp_path, "planted.py", PLANTED)) == [
         "10: name: open_lane",
         "10: name: the_deed",
-        "11: first line begins with 'whether': Whether the gate is open.",
-        "13: chain of semicolons: First one; then two; then three. …",
-        "15: name: book",
-        "15: word: in one go",
-        "15: word: stands",
-        "19: first line over 12 words: Send the request that was built before by the caller of this method to it.",
+        "11: first line begins with 'it': It opens the gate.",
+        "12: name: book",
+        "12: word: in one go",
+        "12: word: stands",
         "1: word: nobody",
         "3: word: What became of",
         "7: name: Courier",
@@ -70,12 +58,11 @@ def test_the_linter_finds_what_is_planted_in_a_module(tmp_path: Path) -> None:
 
 
 def test_the_linter_finds_what_is_planted_in_a_document(tmp_path: Path) -> None:
-    """Words count everywhere in Markdown, sentences outside of code and tables."""
-    text = f"# Whoever\n\n{SENTENCE}\n\n```sh\n{SENTENCE}\nnobody\n```\n\n| {SENTENCE} |\n"
+    """Words count everywhere in Markdown, in code too."""
+    text = "# Whoever\n\n```sh\nnobody\n```\n"
     assert found_in(tmp_path, "planted.md", text) == [
         "1: word: Whoever",
-        "7: word: nobody",
-        "3: sentence of 49 words: The client sends a request and waits and …",
+        "4: word: nobody",
     ]
 
 
