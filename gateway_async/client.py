@@ -22,8 +22,8 @@ from gateway_async._http.proxy import Proxy
 from gateway_async._http.transport import DirectClient, PooledTransport, load_certificates
 from gateway_async._secrets import Secret, seal
 from gateway_async._wire.reply import Reply
-from gateway_async._wire.scope import Scope
-from gateway_async._wire.untyped.request import free_request
+from gateway_async._wire.request import Scope
+from gateway_async._wire.untyped import free_request
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
 from gateway_async.leases import TerminalLease

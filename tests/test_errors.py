@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway_async import errors
-from gateway_async._wire.scope import Scope
+from gateway_async._wire.request import Scope
 from gateway_async.errors import (
     AuthenticationError,
     ClientClosedError,

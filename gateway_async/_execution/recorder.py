@@ -16,8 +16,7 @@ import attrs
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.state import CallState, seconds_in_doubt
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Call, LedgerEntry
-from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async._wire.call import Call, LedgerEntry, OutcomeQuery
 from gateway_async.errors import (
     DuplicateError,
     GatewayError,

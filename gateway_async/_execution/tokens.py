@@ -14,9 +14,8 @@ import anyio
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.auth import Signature, sign, sign_without_credentials
+from gateway_async._wire.auth import Signature, log_in, revoke, sign, sign_without_credentials
 from gateway_async._wire.call import Call
-from gateway_async._wire.token_calls import log_in, revoke
 from gateway_async.credentials import (
     SECRET_FIELDS,
     AccessToken,

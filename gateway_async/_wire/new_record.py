@@ -22,10 +22,9 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, Recovery
+from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, OutcomeQuery, Recovery
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import EXISTS
-from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.pagination import LISTED_ROWS, check_complete, check_link, read_page
 from gateway_async._wire.query import filters
 from gateway_async._wire.resource import ResourceSpec

@@ -17,10 +17,11 @@ import attrs
 import msgspec
 
 from gateway_async._problem import pluralize
+from gateway_async._secrets import quote_text
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.filter_matching import check_rows
 from gateway_async._wire.json_text import decode
 from gateway_async._wire.query import Params, plain_params
+from gateway_async._wire.response_matching import same_value
 from gateway_async._wire.rows import RowReader
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.page import Page
@@ -42,6 +43,13 @@ _FILTER_SYNTAX: Final = ",|\\"
 """Characters with a special meaning in a filter: alternatives, ranges, escapes."""
 
 _NOT_FILTERS: Final = frozenset({"page", "page_size", "sort", "expand"})
+
+_COMPARED_FILTERS: Final = re.compile("(.*(?<!_api)_)?id")
+_PATTERN_SYNTAX: Final = re.compile(r"[|*%\\]")
+"""Ranges, wildcards and escapes: such a value is not compared."""
+
+_CLOSED: Final = frozenset({"0", "2"})
+"""`status_id`s of a closed invoice; gateways use one or the other."""
 
 
 @attrs.frozen
@@ -207,6 +215,56 @@ def check_link(content: Any, params: Params) -> None:
 def _filters(params: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the filters among the parameters of a list; the names of credentials have a dash."""
     return {name: value for name, value in params if name not in _NOT_FILTERS and "-" not in name}
+
+
+def check_rows(rows: Sequence[msgspec.Raw], params: Params) -> None:
+    """Check that no row contradicts a filter.
+
+    Only filters by ids and by codes with a name such as `status_id` are compared. A gateway compares texts in its own
+    way: parts of them, or with other letters for accents. A value that is missing or null proves nothing.
+
+    Raises:
+        MismatchedReplyError: a row does, so the list is the response to another request.
+    """
+    wanted = {
+        name: value
+        for name, value in plain_params(params)
+        if _COMPARED_FILTERS.fullmatch(name) and not _PATTERN_SYNTAX.search(value)
+    }
+    if not wanted:
+        return
+    alternatives = {name: frozenset(_alternatives(name, value)) for name, value in wanted.items()}
+    decoder = _row_decoder(tuple(wanted))
+    for row in rows:
+        try:
+            values = decoder.decode(row)
+        except msgspec.ValidationError:
+            continue  # not an object, which is reported when it is read
+        for name, value in wanted.items():
+            got = getattr(values, name)
+            if _contradicts(alternatives[name], got):
+                raise MismatchedReplyError((quote_text(f"{name} is {got!r}, not {value!r}"),))
+
+
+def _alternatives(name: str, value: str) -> Iterator[str]:
+    for text in value.split(","):
+        yield text.strip().casefold()
+    if name == "status_id" and not _CLOSED.isdisjoint(value.split(",")):
+        yield from _CLOSED
+
+
+def _contradicts(alternatives: Iterable[str], got: Any) -> bool:
+    if got in (None, "") or isinstance(got, list | Mapping):
+        return False
+    if isinstance(got, str):
+        return not any(each in got.casefold() for each in alternatives)  # a filter matches parts of a text
+    return not any(same_value(each, got) for each in alternatives)
+
+
+@lru_cache
+def _row_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    """Return a decoder for these fields of a row."""
+    return msgspec.json.Decoder(msgspec.defstruct("Row", [(name, Any, None) for name in names]))
 
 
 def find_row(content: Any, plural: str, wanted: Mapping[str, str], params: Params = ()) -> Mapping[str, Any] | None:

@@ -7,10 +7,19 @@ from typing import Any, Generic, TypeVar, cast
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, Recovery
+from gateway_async._wire.call import (
+    LISTED,
+    RECORD,
+    Call,
+    HttpRequest,
+    Lookup,
+    LookupResult,
+    LookupStatus,
+    OutcomeQuery,
+    Recovery,
+)
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import Evidence, UnprovenError, describe_missing, shows
-from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import LISTED_ROWS, RawPage, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import (
     NamesToCheck,
@@ -21,9 +30,9 @@ from gateway_async._wire.query import (
     segment,
     segment_and_params,
 )
+from gateway_async._wire.request import Scope
 from gateway_async._wire.response_matching import check_belongs, differences
 from gateway_async._wire.rows import structure
-from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.record import Record

@@ -12,7 +12,17 @@ import attrs
 
 from gateway_async._secrets import AccountNumber, kind_of, mask_text
 from gateway_async._wire.annotations import fields_of
-from gateway_async._wire.call import Call, HttpRequest, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus, Recovery
+from gateway_async._wire.call import (
+    Call,
+    HttpRequest,
+    Kind,
+    LedgerEntry,
+    Lookup,
+    LookupResult,
+    LookupStatus,
+    OutcomeQuery,
+    Recovery,
+)
 from gateway_async._wire.convert import read_nothing
 from gateway_async._wire.evidence import (
     EXISTS,
@@ -25,12 +35,10 @@ from gateway_async._wire.evidence import (
 )
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
-from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.query import Params
 from gateway_async._wire.record_reader import RecordReader, Ref, sealed_path
-from gateway_async._wire.request import PreparedRequest, prepare
+from gateway_async._wire.request import PreparedRequest, Scope, prepare
 from gateway_async._wire.response_matching import AMOUNTS
-from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
 from gateway_async.models.identifiers import ApiId

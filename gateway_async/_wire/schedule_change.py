@@ -19,10 +19,9 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, Recovery
+from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, OutcomeQuery, Recovery
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import EXISTS
-from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.query import expansion, segment
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway_async._execution.execute import CallExecutor
-from gateway_async._wire.scope import Scope
+from gateway_async._wire.request import Scope
 from gateway_async.resources._resource import Resource, ResourceAttribute, attribute
 from gateway_async.resources.account_vaults import AccountVaults
 from gateway_async.resources.contacts import Contacts

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway_async._wire.call import Lookup
+from gateway_async._wire.call import LISTED, RECORD, Lookup, OutcomeQuery
 from gateway_async._wire.evidence import is_known
 from gateway_async._wire.new_record import KIND as NEW_RECORD
 from gateway_async._wire.new_record import new_record
-from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.schedule_change import KIND as SCHEDULE_CHANGE
 from gateway_async._wire.schedule_change import schedule_change

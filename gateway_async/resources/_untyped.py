@@ -8,9 +8,9 @@ import attrs
 from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.lists.pages import Pages, pages_of
 from gateway_async._secrets import seal
+from gateway_async._wire.request import Scope
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.scope import Scope
-from gateway_async._wire.untyped.spec import UntypedSpec
+from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.untyped import UntypedRecord

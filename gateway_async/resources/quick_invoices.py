@@ -8,8 +8,18 @@ from urllib.parse import quote, urlencode
 import attrs
 
 from gateway_async._http.upload import measure_files
-from gateway_async._wire.attachments import attach, detach
-from gateway_async._wire.call import Call, Lookup, Recovery, lookup_by_success
+from gateway_async._secrets import mask_text
+from gateway_async._wire.call import (
+    Call,
+    HttpRequest,
+    Kind,
+    Lookup,
+    LookupResult,
+    LookupStatus,
+    Recovery,
+    lookup_by_success,
+)
+from gateway_async._wire.convert import FieldError, read_nothing
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH_OR_CLOSED,
@@ -19,9 +29,11 @@ from gateway_async._wire.evidence import (
     LISTS_NO_TRANSACTION,
     LISTS_TRANSACTION,
 )
+from gateway_async._wire.multipart import FilePart, Form, file_problems
 from gateway_async._wire.query import segment, segment_and_params
+from gateway_async._wire.reply import read_undocumented
+from gateway_async._wire.request import Scope
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
@@ -154,7 +166,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             ValidationError: the gateway refuses, for example a fifth file; `.fields` says why.
             OutcomeUnknownError: it may have been attached: read the invoice with `expand=("files",)`.
         """
-        call = attach(QUICK_INVOICE, id, attachment, self._scope)
+        call = _attach(id, attachment, self._scope)
         return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
 
     async def remove_file(self, id: str | ApiId, file_id: str) -> None:  # noqa: A002
@@ -163,7 +175,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         Raises:
             NotFoundError: the file or the invoice does not exist.
         """
-        await self._executor.execute(detach(QUICK_INVOICE, id, file_id, self._scope))
+        await self._executor.execute(_detach(id, file_id, self._scope))
 
     def payment_url(self, id: str | ApiId) -> str:  # noqa: A002
         """Return the URL of the page where the customer pays. Nothing is sent.
@@ -201,3 +213,65 @@ def _move_transaction(ref: str | ApiId, verb: str, transaction_id: str, scope: S
 
     lookup = invoice_lookup if isinstance(ref, ApiId) else partial(transaction_lookup, ref)
     return attrs.evolve(call, recovery=Recovery(lookup=lookup))
+
+
+def _attach(ref: str | ApiId, attachment: Attachment, scope: Scope) -> Call[QuickInvoiceFile | None]:
+    """Build the call that attaches a file.
+
+    A repeat would attach a second file, and the record does not show which call attached a file.
+
+    Raises:
+        InvalidRequestError: the id or the attachment cannot be sent.
+    """
+    problems = [f"attachment: {problem}" for problem in file_problems(attachment)]
+    if problems:
+        raise InvalidRequestError(problems)
+    path, params = QUICK_INVOICE.path_and_params(ref, scope)
+    form = Form((), (FilePart("file[file]", "attachment", attachment),))
+    return Call(
+        request=HttpRequest(method="POST", path=f"{path}/files", params=params, form=form),
+        kind=Kind.UNNAMED,
+        read=partial(read_undocumented, QuickInvoiceFile, ("file", "quickinvoicefile")),
+        sent={"filename": mask_text(attachment.filename)},
+    )
+
+
+def _detach(ref: str | ApiId, file_id: str, scope: Scope) -> Call[None]:
+    """Build the call that removes a file.
+
+    The lookup counts it as removed if the record does not list the file, or if the record does not exist.
+
+    Raises:
+        InvalidRequestError: an id cannot be sent.
+    """
+    path, params = QUICK_INVOICE.path_and_params(ref, scope)
+
+    def lookup() -> Lookup[Any]:
+        return Lookup(
+            request=HttpRequest(path=path, params=(*params, ("expand", "files"))),
+            read=partial(_is_detached, file_id),
+            not_found_result=LookupResult(LookupStatus.GONE),
+            confirmation=partial(QUICK_INVOICE.absence, ref, scope),
+        )
+
+    return Call(
+        request=HttpRequest(method="DELETE", path=f"{path}/files/{segment(file_id, 'file_id')}", params=params),
+        kind=Kind.IDEMPOTENT,
+        read=read_nothing,
+        api_id=ref.value if isinstance(ref, ApiId) else None,
+        recovery=Recovery(lookup=lookup),
+    )
+
+
+def _is_detached(file_id: str, content: Any) -> LookupResult[bool]:
+    """Return whether the record no longer lists the file.
+
+    Without a list of files, the outcome is unknown and a `FieldError` is raised.
+    """
+    record = QUICK_INVOICE.unwrap(content)
+    try:
+        ids = [str(file["id"]) for file in record["files"] or ()]
+    except (KeyError, TypeError):
+        raise FieldError(f".{QUICK_INVOICE.name}.files", "missing, or not a list of files") from None
+    is_listed = file_id in ids
+    return LookupResult(LookupStatus.NOT_EXECUTED) if is_listed else LookupResult(LookupStatus.EXECUTED, True)

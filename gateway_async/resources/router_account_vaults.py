@@ -6,8 +6,8 @@ import attrs
 
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.new_record import with_new_record_lookup
+from gateway_async._wire.request import Scope
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.scope import Scope
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
 from gateway_async.resources._resource import WritableResource

@@ -3,7 +3,7 @@
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.token_calls import log_in, revoke
+from gateway_async._wire.auth import log_in, revoke
 from gateway_async.models.tokens import Token
 from gateway_async.resources._resource import Resource
 

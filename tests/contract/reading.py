@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 
 from gateway_async import GatewayError, StatusError
+from gateway_async._wire.auth import log_in
 from gateway_async._wire.call import Call, HttpRequest
 from gateway_async._wire.pagination import read_page
 from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.rows import structure
-from gateway_async._wire.token_calls import log_in
-from gateway_async._wire.untyped.spec import UntypedSpec
+from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.models.untyped import UntypedRecord
 from gateway_async.resources import RESOURCES

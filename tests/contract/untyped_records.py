@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gateway_async._wire.untyped.spec import UntypedSpec
+from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.models.untyped import UntypedRecord
 
 from .raw_client import RawClient

@@ -21,7 +21,7 @@ from gateway_async import (
     ValidationError,
 )
 from gateway_async._wire.call import Kind
-from gateway_async._wire.untyped.request import free_request
+from gateway_async._wire.untyped import free_request
 
 from .scripted_transport import (
     LOST,

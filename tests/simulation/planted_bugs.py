@@ -12,8 +12,7 @@ from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.terminals.lease_holder import LeaseHolder
 from gateway_async._storage.sqlite import FileFormat
 from gateway_async._wire import pagination, record_reader, reply, retry_policy
-from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus
-from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, OutcomeQuery
 from gateway_async._wire.record_reader import RecordReader
 from gateway_async._wire.reply import Reply
 from gateway_async._wire.retry_policy import Decision, decide

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.call import LookupStatus
+from gateway_async._wire.call import LookupStatus, OutcomeQuery
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.new_record import new_record, read_before
-from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.resources._ledger_lookups import lookup_of
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async._wire.call import OutcomeQuery
 from gateway_async.models.identifiers import ApiId
 
 BY_API_ID = OutcomeQuery(

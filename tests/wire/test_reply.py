@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import gateway_async._wire.reply as reply_module
 from gateway_async import _secrets
 from gateway_async._secrets import AccountNumber, Secret
+from gateway_async._wire.auth import log_in
 from gateway_async._wire.call import Call, HttpRequest, Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.pagination import decode_page, read_raw_page
 from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.rows import structure
-from gateway_async._wire.token_calls import log_in
 from gateway_async.errors import (
     AuthenticationError,
     BadRequestError,

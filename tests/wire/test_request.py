@@ -24,9 +24,8 @@ from gateway_async import (
 )
 from gateway_async._secrets import AccountNumber, Secret, unseal
 from gateway_async._wire.json_text import decode, encode
-from gateway_async._wire.request import prepare
+from gateway_async._wire.request import Scope, prepare
 from gateway_async._wire.rows import structure
-from gateway_async._wire.scope import Scope
 from gateway_async.models.codes import AccountType
 from gateway_async.models.request import UNSET
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT

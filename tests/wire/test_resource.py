@@ -10,12 +10,11 @@ import attrs
 import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.call import Call, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus
+from gateway_async._wire.call import LISTED, Call, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus, OutcomeQuery
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, UnprovenError
-from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
+from gateway_async._wire.request import Scope
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
 from gateway_async.models.codes import TransactionAction

@@ -17,8 +17,8 @@ import pytest
 from gateway_async._wire.call import Call
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.request import Scope
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.scope import Scope
 from gateway_async.errors import ValidationError
 from gateway_async.models.account_vaults import AccountVault, BinInfo, CardVaultCreate, RouterAccountVaultCreate
 from gateway_async.models.contacts import Contact

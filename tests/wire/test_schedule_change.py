@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.call import LookupStatus
+from gateway_async._wire.call import LookupStatus, OutcomeQuery
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.schedule_change import KIND, schedule_change
 from gateway_async.resources.recurrings import RECURRING
 

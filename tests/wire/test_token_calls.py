@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from gateway_async._secrets import Secret
+from gateway_async._wire.auth import log_in, revoke
 from gateway_async._wire.call import Kind, LookupResult, LookupStatus
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.retry_policy import AttemptResult, classify
-from gateway_async._wire.token_calls import log_in, revoke
 from gateway_async.errors import (
     AuthenticationError,
     InvalidRequestError,

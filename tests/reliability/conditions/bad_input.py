@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import gateway_async
 from gateway_async import InvalidRequestError
+from gateway_async._wire.request import Scope
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.scope import Scope
 from gateway_async.sandbox import Sandbox
 from tests.contract.raw_client import FakeClient, RawClient
 from tests.contract.reading import BY_PATH, FILES, judge_faulty

@@ -1,1 +1,0 @@
-"""Calls about resources without models, whose content is given as mappings."""
