@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gateway_async import Page
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.routes import ROUTES
 
@@ -111,7 +112,7 @@ def test_the_sdk_lets_a_column_through(sides: dict[str, Any], resource: str, nam
         pages = getattr(sdk.gateway, resource)
         return await pages.list({name: "1"}, sort=f"-{name}")
 
-    assert sdk.portal.call(read)
+    assert isinstance(sdk.portal.call(read), Page)
 
 
 EXPIRY = {"0130": 6, "0729": 0, "0129": 0, "0830": 13}
