@@ -33,7 +33,7 @@ PROGRAMS: Final = (
     "streaming",
     "ledger",
     "migration",
-    "imports",
+    "first_get",
     "event_streams",
 )
 PEERS: Final = ("aiohttp", "httpx", "httptools", "stripe", "openai", "orjson", "msgspec", "pydantic")

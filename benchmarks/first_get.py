@@ -1,7 +1,7 @@
-"""The time of `from gateway_async import AsyncGateway` in a fresh interpreter, beside `import httpx` and others.
+"""The CPU time of the first GET of a process, beside httpx and aiohttp: the import, the client, and one call.
 
     pip install -e '.[benchmarks]'
-    python benchmarks/imports.py --rounds 5
+    python benchmarks/first_get.py --rounds 5
 
 Each interpreter sees only one distribution and what it requires without extras, because httpx for example imports more
 if it finds more. The processes of all alternate, and the time of an empty interpreter is subtracted.
@@ -18,18 +18,47 @@ from typing import Final
 
 from comparison import Goal, Row, beside, run
 from packaging.requirements import Requirement
+from server import CONTACT, HEADERS, READ, serving
 
 ROOT: Final = Path(__file__).parents[1]
 OURS: Final = "gateway-async"
-STATEMENTS: Final = {
-    OURS: "from gateway_async import AsyncGateway",
-    "httpx": "import httpx",
-    "aiohttp": "import aiohttp",
-    "stripe": "import stripe",
-    "openai": "import openai",
+PROGRAMS: Final = {
+    OURS: f"""
+import asyncio, sys
+from gateway_async import AsyncGateway, UserApiKey
+
+async def main():
+    key = UserApiKey({HEADERS["user-id"]!r}, {HEADERS["user-api-key"]!r})
+    async with AsyncGateway(sys.argv[1], developer_id={HEADERS["developer-id"]!r}, credentials=key) as gateway:
+        await gateway.contacts.get({CONTACT["id"]!r})
+
+asyncio.run(main())
+""",
+    "httpx": f"""
+import asyncio, sys
+import httpx
+
+async def main():
+    async with httpx.AsyncClient(base_url=sys.argv[1], headers={HEADERS}, trust_env=False) as client:
+        (await client.get({READ!r})).json()
+
+asyncio.run(main())
+""",
+    "aiohttp": f"""
+import asyncio, sys
+import aiohttp
+
+async def main():
+    async with aiohttp.ClientSession(sys.argv[1], headers={HEADERS}) as session, session.get({READ!r}) as response:
+        await response.json()
+
+asyncio.run(main())
+""",
 }
+"""Distribution → a program that reads one contact."""
+
 EMPTY: Final = "pass"
-GOALS: Final = {"httpx": Goal(1.3), "stripe": Goal(0.7)}
+GOALS: Final = {"httpx": Goal(1.7), "aiohttp": Goal(2)}
 RUNS: Final = 3
 """How often each process is started in a round; the fastest is taken, because other load only slows it down."""
 
@@ -75,31 +104,31 @@ def cpu_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def seconds(statement: str, folder: Path | None) -> float:
-    """Return the CPU time of an interpreter that executes one statement."""
+def seconds(program: str, url: str, folder: Path | None) -> float:
+    """Return the CPU time of an interpreter that runs a program."""
     path = {"PYTHONPATH": str(folder)} if folder else {}
     spent = []
     for _ in range(RUNS):
         before = cpu_of_children()
-        subprocess.run([sys.executable, "-S", "-c", statement], env=path, check=True)
+        subprocess.run([sys.executable, "-S", "-c", program, url], env=path, check=True)
         spent.append(cpu_of_children() - before)
     return min(spent)
 
 
 def main(rounds: int = 7) -> list[Row]:
-    """Measure every import in every round; return the comparisons with ours."""
-    times: dict[str, list[float]] = {name: [] for name in STATEMENTS}
-    with tempfile.TemporaryDirectory() as root:
-        folders = {name: link(name, Path(root, name)) for name in STATEMENTS}
-        for name, statement in STATEMENTS.items():
-            seconds(statement, folders[name])  # compiles what has no bytecode yet
+    """Measure the first GET of every client in every round; return the comparisons with ours."""
+    times: dict[str, list[float]] = {name: [] for name in PROGRAMS}
+    with tempfile.TemporaryDirectory() as root, serving() as url:
+        folders = {name: link(name, Path(root, name)) for name in PROGRAMS}
+        for name, program in PROGRAMS.items():
+            seconds(program, url, folders[name])  # compiles what has no bytecode yet
         for _ in range(rounds):
-            empty = seconds(EMPTY, None)
-            for name, statement in STATEMENTS.items():
-                times[name].append((seconds(statement, folders[name]) - empty) * 1000)
+            empty = seconds(EMPTY, url, None)
+            for name, program in PROGRAMS.items():
+                times[name].append((seconds(program, url, folders[name]) - empty) * 1000)
     return [
-        beside("import AsyncGateway", "ms", times[OURS], f"import {name}", times[name], GOALS.get(name))
-        for name in STATEMENTS
+        beside("first GET of a process", "ms", times[OURS], name, times[name], GOALS[name])
+        for name in PROGRAMS
         if name != OURS
     ]
 
