@@ -393,15 +393,18 @@ def seal(data: Any, owner: str = "") -> Any:
     These are the values of confidential names, with all that is inside them, and card numbers under any name but that
     of an id. Flags, None and empty texts stay as they are, and so does anything that is not JSON. `owner` is what the
     data describes, such as `contact`: it may make the names of the data harmless, as for `is_confidential`. A whole
-    text instead of data, such as JSON, becomes a secret.
+    text instead of data, such as JSON, becomes a secret. So does data that is nested too deeply.
     """
-    match data:
-        case Mapping():
-            return seal_fields(data, owner)
-        case str() | bytes() | bytearray() if data:
-            return Secret(cast("str", data))
-        case _:
-            return _seal(data, "", None)
+    try:
+        match data:
+            case Mapping():
+                return seal_fields(data, owner)
+            case str() | bytes() | bytearray() if data:
+                return Secret(cast("str", data))
+            case _:
+                return _seal(data, "", None)
+    except RecursionError:
+        return Secret(data)  # its type is reported later
 
 
 def seal_fields(fields: Mapping[Any, Any], owner: str = "", kind: "type[Secret] | None" = None) -> dict[Any, Any]:
@@ -438,6 +441,8 @@ def _seal(value: Any, name: str, kind: "type[Secret] | None") -> Any:  # noqa: P
             return seal_fields(value, kind=kind)
         case list():
             return [_seal(each, name, kind) for each in value]
+        case tuple() if len(value) == 2 and isinstance(value[0], str):  # noqa: PLR2004  a name with its value
+            return value[0], _seal(value[1], value[0], kind or _classes[value[0]])
         case tuple():
             return tuple(_seal(each, name, kind) for each in value)
         case set() | frozenset():

@@ -352,8 +352,9 @@ class AsyncGateway(Resources):
             StatusError: the gateway refuses; the class depends on the status.
             OutcomeUnknownError: a write may have been executed.
         """
-        body, params = seal(body), seal(params)  # an error's traceback shows local variables
-        return await self._executor.execute(free_request(method, path, params or {}, body, kind))
+        sealed_path, body, params = Secret(path), seal(body), seal(params)
+        del path  # an error's traceback shows local variables
+        return await self._executor.execute(free_request(method, sealed_path, params or {}, body, kind))
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
         """Add an observer for the duration of a `with` block.

@@ -41,6 +41,8 @@ _AMOUNT_NAMES: Final = frozenset({"tax", "amount_due", "room_rate"})
 _TEXTS: Final = ("location_id", "terminal_id")
 """Fields of a mapping that the client itself uses, as text."""
 
+_TOO_DEEP: Final = "request: nested too deeply"
+
 
 @attrs.frozen
 class Scope:
@@ -101,7 +103,10 @@ def prepare(
     Raises:
         InvalidRequestError: the request cannot be sent; `.problems` lists every problem.
     """
-    prepared = _check_and_write(request, limits, filled, more_problems)
+    try:
+        prepared = _check_and_write(request, limits, filled, more_problems)
+    except RecursionError:
+        prepared = [_TOO_DEEP]
     if isinstance(prepared, PreparedRequest):
         return prepared
     raise InvalidRequestError(prepared)  # here, because no local variable of this function is plain
@@ -236,6 +241,8 @@ def _mask(value: Any) -> str:
 
 
 def _mapping_problems(content: Any) -> list[str]:
+    if isinstance(content, Secret) and issubclass(content.kind, Mapping):
+        return [_TOO_DEEP]
     if not isinstance(content, dict):
         return [f"request: must be a mapping of field names to values, not {kind_of(content).__name__}"]
     texts = [f"{name}: must be text" for name in _TEXTS if not is_text(content.get(name) or "")]

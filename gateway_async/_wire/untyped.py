@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 import attrs
 
+from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call, HttpRequest, Kind
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
 from gateway_async._wire.json_text import encode
@@ -167,12 +168,12 @@ def _scope_of(content: Any, scope: Scope) -> Scope:
     return attrs.evolve(scope, location_id=None) if names_its_own else scope
 
 
-def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, kind: str | None) -> Call[Reply]:
+def free_request(method: str, path: Secret, params: Mapping[str, Any], body: Any, kind: str | None) -> Call[Reply]:
     """Build a call of any path that returns the response.
 
     Args:
         method: the HTTP method. A GET is a read, every other method a write that cannot be looked up.
-        path: the percent-encoded path, from `/v2/` or `/custom/`.
+        path: the sealed, percent-encoded path, from `/v2/` or `/custom/`.
         params: sealed query parameters.
         body: sealed content, with its wrapper; None for no body.
         kind: "read" or "write", if the method does not tell.
@@ -180,7 +181,7 @@ def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, k
     Raises:
         InvalidRequestError: an argument cannot be sent; `.problems` names every one.
     """
-    problems = [*_path_problems(path)]
+    problems = [*_path_problems(path.reveal())]
     if method not in _METHODS:
         problems.append(f"method: must be one of {', '.join(_METHODS)}")
     if kind not in _KINDS:
@@ -190,7 +191,7 @@ def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, k
     prepared = None if body is None else prepare(body)
     query = free_params(params)
     is_read = (kind or ("read" if method == "GET" else "write")) == "read"
-    terminal_id = None if prepared is None or is_read else _terminal_id(path, prepared.content)
+    terminal_id = None if prepared is None or is_read else _terminal_id(path.reveal(), prepared.content)
     return Call(
         request=HttpRequest(
             method=method,
@@ -207,8 +208,8 @@ def free_request(method: str, path: str, params: Mapping[str, Any], body: Any, k
     )
 
 
-def _path_problems(path: Any) -> tuple[str, ...]:
-    if not isinstance(path, str) or not _PATH.fullmatch(path):
+def _path_problems(path: str) -> tuple[str, ...]:
+    if not _PATH.fullmatch(path):
         return ("path: must be a percent-encoded path that starts with /v2/ or /custom/, without host and query",)
     parts = unquote(path).split("/")
     if ".." in parts or "." in parts or "" in parts[1:-1]:

@@ -4,6 +4,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.call import Kind
 from gateway_async._wire.evidence import FIELDS_MATCH
 from gateway_async._wire.resource import ResourceSpec
@@ -39,6 +40,7 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
             ValidationError: the gateway rejects it, for example if the `contact_api_id` exists; `.fields` says why.
             OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         if getattr(new, "update_if_exists", False):  # a repeat has no further effect
             return await self._executor.execute(
                 CONTACT.create(new, self._scope, kind=Kind.IDEMPOTENT, evidence=FIELDS_MATCH)
@@ -52,4 +54,5 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(CONTACT.update(id, changes, self._scope))

@@ -4,6 +4,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.notes import Note, NoteCreate, NoteUpdate
@@ -28,6 +29,7 @@ class Notes(DeletableResource[Note], WritableResource[Note]):
             ValidationError: the gateway rejects it, for example an unknown `resource_id`; `.fields` says why.
             OutcomeUnknownError: it may have been created: list the notes with this `resource_id`.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(NOTE.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: NoteUpdate) -> Note:  # noqa: A002
@@ -37,4 +39,5 @@ class Notes(DeletableResource[Note], WritableResource[Note]):
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(NOTE.update(id, changes, self._scope))

@@ -4,6 +4,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.query import segment
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
@@ -42,6 +43,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
             ValidationError: the gateway rejects it; `.fields` says why.
             OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(PAYLINK.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: PaylinkUpdate) -> Paylink:  # noqa: A002
@@ -51,6 +53,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway refuses, for example because it is paid; `.fields` says why.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(PAYLINK.update(id, changes, self._scope))
 
     async def resend(self, id: str | ApiId) -> None:  # noqa: A002

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.reply import read_undocumented
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.files import ProductFile, ProductFileCreate
@@ -32,6 +33,7 @@ class ProductFiles(WritableResource[ProductFile]):
             ValidationError: the gateway rejects it; `.fields` says why.
             OutcomeUnknownError: it may have been enabled; a lookup is not possible.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(attrs.evolve(PRODUCT_FILE.create(new, self._scope), read=_read))
 
 

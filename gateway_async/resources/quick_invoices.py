@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 import attrs
 
 from gateway_async._http.upload import measure_files
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import mask_text, seal
 from gateway_async._wire.call import (
     Call,
     HttpRequest,
@@ -81,6 +81,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
                 why.
             OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         call = QUICK_INVOICE.create(new, self._scope, files=files)
         return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
 
@@ -95,6 +96,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             InvalidRequestError: nothing was sent: the id is missing, or another problem in `.problems`.
             GatewayError: as for `create`.
         """
+        new = seal(new)  # as above
         return await self._once.create(new, files)
 
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
@@ -107,6 +109,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway refuses, for example because it is closed; `.fields` says why.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(
             QUICK_INVOICE.update(id, changes, self._scope, evidence=FIELDS_MATCH_OR_CLOSED)
         )

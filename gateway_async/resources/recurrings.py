@@ -6,6 +6,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._arguments import check_numbers
+from gateway_async._secrets import seal
 from gateway_async._wire.call import Call
 from gateway_async._wire.evidence import HAS_STATUS
 from gateway_async._wire.new_record import with_new_record_lookup
@@ -57,6 +58,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             OutcomeUnknownError: it may have been created, and would charge the customer; `resolve(error)` looks it up
                 again. Do not create it again.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(_create_call(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: RecurringUpdate) -> Recurring:  # noqa: A002
@@ -67,6 +69,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             ValidationError: the gateway rejects a value; `.fields` says which.
             OutcomeUnknownError: it may have been changed; `resolve(error)` looks again.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(RECURRING.update(id, changes, self._scope))
 
     async def skip(self, id: str, count: int = 1) -> Recurring:  # noqa: A002

@@ -4,6 +4,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.new_record import with_new_record_lookup
 from gateway_async._wire.request import Scope
@@ -58,6 +59,7 @@ class RouterAccountVaults(WritableResource[AccountVault]):
             OutcomeUnknownError: no response came, and the card may have been stored. The lookup found no new vault, or
                 several, which the error lists; `resolve(error)` looks again.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(_create_call(new, self._scope), on_progress)
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.call import Kind
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction
@@ -67,6 +68,7 @@ class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]
             ValidationError: the gateway refuses, for example an unknown terminal; `.fields` says why.
             OutcomeUnknownError: the customer may have paid; `resolve(error)` looks it up again.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(
             ROUTER_TRANSACTION.create(new, self._scope, kind=Kind.TERMINAL), on_progress
         )
@@ -86,4 +88,5 @@ class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]
             InvalidRequestError: nothing was sent: the id is missing, or another problem in `.problems`.
             GatewayError: as for `create`.
         """
+        new = seal(new)  # as above
         return await self._once.create(new, on_progress=on_progress)

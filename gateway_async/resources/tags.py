@@ -4,6 +4,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.tags import Tag, TagCreate, TagUpdate
@@ -28,6 +29,7 @@ class Tags(DeletableResource[Tag], WritableResource[Tag]):
             ValidationError: the gateway rejects it; `.fields` says why.
             OutcomeUnknownError: it may have been created: list the tags with this title.
         """
+        new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(TAG.create(new, self._scope))
 
     async def update(self, id: str | ApiId, changes: TagUpdate) -> Tag:  # noqa: A002
@@ -37,4 +39,5 @@ class Tags(DeletableResource[Tag], WritableResource[Tag]):
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
+        changes = seal(changes)  # as above
         return await self._executor.execute(TAG.update(id, changes, self._scope))

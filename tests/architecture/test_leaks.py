@@ -23,6 +23,7 @@ from gateway_async.credentials import Credentials
 from gateway_async.migration import SqliteJournal, plan_migration, read_rows
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError, SqliteInbox
+from gateway_async.resources import _resource_class, _Resources
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks, reachable, token_of
 
@@ -457,20 +458,46 @@ async def test_an_input_that_is_refused(name: str, text: str, tmp_path: Path) ->
 
 
 FIELDS = {"account_number": CARD, "cvv": CVV, "basic_auth_password": KEY}
+WRITES = [
+    (name, verb)
+    for name in _Resources.__annotations__
+    for verb in ("create", "create_once", "update")
+    if name != "tokens" and hasattr(_resource_class(name), verb)
+]
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """Return fields with secrets on each of many levels."""
+    fields: dict[str, Any] = dict(FIELDS)
+    for _ in range(levels):
+        fields = {**FIELDS, "inner": fields}
+    return fields
+
+
 MISTAKES: dict[str, Operation] = {
-    "sale": lambda gateway: gateway.transactions.create(FIELDS),  # type: ignore[arg-type]
-    "sale once": lambda gateway: gateway.transactions.create_once(FIELDS),  # type: ignore[arg-type]
-    "capture": lambda gateway: gateway.transactions.update("1" * 24, FIELDS),  # type: ignore[arg-type]
-    "card": lambda gateway: gateway.account_vaults.create(FIELDS),  # type: ignore[arg-type]
-    "change of a card": lambda gateway: gateway.account_vaults.update("1" * 24, FIELDS),  # type: ignore[arg-type]
-    "config": lambda gateway: gateway.postback_configs.create(FIELDS),  # type: ignore[arg-type]
-    "change of a config": lambda gateway: gateway.postback_configs.update("1" * 24, FIELDS),  # type: ignore[arg-type]
     "JSON to a model": lambda gateway: gateway.transactions.create(json.dumps(FIELDS)),  # type: ignore[arg-type]
     "JSON": lambda gateway: gateway.request("POST", "/v2/plans", body=json.dumps(FIELDS)),  # type: ignore[arg-type]
     "JSON of a resource": lambda gateway: gateway.resource("plans", name="plan").create(json.dumps(FIELDS)),  # type: ignore[arg-type]
+    "pairs": lambda gateway: gateway.request("GET", "/v2/plans", params=[("password", KEY)]),  # type: ignore[arg-type]
+    "pairs as filter": lambda gateway: gateway.contacts.list(extra_filters=[("password", KEY)]).first(),  # type: ignore[arg-type]
+    "a query in a path": lambda gateway: gateway.request("GET", f"/v2/plans?password={KEY}"),
+    "a deep body": lambda gateway: gateway.request("POST", "/v2/plans", body=nested(3000)),
+    "a body that is too deep to check": lambda gateway: gateway.request("POST", "/v2/plans", body=nested(600)),
+    "deep fields": lambda gateway: gateway.resource("plans", name="plan").create(nested(3000)),
     "a query": lambda gateway: gateway.request("GET", "/v2/plans", params=f"password={KEY}"),  # type: ignore[arg-type]
     "a query as filter": lambda gateway: gateway.contacts.list(extra_filters=f"password={KEY}").first(),  # type: ignore[arg-type]
 }
+
+
+@pytest.mark.parametrize(("name", "verb"), WRITES)
+@pytest.mark.asyncio
+async def test_a_mapping_instead_of_a_model(name: str, verb: str) -> None:
+    """Fields in a mapping instead of the model of a write are in no local variable of the error."""
+    ids = ("1" * 24,) if verb == "update" else ()
+    async with of_nowhere() as gateway:
+        with pytest.raises(ga.InvalidRequestError, match=r"request: must be .*, not dict") as raised:
+            await getattr(getattr(gateway, name), verb)(*ids, FIELDS)
+    assert leaks(raised.value, (CARD, CVV, KEY), OWN) == set()
 
 
 @pytest.mark.parametrize("name", MISTAKES)
