@@ -20,8 +20,15 @@ from gateway_async.errors import (
     PermissionDeniedError,
     RecordDeletedError,
 )
-from gateway_async.migration.engine.iteration import iterate
-from gateway_async.migration.engine.row_task import as_vault_row, other_content, row_problems, same_key, storable_key
+from gateway_async.migration.engine.row_task import (
+    Row,
+    as_vault_row,
+    checked_rows,
+    other_content,
+    row_problems,
+    same_key,
+    storable_key,
+)
 from gateway_async.migration.journal.protocol import Journal, RowState, iterate_started
 from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.output.reasons import MAX_KINDS, generalize
@@ -77,6 +84,7 @@ async def verify_vaults(
         JournalError: the journal cannot be used.
         AuthenticationError, PermissionDeniedError: these credentials cannot read the accounts.
     """
+    rows = None if rows is None else checked_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     result = Verification()
@@ -180,7 +188,9 @@ class _Checker:
             self._on_progress(self.result)
 
 
-async def _verify(checker: _Checker, journal: Journal, rows: Any, sample: int | None, random: Random) -> None:
+async def _verify(
+    checker: _Checker, journal: Journal, rows: AsyncGenerator[Row] | None, sample: int | None, random: Random
+) -> None:
     counts = await journal.counts()
     checker.result.totals = Totals.from_counts(counts)
     stored = counts.get(RowState.STORED, 0)
@@ -225,13 +235,15 @@ async def _pair_without_rows(entries: AsyncGenerator[JournalRow]) -> AsyncGenera
                 yield entry, None
 
 
-async def _pair_with_rows(journal_rows: JournalRows, rows: Any, checker: _Checker) -> AsyncGenerator[Pair]:
+async def _pair_with_rows(
+    journal_rows: JournalRows, rows: AsyncGenerator[Row], checker: _Checker
+) -> AsyncGenerator[Pair]:
     """Yield stored accounts with their requests. Accounts that the input does not contain come last.
 
     A row that is not stored is reported also if it could not be in the sample.
     """
-    async with aclosing(iterate(rows)) as all_given:
-        async for given in all_given:
+    async with aclosing(rows):
+        async for given in rows:
             row = as_vault_row(given)
             entry, reasons = _find_entry(journal_rows, row)
             if reasons:

@@ -20,7 +20,7 @@ from gateway_async import AsyncGateway
 from gateway_async._execution import lookup
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials
-from gateway_async.migration import SqliteJournal, plan_migration, read_rows
+from gateway_async.migration import SqliteJournal, migrate_vaults, plan_migration, read_rows, verify_vaults
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError, SqliteInbox
 from gateway_async.resources import _resource_class, _Resources
@@ -458,6 +458,27 @@ async def test_an_input_that_is_refused(name: str, text: str, tmp_path: Path) ->
 
 
 FIELDS = {"account_number": CARD, "cvv": CVV, "basic_auth_password": KEY}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[FIELDS], FIELDS, json.dumps(FIELDS), [json.dumps(FIELDS)], [*FIELDS.items()], [ga.ContactCreate(last_name=CARD)]],
+    ids=["mappings", "a mapping", "JSON", "lines of JSON", "pairs", "other models"],
+)
+@pytest.mark.parametrize("concurrency", [4, 0])
+@pytest.mark.parametrize("function", [migrate_vaults, verify_vaults, plan_migration])
+@pytest.mark.asyncio
+async def test_rows_that_are_no_rows(function: Any, concurrency: int, rows: Any, tmp_path: Path) -> None:
+    """Fields in place of a migration's rows are in no local variable of the error."""
+    async with of_nowhere() as gateway:
+        given = {"rows": rows, "concurrency": concurrency}
+        if function is not plan_migration:
+            given |= {"gateway": gateway, "journal": tmp_path / "m.journal"}
+        with pytest.raises(ga.InvalidRequestError) as raised:
+            await function(**given)
+    assert leaks(raised.value, (CARD, CVV, KEY), OWN) == set()
+
+
 WRITES = [
     (name, verb)
     for name in _Resources.__annotations__

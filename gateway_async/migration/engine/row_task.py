@@ -1,11 +1,13 @@
 """Row tasks: the request of each row, and the entry that the journal gets before it is sent."""
 
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable
+from contextlib import aclosing
 
 import attrs
 
 from gateway_async._secrets import mask_text
 from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.engine.iteration import iterate
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.rows.row import VaultRow, api_id_of, fingerprint_of, key_problems
 from gateway_async.models.account_vaults import VaultCreate
@@ -15,6 +17,7 @@ __all__ = [
     "InvalidRow",
     "RowTask",
     "as_vault_row",
+    "checked_rows",
     "create_row_task",
     "other_content",
     "row_problems",
@@ -60,16 +63,28 @@ class InvalidRow:
     problems: tuple[str, ...]
 
 
-def as_vault_row(given: Any) -> VaultRow:
-    """Return the row, or a row for a bare request.
+async def checked_rows(rows: Iterable[Row] | AsyncIterable[Row]) -> AsyncGenerator[Row, None]:
+    """Yield the rows a user gave, in order.
+
+    Replace the given rows by the result at once, because they may be mappings with card numbers by mistake, and an
+    error's traceback shows local variables.
 
     Raises:
-        InvalidRequestError: it is neither.
+        InvalidRequestError: one of them is not a row.
     """
+    async with aclosing(iterate(rows)) as given:
+        async for row in given:
+            if not isinstance(row, VaultRow | VaultCreate):
+                kind = type(row).__name__
+                del row, rows
+                raise InvalidRequestError(f"rows: must be VaultRows or vault-create requests, not {kind}")
+            yield row
+
+
+def as_vault_row(given: Row) -> VaultRow:
+    """Return the row, or a row for a bare request."""
     if isinstance(given, VaultRow):
         return given
-    if not isinstance(given, VaultCreate):
-        raise InvalidRequestError(f"rows: must be VaultRows or vault-create requests, not {type(given).__name__}")
     return VaultRow(key=given.account_vault_api_id or "", request=given)
 
 
