@@ -514,12 +514,12 @@ def repr_of(name: str, value: Any) -> str:
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^/?#\s:@]*):([^?#\s]*)(?=@)")
 
 
-_DATABASES: Final = ("postgres:", "postgresql:")
+_ADDRESS: Final = re.compile(r"postgres(?:ql)?:|.*://|[a-zA-Z][\w+.-]+:/")
 
 
 def is_address(location: str) -> bool:
-    """Return whether a location is an address, not a file; also if its slashes are missing."""
-    return "://" in location or location.startswith(_DATABASES)
+    """Return whether a location is an address, not a file; also if one of its slashes, or both, are missing."""
+    return _ADDRESS.match(location) is not None
 
 
 def mask_passwords(text: str) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from gateway_async._secrets import MASK, is_confidential, mask_passwords, mask_text
 
-__all__ = ["mask_arguments", "mask_shown"]
+__all__ = ["mask_arguments", "mask_shown", "mask_usage"]
 
 _ID: Final = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{24}")
 """An id of the gateway: hexadecimal, with a letter. Its digits may look like a card number by chance."""
@@ -38,6 +38,22 @@ def mask_arguments(arguments: Sequence[str]) -> list[str]:
         if found is not None and is_confidential(found[2]):
             masked[index] = f"{found[1]}={MASK}"
     return masked
+
+
+_NAMED_VALUE: Final = re.compile(
+    r"""(?:"([^"]+)"\s*:\s*|(?<![\w-])-*([\w.-]+)=)(?:"(?:[^"\\]|\\.)*"|[^\s,}&:{\["=]++(?!=))"""
+)
+"""A value with its name, in JSON or as NAME=VALUE."""
+
+
+def mask_usage(message: str) -> str:
+    """Mask what a message about wrong usage repeats of the arguments: passwords, card numbers, confidential fields."""
+    return mask_text(_NAMED_VALUE.sub(_mask_named_value, mask_passwords(message)))
+
+
+def _mask_named_value(found: re.Match[str]) -> str:
+    name = found[1] or found[2]
+    return f"{name}={MASK}" if is_confidential(name) else found[0]
 
 
 def _mask_option(option: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ import typer
 from typer.exceptions import TyperException
 
 from gateway_async.cli.errors import print_error, warn
+from gateway_async.cli.masking import mask_usage
 
 __all__ = ["print_usage_error"]
 
@@ -29,7 +30,7 @@ def print_usage_error(error: TyperException) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(error.format_message(), err=True)
         return
-    warn(_plain(error.format_message()))
+    warn(_plain(mask_usage(error.format_message())))
     context = getattr(error, "ctx", None)
     if context is not None:
         print_error(f"Help: {context.command_path} --help", "dim")

@@ -23,7 +23,7 @@ from gateway_async.credentials import Credentials
 from gateway_async.migration import SqliteJournal, migrate_vaults, plan_migration, read_rows, verify_vaults
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError, SqliteInbox
-from gateway_async.resources import _resource_class, _Resources
+from gateway_async.resources import RESOURCES
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks, reachable, token_of
 
@@ -481,9 +481,9 @@ async def test_rows_that_are_no_rows(function: Any, concurrency: int, rows: Any,
 
 WRITES = [
     (name, verb)
-    for name in _Resources.__annotations__
+    for name, kind in RESOURCES.items()
     for verb in ("create", "create_once", "update")
-    if name != "tokens" and hasattr(_resource_class(name), verb)
+    if name != "tokens" and hasattr(kind, verb)
 ]
 
 

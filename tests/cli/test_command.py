@@ -35,6 +35,38 @@ def test_version(option: str) -> None:
     assert [line for line in others if line.startswith("httpx ")] == [f"httpx {importlib.metadata.version('httpx')}"]
 
 
+CARD, PASSWORD = "5454545454545454", "planted-82c1"
+ADDRESS = f"postgresql://till:{PASSWORD}@127.0.0.1:1/db"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("get", CARD, "x"),
+        ("get", "contacts", "1", CARD),
+        ("create", "transactions", f"account_number={CARD}"),
+        ("create", "transactions", "cvv=7391", "exp_date=1230"),
+        ("create", "transactions", "--json", f'{{"account_number":"{CARD}","cvv":"7391"}}'),
+        ("create", "transactions", f'{{"transaction": {{"account_number": {CARD}, "cvv": 7391}}}}'),
+        ("create", "transactions", "--cvw=7391", "--set=cvv=7391", f"password={PASSWORD}"),
+        ("list", "contacts", f"https://till:{PASSWORD}@shop.test/?cvv=7391"),
+        ("migrate", ADDRESS),
+        ("migrate", ADDRESS, "--plan"),
+        ("migrate", "verify", ADDRESS),
+        ("migrate", "--columns", ADDRESS, "in.csv"),
+        ("sandbox", "--json", "--port", "0", "--data", ADDRESS),
+        ("sandbox", "--json", "--port", "0", "--data", ADDRESS.replace("postgresql", "redis")),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_shows_no_secret(arguments: tuple[str, ...]) -> None:
+    """What a command repeats of wrong arguments contains no card number, CVV or password."""
+    ended = run(*arguments)
+    assert ended.returncode != 0
+    assert ended.stderr
+    assert [secret for secret in (CARD, "7391", PASSWORD) if secret in ended.stderr + ended.stdout] == []
+
+
 HELP = [
     ("--help",),
     ("-h",),

@@ -115,6 +115,14 @@ def test_everything_that_does_not_fit_is_said_at_once() -> None:
     assert len(problems_of(Columns(), "wrong", "worse", "exp_date", "exp date")) == 3
 
 
+@pytest.mark.parametrize("columns", [Columns(), Columns(key="customer"), Columns(names={"Card": "account_number"})])
+def test_a_file_without_header_shows_no_short_number(columns: Columns) -> None:
+    """A CVV or an expiry where a column's name should be is not repeated either."""
+    said = " ".join(problems_of(columns, "k1", CARD, "7391", "12/30", "1230"))
+    assert "is the first line the header" in said
+    assert [number for number in ("7391", "12/30", "1230") if number in said] == []
+
+
 @pytest.mark.parametrize("shown", [CARD, "4111 1111 1111 1111", "4111-1111-1111-1112", "072000326"])
 def test_a_file_without_header_shows_no_number(shown: str) -> None:
     """A number where a column's name should be is not repeated in what is said of it."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import attrs
 import typer
 
+from gateway_async._secrets import is_address
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import Columns, read_rows
 
@@ -128,6 +129,8 @@ def create_input(
         BadParameter: the file does not exist, or an option has the wrong form.
         InvalidRequestError: a column is mapped to a field that the contract does not have.
     """
+    if is_address(location):
+        raise typer.BadParameter("FILE: must be a file, not an address")
     if location != "-" and not Path(location).exists():
         raise typer.BadParameter(f"file '{location}' does not exist")
     if location != "-" and not Path(location).is_file():

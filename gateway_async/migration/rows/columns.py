@@ -52,6 +52,7 @@ _NO_KEY: Final = re.compile(r"account|card|iban|pan$|\d{3}|[\0<>]")
 """Names of columns that cannot name the rows, and texts that are no names."""
 
 _BLANKS: Final = str.maketrans("01", " \t")
+_SHORT_NUMBER: Final = re.compile(r"(?=.*\d.*\d)[\W\d_]+")
 _MAX_SHOWN_LENGTH: Final = 40
 _MAX_LISTED: Final = 20
 
@@ -268,6 +269,8 @@ def _find_repeated(header: Sequence[str], fields: Sequence[str | None]) -> Itera
 
 
 def _mask_name(name: str) -> str:
-    """Mask a column's name: without a header it may be a card number."""
+    """Mask a column's name: without a header it may be a card number, a CVV or an expiry."""
     hidden = re.sub(r"\d{5,}(?=\d{4})|\d(?=(?:[ -]?\d){8,})", "*", mask_text(name))
+    if hidden == name and _SHORT_NUMBER.fullmatch(name):
+        hidden = re.sub(r"\d", "*", name)
     return repr(hidden if len(hidden) <= _MAX_SHOWN_LENGTH else hidden[:_MAX_SHOWN_LENGTH] + "…")
