@@ -60,7 +60,7 @@ ADDRESS = f"postgresql://till:{PASSWORD}@127.0.0.1:1/db"
     ids=" ".join,
 )
 def test_wrong_usage_shows_no_secret(arguments: tuple[str, ...]) -> None:
-    """What a command repeats of wrong arguments contains no card number, CVV or password."""
+    """A message about wrong arguments contains no card number, CVV or password."""
     ended = run(*arguments)
     assert ended.returncode != 0
     assert ended.stderr
