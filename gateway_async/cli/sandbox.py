@@ -18,7 +18,7 @@ from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import is_address, mask_text
 from gateway_async._storage.sqlite import describe_error
 from gateway_async.cli.errors import fail, warn
 from gateway_async.cli.standard_streams import OutputError, discard_output
@@ -124,6 +124,8 @@ def sandbox(
     At the start it prints its address, throw-away credentials and ids, ready to paste. Then it prints a line for each
     request: time, method, path, status and duration, without query strings, bodies and credentials.
     """
+    if data is not None and is_address(str(data)):
+        raise typer.BadParameter("--data: must be a file, not an address")
     if not _is_loopback(host):
         warn(f"--host: every machine that reaches {host} can use this sandbox and its /_sandbox/ calls")
     if not as_json:

@@ -14,7 +14,7 @@ from gateway_async.client import AsyncGateway
 from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, Rate, SteadyRate
 from gateway_async.migration.engine.result_recorder import RowCallback
 from gateway_async.migration.engine.row_allowance import RowAllowance
-from gateway_async.migration.engine.row_task import checked_rows
+from gateway_async.migration.engine.row_task import iterate_rows
 from gateway_async.migration.engine.runner import Runner
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.journal.sqlite import SqliteJournal
@@ -81,7 +81,7 @@ async def migrate_vaults(
         JournalError: the journal cannot be used, or belongs to another migration, gateway or location. If the journal
             fails later, the migration waits for it.
     """
-    rows = checked_rows(rows)
+    rows = iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
     if not isinstance(max_rows, RowAllowance):

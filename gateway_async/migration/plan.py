@@ -12,7 +12,7 @@ import attrs
 from gateway_async._arguments import check_numbers
 from gateway_async._problem import pluralize
 from gateway_async._secrets import mask_text
-from gateway_async.migration.engine.row_task import as_vault_row, checked_rows, row_problems, storable_key
+from gateway_async.migration.engine.row_task import as_vault_row, iterate_rows, row_problems, storable_key
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.rows.builder import request_problems
 from gateway_async.migration.rows.row import VaultRow
@@ -140,7 +140,7 @@ async def plan_migration(
     Raises:
         InvalidRequestError: a number is not above 0, or the source of the rows cannot be read.
     """
-    rows = checked_rows(rows)
+    rows = iterate_rows(rows)
     check_numbers(above=0, concurrency=concurrency, latency=latency, rate=1 if rate is None else rate)
     with closing(_Counter(today or datetime.now(UTC).date())) as count:
         async with aclosing(rows):

@@ -21,9 +21,9 @@ from gateway_async.errors import (
     RecordDeletedError,
 )
 from gateway_async.migration.engine.row_task import (
-    Row,
+    InputRow,
     as_vault_row,
-    checked_rows,
+    iterate_rows,
     other_content,
     row_problems,
     same_key,
@@ -84,7 +84,7 @@ async def verify_vaults(
         JournalError: the journal cannot be used.
         AuthenticationError, PermissionDeniedError: these credentials cannot read the accounts.
     """
-    rows = None if rows is None else checked_rows(rows)
+    rows = None if rows is None else iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     result = Verification()
@@ -189,7 +189,7 @@ class _Checker:
 
 
 async def _verify(
-    checker: _Checker, journal: Journal, rows: AsyncGenerator[Row] | None, sample: int | None, random: Random
+    checker: _Checker, journal: Journal, rows: AsyncGenerator[InputRow] | None, sample: int | None, random: Random
 ) -> None:
     counts = await journal.counts()
     checker.result.totals = Totals.from_counts(counts)
@@ -236,7 +236,7 @@ async def _pair_without_rows(entries: AsyncGenerator[JournalRow]) -> AsyncGenera
 
 
 async def _pair_with_rows(
-    journal_rows: JournalRows, rows: AsyncGenerator[Row], checker: _Checker
+    journal_rows: JournalRows, rows: AsyncGenerator[InputRow], checker: _Checker
 ) -> AsyncGenerator[Pair]:
     """Yield stored accounts with their requests. Accounts that the input does not contain come last.
 

@@ -17,7 +17,6 @@ import anyio.to_thread
 import attrs
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from gateway_async._secrets import is_address
 from gateway_async.client import AsyncGateway, Options
 from gateway_async.credentials import UserApiKey
 from gateway_async.errors import InvalidRequestError
@@ -117,8 +116,8 @@ class Sandbox:
         on_request: Called with a `LoggedRequest` after each request, in the thread of the sandbox.
 
     Raises:
-        InvalidRequestError: The terminal mode or the format is unknown, the delay is negative or not finite, a host is
-            invalid, or `data` is an address.
+        InvalidRequestError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host
+            is invalid.
 
     Attributes:
         base_url: `http://127.0.0.1:PORT`, without a trailing slash.
@@ -153,9 +152,6 @@ class Sandbox:
         allowed_hosts: Collection[str] = (),
         postback_format: PostbackFormat = "json",
     ) -> None:
-        if data is not None and is_address(str(data)):
-            data = None  # it may have a password, and a traceback shows local variables
-            raise InvalidRequestError("data: must be a file, not an address")
         self._address = (host, port)
         self._data = None if data is None else str(data)
         self._terminal_options = TerminalOptions(terminals, terminal_delay)

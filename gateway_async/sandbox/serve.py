@@ -45,8 +45,8 @@ def serve(
     `on_ready` is called with the address, the credentials and the ids when the sandbox accepts requests.
 
     Raises:
-        InvalidRequestError: The terminal mode or the format is unknown, the delay is negative or not finite, a host is
-            invalid, or `data` is an address.
+        InvalidRequestError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host
+            is invalid.
         OSError: The port is taken.
         sqlite3.DatabaseError: The data file is not a database, or another sandbox uses it.
     """

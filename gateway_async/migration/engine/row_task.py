@@ -17,8 +17,8 @@ __all__ = [
     "InvalidRow",
     "RowTask",
     "as_vault_row",
-    "checked_rows",
     "create_row_task",
+    "iterate_rows",
     "other_content",
     "row_problems",
     "same_key",
@@ -63,7 +63,7 @@ class InvalidRow:
     problems: tuple[str, ...]
 
 
-async def checked_rows(rows: Iterable[Row] | AsyncIterable[Row]) -> AsyncGenerator[Row, None]:
+async def iterate_rows(rows: Iterable[InputRow] | AsyncIterable[InputRow]) -> AsyncGenerator[InputRow, None]:
     """Yield the rows a user gave, in order.
 
     Replace the given rows by the result at once, because they may be mappings with card numbers by mistake, and an
@@ -81,7 +81,7 @@ async def checked_rows(rows: Iterable[Row] | AsyncIterable[Row]) -> AsyncGenerat
             yield row
 
 
-def as_vault_row(given: Row) -> VaultRow:
+def as_vault_row(given: InputRow) -> VaultRow:
     """Return the row, or a row for a bare request."""
     if isinstance(given, VaultRow):
         return given
