@@ -1,13 +1,11 @@
 """Replacements of clocks, randomness, threads and sockets for the duration of a simulation."""
 
 import logging
-import os
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, tzinfo
 from random import Random
-from types import SimpleNamespace
 from typing import Any, Final
 from unittest import mock
 
@@ -45,8 +43,6 @@ def simulated_environment(loop: VirtualEventLoop, seed: int) -> Iterator[None]:
         "time.clock_gettime": lambda _clock: loop.time(),
         "os.urandom": draw.randbytes,
         "random._urandom": draw.randbytes,  # of the module `secrets`
-        # Some secrets are cached. Their nonces decide nothing, and must not shift the sequence of the other numbers.
-        "gateway_async._secrets.os": SimpleNamespace(urandom=os.urandom),
         "gateway_async._execution.recorder._utc_now": now,
         "gateway_async.ledger._group_commit_ledger.datetime": VirtualDatetime,
         "gateway_async.ledger._group_commit_ledger.GroupCommitWriter": VirtualWriter,
