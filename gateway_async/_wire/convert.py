@@ -1,6 +1,7 @@
 r"""Convert between the gateway's JSON and models, by these rules.
 
-`rows.py` reads the same records in less time, and `request.py` writes requests.
+The rules are hooks of a cattrs converter. `rows.py` reads the same records in less time, and `request.py` writes
+requests.
 
 Reading depends on the type of the model's field. null, false in a field that is not boolean, and "" in a field that is
 not text are None, because some gateways write one for another.
@@ -28,7 +29,8 @@ that does not fit is None, and `extra` has the raw value, so that it does not ma
 
 Writing depends on the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates
 → `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their plain value. `UNSET` in an update and None in a create are
-omitted. In free-form fields (`custom_data`, `extra`) a `Decimal` is a number, as when it was read.
+omitted. In free-form fields (`custom_data`, `extra`) a `Decimal` is a number, as when it was read. In a mapping for a
+resource without a model, a `Decimal` that is not an amount is a text of its digits.
 """
 
 import re
