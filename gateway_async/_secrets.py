@@ -550,7 +550,7 @@ def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> s
     return words[:limit] + "…"
 
 
-def detach(error: E) -> E:
+def strip_traceback(error: E) -> E:
     """Remove the traceback, the cause and the context from `error`.
 
     They contain what was sent. Error trackers show `__cause__`, `__context__` and the local variables of every frame,
@@ -558,7 +558,7 @@ def detach(error: E) -> E:
     """
     if isinstance(error, BaseExceptionGroup):
         for each in error.exceptions:
-            detach(each)
+            strip_traceback(each)
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 

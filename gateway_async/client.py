@@ -22,7 +22,7 @@ from gateway_async._http.proxy import Proxy
 from gateway_async._http.transport import DirectClient, PooledTransport, load_certificates
 from gateway_async._secrets import Secret, seal
 from gateway_async._wire.reply import Reply
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.untyped import free_request
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
@@ -203,7 +203,7 @@ class AsyncGateway(Resources):
             ledger=ledger,
             observers=observers,
         )
-        super().__init__(executor, Scope(location_id, check_limits, _new_id, base_url.rstrip("/")))
+        super().__init__(executor, RequestDefaults(location_id, check_limits, _new_id, base_url.rstrip("/")))
         self._base_url = base_url
         self._location_id = location_id
         self._address = http.gateway
@@ -296,7 +296,7 @@ class AsyncGateway(Resources):
             _executor=self._executor.with_limits(
                 timeout=timeout, terminal_timeout=terminal_timeout, max_attempts=max_attempts
             ),
-            _scope=self._scope.with_options(location_id, check_limits),
+            _defaults=self._defaults.with_options(location_id, check_limits),
             _location_id=location_id or self._location_id,
             _is_view=True,
         )
@@ -320,7 +320,7 @@ class AsyncGateway(Resources):
         Raises:
             InvalidRequestError: a name is invalid, or the resource is one that needs its own methods.
         """
-        return untyped_resource(self._executor, self._scope, plural, name, api_id)
+        return untyped_resource(self._executor, self._defaults, plural, name, api_id)
 
     async def request(
         self,

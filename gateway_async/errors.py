@@ -68,8 +68,8 @@ __all__ = [
     "PermissionDeniedError",
     "PostbackRefusedError",
     "RateLimitError",
-    "Reached",
     "RecordDeletedError",
+    "SendStage",
     "ServerError",
     "StatusError",
     "TerminalBusyError",
@@ -77,7 +77,7 @@ __all__ = [
 ]
 
 
-class Reached(enum.StrEnum):
+class SendStage(enum.StrEnum):
     """How far a request got, as far as the client can tell, in chronological order.
 
     In doubt, the later stage is reported: bytes that may have been sent count as sent.
@@ -85,11 +85,11 @@ class Reached(enum.StrEnum):
 
     NOT_CONNECTED = "not connected"
     """The request was waiting for a connection."""
-    NOTHING_WRITTEN = "connecting, nothing written"
+    NOTHING_WRITTEN = "nothing written"
     """A connection was being opened or was open, and no byte of the request was written."""
-    SENT = "sent in part or whole, no response"
-    """The first byte may have been sent. Failures that a transport does not report in detail count as this stage."""
-    RESPONSE_CUT = "response cut off"
+    SENT = "sent"
+    """Sent in part or whole, no response. Failures that a transport does not report in detail count as this stage."""
+    RESPONSE_TRUNCATED = "response truncated"
     """The response headers arrived, and the body was cut off."""
     RESPONDED = "responded"
     """A complete response arrived that is not conclusive: a gateway failure, unreadable, or for another request."""
@@ -173,14 +173,14 @@ class NotSentError(GatewayError):
     """The request provably never reached the gateway, so repeating it is safe.
 
     Attributes:
-        reached: how far it got: `Reached.NOT_CONNECTED` or `Reached.NOTHING_WRITTEN`.
+        reached: how far it got: `SendStage.NOT_CONNECTED` or `SendStage.NOTHING_WRITTEN`.
         ends_call: whether the client made no further attempt although some were left.
     """
 
     _retryable = True
 
     def __init__(
-        self, reason: str, *, call: str = "", reached: Reached = Reached.NOT_CONNECTED, ends_call: bool = False
+        self, reason: str, *, call: str = "", reached: SendStage = SendStage.NOT_CONNECTED, ends_call: bool = False
     ) -> None:
         self.reason = reason
         self.call = call
@@ -381,12 +381,12 @@ class ConnectionLostError(GatewayError):
     """The connection broke or stalled before the complete response arrived.
 
     Attributes:
-        reached: how far the request got: `Reached.SENT` or `Reached.RESPONSE_CUT`.
+        reached: how far the request got: `SendStage.SENT` or `SendStage.RESPONSE_TRUNCATED`.
     """
 
     _retryable = True
 
-    def __init__(self, reason: str, *, call: str = "", reached: Reached = Reached.SENT) -> None:
+    def __init__(self, reason: str, *, call: str = "", reached: SendStage = SendStage.SENT) -> None:
         self.reason = reason
         self.call = call
         self.reached = reached
@@ -456,7 +456,7 @@ class OutcomeUnknownError(GatewayError):
         call: str = "",
         api_id: str | None = None,
         sent: Mapping[str, Any] | None = None,
-        reached: Reached = Reached.SENT,
+        reached: SendStage = SendStage.SENT,
         resolve: Callable[[float], Awaitable[Any]] | None = None,
         record_type: type[Any] | None = None,
     ) -> None:
@@ -514,7 +514,7 @@ class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
         call: str = "",
         api_id: str | None = None,
         sent: Mapping[str, Any] | None = None,
-        reached: Reached = Reached.RESPONDED,
+        reached: SendStage = SendStage.RESPONDED,
         resolve: Callable[[float], Awaitable[Any]] | None = None,
         record_type: type[Any] | None = None,
         record: "Record | None" = None,

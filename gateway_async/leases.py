@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from gateway_async._arguments import number_problems
 from gateway_async._secrets import Secret
-from gateway_async._storage.redis import connect, run_script
+from gateway_async._storage.redis import connect_redis, run_script
 
 __all__ = ["RedisTerminalLease", "TerminalLease"]
 
@@ -100,7 +100,7 @@ class RedisTerminalLease:
         self.wait = wait
         self._used = self._closed = False
         problems = _problems(owner, seconds, wait)
-        self._redis = connect(
+        self._redis = connect_redis(
             url,
             problems,
             who="RedisTerminalLease",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway_async import errors
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async.errors import (
     AuthenticationError,
     ClientClosedError,
@@ -35,7 +35,7 @@ from gateway_async.errors import (
     OutcomeUnknownError,
     PostbackRefusedError,
     RateLimitError,
-    Reached,
+    SendStage,
     ServerError,
     StatusError,
     TerminalBusyError,
@@ -114,7 +114,7 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
     ),
     (
         ConnectionLostError("reset", call="GET /v2/contacts"),
-        {"reason": "reset", "reached": Reached.SENT},
+        {"reason": "reset", "reached": SendStage.SENT},
         "GET /v2/contacts: the connection was lost: reset",
     ),
     (
@@ -129,10 +129,10 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
     ),
     (
         OutcomeUnknownError(
-            "reset", call=CALL, api_id="order-7", sent={"action": "sale"}, reached=Reached.RESPONSE_CUT
+            "reset", call=CALL, api_id="order-7", sent={"action": "sale"}, reached=SendStage.RESPONSE_TRUNCATED
         ),
-        {"reason": "reset", "api_id": "order-7", "sent": {"action": "sale"}, "reached": "response cut off"},
-        "POST /v2/transactions (api id order-7): the outcome is unknown (response cut off): reset",
+        {"reason": "reset", "api_id": "order-7", "sent": {"action": "sale"}, "reached": "response truncated"},
+        "POST /v2/transactions (api id order-7): the outcome is unknown (response truncated): reset",
     ),
     (
         MismatchedWriteError(["id is 'b', not 'a'"], call=CALL, api_id="order-7", sent={"action": "sale"}),
@@ -254,7 +254,7 @@ def test_an_error_survives_pickle_and_copy(
         (ConnectionLostError("reset"), "the call: the connection was lost: reset"),
         (MalformedReplyError("$", "not JSON"), "the call: the response cannot be read at $: not JSON"),
         (MismatchedReplyError(["x"]), "the call: the response belongs to another request: x"),
-        (OutcomeUnknownError("lost"), "the call: the outcome is unknown (sent in part or whole, no response): lost"),
+        (OutcomeUnknownError("lost"), "the call: the outcome is unknown (sent): lost"),
         (TerminalBusyError("t"), "terminal t is busy"),
         (
             DeclinedError(declined(), reason_code_id=None, message=None),
@@ -278,7 +278,7 @@ def test_an_invalid_request_says_what_is_wrong_with_which_field() -> None:
     """`.fields` has the shape of a `ValidationError`'s; a problem of two fields is under both, of none under `""`."""
     new = TransactionCreate(action="salee", transaction_amount="1.001", contact_id="c", contact_api_id="c")  # type: ignore[arg-type]
     with pytest.raises(InvalidRequestError) as caught:
-        TRANSACTION.create(new, Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up"))
+        TRANSACTION.create(new, RequestDefaults(location_id="loc", check_limits=True, new_id=lambda: "made-up"))
     error = caught.value
     assert error.fields.keys() == {"action", "transaction_amount", "account_number", "contact_id", "contact_api_id"}
     assert error.fields["transaction_amount"] == ("has more than two decimals",)
@@ -293,7 +293,7 @@ def test_the_name_of_an_item_is_part_of_its_field() -> None:
     """Keep the parts of a problem, whatever text they contain."""
     new = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea: green, hot": "1.001"})
     with pytest.raises(InvalidRequestError) as caught:
-        QUICK_INVOICE.create(new, Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up"))
+        QUICK_INVOICE.create(new, RequestDefaults(location_id="loc", check_limits=True, new_id=lambda: "made-up"))
     assert dict(caught.value.fields) == {"item_list.Tea: green, hot": ("has more than two decimals",)}
 
 
@@ -322,7 +322,7 @@ def test_a_problem_shows_no_card_number_as_name() -> None:
 
 def test_api_ids_that_look_like_cards_are_masked() -> None:
     """An integrator who used a card number as an id does not find it in the message; the attribute keeps it."""
-    error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=Reached.RESPONDED)
+    error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=SendStage.RESPONDED)
     assert str(error) == "the call (api id ************1111): the outcome is unknown (responded): lost"
     assert error.api_id == "4111111111111111"
 

@@ -19,7 +19,7 @@ import pytest
 
 from gateway_async import InvalidRequestError, Ledger, LedgerError, PostgresLedger, SqliteLedger
 from gateway_async._storage import group_commit
-from gateway_async._storage.sqlite import describe_error
+from gateway_async._storage.sqlite import describe_sqlite_error
 from gateway_async.ledger._operations import RecordedOutcome
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.ledger.protocol import DONE, StoredIntent
@@ -449,4 +449,4 @@ def test_troubles_in_plain_words() -> None:
     """By SQLite's codes, whatever their circumstances; what is not known is said as SQLite says it."""
     full, odd = sqlite3.OperationalError("x"), sqlite3.OperationalError("odd")
     full.sqlite_errorcode = sqlite3.SQLITE_FULL | 7 << 8
-    assert [describe_error(error, "a ledger") for error in (full, odd)] == ["the disk is full", "odd"]
+    assert [describe_sqlite_error(error, "a ledger") for error in (full, odd)] == ["the disk is full", "odd"]

@@ -29,7 +29,7 @@ from gateway_async._execution.terminals.progress_reporter import ProgressReporte
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._http.progress import Progress, Stage
-from gateway_async._wire.call import Call, Kind, Lookup, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.reply import says_busy
 from gateway_async._wire.retry_policy import BACK_OFF, Decision, decide, is_final_refusal, renews_token, retry_after
 from gateway_async.errors import (
@@ -136,9 +136,9 @@ class CallExecutor:
             GatewayError: one of the error tree in `errors.py`.
         """
         self._http.check(call)
-        if call.kind is Kind.TERMINAL:
+        if call.repeat_effect is RepeatEffect.TERMINAL:
             return self._execute_at_terminal(call, progress_reporter(call, on_progress))
-        breaker = None if call.kind.is_read else self._circuit_breaker
+        breaker = None if call.repeat_effect.is_read else self._circuit_breaker
         if breaker is not None or call.prerequisite is not None:
             return self._execute_prepared(call, breaker)
         return self._run(self._new_state(call, self._timeout))
@@ -222,7 +222,7 @@ class CallExecutor:
                 left = max(until - anyio.current_time(), 0.0)
                 call = await self._run(self._new_state(call.prerequisite, left))
         except GatewayError as error:
-            if is_final_refusal(error) and call.kind is not Kind.TERMINAL:
+            if is_final_refusal(error) and call.repeat_effect is not RepeatEffect.TERMINAL:
                 raise  # it says more than "not sent", and nothing was sent either
             raise NotSentError(f"its prerequisite read failed: {error}", call=str(call)) from error
         return call
@@ -304,7 +304,7 @@ class CallExecutor:
                 return result
             reason = f"no response within {seconds:g} s (read timeout)"
             lost = interruption_error(reason, call, progress)
-            if call.kind.is_read:
+            if call.repeat_effect.is_read:
                 raise DeadlineExceededError(plan.seconds, call=str(call)) from lost  # noqa: TRY301  recorded below
             raise lost  # noqa: TRY301  recorded below
         except GatewayError as error:
@@ -370,7 +370,7 @@ class CallExecutor:
                 state.has_new_token = True
                 return True
             case NextStep.AGAIN if state.attempt < state.plan.max_attempts + state.has_new_token:
-                if state.call.kind is Kind.LOOKUP or self._retry_budget.try_withdraw():
+                if state.call.repeat_effect is RepeatEffect.LOOKUP or self._retry_budget.try_withdraw():
                     return True
                 self._events.emit(RetryBudgetExhausted(**state.event_facts()))
         return False
@@ -378,7 +378,7 @@ class CallExecutor:
     def _decide(self, state: CallState[Any], error: GatewayError) -> Decision:
         """Decide what follows a failed attempt, and emit its event."""
         decision = decide(
-            state.call.kind,
+            state.call.repeat_effect,
             error,
             may_have_been_executed_before=state.may_have_been_executed_before,
             on_reused_connection=state.is_on_reused_connection,
@@ -387,7 +387,7 @@ class CallExecutor:
         if isinstance(error, DuplicateError) and decision.step is NextStep.STOP:
             if recovery and recovery.accepts_existing:
                 decision = Decision(NextStep.LOOK_UP)  # the record that has the id may be the result
-        elif isinstance(error, MismatchedReplyError) and state.call.kind.is_read:
+        elif isinstance(error, MismatchedReplyError) and state.call.repeat_effect.is_read:
             state.call = attrs.evolve(state.call, fresh_connection=True)
         if not isinstance(error, DeadlineExceededError):  # the call has ended
             facts = state.end_facts(state.plan.started)
@@ -398,7 +398,7 @@ class CallExecutor:
         """Record the outcome of a failed call; look up a cancelled write that may have been sent."""
         call = state.call
         cancelled = isinstance(error, anyio.get_cancelled_exc_class())
-        if cancelled and state.may_have_been_executed and not call.kind.is_read:
+        if cancelled and state.may_have_been_executed and not call.repeat_effect.is_read:
             lost = ConnectionLostError("cancelled", call=str(call))
             state.unresolved = self._lookup.unknown_error(state, lost)
             if await self._lookup.after_cancellation(state, lost, error):

@@ -19,12 +19,12 @@ from gateway_async._execution.signing import Authenticator
 from gateway_async._execution.user_agent import USER_AGENT
 from gateway_async._http.messages import BaseUrl, LazyRequest, headers_of
 from gateway_async._http.progress import PROGRESS, Progress, Stage
-from gateway_async._http.response_body import BodyTooLongError, read_body
+from gateway_async._http.response_body import BodyTooLongError, read_response_body
 from gateway_async._http.transport import FRESH, POOL, DirectClient
 from gateway_async._http.upload import Upload, open_upload
-from gateway_async._secrets import detach, quote_text
+from gateway_async._secrets import quote_text, strip_traceback
 from gateway_async._wire.auth import Signature
-from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.call import Call, RepeatEffect
 from gateway_async._wire.multipart import Form
 from gateway_async._wire.query import plain_params
 from gateway_async._wire.reply import Reply, read_reply
@@ -37,7 +37,7 @@ from gateway_async.errors import (
     MalformedReplyError,
     MismatchedReplyError,
     NotSentError,
-    Reached,
+    SendStage,
     StatusError,
 )
 from gateway_async.telemetry.propagation import TraceHeaders, read_trace_headers
@@ -213,7 +213,7 @@ class HttpClient:
             reply = Reply(
                 response.status_code,
                 headers_of(response),
-                await read_body(response, MAX_BODY),
+                await read_response_body(response, MAX_BODY),
                 time.time(),
                 signature.secrets,
             )
@@ -221,14 +221,14 @@ class HttpClient:
         except GatewayError as error:
             if isinstance(error, MalformedReplyError | MismatchedReplyError) or _may_be_repeated(call, error):
                 await progress.discard()
-            failure: BaseException = detach(error)
+            failure: BaseException = strip_traceback(error)
         except BodyTooLongError:
             await progress.discard()
             failure = MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
         except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have been sent
             failure = _to_gateway_error(error, call, progress, signature)
         except BaseException as error:  # noqa: BLE001  a cancellation must be re-raised as the same object
-            failure = detach(error)
+            failure = strip_traceback(error)
         response = reply = None
         try:
             raise failure
@@ -284,7 +284,7 @@ class HttpClient:
             body if upload is None else upload,
             {
                 "timeout": {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds},  # the caller limits the others
-                POOL: "terminal" if call.kind is Kind.TERMINAL else "ordinary",
+                POOL: "terminal" if call.repeat_effect is RepeatEffect.TERMINAL else "ordinary",
                 PROGRESS: progress,
                 FRESH: call.fresh_connection,
             },
@@ -331,7 +331,7 @@ def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:
 def _may_be_repeated(call: Call[Any], error: GatewayError) -> bool:
     """Return whether a copy of the response would refuse the next write."""
     return (
-        not call.kind.is_read
+        not call.repeat_effect.is_read
         and isinstance(error, StatusError)
         and error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
     )
@@ -350,6 +350,6 @@ def _to_gateway_error(error: Exception, call: Call[Any], progress: Progress, sig
     reason = quote_text(description, (*call.request.secrets, *signature.secrets))
     if isinstance(error, _NOT_SENT) and progress.stage < Stage.SENDING:
         waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)
-        reached = Reached.NOT_CONNECTED if waiting else Reached.NOTHING_WRITTEN
+        reached = SendStage.NOT_CONNECTED if waiting else SendStage.NOTHING_WRITTEN
         return NotSentError(reason, call=str(call), reached=reached)
     return interruption_error(reason, call, progress)

@@ -22,7 +22,7 @@ from gateway_async._execution.state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._http.background import finish
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Call, Kind, Lookup, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.retry_policy import classify, says_absent
 from gateway_async.errors import (
     DeadlineExceededError,
@@ -134,7 +134,7 @@ class OutcomeLookup:
 
         It is an `OutcomeUnknownError` if any attempt of a write may have been executed, otherwise `error`.
         """
-        is_unresolved = state.may_have_been_executed and not state.call.kind.is_read
+        is_unresolved = state.may_have_been_executed and not state.call.repeat_effect.is_read
         return self.unknown_error(state, error) if is_unresolved else error
 
     def unknown_error(
@@ -190,7 +190,7 @@ class OutcomeLookup:
             facts = self._facts(state, error)
             record = accept_record(
                 found,
-                made_up_id=bool(call.recovery and call.recovery.made_up_id),
+                generated_id=bool(call.recovery and call.recovery.generated_id),
                 emit=self._events.emit,
                 event_facts=state.event_facts(),
                 facts=facts,
@@ -306,7 +306,7 @@ def contradiction(call: str) -> MalformedReplyError:
 def accept_record(
     found: LookupResult[T],
     *,
-    made_up_id: bool,
+    generated_id: bool,
     emit: Callable[[Event], None],
     event_facts: Mapping[str, Any],
     facts: Mapping[str, Any],
@@ -317,7 +317,7 @@ def accept_record(
 
     Args:
         found: the result of a lookup that found a record.
-        made_up_id: whether the SDK generated the integrator id.
+        generated_id: whether the SDK generated the integrator id.
         emit: receives the event of a differing record.
         event_facts: the arguments that all events of the call have.
         facts: the arguments of the error, such as `call` and `api_id`.
@@ -327,7 +327,7 @@ def accept_record(
     """
     record = cast("T", found.record)
     if found.status is LookupStatus.DIFFERENT_RECORD:
-        if not made_up_id:
+        if not generated_id:
             raise MismatchedWriteError(found.differences, record=cast("Any", record), **facts)
         emit(RecordDiffers(**event_facts, differences=found.differences))
     return record
@@ -355,14 +355,14 @@ def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], 
     """
     if isinstance(error, MalformedReplyError) and error.lacks_evidence:
         return LookupResult(LookupStatus.EXECUTED, found.record)
-    if call.kind is Kind.IDEMPOTENT and not conclusive:
+    if call.repeat_effect is RepeatEffect.IDEMPOTENT and not conclusive:
         return LookupResult(LookupStatus.NOT_EXECUTED)
     raise MalformedReplyError("$", "; ".join(found.differences), call=str(call))
 
 
 def _is_absence(state: CallState[Any], error: GatewayError) -> bool:
     """Return whether the answer to a change was that nothing was found."""
-    is_change = state.call.kind in (Kind.IDEMPOTENT, Kind.UNNAMED)
+    is_change = state.call.repeat_effect in (RepeatEffect.IDEMPOTENT, RepeatEffect.UNNAMED)
     return is_change and not state.may_have_been_executed_before and says_absent(error)
 
 
@@ -395,5 +395,5 @@ def _seconds_to_appear(state: CallState[Any], error: GatewayError, if_not_found:
         return 0.0  # the gateway has answered
     if not state.may_have_been_executed and not isinstance(error, DuplicateError):
         return 0.0
-    at_terminal = state.call.kind is Kind.TERMINAL and if_not_found is NextStep.UNKNOWN
+    at_terminal = state.call.repeat_effect is RepeatEffect.TERMINAL and if_not_found is NextStep.UNKNOWN
     return LOOKUP_SECONDS if at_terminal else _RESOLVE_SECONDS

@@ -15,7 +15,7 @@ from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.lookup import OutcomeLookup, accept_record, contradiction
 from gateway_async._execution.recorder import LedgerRecorder
 from gateway_async._execution.terminals.queue import TerminalQueues
-from gateway_async._wire.call import Kind, Lookup, LookupResult, LookupStatus
+from gateway_async._wire.call import Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.retry_policy import decide
 from gateway_async.errors import GatewayError, InvalidRequestError, MalformedReplyError
 from gateway_async.ledger.protocol import Intent, Recovered
@@ -140,10 +140,10 @@ class CrashRecovery:
                 return _Resolution("unknown", error=error, is_final=not _is_transient(error))
 
     def _accept(self, intent: Intent, found: LookupResult[Any]) -> Any:
-        made_up_id = bool(intent.outcome_query and intent.outcome_query.get("made_up_id"))
+        generated_id = bool(intent.outcome_query and intent.outcome_query.get("generated_id"))
         facts = {"call": intent.call, "api_id": intent.api_id, "sent": intent.sent}
         return accept_record(
-            found, made_up_id=made_up_id, emit=self._events.emit, event_facts=_event_facts(intent), facts=facts
+            found, generated_id=generated_id, emit=self._events.emit, event_facts=_event_facts(intent), facts=facts
         )
 
 
@@ -161,7 +161,7 @@ def _is_transient(error: GatewayError) -> bool:
 
     The retries of the lookup itself have already failed.
     """
-    return not isinstance(error, InvalidRequestError) and decide(Kind.READ, error).step is NextStep.AGAIN
+    return not isinstance(error, InvalidRequestError) and decide(RepeatEffect.READ, error).step is NextStep.AGAIN
 
 
 @attrs.frozen

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from gateway_async._execution.tokens import Fetch, TokenProvider, with_current_secret
+from gateway_async._execution.tokens import SendTokenCall, TokenProvider, with_current_secret
 from gateway_async._wire.auth import Signature, check_supported, sign, sign_without_credentials
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials, HashKey, PasswordLogin, has_secret_function
@@ -18,7 +18,7 @@ class Authenticator:
         fetch: sends a login.
     """
 
-    def __init__(self, credentials: Credentials, developer_id: str, fetch: Fetch) -> None:
+    def __init__(self, credentials: Credentials, developer_id: str, fetch: SendTokenCall) -> None:
         self._credentials = credentials
         self._developer_id = developer_id
         self._tokens = (

@@ -9,9 +9,9 @@ import attrs
 
 from gateway_async._execution.events import event_facts, new_call_id
 from gateway_async._http.progress import Progress
-from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.call import Call, RepeatEffect
 from gateway_async._wire.retry_policy import classify, is_definite
-from gateway_async.errors import GatewayError, OutcomeUnknownError, Reached
+from gateway_async.errors import GatewayError, OutcomeUnknownError, SendStage
 
 T = TypeVar("T")
 
@@ -65,10 +65,10 @@ class CallPlan(Generic[T]):
     @property
     def attempt_seconds(self) -> float:
         """Maximum seconds for all attempts, without the time reserved for a lookup."""
-        match self.call.kind:
-            case Kind.READ | Kind.LOOKUP:
+        match self.call.repeat_effect:
+            case RepeatEffect.READ | RepeatEffect.LOOKUP:
                 return self.seconds
-            case Kind.TERMINAL:
+            case RepeatEffect.TERMINAL:
                 return self.seconds - LOOKUP_SECONDS
             case _:
                 return self.seconds - min(LOOKUP_SECONDS, self.seconds / 3)
@@ -81,7 +81,7 @@ class CallPlan(Generic[T]):
     @property
     def seconds_in_doubt(self) -> float:
         """How long the gateway may still execute the write after it was sent."""
-        return seconds_in_doubt(self.in_doubt_seconds, at_terminal=self.call.kind is Kind.TERMINAL)
+        return seconds_in_doubt(self.in_doubt_seconds, at_terminal=self.call.repeat_effect is RepeatEffect.TERMINAL)
 
 
 class CallState(Generic[T]):
@@ -127,7 +127,7 @@ class CallState(Generic[T]):
         self.has_new_token = False
         self.is_observed = False
         self.progress: Progress | None = None
-        self.reached: Reached | None = None
+        self.reached: SendStage | None = None
         self.may_have_been_executed = self.may_have_been_executed_before = False
         self.in_doubt_until = plan.started
         self.intent_id: str | None = None
@@ -169,8 +169,10 @@ class CallState(Generic[T]):
 
         With `unclear`, the error proves nothing.
         """
-        if unclear or not is_definite(self.call.kind, error, may_have_been_executed_before=self.may_have_been_executed):
-            self.reached = max(self.reached or Reached.SENT, classify(error).reached, key=list(Reached).index)
+        if unclear or not is_definite(
+            self.call.repeat_effect, error, may_have_been_executed_before=self.may_have_been_executed
+        ):
+            self.reached = max(self.reached or SendStage.SENT, classify(error).reached, key=list(SendStage).index)
             self.may_have_been_executed = True
             now = anyio.current_time()
             sent_at = now if self.progress is None or self.progress.sent_at is None else self.progress.sent_at

@@ -27,7 +27,7 @@ from gateway_async.credentials import (
 from gateway_async.errors import AuthenticationError, GatewayError, NotSentError
 from gateway_async.models.tokens import Token
 
-Fetch = Callable[[Call[Any], Signature], Awaitable[Any]]
+SendTokenCall = Callable[[Call[Any], Signature], Awaitable[Any]]
 """Sends one request and reads its response."""
 
 _LOGIN_SECONDS: Final = 10.0
@@ -46,7 +46,7 @@ class TokenProvider:
         fetch: sends a login or a revocation.
     """
 
-    def __init__(self, credentials: PasswordLogin, developer_id: str, fetch: Fetch) -> None:
+    def __init__(self, credentials: PasswordLogin, developer_id: str, fetch: SendTokenCall) -> None:
         self._credentials = credentials
         self._developer_id = developer_id
         self._fetch = fetch

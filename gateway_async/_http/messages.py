@@ -88,7 +88,7 @@ class LazyRequest(httpx.Request):
             self._content = body
 
     def encode(self) -> tuple[Origin, bytes, bool]:
-        """Do what `encode` does, with what was given."""
+        """Do what `encode_request` does, with what was given."""
         head = _head(self.method, self._target.encode("ascii"), self._fields)
         if isinstance(self._body, bytes):
             return self._base.origin, head + self._body, True
@@ -115,7 +115,7 @@ class LazyRequest(httpx.Request):
         return _BUILT.isdisjoint(vars(self))
 
 
-def encode(request: httpx.Request) -> tuple[Origin, bytes, bool]:
+def encode_request(request: httpx.Request) -> tuple[Origin, bytes, bool]:
     """Encode a request.
 
     Returns where it goes, its first bytes, and whether they are all: the head, with the body if that is in memory.

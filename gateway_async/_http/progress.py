@@ -10,7 +10,7 @@ from typing import Final
 
 import anyio
 
-from gateway_async.errors import Reached
+from gateway_async.errors import SendStage
 
 PROGRESS: Final = "gateway_async.progress"
 """The request extension that holds a `Progress`."""
@@ -32,13 +32,13 @@ class Stage(enum.IntEnum):
 
 
 _REACHED: Final = {
-    Stage.UNREPORTED: Reached.SENT,
-    Stage.QUEUED: Reached.NOT_CONNECTED,
-    Stage.CONNECTING: Reached.NOTHING_WRITTEN,
-    Stage.SENDING: Reached.SENT,
-    Stage.RESPONSE_STARTED: Reached.RESPONSE_CUT,
+    Stage.UNREPORTED: SendStage.SENT,
+    Stage.QUEUED: SendStage.NOT_CONNECTED,
+    Stage.CONNECTING: SendStage.NOTHING_WRITTEN,
+    Stage.SENDING: SendStage.SENT,
+    Stage.RESPONSE_STARTED: SendStage.RESPONSE_TRUNCATED,
 }
-"""The `Reached` value of a request that ended in each stage."""
+"""The `SendStage` value of a request that ended in each stage."""
 
 
 async def _discard_nothing() -> None:
@@ -93,6 +93,6 @@ class Progress:
         return self.stage not in (Stage.QUEUED, Stage.CONNECTING)
 
     @property
-    def reached(self) -> Reached:
-        """The `Reached` value of an attempt that ends now, without a complete response."""
+    def reached(self) -> SendStage:
+        """The `SendStage` value of an attempt that ends now, without a complete response."""
         return _REACHED[self.stage]

@@ -27,7 +27,7 @@ class BodyTooLongError(Exception):
     """A body has more bytes than allowed."""
 
 
-async def read_body(response: httpx.Response, limit: int) -> bytes:
+async def read_response_body(response: httpx.Response, limit: int) -> bytes:
     """Return the whole body of a response, and end its exchange.
 
     Raises:

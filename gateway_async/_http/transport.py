@@ -16,7 +16,7 @@ import certifi
 import httpx
 
 from gateway_async._http.exchange import Exchange
-from gateway_async._http.messages import LazyResponse, encode
+from gateway_async._http.messages import LazyResponse, encode_request
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.proxy import Proxy
@@ -84,7 +84,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         extensions = request.extensions
         progress: Progress = extensions.get(PROGRESS) or Progress()
         progress.stage = Stage.QUEUED  # an invalid request fails before anything can be sent
-        origin, start, is_whole = encode(request)
+        origin, start, is_whole = encode_request(request)
         exchange = Exchange(
             self._pools[extensions.get(POOL, "ordinary")],
             origin,

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 import attrs
 
 from gateway_async._extras import import_extra
-from gateway_async._secrets import Secret, detach, mask_text
+from gateway_async._secrets import Secret, mask_text, strip_traceback
 
 COMMAND_SECONDS: Final = 30.0
 _CONNECTING_SECONDS: Final = 10.0
@@ -82,7 +82,7 @@ class Address:
             return await driver.connect(self._dsn.reveal(), password=known, **options)
         except BaseException as error:  # noqa: BLE001
             is_setting = isinstance(error, ValueError) and not isinstance(error, driver.InterfaceError)
-            failure = OSError(f"invalid setting: {error}") if is_setting else detach(error)
+            failure = OSError(f"invalid setting: {error}") if is_setting else strip_traceback(error)
         try:
             raise failure
         finally:

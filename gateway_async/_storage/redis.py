@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from gateway_async._extras import import_extra
-from gateway_async._secrets import Secret, detach
+from gateway_async._secrets import Secret, strip_traceback
 from gateway_async.errors import InvalidRequestError
 
 _FORM: Final = "must be redis://, rediss:// or unix://, with options that redis-py knows"
@@ -41,14 +41,16 @@ async def run_script(script: Any, keys: Sequence[str], args: Sequence[Any]) -> A
     try:
         return await script(keys=keys, args=args)
     except BaseException as error:  # noqa: BLE001
-        failure = detach(error)
+        failure = strip_traceback(error)
     try:
         raise failure
     finally:
         del failure  # its traceback refers to this frame
 
 
-def connect(url: Secret, problems: Sequence[str], *, who: str, connections: int, timeout: float, retries: int) -> Any:
+def connect_redis(
+    url: Secret, problems: Sequence[str], *, who: str, connections: int, timeout: float, retries: int
+) -> Any:
     """Create a Redis client, which connects on first use.
 
     Args:

@@ -76,7 +76,7 @@ def is_file_error(error: sqlite3.Error) -> bool:
     return _primary_code(error) in _FILE_ERRORS
 
 
-def describe_error(error: sqlite3.Error, kind: str) -> str:
+def describe_sqlite_error(error: sqlite3.Error, kind: str) -> str:
     """Describe an error of a file of a `kind` ("a ledger")."""
     return _FILE_ERRORS[_primary_code(error)].format(kind) if is_file_error(error) else str(error)
 
@@ -86,7 +86,7 @@ def _primary_code(error: sqlite3.Error) -> int:
     return code & _PRIMARY_CODE
 
 
-def connect(path: str, busy_seconds: float = BUSY_SECONDS, *, shared: bool = False) -> sqlite3.Connection:
+def open_database(path: str, busy_seconds: float = BUSY_SECONDS, *, shared: bool = False) -> sqlite3.Connection:
     """Open a file, or create it with mode 0600; the caller controls transactions.
 
     Args:
@@ -238,7 +238,7 @@ class SqliteStore:
         self._error = error
         self._next_pruning = time.monotonic()
         with self._describe_errors():
-            self._connection = connect(self.path, shared=shared)
+            self._connection = open_database(self.path, shared=shared)
             try:
                 file_format.initialize(self._connection, partial(error, self.path), shared=shared)
             except BaseException:
@@ -264,7 +264,7 @@ class SqliteStore:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._error(self.path, describe_error(error, self._file_format.kind)) from error
+            raise self._error(self.path, describe_sqlite_error(error, self._file_format.kind)) from error
 
 
 def _count_tables(connection: sqlite3.Connection, name: str | None = None) -> int:

@@ -10,15 +10,14 @@ from urllib.parse import quote
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, HttpRequest, Kind, Recovery, lookup_by_success
+from gateway_async._wire.call import Call, HttpRequest, Recovery, RepeatEffect, lookup_by_success
 from gateway_async._wire.convert import FieldError, read_nothing
 from gateway_async._wire.json_text import encode, is_text
+from gateway_async._wire.query import Params
 from gateway_async._wire.rows import structure
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey, is_header_text
 from gateway_async.errors import AuthenticationError, InvalidRequestError
 from gateway_async.models.tokens import Token
-
-Params = tuple[tuple[str, str | Secret], ...]
 
 _PATH_OF_TOKENS: Final = "/v2/token"
 _HASH_KEY_RESOURCES: Final = frozenset(
@@ -133,7 +132,7 @@ def revoke(token: Secret) -> Call[None]:
     path, secrets = Secret(f"{_PATH_OF_TOKENS}/{segment.reveal()}"), (segment, token)
     call = Call(request=HttpRequest(method="DELETE", path=path, secrets=secrets), read=read_nothing)
     recovery = Recovery(lookup=partial(lookup_by_success, call, missing_is_success=True))
-    return attrs.evolve(call, kind=Kind.IDEMPOTENT, recovery=recovery)
+    return attrs.evolve(call, repeat_effect=RepeatEffect.IDEMPOTENT, recovery=recovery)
 
 
 def _is_text(value: Any) -> bool:

@@ -23,7 +23,7 @@ LISTED: Final = "listed"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-class Kind(enum.Enum):
+class RepeatEffect(enum.Enum):
     """The possible effects of a repeated call.
 
     They decide what happens when the response is lost.
@@ -51,7 +51,7 @@ class Kind(enum.Enum):
     @property
     def is_read(self) -> bool:
         """Return whether the call only reads, so that its outcome does not matter."""
-        return self in (Kind.READ, Kind.LOOKUP)
+        return self in (RepeatEffect.READ, RepeatEffect.LOOKUP)
 
 
 class LookupStatus(enum.Enum):
@@ -152,7 +152,7 @@ class OutcomeQuery:
         expected: the values that the record must have to be the right one.
         evidence: the name of the `Evidence` that shows that the write was executed.
         sent: the sent values that the evidence compares.
-        made_up_id: whether the SDK generated the integrator id, so that the record with this id is this write's.
+        generated_id: whether the SDK generated the integrator id, so that the record with this id is this write's.
         is_new: whether nothing can have changed the record since this write. A ledger does not store it.
     """
 
@@ -163,7 +163,7 @@ class OutcomeQuery:
     expected: Mapping[str, Any] = attrs.field(default=_NOTHING, hash=False)
     evidence: str
     sent: Mapping[str, Any] = attrs.field(default=_NOTHING, hash=False)
-    made_up_id: bool = False
+    generated_id: bool = False
     is_new: bool = False
 
     @property
@@ -186,7 +186,7 @@ class OutcomeQuery:
             "expected": dict(self.expected),
             "evidence": self.evidence,
             "sent": dict(self.sent),
-            **({"made_up_id": True} if self.made_up_id else {}),
+            **({"generated_id": True} if self.generated_id else {}),
         }
 
     @classmethod
@@ -225,22 +225,22 @@ class Recovery(Generic[T]):
         lookup: builds the call that finds the outcome.
         existing: for a create, builds the read of the record that already has the integrator id.
         api_id_field: for a create, the field that holds the integrator id.
-        made_up_id: for a create, whether the SDK generated the integrator id, so that no other record can have it.
+        generated_id: for a create, whether the SDK generated the integrator id, so that no other record can have it.
         accepts_existing: for a create, whether an equal record that has the integrator id already is the result.
     """
 
     lookup: Callable[[], "Lookup[T]"]
     existing: Callable[[], "Call[T]"] | None = None
     api_id_field: str = ""
-    made_up_id: bool = False
+    generated_id: bool = False
     accepts_existing: bool = False
 
 
 def _has_common_response(call: "Call[Any]") -> bool:
     """Return whether a write's response could be that to another request."""
-    if call.kind is Kind.TERMINAL:
+    if call.repeat_effect is RepeatEffect.TERMINAL:
         return not call.api_id
-    return call.kind is Kind.UNNAMED or call.request.method == "DELETE"
+    return call.repeat_effect is RepeatEffect.UNNAMED or call.request.method == "DELETE"
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -252,7 +252,7 @@ class Call(Generic[T]):
         read: function from the decoded body (None if empty) to the result. It raises `FieldError` if a value does not
             fit and `MismatchedReplyError` if the response belongs to another request.
         decode: function from the bytes of the body to what `read` takes. It raises `ValueError` if they are not JSON.
-        kind: what repeating the call could change.
+        repeat_effect: what repeating the call could change.
         api_id: the integrator id of the record to write.
         fields: the fields that a refusal of the call can name; empty if they are not known.
         sent: the content to write, with secrets masked, for errors and logs.
@@ -271,7 +271,7 @@ class Call(Generic[T]):
     request: HttpRequest
     read: Callable[[Any], T]
     decode: Callable[[bytes], Any] = decode
-    kind: Kind = Kind.READ
+    repeat_effect: RepeatEffect = RepeatEffect.READ
     api_id: str | None = None
     fields: frozenset[str] = frozenset()
     sent: Mapping[str, Any] = _NOTHING
@@ -311,7 +311,7 @@ class Lookup(Call[LookupResult[T]]):
         repeats_write: whether the lookup sends the write again, which could undo a later change.
     """
 
-    kind: Kind = Kind.LOOKUP
+    repeat_effect: RepeatEffect = RepeatEffect.LOOKUP
     fresh_connection: bool = True
     not_found_result: LookupResult[T] | None = None
     confirmation: Callable[[], "Lookup[T]"] | None = None

@@ -200,7 +200,7 @@ _TOLERATED_TYPES: Final = frozenset({datetime, date, datetime | date, Mapping[st
 
 
 @attrs.frozen
-class Rule:
+class ReadingRule:
     """The rule of a field's type.
 
     Attributes:
@@ -222,17 +222,17 @@ class Rule:
         return None if is_empty else self._hook(value, self.kind)
 
 
-def rule_of(annotation: Any, *, uncertain: bool = False) -> Rule:
+def rule_of(annotation: Any, *, uncertain: bool = False) -> ReadingRule:
     """Return the rule of a type.
 
     `uncertain` says that the documents show no value of the field.
     """
     kind = plain_type(annotation)
-    return Rule(kind, _converter().get_structure_hook(kind), uncertain or kind in _TOLERATED_TYPES)
+    return ReadingRule(kind, _converter().get_structure_hook(kind), uncertain or kind in _TOLERATED_TYPES)
 
 
 @once_per_class
-def rules_of(kind: type[Any]) -> Mapping[str, Rule]:
+def rules_of(kind: type[Any]) -> Mapping[str, ReadingRule]:
     """Return field → rule of a record."""
     return {name: rule_of(annotation, uncertain=name in kind.uncertain) for name, annotation in fields_of(kind).items()}
 
@@ -272,7 +272,7 @@ def _record_hook(kind: type[Any], converter: Converter) -> Hook:
     return read
 
 
-def _field_hook(name: str, rule: Rule, *, required: bool) -> Hook:
+def _field_hook(name: str, rule: ReadingRule, *, required: bool) -> Hook:
     """Return the hook of a field, whose errors name the field."""
 
     def read(value: Any, _: Any) -> Any:

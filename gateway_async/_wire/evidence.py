@@ -12,11 +12,11 @@ import attrs
 from gateway_async._secrets import Secret
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.response_matching import (
-    AMOUNTS,
+    AMOUNT_FIELDS,
     adds_surcharge,
     code_texts,
     compare,
-    differences,
+    find_differences,
     is_difference,
     is_less,
     same_value,
@@ -24,7 +24,7 @@ from gateway_async._wire.response_matching import (
 from gateway_async.models.codes import BatchStatus, QuickInvoiceStatus, ReasonCode, TransactionStatus
 
 Raw = Mapping[str, Any]
-Rule = Callable[[Raw, Raw], bool]
+EvidenceRule = Callable[[Raw, Raw], bool]
 """Function from the sent values and the raw record to whether the write was executed.
 
 It is False if the record shows that the write was not executed so far. It raises `FieldError` if the record does not
@@ -74,7 +74,7 @@ class Evidence:
         return {name: value for name, value in sent.items() if self.compares is None or name in self.compares}
 
 
-def shows(evidence: str, sent: Raw, record: Raw) -> bool:
+def is_executed(evidence: str, sent: Raw, record: Raw) -> bool:
     """Return whether the raw `record` has the named evidence.
 
     Args:
@@ -203,10 +203,10 @@ def _is_completed(sent: Raw, transaction: Raw) -> bool:
     status = str(_shown(transaction, "status_id"))
     if status in _NOT_COMPLETED or status in _DECLINED:
         return status in _DECLINED
-    parts = {name: value for name, value in sent.items() if name in AMOUNTS and value is not None}
+    parts = {name: value for name, value in sent.items() if name in AMOUNT_FIELDS and value is not None}
     captured = {name: value for name, value in transaction.items() if name != "auth_amount"}  # still the old amount
-    others = {name: value for name, value in sent.items() if name not in AMOUNTS}
-    if differences(parts, captured) or not _fields_agree(others, transaction):
+    others = {name: value for name, value in sent.items() if name not in AMOUNT_FIELDS}
+    if find_differences(parts, captured) or not _fields_agree(others, transaction):
         raise FieldError(".transaction", "it was captured for other amounts")
     return True
 
@@ -257,7 +257,7 @@ def _is_reversed(sent: Raw, transaction: Raw) -> bool:
 
 
 def _names_payment(_: Raw, transaction: Raw) -> bool:
-    """Return whether a refund shows its payment; `differences` compares which one.
+    """Return whether a refund shows its payment; `find_differences` compares which one.
 
     A refund that does not show it may be an older one, of another payment, with the same integrator id.
     """
@@ -277,7 +277,7 @@ def _lists_no_transaction(sent: Raw, invoice: Raw) -> bool:
     return not _lists_transaction(sent, invoice)
 
 
-_EVIDENCE: Final[Mapping[str, Rule]] = {
+_EVIDENCE: Final[Mapping[str, EvidenceRule]] = {
     "exists": _any_record,
     "fields_match": _fields_match,
     "names_payment": _names_payment,
@@ -317,7 +317,7 @@ IS_REVERSED: Final = Evidence("is_reversed", ("transaction_amount", "amount_befo
 LISTS_TRANSACTION: Final = Evidence("lists_transaction", ("transaction_id",))
 LISTS_NO_TRANSACTION: Final = Evidence("lists_no_transaction", ("transaction_id",))
 
-_COMPARED_AMOUNTS: Final = (*AMOUNTS, "tip_amount", "subtotal_amount")
+_COMPARED_AMOUNTS: Final = (*AMOUNT_FIELDS, "tip_amount", "subtotal_amount")
 """Fields to compare after an action that moves money. The request's other fields are applied together with them."""
 
 _ACTIONS: Final[Mapping[str, Evidence]] = {

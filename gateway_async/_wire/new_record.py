@@ -28,7 +28,7 @@ from gateway_async._wire.evidence import EXISTS
 from gateway_async._wire.pagination import LISTED_ROWS, check_complete, check_link, read_page
 from gateway_async._wire.query import filters
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.response_matching import check_belongs, differences
+from gateway_async._wire.response_matching import check_belongs, find_differences
 from gateway_async._wire.rows import structure
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.record import Record
@@ -36,7 +36,7 @@ from gateway_async.models.record import Record
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
 
-KIND: Final = "new_record"
+NEW_RECORD: Final = "new_record"
 """The kind of such an outcome query. Ledgers on disk contain this value, so its meaning must never change."""
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -97,7 +97,9 @@ def read_before(
         before = {"ids": ids, "created_ts": created_ts, "is_complete": is_complete}
         sent = before | ({"values": dict(values)} if values else {})
         return then(
-            OutcomeQuery(kind=KIND, resource=spec.resource, id="", expected=expected, evidence=EXISTS.name, sent=sent)
+            OutcomeQuery(
+                kind=NEW_RECORD, resource=spec.resource, id="", expected=expected, evidence=EXISTS.name, sent=sent
+            )
         )
 
     return Call(request=_list_newest(spec, expected), read=read, fresh_connection=True)
@@ -131,7 +133,7 @@ def _only_match(spec: ResourceSpec[Any], new: list[Mapping[str, Any]], values: M
     Raises:
         FieldError: no row has them, so a gateway may have changed them; or several rows have them.
     """
-    matching = [row for row in new if not differences(values, row)]
+    matching = [row for row in new if not find_differences(values, row)]
     if len(matching) == 1:
         return matching[0]
     ids = mask_text(", ".join(str(row["id"]) for row in matching or new))

@@ -19,7 +19,7 @@ from gateway_async._wire.call import (
     Recovery,
 )
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.evidence import Evidence, UnprovenError, describe_missing, shows
+from gateway_async._wire.evidence import Evidence, UnprovenError, describe_missing, is_executed
 from gateway_async._wire.pagination import LISTED_ROWS, RawPage, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import (
     NamesToCheck,
@@ -30,8 +30,8 @@ from gateway_async._wire.query import (
     segment,
     segment_and_params,
 )
-from gateway_async._wire.request import Scope
-from gateway_async._wire.response_matching import check_belongs, differences
+from gateway_async._wire.request import RequestDefaults
+from gateway_async._wire.response_matching import check_belongs, find_differences
 from gateway_async._wire.rows import structure
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.identifiers import ApiId
@@ -73,21 +73,21 @@ class RecordReader(Generic[R]):
         record: Any = self.record  # mypy does not take a class with a variable as hashable
         return _names_to_check(self.resource, record)
 
-    def get(self, ref: Ref, scope: Scope, expand: Sequence[str] = ()) -> Call[R]:
+    def get(self, ref: Ref, defaults: RequestDefaults, expand: Sequence[str] = ()) -> Call[R]:
         """Build the call that reads a record.
 
         Raises:
             InvalidRequestError: the id or the expansion cannot be sent.
         """
-        path, params = self.path_and_params(ref, scope)
+        path, params = self.path_and_params(ref, defaults)
         request = HttpRequest(path=path, params=params + expansion(expand))
-        return Call(request=request, read=self._reader(self._identity(ref, scope)))
+        return Call(request=request, read=self._reader(self._identity(ref, defaults)))
 
     def get_by_word(self, word: str) -> Call[R]:
         """Build the call that reads the record `word`, such as `me`."""
         return Call(request=HttpRequest(path=sealed_path(f"{self.path}/{word}")), read=self._reader({}))
 
-    def existing(self, outcome_query: OutcomeQuery, scope: Scope) -> Call[R]:
+    def existing(self, outcome_query: OutcomeQuery, defaults: RequestDefaults) -> Call[R]:
         """Build the read of the record with the integrator id.
 
         The record's other values are not checked.
@@ -96,7 +96,7 @@ class RecordReader(Generic[R]):
             InvalidRequestError: the id cannot be sent.
         """
         if outcome_query.kind != LISTED:
-            return self.get(outcome_query.ref, scope)
+            return self.get(outcome_query.ref, defaults)
 
         def read(row: Mapping[str, Any] | None) -> R:
             if row is None:
@@ -106,13 +106,13 @@ class RecordReader(Generic[R]):
         request, find = self._search({self.api_id or "id": outcome_query.id})
         return Call(request=request, read=lambda content: read(find(content)))
 
-    def sub_resource(self, ref: Ref, part: "RecordReader[P]", scope: Scope) -> Call[P]:
+    def sub_resource(self, ref: Ref, part: "RecordReader[P]", defaults: RequestDefaults) -> Call[P]:
         """Build the call that reads a sub-resource, such as BIN info.
 
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
-        path, params = self.path_and_params(ref, scope)
+        path, params = self.path_and_params(ref, defaults)
         request = HttpRequest(path=f"{path}/{part.name}", params=params)
         return Call(request=request, read=part._reader({}))  # noqa: SLF001
 
@@ -128,12 +128,12 @@ class RecordReader(Generic[R]):
             read=lambda content: read_raw_page(content, self.plural, number, self.record, params),
         )
 
-    def absence(self, ref: Ref, scope: Scope) -> Lookup[Any]:
+    def absence(self, ref: Ref, defaults: RequestDefaults) -> Lookup[Any]:
         """Build the list read that confirms that a record does not exist."""
-        request, find = self._search(self._identity(ref, scope))
+        request, find = self._search(self._identity(ref, defaults))
         return Lookup(request=request, read=lambda content: _is_gone(find(content)))
 
-    def path_and_params(self, ref: Ref, scope: Scope) -> tuple[str, Params]:
+    def path_and_params(self, ref: Ref, defaults: RequestDefaults) -> tuple[str, Params]:
         """Return a record's path and the parameters of its id.
 
         The parameters tell what kind of id the path contains.
@@ -141,7 +141,7 @@ class RecordReader(Generic[R]):
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
-        return self._path_and_params(ref, scope.location_id)
+        return self._path_and_params(ref, defaults.location_id)
 
     def _path_and_params(self, ref: Ref, location_id: str | None) -> tuple[str, Params]:
         if isinstance(ref, ApiId) and self.api_id is None:
@@ -149,25 +149,25 @@ class RecordReader(Generic[R]):
         last_segment, params = segment_and_params(ref, location_id)
         return f"{self.path}/{last_segment}", params
 
-    def _identity(self, ref: Ref, scope: Scope) -> Mapping[str, Any]:
+    def _identity(self, ref: Ref, defaults: RequestDefaults) -> Mapping[str, Any]:
         if isinstance(ref, ApiId) and self.api_id:
-            return {self.api_id: ref.value, "location_id": ref.location_id or scope.location_id}
+            return {self.api_id: ref.value, "location_id": ref.location_id or defaults.location_id}
         return {"id": ref}
 
     def outcome_query(
         self,
         ref: Ref,
-        scope: Scope,
+        defaults: RequestDefaults,
         expected: Mapping[str, Any],
         evidence: Evidence,
         sent: Mapping[str, Any],
         *,
-        made_up_id: bool = False,
+        generated_id: bool = False,
         is_new: bool = False,
     ) -> OutcomeQuery:
         """Return the query for the outcome of a write of `sent`."""
         api_id = ref if isinstance(ref, ApiId) else None
-        location_id = (api_id.location_id or scope.location_id) if api_id else None
+        location_id = (api_id.location_id or defaults.location_id) if api_id else None
         return OutcomeQuery(
             kind=LISTED if api_id and not location_id else RECORD,
             resource=self.resource,
@@ -176,7 +176,7 @@ class RecordReader(Generic[R]):
             expected=expected,
             evidence=evidence.name,
             sent=evidence.facts(sent),
-            made_up_id=made_up_id,
+            generated_id=generated_id,
             is_new=is_new,
         )
 
@@ -188,7 +188,7 @@ class RecordReader(Generic[R]):
         Raises:
             InvalidRequestError: the id cannot be sent, so a lookup would fail.
         """
-        if outcome_query.kind == RECORD and not outcome_query.made_up_id:
+        if outcome_query.kind == RECORD and not outcome_query.generated_id:
             segment(outcome_query.id)
         return Recovery(lookup=partial(self.lookup, outcome_query), **facts)
 
@@ -229,18 +229,18 @@ class RecordReader(Generic[R]):
         """
         identity = {name: outcome_query.expected[name] for name in outcome_query.expected if name in self._identifiers}
         check_belongs(identity, data)
-        differing = differences(outcome_query.expected, data, is_new=outcome_query.is_new)
+        differing = find_differences(outcome_query.expected, data, is_new=outcome_query.is_new)
         unproven: tuple[str, ...] = ()
         try:
-            is_shown = shows(outcome_query.evidence, outcome_query.sent, data)
+            is_shown = is_executed(outcome_query.evidence, outcome_query.sent, data)
         except UnprovenError as error:
-            is_shown, unproven = True, () if outcome_query.made_up_id else (str(error),)
+            is_shown, unproven = True, () if outcome_query.generated_id else (str(error),)
         if not is_shown:
             return LookupResult(LookupStatus.NOT_EXECUTED)
         if not differing:
             status = LookupStatus.UNPROVEN if unproven else LookupStatus.EXECUTED
             return LookupResult(status, self._record(data), unproven)
-        if outcome_query.made_up_id and str(data.get(self.api_id or "")) != outcome_query.id:
+        if outcome_query.generated_id and str(data.get(self.api_id or "")) != outcome_query.id:
             raise MismatchedReplyError(differing)  # a record that does not show its id may be another one
         return LookupResult(LookupStatus.DIFFERENT_RECORD, self._record(data), differing)
 

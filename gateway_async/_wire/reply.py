@@ -134,7 +134,7 @@ def _result(call: Call[T], reply: Reply) -> T:
 
 
 def _success(call: Call[T], reply: Reply) -> T:
-    if call.returns_reply and call.kind.is_read:
+    if call.returns_reply and call.repeat_effect.is_read:
         return cast("T", attrs.evolve(reply, secrets=()))
     try:
         if call.read is read_nothing:
@@ -227,7 +227,7 @@ def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -
         check_refusal(fields, call.fields)
         api_id_field = call.recovery.api_id_field if call.recovery else ""
         if call.recovery and call.api_id and api_id_field and _says_duplicate(api_id_field, message, fields):
-            if call.recovery.made_up_id:  # a proxy may have sent the request twice
+            if call.recovery.generated_id:  # a proxy may have sent the request twice
                 raise MismatchedReplyError((f"{api_id_field} exists already, and only this call has sent it",))
             return DuplicateError(reply.status_code, api_id=call.api_id, **facts)
     return kind(reply.status_code, **facts)
@@ -346,7 +346,7 @@ def _excerpt(call: Call[Any], reply: Reply, quotes: _Quotes) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     if len(reply.body) > _MAX_PAGE_BYTES:  # the cut may have split a secret
         line = line[: -max(quotes.longest_secret, LONGEST_CARD)]
-    quotable = call.kind.is_read and call.request.signed and "{" not in line and line[:1] != "["
+    quotable = call.repeat_effect.is_read and call.request.signed and "{" not in line and line[:1] != "["
     return quotes.text(line) if quotable or not line else _describe_body(reply)
 
 

@@ -45,7 +45,7 @@ _TOO_DEEP: Final = "request: nested too deeply"
 
 
 @attrs.frozen
-class Scope:
+class RequestDefaults:
     """Settings that a client applies to every request.
 
     Attributes:
@@ -63,8 +63,8 @@ class Scope:
     base_url: str = ""
     accepts_existing: bool = False
 
-    def with_options(self, location_id: str | None, check_limits: bool | None) -> "Scope":
-        """Return the scope with another location and other checks; None keeps them."""
+    def with_options(self, location_id: str | None, check_limits: bool | None) -> "RequestDefaults":
+        """Return the defaults with another location and other checks; None keeps them."""
         changes: dict[str, Any] = {"location_id": location_id, "check_limits": check_limits}
         return attrs.evolve(self, **{name: value for name, value in changes.items() if value is not None})
 

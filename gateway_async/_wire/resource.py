@@ -1,6 +1,6 @@
 """`ResourceSpec`: the description of a gateway resource, with pure methods that build calls.
 
-`ACCOUNT_VAULT.create(new, scope)` returns a `Call[AccountVault]` and sends nothing. `record_reader.py` has
+`ACCOUNT_VAULT.create(new, defaults)` returns a `Call[AccountVault]` and sends nothing. `record_reader.py` has
 the reads.
 """
 
@@ -15,13 +15,13 @@ from gateway_async._wire.annotations import fields_of
 from gateway_async._wire.call import (
     Call,
     HttpRequest,
-    Kind,
     LedgerEntry,
     Lookup,
     LookupResult,
     LookupStatus,
     OutcomeQuery,
     Recovery,
+    RepeatEffect,
 )
 from gateway_async._wire.convert import read_nothing
 from gateway_async._wire.evidence import (
@@ -37,8 +37,8 @@ from gateway_async._wire.json_text import encode
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.query import Params
 from gateway_async._wire.record_reader import RecordReader, Ref, sealed_path
-from gateway_async._wire.request import PreparedRequest, Scope, prepare
-from gateway_async._wire.response_matching import AMOUNTS
+from gateway_async._wire.request import PreparedRequest, RequestDefaults, prepare
+from gateway_async._wire.response_matching import AMOUNT_FIELDS
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
 from gateway_async.models.identifiers import ApiId
@@ -72,9 +72,9 @@ class ResourceSpec(RecordReader[R]):
     def create(
         self,
         new: Request,
-        scope: Scope,
+        defaults: RequestDefaults,
         *,
-        kind: Kind = Kind.NAMED,
+        repeat_effect: RepeatEffect = RepeatEffect.NAMED,
         evidence: Evidence = EXISTS,
         files: Sequence[Attachment] = (),
     ) -> Call[R]:
@@ -87,49 +87,51 @@ class ResourceSpec(RecordReader[R]):
             InvalidRequestError: `new` or the files are invalid; `.problems` lists every problem.
         """
         _check_type(new, self.creates)
-        scope = _scope_of(new, scope)
-        filled = self._defaults(new, scope)
-        wrong = () if files == () else self._file_problems(new, files, scope)
-        prepared = prepare(new, limits=scope.check_limits, filled=filled, more_problems=wrong)
-        made_up = self.api_id in filled and bool(filled[self.api_id])
-        return self._create(prepared, scope, kind=kind, evidence=evidence, made_up=made_up, files=files)
+        defaults = _defaults_of(new, defaults)
+        filled = self._fill_defaults(new, defaults)
+        wrong = () if files == () else self._file_problems(new, files, defaults)
+        prepared = prepare(new, limits=defaults.check_limits, filled=filled, more_problems=wrong)
+        is_generated = self.api_id in filled and bool(filled[self.api_id])
+        return self._create(
+            prepared, defaults, repeat_effect=repeat_effect, evidence=evidence, is_generated=is_generated, files=files
+        )
 
     def _create(
         self,
         prepared: PreparedRequest,
-        scope: Scope,
+        defaults: RequestDefaults,
         *,
-        kind: Kind,
+        repeat_effect: RepeatEffect,
         evidence: Evidence,
-        made_up: bool,
+        is_generated: bool,
         files: Sequence[Attachment] = (),
     ) -> Call[R]:
-        """Build the create of prepared content. `made_up` says whether the client generated its integrator id."""
+        """Build the create of prepared content. `is_generated` says whether the client generated its integrator id."""
         content = prepared.content
         if content.get("action") and content.get("previous_transaction_id"):
             evidence = NAMES_PAYMENT
         expected = self._expected_values(content)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
-        if scope.accepts_existing:
-            self._check_once(content, is_named=bool(name) and not made_up)
+        if defaults.accepts_existing:
+            self._check_once(content, is_named=bool(name) and not is_generated)
         stored_as = self.stored_as or self
         outcome_query, recovery, read = None, None, self._reader(expected)
         if name:
             outcome_query = stored_as.outcome_query(
                 ApiId(name, location_id),
-                scope,
+                defaults,
                 expected,
                 evidence,
                 content,
-                made_up_id=made_up,
-                is_new=not scope.accepts_existing,
+                generated_id=is_generated,
+                is_new=not defaults.accepts_existing,
             )
             recovery = stored_as.recovery(
                 outcome_query,
-                existing=partial(stored_as.existing, outcome_query, scope),
+                existing=partial(stored_as.existing, outcome_query, defaults),
                 api_id_field=self.api_id or "",
-                made_up_id=made_up,
-                accepts_existing=scope.accepts_existing,
+                generated_id=is_generated,
+                accepts_existing=defaults.accepts_existing,
             )
             read = self._created(stored_as.judged(outcome_query, self))
         request = HttpRequest(
@@ -141,7 +143,7 @@ class ResourceSpec(RecordReader[R]):
         )
         return Call(
             request=request,
-            kind=kind if name or kind is Kind.TERMINAL else Kind.UNNAMED,
+            repeat_effect=repeat_effect if name or repeat_effect is RepeatEffect.TERMINAL else RepeatEffect.UNNAMED,
             fields=self._fields_with(content),
             read=read,
             sent=prepared.masked,
@@ -176,7 +178,7 @@ class ResourceSpec(RecordReader[R]):
         self,
         ref: Ref,
         changes: Request,
-        scope: Scope,
+        defaults: RequestDefaults,
         *,
         evidence: Evidence | None = FIELDS_MATCH,
         moves_money: bool = False,
@@ -188,25 +190,33 @@ class ResourceSpec(RecordReader[R]):
         Raises:
             InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
-        return self._update(ref, self._prepare_update(ref, changes, scope), scope, evidence, moves_money=moves_money)
+        return self._update(
+            ref, self._prepare_update(ref, changes, defaults), defaults, evidence, moves_money=moves_money
+        )
 
-    def _prepare_update(self, ref: Ref, changes: Request, scope: Scope) -> PreparedRequest:
-        self.path_and_params(ref, scope)  # a problem of the id is reported first
+    def _prepare_update(self, ref: Ref, changes: Request, defaults: RequestDefaults) -> PreparedRequest:
+        self.path_and_params(ref, defaults)  # a problem of the id is reported first
         _check_type(changes, self.updates)
-        return prepare(changes, limits=scope.check_limits)
+        return prepare(changes, limits=defaults.check_limits)
 
     def _update(
-        self, ref: Ref, prepared: PreparedRequest, scope: Scope, evidence: Evidence | None, *, moves_money: bool
+        self,
+        ref: Ref,
+        prepared: PreparedRequest,
+        defaults: RequestDefaults,
+        evidence: Evidence | None,
+        *,
+        moves_money: bool,
     ) -> Call[R]:
-        path, params = self.path_and_params(ref, scope)
+        path, params = self.path_and_params(ref, defaults)
         content = prepared.content
         changed = self._ref_after_change(ref, content)
-        identity = self._identity(changed, scope)
-        outcome_query = self.outcome_query(changed, scope, identity, evidence, content) if evidence else None
+        identity = self._identity(changed, defaults)
+        outcome_query = self.outcome_query(changed, defaults, identity, evidence, content) if evidence else None
         body = encode({self.name: content})
         return Call(
             request=HttpRequest(method="PUT", path=path, params=params, body=body, secrets=prepared.secrets),
-            kind=Kind.IDEMPOTENT if evidence else Kind.UNNAMED,
+            repeat_effect=RepeatEffect.IDEMPOTENT if evidence else RepeatEffect.UNNAMED,
             fields=self._fields_with(content),
             read=self.judged(outcome_query) if outcome_query else self._reader(identity),
             sent=prepared.masked,
@@ -216,7 +226,7 @@ class ResourceSpec(RecordReader[R]):
             record_type=self.record,
         )
 
-    def update_with_action(self, ref: Ref, changes: Request, scope: Scope) -> Call[R]:
+    def update_with_action(self, ref: Ref, changes: Request, defaults: RequestDefaults) -> Call[R]:
         """Build the call that performs the request's `action`.
 
         If the record does not show whether the action was executed, the outcome cannot be looked up.
@@ -225,24 +235,28 @@ class ResourceSpec(RecordReader[R]):
             InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
         action = str(getattr(changes, "action", ""))
-        return self._update_with_action(ref, self._prepare_update(ref, changes, scope), scope, action)
+        return self._update_with_action(ref, self._prepare_update(ref, changes, defaults), defaults, action)
 
-    def _update_with_action(self, ref: Ref, prepared: PreparedRequest, scope: Scope, action: str) -> Call[R]:
-        call = self._update(ref, prepared, scope, evidence_of(action), moves_money=action != "edit")
-        return self._with_amount_before(call, ref, scope, prepared.content) if action == "partialreversal" else call
+    def _update_with_action(
+        self, ref: Ref, prepared: PreparedRequest, defaults: RequestDefaults, action: str
+    ) -> Call[R]:
+        call = self._update(ref, prepared, defaults, evidence_of(action), moves_money=action != "edit")
+        return self._with_amount_before(call, ref, defaults, prepared.content) if action == "partialreversal" else call
 
-    def _with_amount_before(self, call: Call[R], ref: Ref, scope: Scope, content: Mapping[str, Any]) -> Call[R]:
+    def _with_amount_before(
+        self, call: Call[R], ref: Ref, defaults: RequestDefaults, content: Mapping[str, Any]
+    ) -> Call[R]:
         """Read the amount before a partial reversal, which shows its effect."""
-        before = self.get(ref, scope)
+        before = self.get(ref, defaults)
 
         def add_evidence(reply: Any) -> Call[R]:
-            identity = self._identity(ref, scope)
+            identity = self._identity(ref, defaults)
             amount = self.unwrap(reply).get("transaction_amount")
             before.read(reply)
             sent = {"transaction_amount": content.get("transaction_amount"), "amount_before": amount}
             if None in sent.values():
                 return attrs.evolve(call, prerequisite=None)
-            outcome_query = self.outcome_query(ref, scope, identity, IS_REVERSED, sent)
+            outcome_query = self.outcome_query(ref, defaults, identity, IS_REVERSED, sent)
             return attrs.evolve(
                 call,
                 read=self.judged(outcome_query),
@@ -257,7 +271,7 @@ class ResourceSpec(RecordReader[R]):
         self,
         ref: Ref,
         verb: str,
-        scope: Scope,
+        defaults: RequestDefaults,
         *,
         method: str = "POST",
         content: Mapping[str, Any] | None = None,
@@ -274,14 +288,14 @@ class ResourceSpec(RecordReader[R]):
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
-        path, its_id = self.path_and_params(ref, scope)
-        identity = self._identity(ref, scope)
+        path, its_id = self.path_and_params(ref, defaults)
+        identity = self._identity(ref, defaults)
         sent = content or {}
-        outcome_query = self.outcome_query(ref, scope, identity, evidence, shows or sent) if evidence else None
+        outcome_query = self.outcome_query(ref, defaults, identity, evidence, shows or sent) if evidence else None
         body = encode({self.name: content}) if content else None
         return Call(
             request=HttpRequest(method=method, path=f"{path}/{verb}", params=its_id + params, body=body),
-            kind=Kind.IDEMPOTENT if evidence else Kind.UNNAMED,
+            repeat_effect=RepeatEffect.IDEMPOTENT if evidence else RepeatEffect.UNNAMED,
             read=self.judged(outcome_query) if outcome_query else self._reader(identity),
             sent={name: mask_text(str(value)) for name, value in sent.items()},
             api_id=ref.value if isinstance(ref, ApiId) else None,
@@ -290,7 +304,7 @@ class ResourceSpec(RecordReader[R]):
             record_type=self.record,
         )
 
-    def notify(self, ref: Ref, verb: str, scope: Scope, params: Params = ()) -> Call[None]:
+    def notify(self, ref: Ref, verb: str, defaults: RequestDefaults, params: Params = ()) -> Call[None]:
         """Build the call that sends a notification about a record (`resend`).
 
         The record does not show it, so the outcome cannot be looked up.
@@ -298,47 +312,47 @@ class ResourceSpec(RecordReader[R]):
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
-        path, its_id = self.path_and_params(ref, scope)
+        path, its_id = self.path_and_params(ref, defaults)
         request = HttpRequest(method="POST", path=f"{path}/{verb}", params=its_id + params)
-        return Call(request=request, kind=Kind.UNNAMED, read=read_nothing)
+        return Call(request=request, repeat_effect=RepeatEffect.UNNAMED, read=read_nothing)
 
-    def delete(self, ref: Ref, scope: Scope) -> Call[None]:
+    def delete(self, ref: Ref, defaults: RequestDefaults) -> Call[None]:
         """Build the call that deletes a record.
 
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
-        path, params = self.path_and_params(ref, scope)
+        path, params = self.path_and_params(ref, defaults)
 
         def lookup() -> Lookup[Any]:
             return Lookup(
                 request=HttpRequest(path=path, params=params),
                 read=lambda _: LookupResult(LookupStatus.NOT_EXECUTED),
                 not_found_result=LookupResult(LookupStatus.GONE),
-                confirmation=partial(self.absence, ref, scope),
+                confirmation=partial(self.absence, ref, defaults),
             )
 
         return Call(
             request=HttpRequest(method="DELETE", path=path, params=params),
-            kind=Kind.IDEMPOTENT,
+            repeat_effect=RepeatEffect.IDEMPOTENT,
             read=read_nothing,
             api_id=ref.value if isinstance(ref, ApiId) else None,
             recovery=Recovery(lookup=lookup),
         )
 
     @staticmethod
-    def _file_problems(new: Request, files: Sequence[Attachment], scope: Scope) -> tuple[str, ...]:
-        wrong = tuple(attachment_problems(files, limits=scope.check_limits))
+    def _file_problems(new: Request, files: Sequence[Attachment], defaults: RequestDefaults) -> tuple[str, ...]:
+        wrong = tuple(attachment_problems(files, limits=defaults.check_limits))
         return (*wrong, *name_problems(new)) if files else wrong
 
-    def _defaults(self, new: Request, scope: Scope) -> dict[str, Any]:
+    def _fill_defaults(self, new: Request, defaults: RequestDefaults) -> dict[str, Any]:
         """Return the location and the integrator id that `new` omits. An empty integrator id means none."""
         names = fields_of(type(new))
         filled: dict[str, Any] = {}
         if "location_id" in names and getattr(new, "location_id", None) is None:
-            filled["location_id"] = scope.location_id
+            filled["location_id"] = defaults.location_id
         if self.api_id and self.api_id in names and getattr(new, self.api_id, None) in (None, ""):
-            filled[self.api_id] = scope.new_id()
+            filled[self.api_id] = defaults.new_id()
         return filled
 
     def _ref_after_change(self, ref: Ref, content: Mapping[str, Any]) -> Ref:
@@ -367,7 +381,7 @@ class ResourceSpec(RecordReader[R]):
             if value is not None and name not in _NOT_KEPT and name in names
         }
         if content.get("transaction_amount") is None:
-            expected = {name: value for name, value in expected.items() if name not in AMOUNTS}
+            expected = {name: value for name, value in expected.items() if name not in AMOUNT_FIELDS}
         number = content.get("account_number")
         if isinstance(number, AccountNumber):
             expected.pop("account_number", None)
@@ -385,12 +399,12 @@ class ResourceSpec(RecordReader[R]):
         return known if known.issuperset(content) else known | content.keys()
 
 
-def _scope_of(new: Request, scope: Scope) -> Scope:
-    """Return the scope of a create: without the client's location if the request names its own by `location_api_id`.
+def _defaults_of(new: Request, defaults: RequestDefaults) -> RequestDefaults:
+    """Return the defaults of a create, without the client's location if the request has a `location_api_id`.
 
     The record is then looked up in all locations that the user sees.
     """
-    return scope if getattr(new, "location_api_id", None) is None else attrs.evolve(scope, location_id=None)
+    return defaults if getattr(new, "location_api_id", None) is None else attrs.evolve(defaults, location_id=None)
 
 
 @cache

@@ -102,7 +102,7 @@ _NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00")
 _MONEY: Final = re.compile(r"-?[0-9]+\.[0-9][0-9]")
 
 
-AMOUNTS: Final = ("transaction_amount", *_REMOVABLE)
+AMOUNT_FIELDS: Final = ("transaction_amount", *_REMOVABLE)
 """Fields of a request that decide which amounts its record may show."""
 
 
@@ -112,12 +112,14 @@ def check_belongs(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Non
     Raises:
         MismatchedReplyError: a value differs, so the response belongs to another request.
     """
-    found = differences(expected, record)
+    found = find_differences(expected, record)
     if found:
         raise MismatchedReplyError(found)
 
 
-def differences(expected: Mapping[str, Any], record: Mapping[str, Any], *, is_new: bool = False) -> tuple[str, ...]:
+def find_differences(
+    expected: Mapping[str, Any], record: Mapping[str, Any], *, is_new: bool = False
+) -> tuple[str, ...]:
     """Return one line for each expected value that the raw `record` contradicts.
 
     With `is_new`, nothing can have changed the record since it was created.

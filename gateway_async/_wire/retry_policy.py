@@ -1,7 +1,7 @@
 """The retry policy: a decision table for what to do after a failed attempt.
 
 The table maps how far the request got and what came back (`AttemptResult`), and what a repeated call could change
-(`Kind`), to a `Decision`. `format_table()` returns the table for the documentation.
+(`RepeatEffect`), to a `Decision`. `format_table()` returns the table for the documentation.
 
 The table says what is safe. `CallExecutor` then checks whether attempts, time and retry budget are left.
 """
@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import RepeatEffect
 from gateway_async.errors import (
     AuthenticationError,
     ConnectionLostError,
@@ -22,7 +22,7 @@ from gateway_async.errors import (
     MalformedReplyError,
     MismatchedReplyError,
     NotSentError,
-    Reached,
+    SendStage,
     StatusError,
     TerminalBusyError,
 )
@@ -32,25 +32,25 @@ from gateway_async.observe import NextStep
 class AttemptResult(enum.Enum):
     """The result of one failed attempt: how far it got, and what came back."""
 
-    QUEUED = Reached.NOT_CONNECTED, "–"
-    UNWRITTEN = Reached.NOTHING_WRITTEN, "–"
-    LOST = Reached.SENT, "–"
-    CUT = Reached.RESPONSE_CUT, "–"
-    UNREADABLE = Reached.RESPONDED, "2xx that does not parse"
-    MISMATCHED = Reached.RESPONDED, "response to another request"
-    THROTTLED = Reached.RESPONDED, "429"
-    EXPIRED = Reached.RESPONDED, "401 to a token that a login replaces"
-    UNTRUSTED = Reached.RESPONDED, "401 to such a token, not the gateway's JSON"
-    OVERLOADED = Reached.RESPONDED, "502, 503, 504, or 429 that is not the gateway's JSON"
-    FAILED = Reached.RESPONDED, "other 5xx, 3xx, 408"
-    ABSENT = Reached.RESPONDED, "404"
-    BLOCKED = Reached.RESPONDED, "404 or other 4xx, not the gateway's JSON"
-    INVALID = Reached.RESPONDED, "422"
-    REFUSED = Reached.RESPONDED, "other 4xx"
-    REFUSED_REUSED = Reached.RESPONDED, "422 or other 4xx, on a connection that was used before"
-    REFUSED_LATER = Reached.RESPONDED, "404 or other 4xx, after an attempt that may have arrived"
+    QUEUED = SendStage.NOT_CONNECTED, "–"
+    UNWRITTEN = SendStage.NOTHING_WRITTEN, "–"
+    LOST = SendStage.SENT, "–"
+    TRUNCATED = SendStage.RESPONSE_TRUNCATED, "–"
+    UNREADABLE = SendStage.RESPONDED, "2xx that does not parse"
+    MISMATCHED = SendStage.RESPONDED, "response to another request"
+    THROTTLED = SendStage.RESPONDED, "429"
+    EXPIRED = SendStage.RESPONDED, "401 to a token that a login replaces"
+    UNTRUSTED = SendStage.RESPONDED, "401 to such a token, not the gateway's JSON"
+    OVERLOADED = SendStage.RESPONDED, "502, 503, 504, or 429 that is not the gateway's JSON"
+    FAILED = SendStage.RESPONDED, "other 5xx, 3xx, 408"
+    NOT_FOUND = SendStage.RESPONDED, "404"
+    NOT_FROM_GATEWAY = SendStage.RESPONDED, "404 or other 4xx, not the gateway's JSON"
+    INVALID = SendStage.RESPONDED, "422"
+    REFUSED = SendStage.RESPONDED, "other 4xx"
+    REFUSED_ON_USED_CONNECTION = SendStage.RESPONDED, "422 or other 4xx, on a connection that was used before"
+    REFUSED_AFTER_DOUBT = SendStage.RESPONDED, "404 or other 4xx, after an attempt that may have arrived"
 
-    def __init__(self, reached: Reached, response: str) -> None:
+    def __init__(self, reached: SendStage, response: str) -> None:
         self.reached = reached
         self.response = response
 
@@ -71,13 +71,13 @@ class Decision:
         return f"{self.step}, else {self.if_not_found}" if self.step is NextStep.LOOK_UP else str(self.step)
 
 
-_AGAIN: Final = Decision(NextStep.AGAIN)
+_RETRY: Final = Decision(NextStep.AGAIN)
 _STOP: Final = Decision(NextStep.STOP)
 _RENEW_TOKEN: Final = Decision(NextStep.RENEW_TOKEN)
-_ELSE_AGAIN: Final = Decision(NextStep.LOOK_UP, NextStep.AGAIN)
-_ELSE_RENEW_TOKEN: Final = Decision(NextStep.LOOK_UP, NextStep.RENEW_TOKEN)
-_ELSE_STOP: Final = Decision(NextStep.LOOK_UP, NextStep.STOP)
-_ELSE_UNKNOWN: Final = Decision(NextStep.LOOK_UP, NextStep.UNKNOWN)
+_LOOK_UP_OR_RETRY: Final = Decision(NextStep.LOOK_UP, NextStep.AGAIN)
+_LOOK_UP_OR_RENEW_TOKEN: Final = Decision(NextStep.LOOK_UP, NextStep.RENEW_TOKEN)
+_LOOK_UP_OR_STOP: Final = Decision(NextStep.LOOK_UP, NextStep.STOP)
+_LOOK_UP_OR_UNKNOWN: Final = Decision(NextStep.LOOK_UP, NextStep.UNKNOWN)
 
 
 def _row(
@@ -88,70 +88,97 @@ def _row(
     idempotent: Decision,
     unnamed: Decision,
     terminal: Decision,
-) -> Mapping[Kind, Decision]:
+) -> Mapping[RepeatEffect, Decision]:
     return {
-        Kind.READ: read,
-        Kind.LOOKUP: lookup,
-        Kind.NAMED: named,
-        Kind.IDEMPOTENT: idempotent,
-        Kind.UNNAMED: unnamed,
-        Kind.TERMINAL: terminal,
+        RepeatEffect.READ: read,
+        RepeatEffect.LOOKUP: lookup,
+        RepeatEffect.NAMED: named,
+        RepeatEffect.IDEMPOTENT: idempotent,
+        RepeatEffect.UNNAMED: unnamed,
+        RepeatEffect.TERMINAL: terminal,
     }
 
 
-def _in_doubt(read: Decision, write: Decision = _ELSE_AGAIN) -> Mapping[Kind, Decision]:
+def _in_doubt(read: Decision, write: Decision = _LOOK_UP_OR_RETRY) -> Mapping[RepeatEffect, Decision]:
     """Return the row of an attempt whose outcome is unknown."""
-    return _row(read=read, lookup=_AGAIN, named=write, idempotent=write, unnamed=_ELSE_UNKNOWN, terminal=_ELSE_UNKNOWN)
+    return _row(
+        read=read,
+        lookup=_RETRY,
+        named=write,
+        idempotent=write,
+        unnamed=_LOOK_UP_OR_UNKNOWN,
+        terminal=_LOOK_UP_OR_UNKNOWN,
+    )
 
 
-TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
-    AttemptResult.QUEUED: dict.fromkeys(Kind, _AGAIN),
-    AttemptResult.UNWRITTEN: dict.fromkeys(Kind, _AGAIN),
-    AttemptResult.LOST: _in_doubt(_AGAIN),
-    AttemptResult.CUT: _in_doubt(_AGAIN),
+TABLE: Final[Mapping[AttemptResult, Mapping[RepeatEffect, Decision]]] = {
+    AttemptResult.QUEUED: dict.fromkeys(RepeatEffect, _RETRY),
+    AttemptResult.UNWRITTEN: dict.fromkeys(RepeatEffect, _RETRY),
+    AttemptResult.LOST: _in_doubt(_RETRY),
+    AttemptResult.TRUNCATED: _in_doubt(_RETRY),
     AttemptResult.UNREADABLE: _in_doubt(_STOP),
-    AttemptResult.MISMATCHED: _in_doubt(_AGAIN, _ELSE_UNKNOWN),
+    AttemptResult.MISMATCHED: _in_doubt(_RETRY, _LOOK_UP_OR_UNKNOWN),
     AttemptResult.THROTTLED: _row(
-        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_ELSE_STOP, terminal=_ELSE_STOP
+        read=_RETRY,
+        lookup=_RETRY,
+        named=_LOOK_UP_OR_RETRY,
+        idempotent=_LOOK_UP_OR_RETRY,
+        unnamed=_LOOK_UP_OR_STOP,
+        terminal=_LOOK_UP_OR_STOP,
     ),
     # The gateway checks credentials first. A proxy may have sent a copy of the request that the gateway executed.
     AttemptResult.EXPIRED: _row(
         read=_RENEW_TOKEN,
         lookup=_RENEW_TOKEN,
-        named=_ELSE_RENEW_TOKEN,
-        idempotent=_ELSE_RENEW_TOKEN,
-        unnamed=_ELSE_STOP,
-        terminal=_ELSE_STOP,
+        named=_LOOK_UP_OR_RENEW_TOKEN,
+        idempotent=_LOOK_UP_OR_RENEW_TOKEN,
+        unnamed=_LOOK_UP_OR_STOP,
+        terminal=_LOOK_UP_OR_STOP,
     ),
     AttemptResult.UNTRUSTED: _row(
         read=_RENEW_TOKEN,
         lookup=_RENEW_TOKEN,
-        named=_ELSE_UNKNOWN,
-        idempotent=_ELSE_UNKNOWN,
-        unnamed=_ELSE_UNKNOWN,
-        terminal=_ELSE_UNKNOWN,
+        named=_LOOK_UP_OR_UNKNOWN,
+        idempotent=_LOOK_UP_OR_UNKNOWN,
+        unnamed=_LOOK_UP_OR_UNKNOWN,
+        terminal=_LOOK_UP_OR_UNKNOWN,
     ),
-    AttemptResult.OVERLOADED: _in_doubt(_AGAIN),
+    AttemptResult.OVERLOADED: _in_doubt(_RETRY),
     AttemptResult.FAILED: _in_doubt(_STOP),
     # A 404 may be a late response to another request; a create has no record that could be missing.
     # A lookup's 404 from the gateway is a result and is not classified here; this one comes from a proxy.
-    AttemptResult.ABSENT: _row(
-        read=_STOP, lookup=_AGAIN, named=_ELSE_STOP, idempotent=_ELSE_STOP, unnamed=_ELSE_STOP, terminal=_ELSE_STOP
+    AttemptResult.NOT_FOUND: _row(
+        read=_STOP,
+        lookup=_RETRY,
+        named=_LOOK_UP_OR_STOP,
+        idempotent=_LOOK_UP_OR_STOP,
+        unnamed=_LOOK_UP_OR_STOP,
+        terminal=_LOOK_UP_OR_STOP,
     ),
     # A proxy's page does not tell whether the proxy forwarded the write.
-    AttemptResult.BLOCKED: _in_doubt(_STOP, _ELSE_UNKNOWN),
+    AttemptResult.NOT_FROM_GATEWAY: _in_doubt(_STOP, _LOOK_UP_OR_UNKNOWN),
     # A proxy may send a request twice, and return the response to the second one: "already voided", "exceeds the rest".
     AttemptResult.INVALID: _row(
-        read=_STOP, lookup=_STOP, named=_STOP, idempotent=_ELSE_STOP, unnamed=_ELSE_STOP, terminal=_STOP
+        read=_STOP, lookup=_STOP, named=_STOP, idempotent=_LOOK_UP_OR_STOP, unnamed=_LOOK_UP_OR_STOP, terminal=_STOP
     ),
-    AttemptResult.REFUSED: dict.fromkeys(Kind, _STOP),
+    AttemptResult.REFUSED: dict.fromkeys(RepeatEffect, _STOP),
     # A connection that is one response behind brings the refusal of another call.
-    AttemptResult.REFUSED_REUSED: _row(
-        read=_STOP, lookup=_STOP, named=_ELSE_STOP, idempotent=_ELSE_STOP, unnamed=_ELSE_STOP, terminal=_ELSE_STOP
+    AttemptResult.REFUSED_ON_USED_CONNECTION: _row(
+        read=_STOP,
+        lookup=_STOP,
+        named=_LOOK_UP_OR_STOP,
+        idempotent=_LOOK_UP_OR_STOP,
+        unnamed=_LOOK_UP_OR_STOP,
+        terminal=_LOOK_UP_OR_STOP,
     ),
     # "Already exists", "already voided" and a 404 to a delete can be effects of an earlier attempt of this call.
-    AttemptResult.REFUSED_LATER: _row(
-        read=_STOP, lookup=_STOP, named=_ELSE_UNKNOWN, idempotent=_ELSE_UNKNOWN, unnamed=_STOP, terminal=_STOP
+    AttemptResult.REFUSED_AFTER_DOUBT: _row(
+        read=_STOP,
+        lookup=_STOP,
+        named=_LOOK_UP_OR_UNKNOWN,
+        idempotent=_LOOK_UP_OR_UNKNOWN,
+        unnamed=_STOP,
+        terminal=_STOP,
     ),
 }
 
@@ -161,8 +188,8 @@ _REFUSALS: Final = frozenset(
         AttemptResult.EXPIRED,
         AttemptResult.INVALID,
         AttemptResult.REFUSED,
-        AttemptResult.REFUSED_REUSED,
-        AttemptResult.REFUSED_LATER,
+        AttemptResult.REFUSED_ON_USED_CONNECTION,
+        AttemptResult.REFUSED_AFTER_DOUBT,
     }
 )
 """Refusals: the request that was answered changed nothing.
@@ -171,7 +198,7 @@ A lookup after one of them finds out about an earlier attempt, about a copy that
 id is taken.
 """
 
-_FINAL: Final = frozenset({AttemptResult.ABSENT, AttemptResult.INVALID, AttemptResult.REFUSED})
+_FINAL: Final = frozenset({AttemptResult.NOT_FOUND, AttemptResult.INVALID, AttemptResult.REFUSED})
 """Refusals that are final if the gateway itself sent them, and this attempt was the only one."""
 
 _MAY_BE_STALE: Final = frozenset({AttemptResult.INVALID, AttemptResult.REFUSED})
@@ -180,10 +207,10 @@ _MAY_BE_STALE: Final = frozenset({AttemptResult.INVALID, AttemptResult.REFUSED})
 _HONOR_RETRY_AFTER: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
 """Responses whose `Retry-After` is honored."""
 
-_RESULT_BY_REACHED: Final[Mapping[Reached, AttemptResult]] = {
-    Reached.NOT_CONNECTED: AttemptResult.QUEUED,
-    Reached.NOTHING_WRITTEN: AttemptResult.UNWRITTEN,
-    Reached.RESPONSE_CUT: AttemptResult.CUT,
+_RESULT_BY_REACHED: Final[Mapping[SendStage, AttemptResult]] = {
+    SendStage.NOT_CONNECTED: AttemptResult.QUEUED,
+    SendStage.NOTHING_WRITTEN: AttemptResult.UNWRITTEN,
+    SendStage.RESPONSE_TRUNCATED: AttemptResult.TRUNCATED,
 }
 _ERRORS: Final[Mapping[type[GatewayError], AttemptResult]] = {
     TerminalBusyError: AttemptResult.REFUSED,
@@ -191,7 +218,7 @@ _ERRORS: Final[Mapping[type[GatewayError], AttemptResult]] = {
     MalformedReplyError: AttemptResult.UNREADABLE,
 }
 _STATUSES: Final[Mapping[int, AttemptResult]] = {
-    404: AttemptResult.ABSENT,
+    404: AttemptResult.NOT_FOUND,
     422: AttemptResult.INVALID,
     408: AttemptResult.FAILED,
     429: AttemptResult.THROTTLED,
@@ -199,7 +226,7 @@ _STATUSES: Final[Mapping[int, AttemptResult]] = {
 }
 
 _FROM_PROXY: Final[Mapping[AttemptResult, AttemptResult]] = {
-    **dict.fromkeys(_FINAL, AttemptResult.BLOCKED),
+    **dict.fromkeys(_FINAL, AttemptResult.NOT_FROM_GATEWAY),
     AttemptResult.THROTTLED: AttemptResult.OVERLOADED,
     AttemptResult.EXPIRED: AttemptResult.UNTRUSTED,
 }
@@ -221,9 +248,9 @@ def classify(
     """
     result = _classify_alone(error)
     if result in _FINAL and may_have_been_executed_before:
-        return AttemptResult.REFUSED_LATER
+        return AttemptResult.REFUSED_AFTER_DOUBT
     if result in _MAY_BE_STALE and on_reused_connection and not isinstance(error, DuplicateError):
-        return AttemptResult.REFUSED_REUSED
+        return AttemptResult.REFUSED_ON_USED_CONNECTION
     return result
 
 
@@ -235,7 +262,9 @@ def _classify_alone(error: GatewayError) -> AttemptResult:
     if isinstance(error, StatusError):
         result = _classify_status(error)
         return result if error.is_from_gateway else _FROM_PROXY.get(result, result)
-    return next((result for kind, result in _ERRORS.items() if isinstance(error, kind)), AttemptResult.LOST)
+    return next(
+        (result for error_class, result in _ERRORS.items() if isinstance(error, error_class)), AttemptResult.LOST
+    )
 
 
 def _classify_status(error: StatusError) -> AttemptResult:
@@ -250,7 +279,7 @@ def _classify_status(error: StatusError) -> AttemptResult:
 
 def says_absent(error: GatewayError) -> bool:
     """Return whether the gateway itself says that the record does not exist."""
-    return classify(error) is AttemptResult.ABSENT
+    return classify(error) is AttemptResult.NOT_FOUND
 
 
 def is_final_refusal(error: GatewayError) -> bool:
@@ -258,16 +287,20 @@ def is_final_refusal(error: GatewayError) -> bool:
     return classify(error) in _FINAL
 
 
-def is_definite(kind: Kind, error: GatewayError, *, may_have_been_executed_before: bool = False) -> bool:
+def is_definite(effect: RepeatEffect, error: GatewayError, *, may_have_been_executed_before: bool = False) -> bool:
     """Return whether `error` proves that its attempt changed nothing. The arguments are as in `classify`."""
     result = classify(error, may_have_been_executed_before=may_have_been_executed_before)
-    if result is AttemptResult.ABSENT:  # it may be a late response to another request
-        return kind.is_read or kind is Kind.UNNAMED
-    return result in _REFUSALS or TABLE[result][kind].step is not NextStep.LOOK_UP
+    if result is AttemptResult.NOT_FOUND:  # it may be a late response to another request
+        return effect.is_read or effect is RepeatEffect.UNNAMED
+    return result in _REFUSALS or TABLE[result][effect].step is not NextStep.LOOK_UP
 
 
 def decide(
-    kind: Kind, error: GatewayError, *, may_have_been_executed_before: bool = False, on_reused_connection: bool = False
+    effect: RepeatEffect,
+    error: GatewayError,
+    *,
+    may_have_been_executed_before: bool = False,
+    on_reused_connection: bool = False,
 ) -> Decision:
     """Return the decision after `error`. The arguments are as in `classify`."""
     if isinstance(error, NotSentError) and error.ends_call:
@@ -275,7 +308,7 @@ def decide(
     result = classify(
         error, may_have_been_executed_before=may_have_been_executed_before, on_reused_connection=on_reused_connection
     )
-    return TABLE[result][kind]
+    return TABLE[result][effect]
 
 
 def retry_after(error: GatewayError) -> float:
@@ -295,10 +328,15 @@ def renews_token(error: GatewayError) -> bool:
 
 def format_table() -> str:
     """Return the decision table as Markdown."""
-    kinds = [kind.value for kind in Kind]
-    head = ["how far it got", "what came back", *kinds, "pause before a retry"]
+    effects = [effect.value for effect in RepeatEffect]
+    head = ["how far it got", "what came back", *effects, "pause before a retry"]
     rows = [
-        [result.reached.value, result.response, *(str(TABLE[result][kind]) for kind in Kind), _pauses(result)]
+        [
+            result.reached.value,
+            result.response,
+            *(str(TABLE[result][effect]) for effect in RepeatEffect),
+            _pauses(result),
+        ]
         for result in AttemptResult
     ]
     lines = ["| " + " | ".join(line) + " |" for line in (head, *rows)]

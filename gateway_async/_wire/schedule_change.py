@@ -32,7 +32,7 @@ from gateway_async.models.recurrings import Recurring
 
 Spec = ResourceSpec[Recurring]
 
-KIND: Final = "schedule_change"
+SCHEDULE_CHANGE: Final = "schedule_change"
 """The kind of such an outcome query. Ledgers on disk contain this value, so its meaning must never change."""
 
 _DAYS: Final[Mapping[str, int]] = {IntervalType.DAY: 1, IntervalType.WEEK: 7}
@@ -73,7 +73,7 @@ def with_schedule_lookup(
     def add_lookup(content: Any) -> Call[Recurring]:
         schedule = _schedule(_read(spec, id, content))
         outcome_query = OutcomeQuery(
-            kind=KIND,
+            kind=SCHEDULE_CHANGE,
             resource=spec.resource,
             id=id,
             evidence=EXISTS.name,

@@ -8,13 +8,13 @@ from urllib.parse import unquote
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, HttpRequest, Kind
+from gateway_async._wire.call import Call, HttpRequest, RepeatEffect
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.query import free_params, secrets_in_params
 from gateway_async._wire.record_reader import Ref
 from gateway_async._wire.reply import Reply, read_undocumented
-from gateway_async._wire.request import Scope, prepare
+from gateway_async._wire.request import RequestDefaults, prepare
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async.errors import InvalidRequestError
@@ -41,7 +41,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
     is_known: bool
     shown_api_id: str | None = None
 
-    def create_from(self, content: Any, scope: Scope) -> Call[UntypedRecord]:
+    def create_from(self, content: Any, defaults: RequestDefaults) -> Call[UntypedRecord]:
         """Build the call that creates a record.
 
         With an integrator id it can be looked up. It is sent again after that only if the gateway is known to find
@@ -50,18 +50,24 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         Raises:
             InvalidRequestError: the content cannot be sent; `.problems` lists every problem.
         """
-        scope = _scope_of(content, scope)
-        filled = self._missing(content, scope)
+        defaults = _defaults_of(content, defaults)
+        filled = self._missing(content, defaults)
         prepared = prepare(content, filled=filled)
         name = prepared.content.get(self.api_id or "")
         if name is not None and not isinstance(name, str):
             raise InvalidRequestError(f"{self.api_id}: must be text")
-        kind = Kind.NAMED if self.is_known else Kind.UNNAMED
+        repeat_effect = RepeatEffect.NAMED if self.is_known else RepeatEffect.UNNAMED
         if prepared.content.get("terminal_id"):
-            kind = Kind.TERMINAL
-        return self._create(prepared, scope, kind=kind, evidence=EXISTS, made_up=bool(name) and self.api_id in filled)
+            repeat_effect = RepeatEffect.TERMINAL
+        return self._create(
+            prepared,
+            defaults,
+            repeat_effect=repeat_effect,
+            evidence=EXISTS,
+            is_generated=bool(name) and self.api_id in filled,
+        )
 
-    def update_from(self, ref: Ref, content: Any, scope: Scope) -> Call[UntypedRecord]:
+    def update_from(self, ref: Ref, content: Any, defaults: RequestDefaults) -> Call[UntypedRecord]:
         """Build the call that changes a record.
 
         A change is looked up in the record. An `action` is not, unless its effect on a transaction is known.
@@ -69,31 +75,31 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         Raises:
             InvalidRequestError: the id or the content cannot be sent; `.problems` lists every problem.
         """
-        self.path_and_params(ref, scope)  # a problem of the id is reported first
+        self.path_and_params(ref, defaults)  # a problem of the id is reported first
         prepared = prepare(content)
         action = prepared.content.get("action")
         if action is None:
-            return self._update(ref, prepared, scope, FIELDS_MATCH, moves_money=False)
+            return self._update(ref, prepared, defaults, FIELDS_MATCH, moves_money=False)
         if self.plural != "transactions":
-            return self._update(ref, prepared, scope, None, moves_money=False)
-        return self._update_with_action(ref, prepared, scope, str(action))
+            return self._update(ref, prepared, defaults, None, moves_money=False)
+        return self._update_with_action(ref, prepared, defaults, str(action))
 
     def act(
-        self, ref: Ref, verb: str, scope: Scope, *, method: str, content: Any, params: Mapping[str, Any]
+        self, ref: Ref, verb: str, defaults: RequestDefaults, *, method: str, content: Any, params: Mapping[str, Any]
     ) -> Call[UntypedRecord | None]:
         """Build the call of an action in the path. Its effect is not known, so its outcome cannot be looked up.
 
         Raises:
             InvalidRequestError: the id, the verb, the content or a parameter cannot be sent.
         """
-        path, its_id = self.path_and_params(ref, scope)
+        path, its_id = self.path_and_params(ref, defaults)
         if not isinstance(verb, str) or not (verb.isascii() and verb.isidentifier()):
             raise InvalidRequestError("verb: must be a word of the path, such as skipPayment")
         if method not in ("POST", "PUT", "DELETE"):
             raise InvalidRequestError("method: must be POST, PUT or DELETE")
         prepared = None if content is None else prepare(content)
         query = free_params(params)
-        identity = self._identity(ref, scope)
+        identity = self._identity(ref, defaults)
 
         def read(content: Any) -> UntypedRecord | None:
             record = read_undocumented(UntypedRecord, self.response_keys, content)
@@ -109,7 +115,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
                 body=encode({self.name: prepared.content}) if prepared else None,
                 secrets=(*secrets_in_params(query), *(prepared.secrets if prepared else ())),
             ),
-            kind=Kind.UNNAMED,
+            repeat_effect=RepeatEffect.UNNAMED,
             read=read,
             sent=prepared.masked if prepared else {},
             api_id=None if isinstance(ref, str) else ref.value,
@@ -142,15 +148,15 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             data = {name: value for name, value in data.items() if name != self.api_id}
         return super()._record(data)
 
-    def _missing(self, content: Any, scope: Scope) -> dict[str, Any]:
+    def _missing(self, content: Any, defaults: RequestDefaults) -> dict[str, Any]:
         """Return the integrator id and the location that the content omits. An empty integrator id means none."""
         if not self.api_id or not isinstance(content, dict):
             return {}
         filled: dict[str, Any] = {}
         if content.get(self.api_id) in (None, ""):
-            filled[self.api_id] = scope.new_id()
-        if content.get("location_id") is None and scope.location_id:
-            filled["location_id"] = scope.location_id
+            filled[self.api_id] = defaults.new_id()
+        if content.get("location_id") is None and defaults.location_id:
+            filled["location_id"] = defaults.location_id
         return filled
 
     def _shown_names(self, content: Mapping[str, Any]) -> Collection[str]:
@@ -162,10 +168,10 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         return frozenset()
 
 
-def _scope_of(content: Any, scope: Scope) -> Scope:
-    """Return the scope of a create: without the client's location if the content names its own by `location_api_id`."""
+def _defaults_of(content: Any, defaults: RequestDefaults) -> RequestDefaults:
+    """Return the defaults of a create, without the client's location if the content has a `location_api_id`."""
     names_its_own = isinstance(content, dict) and content.get("location_api_id") is not None
-    return attrs.evolve(scope, location_id=None) if names_its_own else scope
+    return attrs.evolve(defaults, location_id=None) if names_its_own else defaults
 
 
 def free_request(method: str, path: Secret, params: Mapping[str, Any], body: Any, kind: str | None) -> Call[Reply]:
@@ -202,7 +208,7 @@ def free_request(method: str, path: Secret, params: Mapping[str, Any], body: Any
         ),
         read=lambda content: content,
         returns_reply=True,
-        kind=Kind.READ if is_read else Kind.TERMINAL if terminal_id else Kind.UNNAMED,
+        repeat_effect=RepeatEffect.READ if is_read else RepeatEffect.TERMINAL if terminal_id else RepeatEffect.UNNAMED,
         sent=prepared.masked if prepared else {},
         terminal_id=terminal_id,
     )

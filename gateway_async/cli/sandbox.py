@@ -19,7 +19,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from gateway_async._secrets import is_address, mask_text
-from gateway_async._storage.sqlite import describe_error
+from gateway_async._storage.sqlite import describe_sqlite_error
 from gateway_async.cli.errors import fail, warn
 from gateway_async.cli.standard_streams import OutputError, discard_output
 from gateway_async.errors import InvalidRequestError
@@ -151,7 +151,7 @@ def sandbox(
         reason = LISTEN_PROBLEMS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")
     except sqlite3.Error as error:
-        fail(f"cannot use the data file {data}: {describe_error(error, 'a database')}")
+        fail(f"cannot use the data file {data}: {describe_sqlite_error(error, 'a database')}")
 
 
 def _is_loopback(host: str) -> bool:

@@ -20,8 +20,8 @@ from gateway_async._storage.sqlite import (
     FileFormat,
     SqliteStore,
     ask_pragma,
-    connect,
     json_fields,
+    open_database,
     to_json,
     transaction,
 )
@@ -160,7 +160,7 @@ def _mark_orphaned(path: str) -> None:
     """
     if not Path(path).is_file():
         return
-    with suppress(sqlite3.Error), closing(connect(path, 0)) as alone:
+    with suppress(sqlite3.Error), closing(open_database(path, 0)) as alone:
         alone.execute("PRAGMA locking_mode = EXCLUSIVE")
         if ask_pragma(alone, "application_id") == _APPLICATION_ID:
             alone.execute(_MARK_ORPHANED)

@@ -158,7 +158,7 @@ class _Monitor:
         report.limit = limiter.limit
         report.in_flight = limiter.in_flight
         report.failures = dict(limiter.failures)
-        report.waiting = self._runner.waiting
+        report.waits_for = self._runner.waits_for
         report.samples = self._samples.with_one_of(report)
         if self._on_progress:
             self._on_progress(report)

@@ -106,7 +106,7 @@ class Report:
     failed_attempts: int = 0
     in_flight: int = 0
     limit: int = 0
-    waiting: str = ""
+    waits_for: str = ""
     samples: Sequence[Sample] = attrs.field(factory=list, repr=False)
     failures: Mapping[str, int] = attrs.field(factory=dict)
     gateway: str = ""

@@ -10,13 +10,13 @@ from typing import Any
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async.models.record import Record, tolerate_odd_values
+from gateway_async.models.record import Record, lenient
 from gateway_async.models.terminals import Terminal
 
 __all__ = ["Location", "LocationInfo", "ProductTransaction"]
 
 
-@tolerate_odd_values
+@lenient
 @attrs.frozen(kw_only=True, repr=False)
 class Location(Record):
     """A location: one merchant, or one of a merchant's places."""
@@ -91,7 +91,7 @@ class Location(Record):
     """The time of its last change."""
 
 
-@tolerate_odd_values
+@lenient
 @attrs.frozen(kw_only=True, repr=False)
 class ProductTransaction(Record):
     """A merchant account of a location. Its receipt and terminal settings (`receipt_*`, `vt_*`) are in `extra`."""
@@ -148,7 +148,7 @@ class ProductTransaction(Record):
     """The time at which it was created."""
 
 
-@tolerate_odd_values
+@lenient
 @attrs.frozen(kw_only=True, repr=False)
 class LocationInfo(Record):
     """The merchant accounts, terminals and settings of a location in one record."""

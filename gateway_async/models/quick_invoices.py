@@ -40,7 +40,7 @@ _CLOSED = frozenset({0, 2})
 Title = Annotated[str, Len(1, 64)]
 InvoiceNumber = Annotated[str, Len(0, 64)]
 Lines = Annotated[str, Len(0, 250)]
-NoteText = Annotated[str, Len(0, 200)]
+InvoiceNote = Annotated[str, Len(0, 200)]
 Email = Annotated[str, Len(5, 128)]
 Phone = Annotated[str, Len(1, 10)]
 PaymentAmount = Annotated[Decimal | int | str, Cents(11)]
@@ -200,7 +200,7 @@ class QuickInvoiceCreate(Request):
     """Whether to notify the customer on `due_date`."""
     notification_days_after_due_date: Days | None = None
     """Notify the customer this number of days after `due_date`, 0 to 99."""
-    note: NoteText | None = None
+    note: InvoiceNote | None = None
     """A note that the customer sees, at most 200 characters."""
     attach_files_to_email: bool | None = None
     """Whether notification emails contain the attached files; no when omitted."""
@@ -266,7 +266,7 @@ class QuickInvoiceUpdate(Request):
     """Whether to notify the customer on `due_date`."""
     notification_days_after_due_date: Days | Unset | None = UNSET
     """Notify the customer this number of days after `due_date`, 0 to 99."""
-    note: NoteText | Unset | None = UNSET
+    note: InvoiceNote | Unset | None = UNSET
     """A note that the customer sees, at most 200 characters."""
     attach_files_to_email: bool | Unset | None = UNSET
     """Whether notification emails contain the attached files. It takes effect with the next `resend`."""

@@ -22,7 +22,7 @@ from gateway_async._secrets import (
     seal_fields,
 )
 
-__all__ = ["Record", "tolerate_odd_values"]
+__all__ = ["Record", "lenient"]
 
 R = TypeVar("R", bound="type[Record]")
 
@@ -127,7 +127,7 @@ def _make_record(kind: type[Record], fields: Mapping[str, Any]) -> Record:
     return kind(**fields)
 
 
-def tolerate_odd_values(kind: R) -> R:
+def lenient(kind: R) -> R:
     """Make every field of a record but its id uncertain.
 
     It is for records without money, which stay readable whatever their other values are.

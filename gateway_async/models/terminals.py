@@ -10,12 +10,12 @@ from typing import Any
 
 import attrs
 
-from gateway_async.models.record import Record, tolerate_odd_values
+from gateway_async.models.record import Record, lenient
 
 __all__ = ["Terminal"]
 
 
-@tolerate_odd_values
+@lenient
 @attrs.frozen(kw_only=True, repr=False)
 class Terminal(Record):
     """A terminal of a location."""

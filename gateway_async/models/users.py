@@ -7,12 +7,12 @@ from typing import Any
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async.models.record import Record, tolerate_odd_values
+from gateway_async.models.record import Record, lenient
 
 __all__ = ["User"]
 
 
-@tolerate_odd_values
+@lenient
 @attrs.frozen(kw_only=True, repr=False)
 class User(Record):
     """A user of the gateway. It contains no money, so that a value that does not fit its field is in `extra`."""

@@ -40,7 +40,7 @@ from gateway_async._arguments import number_problems
 from gateway_async._exceptions import describe_error
 from gateway_async._execution.background_task import BackgroundTask
 from gateway_async._problem import pluralize
-from gateway_async._secrets import detach, mask_text
+from gateway_async._secrets import mask_text, strip_traceback
 from gateway_async._wire.postback import (
     BasicCredentials,
     Passwords,
@@ -260,7 +260,7 @@ class PostbackReceiver:
             return self._parse(headers, body, peer)
         except PostbackRefusedError as error:
             del headers, body  # an error's traceback shows local variables
-            raise detach(error) from None
+            raise strip_traceback(error) from None
 
     def _parse(self, headers: object, body: object, peer: str | None) -> Postback[Any]:
         named = by_lower_name(header_items(headers))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway_async._execution.execute import CallExecutor
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async.resources._resource import Resource, ResourceAttribute, attribute
 from gateway_async.resources.account_vaults import AccountVaults
 from gateway_async.resources.contacts import Contacts
@@ -52,9 +52,9 @@ class Resources:
     transactions = attribute(Transactions)
     users = attribute(Users)
 
-    def __init__(self, executor: CallExecutor, scope: Scope) -> None:
+    def __init__(self, executor: CallExecutor, defaults: RequestDefaults) -> None:
         self._executor = executor
-        self._scope = scope
+        self._defaults = defaults
 
 
 RESOURCES: Final[Mapping[str, type[Resource]]] = {

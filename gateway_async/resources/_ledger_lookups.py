@@ -5,11 +5,9 @@ from typing import Any, Final
 
 from gateway_async._wire.call import LISTED, RECORD, Lookup, OutcomeQuery
 from gateway_async._wire.evidence import is_known
-from gateway_async._wire.new_record import KIND as NEW_RECORD
-from gateway_async._wire.new_record import new_record
+from gateway_async._wire.new_record import NEW_RECORD, new_record
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.schedule_change import KIND as SCHEDULE_CHANGE
-from gateway_async._wire.schedule_change import schedule_change
+from gateway_async._wire.schedule_change import SCHEDULE_CHANGE, schedule_change
 from gateway_async.errors import InvalidRequestError
 from gateway_async.resources import RESOURCES
 

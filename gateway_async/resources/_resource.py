@@ -12,7 +12,7 @@ import attrs
 from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.lists.pages import Pages, pages_of
 from gateway_async._secrets import seal
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import DuplicateError, GatewayError, InvalidRequestError, OutcomeUnknownError
 from gateway_async.models.identifiers import ApiId
@@ -32,7 +32,7 @@ class Resource:
     """
 
     _executor: CallExecutor
-    _scope: Scope
+    _defaults: RequestDefaults
 
     spec: ClassVar[ResourceSpec[Any] | None] = None
 
@@ -55,7 +55,7 @@ class ResourceAttribute:
     def __get__(self, client: Any, owner: type[Any]) -> Any:
         if client is None:
             return self.kind
-        created = vars(client)[self._name] = self.kind(client._executor, client._scope)  # noqa: SLF001  its client
+        created = vars(client)[self._name] = self.kind(client._executor, client._defaults)  # noqa: SLF001  its client
         return created
 
 
@@ -76,7 +76,7 @@ class ListableResource(Resource, Generic[R]):
         Raises:
             NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
         """
-        record: R = await self._executor.execute(self.spec.get(id, self._scope, expand))
+        record: R = await self._executor.execute(self.spec.get(id, self._defaults, expand))
         return record
 
     def list(
@@ -113,7 +113,7 @@ class ListableResource(Resource, Generic[R]):
             page_size=page_size,
             expand=expand,
             extra_filters=extra_filters,
-            names=self.spec.names_to_check if self._scope.check_limits else None,
+            names=self.spec.names_to_check if self._defaults.check_limits else None,
         )
 
 
@@ -128,7 +128,7 @@ class DeletableResource(ListableResource[R]):
             ValidationError: the gateway refuses, for example because a recurring payment uses it; `.fields` says why.
             NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
         """
-        await self._executor.execute(self.spec.delete(id, self._scope))
+        await self._executor.execute(self.spec.delete(id, self._defaults))
 
 
 @attrs.frozen
@@ -201,7 +201,7 @@ class CreatableResource(WritableResource[R], ABC, Generic[R, N_contra]):
     @property
     def _once(self) -> Self:
         """Return the resource with creates that accept an equal record that has the id."""
-        return attrs.evolve(self, scope=attrs.evolve(self._scope, accepts_existing=True))
+        return attrs.evolve(self, defaults=attrs.evolve(self._defaults, accepts_existing=True))
 
 
 def _check_error(error: Any, kind: type[GatewayError], record: type[Record]) -> None:

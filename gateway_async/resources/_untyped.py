@@ -8,7 +8,7 @@ import attrs
 from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.lists.pages import Pages, pages_of
 from gateway_async._secrets import seal
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.errors import InvalidRequestError
@@ -57,7 +57,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
             OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
         new = seal(new, self._spec.name)  # an error's traceback shows local variables
-        return await self._executor.execute(self._spec.create_from(new, self._scope))
+        return await self._executor.execute(self._spec.create_from(new, self._defaults))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> UntypedRecord:  # noqa: A002
         """Read a record. `expand` adds related records.
@@ -65,7 +65,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
         Raises:
             NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
         """
-        return await self._executor.execute(self._spec.get(id, self._scope, expand))
+        return await self._executor.execute(self._spec.get(id, self._defaults, expand))
 
     def list(
         self,
@@ -94,7 +94,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
             OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
         changes = seal(changes, self._spec.name)  # as above
-        return await self._executor.execute(self._spec.update_from(id, changes, self._scope))
+        return await self._executor.execute(self._spec.update_from(id, changes, self._defaults))
 
     async def delete(self, id: str | ApiId) -> None:  # noqa: A002
         """Delete a record.
@@ -103,7 +103,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
             ValidationError: the gateway refuses; `.fields` says why.
             NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
         """
-        await self._executor.execute(self._spec.delete(id, self._scope))
+        await self._executor.execute(self._spec.delete(id, self._defaults))
 
     async def action(
         self,
@@ -134,7 +134,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
             OutcomeUnknownError: it may have been executed.
         """
         content, params = seal(content, self._spec.name), seal(params)  # as above
-        call = self._spec.act(id, verb, self._scope, method=method, content=content, params=params)
+        call = self._spec.act(id, verb, self._defaults, method=method, content=content, params=params)
         return await self._executor.execute(call)
 
     @property
@@ -143,7 +143,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
 
 
 def untyped_resource(
-    executor: CallExecutor, scope: Scope, plural: str, name: str, api_id: str | None
+    executor: CallExecutor, defaults: RequestDefaults, plural: str, name: str, api_id: str | None
 ) -> UntypedResource:
     """Return the resource at `/v2/{plural}`.
 
@@ -171,7 +171,7 @@ def untyped_resource(
         is_known=typed is not None,
         shown_api_id=None if api_id is None else _SHOWN_API_IDS.get((plural, api_id)),
     )
-    return UntypedResource(executor, scope, spec)
+    return UntypedResource(executor, defaults, spec)
 
 
 def _typed_spec(plural: str, api_id: str) -> ResourceSpec[Any] | None:

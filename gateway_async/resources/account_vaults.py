@@ -40,7 +40,7 @@ ACCOUNT_VAULT: Final = ResourceSpec(
     resource="account_vaults",
     moves_money=True,
 )
-BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", record=BinInfo)
+VAULT_BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", record=BinInfo)
 
 
 @attrs.frozen
@@ -61,7 +61,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
             OutcomeUnknownError: it may have been stored; `resolve(error)` looks it up again.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(ACCOUNT_VAULT.create(new, self._scope))
+        return await self._executor.execute(ACCOUNT_VAULT.create(new, self._defaults))
 
     async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:  # noqa: A002
         """Change a vault. If the response is lost, the client reads the vault.
@@ -71,7 +71,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
         changes = seal(changes)  # as above
-        return await self._executor.execute(ACCOUNT_VAULT.update(id, changes, self._scope))
+        return await self._executor.execute(ACCOUNT_VAULT.update(id, changes, self._defaults))
 
     async def bin_info(self, id: str | ApiId) -> BinInfo:  # noqa: A002
         """Read what the card's first digits identify: issuer, country, product.
@@ -79,4 +79,4 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
         Raises:
             NotFoundError: the vault does not exist.
         """
-        return await self._executor.execute(ACCOUNT_VAULT.sub_resource(id, BIN_INFO, self._scope))
+        return await self._executor.execute(ACCOUNT_VAULT.sub_resource(id, VAULT_BIN_INFO, self._defaults))

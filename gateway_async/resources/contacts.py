@@ -5,7 +5,7 @@ from typing import Final
 import attrs
 
 from gateway_async._secrets import seal
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.evidence import FIELDS_MATCH
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
@@ -43,9 +43,9 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         if getattr(new, "update_if_exists", False):  # a repeat has no further effect
             return await self._executor.execute(
-                CONTACT.create(new, self._scope, kind=Kind.IDEMPOTENT, evidence=FIELDS_MATCH)
+                CONTACT.create(new, self._defaults, repeat_effect=RepeatEffect.IDEMPOTENT, evidence=FIELDS_MATCH)
             )
-        return await self._executor.execute(CONTACT.create(new, self._scope))
+        return await self._executor.execute(CONTACT.create(new, self._defaults))
 
     async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:  # noqa: A002
         """Change a contact. If the response is lost, the client reads the contact.
@@ -55,4 +55,4 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
         changes = seal(changes)  # as above
-        return await self._executor.execute(CONTACT.update(id, changes, self._scope))
+        return await self._executor.execute(CONTACT.update(id, changes, self._defaults))

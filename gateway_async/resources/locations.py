@@ -67,5 +67,5 @@ class Locations(ListableResource[Location]):
             page_size=page_size,
             expand=expand,
             extra_filters=extra_filters,
-            names=attrs.evolve(known, fields=known.fields | _INFO_FILTERS) if self._scope.check_limits else None,
+            names=attrs.evolve(known, fields=known.fields | _INFO_FILTERS) if self._defaults.check_limits else None,
         )

@@ -30,7 +30,7 @@ class Notes(DeletableResource[Note], WritableResource[Note]):
             OutcomeUnknownError: it may have been created: list the notes with this `resource_id`.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(NOTE.create(new, self._scope))
+        return await self._executor.execute(NOTE.create(new, self._defaults))
 
     async def update(self, id: str | ApiId, changes: NoteUpdate) -> Note:  # noqa: A002
         """Change a note. If the response is lost, the client reads the note.
@@ -40,4 +40,4 @@ class Notes(DeletableResource[Note], WritableResource[Note]):
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
         changes = seal(changes)  # as above
-        return await self._executor.execute(NOTE.update(id, changes, self._scope))
+        return await self._executor.execute(NOTE.update(id, changes, self._defaults))

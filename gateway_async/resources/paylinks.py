@@ -44,7 +44,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
             OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(PAYLINK.create(new, self._scope))
+        return await self._executor.execute(PAYLINK.create(new, self._defaults))
 
     async def update(self, id: str | ApiId, changes: PaylinkUpdate) -> Paylink:  # noqa: A002
         """Change a paylink that is not closed. If the response is lost, the client reads the paylink.
@@ -54,7 +54,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
             ValidationError: the gateway refuses, for example because it is paid; `.fields` says why.
         """
         changes = seal(changes)  # as above
-        return await self._executor.execute(PAYLINK.update(id, changes, self._scope))
+        return await self._executor.execute(PAYLINK.update(id, changes, self._defaults))
 
     async def resend(self, id: str | ApiId) -> None:  # noqa: A002
         """Send the notification again, by the paylink's `delivery_method`.
@@ -63,7 +63,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
             NotFoundError: the paylink does not exist.
             OutcomeUnknownError: it may have been sent; a lookup is not possible.
         """
-        await self._executor.execute(PAYLINK.notify(id, "resend", self._scope))
+        await self._executor.execute(PAYLINK.notify(id, "resend", self._defaults))
 
     def payment_url(self, id: str | ApiId) -> str:  # noqa: A002
         """Return the URL of the page where the customer pays. Nothing is sent.
@@ -73,4 +73,4 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
         """
         if isinstance(id, ApiId):
             raise InvalidRequestError("id: the payment page of a paylink is not found by an ApiId")
-        return f"{self._scope.base_url}?paylink_id={segment(id)}"
+        return f"{self._defaults.base_url}?paylink_id={segment(id)}"

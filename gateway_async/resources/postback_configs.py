@@ -42,7 +42,7 @@ class PostbackConfigs(WritableResource[PostbackConfig]):
             OutcomeUnknownError: it may have been created; only arriving postbacks can show it.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(POSTBACK_CONFIG.create(new, self._scope))
+        return await self._executor.execute(POSTBACK_CONFIG.create(new, self._defaults))
 
     async def update(self, id: str, changes: PostbackConfigUpdate) -> PostbackConfig:  # noqa: A002
         """Change a postback config. If the response is lost, the client sends the change once more.
@@ -54,7 +54,7 @@ class PostbackConfigs(WritableResource[PostbackConfig]):
             OutcomeUnknownError: it may have been changed, and a lookup is not possible: send the change again.
         """
         changes = seal(changes)  # as above
-        return await self._executor.execute(_repeatable(POSTBACK_CONFIG.update(id, changes, self._scope)))
+        return await self._executor.execute(_repeatable(POSTBACK_CONFIG.update(id, changes, self._defaults)))
 
     async def delete(self, id: str) -> None:  # noqa: A002
         """Delete a postback config. If the response is lost, the client deletes it once more.
@@ -62,7 +62,7 @@ class PostbackConfigs(WritableResource[PostbackConfig]):
         Raises:
             NotFoundError: it does not exist; if it is already deleted, `RecordDeletedError`.
         """
-        call = _repeatable(POSTBACK_CONFIG.delete(id, self._scope))
+        call = _repeatable(POSTBACK_CONFIG.delete(id, self._defaults))
         await self._executor.execute(call)
 
 

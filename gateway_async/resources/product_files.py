@@ -34,7 +34,7 @@ class ProductFiles(WritableResource[ProductFile]):
             OutcomeUnknownError: it may have been enabled; a lookup is not possible.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(attrs.evolve(PRODUCT_FILE.create(new, self._scope), read=_read))
+        return await self._executor.execute(attrs.evolve(PRODUCT_FILE.create(new, self._defaults), read=_read))
 
 
 def _read(content: Any) -> ProductFile:

@@ -12,11 +12,11 @@ from gateway_async._secrets import mask_text, seal
 from gateway_async._wire.call import (
     Call,
     HttpRequest,
-    Kind,
     Lookup,
     LookupResult,
     LookupStatus,
     Recovery,
+    RepeatEffect,
     lookup_by_success,
 )
 from gateway_async._wire.convert import FieldError, read_nothing
@@ -32,7 +32,7 @@ from gateway_async._wire.evidence import (
 from gateway_async._wire.multipart import FilePart, Form, file_problems
 from gateway_async._wire.query import segment, segment_and_params
 from gateway_async._wire.reply import read_undocumented
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
@@ -82,8 +82,8 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        call = QUICK_INVOICE.create(new, self._scope, files=files)
-        return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
+        call = QUICK_INVOICE.create(new, self._defaults, files=files)
+        return await self._executor.execute(await measure_files(call, limits=self._defaults.check_limits))
 
     async def create_once(self, new: QuickInvoiceCreate, files: Sequence[Attachment] = ()) -> QuickInvoice:
         """Create an invoice, or return the one that has its `quick_invoice_api_id`.
@@ -111,7 +111,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         """
         changes = seal(changes)  # as above
         return await self._executor.execute(
-            QUICK_INVOICE.update(id, changes, self._scope, evidence=FIELDS_MATCH_OR_CLOSED)
+            QUICK_INVOICE.update(id, changes, self._defaults, evidence=FIELDS_MATCH_OR_CLOSED)
         )
 
     async def reopen(self, id: str | ApiId) -> QuickInvoice:  # noqa: A002
@@ -120,7 +120,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         Raises:
             ValidationError: it is closed and cannot be reopened; `.fields` says why.
         """
-        return await self._executor.execute(QUICK_INVOICE.action(id, "reopen", self._scope, evidence=IS_REOPENED))
+        return await self._executor.execute(QUICK_INVOICE.action(id, "reopen", self._defaults, evidence=IS_REOPENED))
 
     async def add_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:  # noqa: A002
         """Count a payment that was taken elsewhere towards an open invoice.
@@ -132,7 +132,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             ValidationError: the gateway refuses, for example because the invoice is closed; `.fields` says why.
             OutcomeUnknownError: it may have been added; `resolve(error)` looks it up again.
         """
-        return await self._executor.execute(_move_transaction(id, "addTransaction", transaction_id, self._scope))
+        return await self._executor.execute(_move_transaction(id, "addTransaction", transaction_id, self._defaults))
 
     async def remove_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:  # noqa: A002
         """Remove a payment from an invoice. A lost response and a refusal are handled as in `add_transaction`.
@@ -141,7 +141,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             ValidationError: the gateway refuses; `.fields` says why.
             OutcomeUnknownError: it may have been removed; `resolve(error)` looks it up again.
         """
-        return await self._executor.execute(_move_transaction(id, "removeTransaction", transaction_id, self._scope))
+        return await self._executor.execute(_move_transaction(id, "removeTransaction", transaction_id, self._defaults))
 
     async def resend(self, id: str | ApiId, *, email: bool = True, sms: bool = True) -> None:  # noqa: A002
         """Send the notification again by email and SMS.
@@ -156,7 +156,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         if not (email or sms):
             raise InvalidRequestError("email, sms: at least one of them must be True")
         only = (*((("email", "0"),) if not email else ()), *((("sms", "0"),) if not sms else ()))
-        await self._executor.execute(QUICK_INVOICE.notify(id, "resend", self._scope, only))
+        await self._executor.execute(QUICK_INVOICE.notify(id, "resend", self._defaults, only))
 
     async def attach_file(self, id: str | ApiId, attachment: Attachment) -> QuickInvoiceFile | None:  # noqa: A002
         """Attach a file. An invoice can have at most four files.
@@ -169,8 +169,8 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             ValidationError: the gateway refuses, for example a fifth file; `.fields` says why.
             OutcomeUnknownError: it may have been attached: read the invoice with `expand=("files",)`.
         """
-        call = _attach(id, attachment, self._scope)
-        return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
+        call = _attach(id, attachment, self._defaults)
+        return await self._executor.execute(await measure_files(call, limits=self._defaults.check_limits))
 
     async def remove_file(self, id: str | ApiId, file_id: str) -> None:  # noqa: A002
         """Remove a file. If the response is lost, the client reads the invoice.
@@ -178,7 +178,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         Raises:
             NotFoundError: the file or the invoice does not exist.
         """
-        await self._executor.execute(_detach(id, file_id, self._scope))
+        await self._executor.execute(_detach(id, file_id, self._defaults))
 
     def payment_url(self, id: str | ApiId) -> str:  # noqa: A002
         """Return the URL of the page where the customer pays. Nothing is sent.
@@ -186,12 +186,14 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         Raises:
             InvalidRequestError: the id cannot be part of a URL, or an `ApiId` has no location.
         """
-        id_segment, params = segment_and_params(id, self._scope.location_id)
+        id_segment, params = segment_and_params(id, self._defaults.location_id)
         query = urlencode(params, quote_via=quote)
-        return f"{self._scope.base_url}/#/quickinvoicepay/{id_segment}" + (f"?{query}" if query else "")
+        return f"{self._defaults.base_url}/#/quickinvoicepay/{id_segment}" + (f"?{query}" if query else "")
 
 
-def _move_transaction(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Call[QuickInvoice]:
+def _move_transaction(
+    ref: str | ApiId, verb: str, transaction_id: str, defaults: RequestDefaults
+) -> Call[QuickInvoice]:
     """Build the call that adds or removes a transaction.
 
     A transaction's record contains the gateway's id of its invoice. If only the invoice's integrator id is known, the
@@ -200,25 +202,25 @@ def _move_transaction(ref: str | ApiId, verb: str, transaction_id: str, scope: S
     segment(transaction_id, "transaction_id")
     in_invoice, in_transaction = _MOVE_EVIDENCE[verb]
     call = QUICK_INVOICE.action(
-        ref, verb, scope, method="PUT", content={"transaction_id": transaction_id}, evidence=in_invoice
+        ref, verb, defaults, method="PUT", content={"transaction_id": transaction_id}, evidence=in_invoice
     )
 
     def transaction_lookup(invoice_id: str) -> Lookup[Any]:
         sent = {"quick_invoice_id": invoice_id}
         lookup = TRANSACTION.lookup(
-            TRANSACTION.outcome_query(transaction_id, scope, {"id": transaction_id}, in_transaction, sent)
+            TRANSACTION.outcome_query(transaction_id, defaults, {"id": transaction_id}, in_transaction, sent)
         )
-        return attrs.evolve(lookup, follow_up=lambda _: lookup_by_success(QUICK_INVOICE.get(ref, scope)))
+        return attrs.evolve(lookup, follow_up=lambda _: lookup_by_success(QUICK_INVOICE.get(ref, defaults)))
 
     def invoice_lookup() -> Lookup[Any]:
-        lookup = QUICK_INVOICE.lookup(QUICK_INVOICE.outcome_query(ref, scope, {}, EXISTS, {}))
+        lookup = QUICK_INVOICE.lookup(QUICK_INVOICE.outcome_query(ref, defaults, {}, EXISTS, {}))
         return attrs.evolve(lookup, follow_up=lambda found: transaction_lookup(found.id))
 
     lookup = invoice_lookup if isinstance(ref, ApiId) else partial(transaction_lookup, ref)
     return attrs.evolve(call, recovery=Recovery(lookup=lookup))
 
 
-def _attach(ref: str | ApiId, attachment: Attachment, scope: Scope) -> Call[QuickInvoiceFile | None]:
+def _attach(ref: str | ApiId, attachment: Attachment, defaults: RequestDefaults) -> Call[QuickInvoiceFile | None]:
     """Build the call that attaches a file.
 
     A repeat would attach a second file, and the record does not show which call attached a file.
@@ -229,17 +231,17 @@ def _attach(ref: str | ApiId, attachment: Attachment, scope: Scope) -> Call[Quic
     problems = [f"attachment: {problem}" for problem in file_problems(attachment)]
     if problems:
         raise InvalidRequestError(problems)
-    path, params = QUICK_INVOICE.path_and_params(ref, scope)
+    path, params = QUICK_INVOICE.path_and_params(ref, defaults)
     form = Form((), (FilePart("file[file]", "attachment", attachment),))
     return Call(
         request=HttpRequest(method="POST", path=f"{path}/files", params=params, form=form),
-        kind=Kind.UNNAMED,
+        repeat_effect=RepeatEffect.UNNAMED,
         read=partial(read_undocumented, QuickInvoiceFile, ("file", "quickinvoicefile")),
         sent={"filename": mask_text(attachment.filename)},
     )
 
 
-def _detach(ref: str | ApiId, file_id: str, scope: Scope) -> Call[None]:
+def _detach(ref: str | ApiId, file_id: str, defaults: RequestDefaults) -> Call[None]:
     """Build the call that removes a file.
 
     The lookup counts it as removed if the record does not list the file, or if the record does not exist.
@@ -247,19 +249,19 @@ def _detach(ref: str | ApiId, file_id: str, scope: Scope) -> Call[None]:
     Raises:
         InvalidRequestError: an id cannot be sent.
     """
-    path, params = QUICK_INVOICE.path_and_params(ref, scope)
+    path, params = QUICK_INVOICE.path_and_params(ref, defaults)
 
     def lookup() -> Lookup[Any]:
         return Lookup(
             request=HttpRequest(path=path, params=(*params, ("expand", "files"))),
             read=partial(_is_detached, file_id),
             not_found_result=LookupResult(LookupStatus.GONE),
-            confirmation=partial(QUICK_INVOICE.absence, ref, scope),
+            confirmation=partial(QUICK_INVOICE.absence, ref, defaults),
         )
 
     return Call(
         request=HttpRequest(method="DELETE", path=f"{path}/files/{segment(file_id, 'file_id')}", params=params),
-        kind=Kind.IDEMPOTENT,
+        repeat_effect=RepeatEffect.IDEMPOTENT,
         read=read_nothing,
         api_id=ref.value if isinstance(ref, ApiId) else None,
         recovery=Recovery(lookup=lookup),

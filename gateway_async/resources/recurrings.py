@@ -10,7 +10,7 @@ from gateway_async._secrets import seal
 from gateway_async._wire.call import Call
 from gateway_async._wire.evidence import HAS_STATUS
 from gateway_async._wire.new_record import with_new_record_lookup
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.schedule_change import with_schedule_lookup
 from gateway_async.models.identifiers import ApiId
@@ -59,7 +59,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
                 again. Do not create it again.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(_create_call(new, self._scope))
+        return await self._executor.execute(_create_call(new, self._defaults))
 
     async def update(self, id: str | ApiId, changes: RecurringUpdate) -> Recurring:  # noqa: A002
         """Change a recurring. If the response is lost, the client reads the recurring.
@@ -70,7 +70,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             OutcomeUnknownError: it may have been changed; `resolve(error)` looks again.
         """
         changes = seal(changes)  # as above
-        return await self._executor.execute(RECURRING.update(id, changes, self._scope))
+        return await self._executor.execute(RECURRING.update(id, changes, self._defaults))
 
     async def skip(self, id: str, count: int = 1) -> Recurring:  # noqa: A002
         """Drop the next `count` charges. The end date stays.
@@ -88,7 +88,9 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             OutcomeUnknownError: the charges may have been dropped; `resolve(error)` looks again.
         """
         shift = {"next_run_date": count, "end_date": 0}
-        return await self._executor.execute(_move_charges(id, "skipPayment", "skip_count", count, shift, self._scope))
+        return await self._executor.execute(
+            _move_charges(id, "skipPayment", "skip_count", count, shift, self._defaults)
+        )
 
     async def defer(self, id: str, count: int = 1) -> Recurring:  # noqa: A002
         """Move the next `count` charges to the end: `next_run_date` and `end_date` go on by `count` intervals.
@@ -104,7 +106,9 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             OutcomeUnknownError: the charges may have been moved; `resolve(error)` looks again.
         """
         shift = {"next_run_date": count, "end_date": count}
-        return await self._executor.execute(_move_charges(id, "deferPayment", "defer_count", count, shift, self._scope))
+        return await self._executor.execute(
+            _move_charges(id, "deferPayment", "defer_count", count, shift, self._defaults)
+        )
 
     async def hold(self, id: str) -> Recurring:  # noqa: A002
         """Place an active recurring on hold: no charge runs until `activate`.
@@ -117,7 +121,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             ValidationError: the gateway refuses, and it is active; `.fields` says why.
             OutcomeUnknownError: it may be on hold; `resolve(error)` looks again.
         """
-        return await self._executor.execute(_change_status(id, "placeOnHold", "active", "on hold", self._scope))
+        return await self._executor.execute(_change_status(id, "placeOnHold", "active", "on hold", self._defaults))
 
     async def activate(self, id: str) -> Recurring:  # noqa: A002
         """Activate a recurring that is on hold.
@@ -129,17 +133,17 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             ValidationError: the gateway refuses, and it is on hold; `.fields` says why.
             OutcomeUnknownError: it may be active; `resolve(error)` looks again.
         """
-        return await self._executor.execute(_change_status(id, "activate", "on hold", "active", self._scope))
+        return await self._executor.execute(_change_status(id, "activate", "on hold", "active", self._defaults))
 
 
-def _create_call(new: RecurringCreate, scope: Scope) -> Call[Recurring]:
+def _create_call(new: RecurringCreate, defaults: RequestDefaults) -> Call[Recurring]:
     """Build the call; its prerequisites read the vault's id, if it is not given, and the existing recurrings."""
-    call = RECURRING.create(new, scope)
-    location_id = new.location_id or scope.location_id
+    call = RECURRING.create(new, defaults)
+    location_id = new.location_id or defaults.location_id
     if new.account_vault_api_id is None:
         its_vault = {"account_vault_id": new.account_vault_id}
         return _find_by_list(call, new, its_vault if new.account_vault_id else {"location_id": location_id})
-    vault = ACCOUNT_VAULT.get(ApiId(new.account_vault_api_id, location_id), scope)
+    vault = ACCOUNT_VAULT.get(ApiId(new.account_vault_api_id, location_id), defaults)
 
     def add_vault(content: Any) -> Call[Recurring]:
         return _find_by_list(call, new, {"account_vault_id": vault.read(content).id})
@@ -163,13 +167,13 @@ def _move_charges(
     parameter: str,
     count: int,
     expected_shift: Mapping[str, int],
-    scope: Scope,
+    defaults: RequestDefaults,
 ) -> Call[Recurring]:
     check_numbers(whole=True, minimum=1, count=count)
-    call = RECURRING.action(id, verb, scope, params=((parameter, str(count)),))
+    call = RECURRING.action(id, verb, defaults, params=((parameter, str(count)),))
     return with_schedule_lookup(attrs.evolve(call, sent={parameter: str(count)}), RECURRING, id, expected_shift)
 
 
-def _change_status(id: str, verb: str, before: str, after: str, scope: Scope) -> Call[Recurring]:  # noqa: A002
+def _change_status(id: str, verb: str, before: str, after: str, defaults: RequestDefaults) -> Call[Recurring]:  # noqa: A002
     shows = {"status": after, "status_before": before}
-    return RECURRING.action(id, verb, scope, evidence=HAS_STATUS, shows=shows)
+    return RECURRING.action(id, verb, defaults, evidence=HAS_STATUS, shows=shows)

@@ -5,9 +5,9 @@ from typing import Final
 import attrs
 
 from gateway_async._secrets import seal
-from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.call import Call, RepeatEffect
 from gateway_async._wire.new_record import with_new_record_lookup
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
@@ -60,12 +60,12 @@ class RouterAccountVaults(WritableResource[AccountVault]):
                 several, which the error lists; `resolve(error)` looks again.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(_create_call(new, self._scope), on_progress)
+        return await self._executor.execute(_create_call(new, self._defaults), on_progress)
 
 
-def _create_call(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVault]:
+def _create_call(new: RouterAccountVaultCreate, defaults: RequestDefaults) -> Call[AccountVault]:
     return with_new_record_lookup(
-        ROUTER_ACCOUNT_VAULT.create(new, scope, kind=Kind.TERMINAL),
+        ROUTER_ACCOUNT_VAULT.create(new, defaults, repeat_effect=RepeatEffect.TERMINAL),
         ACCOUNT_VAULT,
         {"contact_id": new.contact_id, "payment_method": "cc"},
         in_response={"contact_id": new.contact_id, "account_vault_api_id": None},

@@ -5,7 +5,7 @@ from typing import Final
 import attrs
 
 from gateway_async._secrets import seal
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction
 from gateway_async.observe import OnProgress
@@ -70,7 +70,7 @@ class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(
-            ROUTER_TRANSACTION.create(new, self._scope, kind=Kind.TERMINAL), on_progress
+            ROUTER_TRANSACTION.create(new, self._defaults, repeat_effect=RepeatEffect.TERMINAL), on_progress
         )
 
     async def create_once(self, new: RouterTransactionCreate, *, on_progress: OnProgress | None = None) -> Transaction:

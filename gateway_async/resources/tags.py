@@ -30,7 +30,7 @@ class Tags(DeletableResource[Tag], WritableResource[Tag]):
             OutcomeUnknownError: it may have been created: list the tags with this title.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(TAG.create(new, self._scope))
+        return await self._executor.execute(TAG.create(new, self._defaults))
 
     async def update(self, id: str | ApiId, changes: TagUpdate) -> Tag:  # noqa: A002
         """Change a tag. If the response is lost, the client reads the tag.
@@ -40,4 +40,4 @@ class Tags(DeletableResource[Tag], WritableResource[Tag]):
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
         changes = seal(changes)  # as above
-        return await self._executor.execute(TAG.update(id, changes, self._scope))
+        return await self._executor.execute(TAG.update(id, changes, self._defaults))

@@ -41,4 +41,4 @@ class TransactionBatches(ListableResource[TransactionBatch], WritableResource[Tr
             PermissionDeniedError: the user is not allowed to settle.
             OutcomeUnknownError: it may have been settled; `resolve(error)` looks it up again.
         """
-        return await self._executor.execute(TRANSACTION_BATCH.action(id, "settle", self._scope, evidence=IS_SETTLED))
+        return await self._executor.execute(TRANSACTION_BATCH.action(id, "settle", self._defaults, evidence=IS_SETTLED))

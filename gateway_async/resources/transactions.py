@@ -20,7 +20,7 @@ from gateway_async.resources._resource import CreatableResource, ListableResourc
 
 __all__ = ["TRANSACTION", "Transactions"]
 
-BIN_INFO: Final = ResourceSpec(name="bininfo", plural="transactions", record=BinInfo)
+TRANSACTION_BIN_INFO: Final = ResourceSpec(name="bininfo", plural="transactions", record=BinInfo)
 TRANSACTION: Final = ResourceSpec(
     name="transaction",
     plural="transactions",
@@ -54,7 +54,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             OutcomeUnknownError: the money may have moved; `resolve(error)` looks it up again. Do not charge again.
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
-        return await self._executor.execute(TRANSACTION.create(new, self._scope))
+        return await self._executor.execute(TRANSACTION.create(new, self._defaults))
 
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
         """Perform `changes.action` on a transaction.
@@ -69,7 +69,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             OutcomeUnknownError: it may have been executed; `resolve(error)` looks it up again.
         """
         changes = seal(changes)  # as above
-        return await self._executor.execute(TRANSACTION.update_with_action(id, changes, self._scope))
+        return await self._executor.execute(TRANSACTION.update_with_action(id, changes, self._defaults))
 
     async def void(self, id: str | ApiId) -> Transaction:  # noqa: A002
         """Void a transaction before it settles. Its amount becomes 0, and `auth_amount` stays.
@@ -134,7 +134,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             transaction_amount=amount,
             transaction_api_id=transaction_api_id,
         )
-        TRANSACTION.create(new, self._scope)  # reports problems before anything is read
+        TRANSACTION.create(new, self._defaults)  # reports problems before anything is read
         payment = await self._read_before("refund", id)
         return await self.create(_refund_of(payment, new))
 
@@ -164,7 +164,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             tip_amount=tip,
             transaction_amount=UNSET if new_total is None else new_total,
         )
-        TRANSACTION.update_with_action(id, changes, self._scope)  # reports problems before anything is read
+        TRANSACTION.update_with_action(id, changes, self._defaults)  # reports problems before anything is read
         if new_total is None:
             payment = await self._read_before("tip adjustment", id)
             changes = attrs.evolve(changes, transaction_amount=_total_with_tip(payment, tip))
@@ -213,7 +213,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             NotFoundError: the transaction does not exist.
             ValidationError: it is a bank payment; only cards have BIN info.
         """
-        return await self._executor.execute(TRANSACTION.sub_resource(id, BIN_INFO, self._scope))
+        return await self._executor.execute(TRANSACTION.sub_resource(id, TRANSACTION_BIN_INFO, self._defaults))
 
     async def _read_before(self, purpose: str, id: str | ApiId) -> Transaction:  # noqa: A002
         """Read the payment that a write refers to.
@@ -222,7 +222,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             NotSentError: it could not be read, or may be another one, so the write was not sent.
         """
         try:
-            call = attrs.evolve(TRANSACTION.get(id, self._scope), fresh_connection=True)
+            call = attrs.evolve(TRANSACTION.get(id, self._defaults), fresh_connection=True)
             payment = await self._executor.execute(call)
         except (InvalidRequestError, NotSentError, StatusError):
             raise

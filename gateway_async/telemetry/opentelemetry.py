@@ -149,8 +149,8 @@ class OpenTelemetryObserver:
 
     def record_readiness(self, readiness: Readiness) -> None:
         """Record the open intents of `await gateway.check()` as a gauge."""
-        if readiness.open_intents is not None:
-            self._gauges["open_intents"].set(readiness.open_intents)
+        if readiness.open_intent_count is not None:
+            self._gauges["open_intents"].set(readiness.open_intent_count)
 
     def __call__(self, event: Event) -> None:
         """Record an event."""

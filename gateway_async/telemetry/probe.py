@@ -37,7 +37,7 @@ async def probe(
         gateway_problem=gateway_problem,
         credentials_problem=credentials_problem,
         ledger_problem=ledger_problem,
-        open_intents=open_intents,
+        open_intent_count=open_intents,
         seconds=seconds,
     )
 

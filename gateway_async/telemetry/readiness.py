@@ -13,15 +13,15 @@ class Readiness:
         gateway_problem: why the gateway did not respond as it should.
         credentials_problem: why it rejected the credentials.
         ledger_problem: why the ledger cannot be read.
-        open_intents: calls in the ledger without a known outcome, without those in progress; None without a ledger or
-            if it cannot be read. Await `recover()` to resolve them.
+        open_intent_count: calls in the ledger without a known outcome, without those in progress; None without a
+            ledger or if it cannot be read. Await `recover()` to resolve them.
         seconds: the duration of the request to the gateway.
     """
 
     gateway_problem: str | None = None
     credentials_problem: str | None = None
     ledger_problem: str | None = None
-    open_intents: int | None = None
+    open_intent_count: int | None = None
     seconds: float
 
     @property

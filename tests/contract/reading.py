@@ -17,7 +17,7 @@ from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.models.untyped import UntypedRecord
 from gateway_async.resources import RESOURCES
-from gateway_async.resources.account_vaults import BIN_INFO
+from gateway_async.resources.account_vaults import VAULT_BIN_INFO
 from gateway_async.resources.locations import LOCATION_INFO
 
 from .untyped_records import SPECS
@@ -61,7 +61,7 @@ def reader(operation: str) -> Reader:
         return partial(read_undocumented, UntypedRecord, ("user",))
     if path.endswith("/files"):
         return partial(read_undocumented, QuickInvoiceFile, ("file",))
-    noun = BIN_INFO if path.endswith("/bininfo") else BY_PATH["/".join(path.split("/")[:3])]
+    noun = VAULT_BIN_INFO if path.endswith("/bininfo") else BY_PATH["/".join(path.split("/")[:3])]
     if method == "GET" and path == noun.path:
         return lambda content: read_page(content, noun.plural, 1, partial(structure, noun.record))
     return lambda content: structure(noun.record, noun.unwrap(content))

@@ -19,9 +19,9 @@ from gateway_async import (
     QuickInvoice,
     QuickInvoiceCreate,
     QuickInvoiceUpdate,
-    Reached,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
+    SendStage,
     ServerError,
     TagCreate,
     Transaction,
@@ -196,14 +196,14 @@ async def test_reads_go_on_through_passing_misfortunes(sandbox: Sandbox) -> None
 @pytest.mark.parametrize(
     ("fault", "reached"),
     [
-        ("reset_before_commit", Reached.SENT),
-        ("silence", Reached.SENT),
-        ("cut_body", Reached.RESPONSE_CUT),
-        ("html", Reached.RESPONDED),
-        ("error_after_commit", Reached.RESPONDED),
+        ("reset_before_commit", SendStage.SENT),
+        ("silence", SendStage.SENT),
+        ("cut_body", SendStage.RESPONSE_TRUNCATED),
+        ("html", SendStage.RESPONDED),
+        ("error_after_commit", SendStage.RESPONDED),
     ],
 )
-async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: str, reached: Reached) -> None:
+async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: str, reached: SendStage) -> None:
     """Over a real connection, as the transport saw it; a new tag can never be looked up."""
     async with sandbox.gateway(timeout=1.5) as gateway:
         sandbox.fault("POST /v2/tags", fault)  # type: ignore[arg-type]
@@ -225,7 +225,7 @@ async def test_what_was_not_sent_says_how_far_it_got(sandbox: Sandbox) -> None:
         sandbox.stop()
         with pytest.raises(NotSentError) as refused:
             await gateway.transactions.create(SALE)
-    assert (waited.value.reached, refused.value.reached) == (Reached.NOT_CONNECTED, Reached.NOTHING_WRITTEN)
+    assert (waited.value.reached, refused.value.reached) == (SendStage.NOT_CONNECTED, SendStage.NOTHING_WRITTEN)
 
 
 async def test_two_hundred_sales_under_a_mixed_plan_are_each_charged_once(sandbox: Sandbox) -> None:

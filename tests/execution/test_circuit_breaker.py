@@ -22,7 +22,7 @@ from gateway_async import (
     OutcomeUnknownError,
     PasswordLogin,
     RateLimitError,
-    Reached,
+    SendStage,
     ServerError,
     ValidationError,
 )
@@ -46,7 +46,7 @@ from .scripted_transport import (
 
 pytestmark = pytest.mark.anyio
 
-REFUSED = NotSentError("connection refused", reached=Reached.NOTHING_WRITTEN)
+REFUSED = NotSentError("connection refused", reached=SendStage.NOTHING_WRITTEN)
 NEW = ContactCreate(last_name="Smith")
 SOLD = echo("transaction", status_id=101)
 

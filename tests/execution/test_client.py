@@ -494,7 +494,7 @@ async def test_a_key_that_the_gateway_repeats_is_masked() -> None:
 
 
 @ON_BOTH_LOOPS
-async def test_an_id_that_is_made_up_has_no_digits() -> None:
+async def test_an_id_that_is_generated_has_no_digits() -> None:
     """A long run of them could pass for a card number, and be masked where the id should be shown."""
     async with Script(post=[echo("transaction", status_id=101)]).gateway() as gateway:
         made = {(await sell(gateway)).transaction_api_id for _ in range(20)}

@@ -106,7 +106,7 @@ async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dic
     assert script.bodies(method) == [body] if body else asked.content == b""
 
 
-async def test_an_id_is_made_up_for_an_invoice_and_for_a_paylink() -> None:
+async def test_an_id_is_generated_for_an_invoice_and_for_a_paylink() -> None:
     """So that a lost response can be looked up."""
     script = Script(post=[echo("quickinvoice"), echo("paylink")])
     assert (await script.run(lambda g: g.quick_invoices.create(INVOICE))).quick_invoice_api_id

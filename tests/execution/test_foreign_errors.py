@@ -14,7 +14,7 @@ from gateway_async import (
     NotSentError,
     OutcomeUnknownError,
     PasswordLogin,
-    Reached,
+    SendStage,
 )
 from gateway_async._execution import execute
 from gateway_async._execution.signing import Authenticator
@@ -59,15 +59,15 @@ async def read(gateway: AsyncGateway) -> object:
 @pytest.mark.parametrize(
     ("verb", "response", "kind", "reached"),
     [
-        (sell_named, LOST, OutcomeUnknownError, Reached.SENT),
-        (sell_at_terminal, LOST, OutcomeUnknownError, Reached.SENT),
-        (sell_named, NEVER_LEFT, NotSentError, Reached.NOTHING_WRITTEN),
-        (sell_at_terminal, NEVER_LEFT, NotSentError, Reached.NOTHING_WRITTEN),
-        (read, LOST, ConnectionLostError, Reached.SENT),
+        (sell_named, LOST, OutcomeUnknownError, SendStage.SENT),
+        (sell_at_terminal, LOST, OutcomeUnknownError, SendStage.SENT),
+        (sell_named, NEVER_LEFT, NotSentError, SendStage.NOTHING_WRITTEN),
+        (sell_at_terminal, NEVER_LEFT, NotSentError, SendStage.NOTHING_WRITTEN),
+        (read, LOST, ConnectionLostError, SendStage.SENT),
     ],
 )
 async def test_an_error_after_an_attempt_does_not_hide_what_is_known(
-    verb: Callable[[AsyncGateway], Any], response: ScriptedResponse, kind: type[GatewayError], reached: Reached
+    verb: Callable[[AsyncGateway], Any], response: ScriptedResponse, kind: type[GatewayError], reached: SendStage
 ) -> None:
     """The call is unknown, or was not sent, as if the other error had not happened; it is the cause."""
     script = LedgerScript(post=[response], get=[response])

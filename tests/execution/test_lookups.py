@@ -14,8 +14,8 @@ from gateway_async import (
     NotFoundError,
     NotSentError,
     OutcomeUnknownError,
-    Reached,
     RouterAccountVaultCreate,
+    SendStage,
     ServerError,
     ValidationError,
 )
@@ -89,7 +89,7 @@ async def test_several_new_cards_are_named() -> None:
             gateway.router_account_vaults.create(STORE), OutcomeUnknownError, match="several records are new: b, a"
         )
         await error_of(error.resolve(), OutcomeUnknownError, match="several records are new: b, a")
-    assert error.reached is Reached.SENT
+    assert error.reached is SendStage.SENT
 
 
 async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
@@ -294,9 +294,9 @@ async def test_an_unknown_outcome_tells_all_it_knows() -> None:
     """Its id, what was sent, how far it got, what happened, and why looking it up did not help."""
     script = Script(post=[LOST], get=[httpx.Response(500, json={"message": "down"})])
     error = await script.fail(sell_named, OutcomeUnknownError)
-    assert (error.api_id, error.sent["transaction_amount"], error.reached) == ("mine", "12.50", Reached.SENT)
+    assert (error.api_id, error.sent["transaction_amount"], error.reached) == ("mine", "12.50", SendStage.SENT)
     assert str(error) == (
-        "POST /v2/transactions (api id mine): the outcome is unknown (sent in part or whole, no response): "
+        "POST /v2/transactions (api id mine): the outcome is unknown (sent): "
         "POST /v2/transactions: the connection was lost: ReadError: connection reset; then its lookup failed: "
         "GET /v2/transactions/mine: the gateway failed (500): down"
     )
@@ -307,7 +307,7 @@ async def test_the_furthest_try_counts() -> None:
     """A first try that was answered with a 500 got further than the second, which lost its connection."""
     script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
     error = await script.fail(sell_named, OutcomeUnknownError, max_attempts=2)
-    assert error.reached is Reached.RESPONDED
+    assert error.reached is SendStage.RESPONDED
 
 
 async def test_the_error_of_the_last_attempt_is_the_cause() -> None:
@@ -320,4 +320,4 @@ async def test_the_error_of_the_last_attempt_is_the_cause() -> None:
 async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
     """A gateway that reads and stays silent leaves the request sent, and no response."""
     error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError)
-    assert error.reached is Reached.SENT
+    assert error.reached is SendStage.SENT

@@ -12,13 +12,13 @@ from gateway_async import (
     GatewayError,
     OutcomeUnknownError,
     PasswordLogin,
-    Reached,
     RouterTransactionCreate,
+    SendStage,
     TransactionCreate,
     UserApiKey,
 )
 from gateway_async._http.progress import PROGRESS
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision
 from gateway_async.observe import AttemptFailed, Event, NextStep
 
@@ -27,30 +27,30 @@ from .scripted_transport import APPROVED, CUT, LOST, NEVER_LEFT, NOT_THERE, Scri
 pytestmark = pytest.mark.anyio
 
 SALE: dict[str, Any] = {"action": "sale", "transaction_amount": "12.50", "transaction_api_id": "mine"}
-CALLS: dict[Kind, tuple[str, Callable[[AsyncGateway], Awaitable[Any]]]] = {
-    Kind.READ: ("GET", lambda g: g.transactions.get("found")),
-    Kind.LOOKUP: ("GET", lambda g: g.transactions.create(TransactionCreate(ticket="card", **SALE))),
-    Kind.NAMED: ("POST", lambda g: g.transactions.create(TransactionCreate(ticket="card", **SALE))),
-    Kind.IDEMPOTENT: ("PUT", lambda g: g.transactions.void("found")),
-    Kind.UNNAMED: (
+CALLS: dict[RepeatEffect, tuple[str, Callable[[AsyncGateway], Awaitable[Any]]]] = {
+    RepeatEffect.READ: ("GET", lambda g: g.transactions.get("found")),
+    RepeatEffect.LOOKUP: ("GET", lambda g: g.transactions.create(TransactionCreate(ticket="card", **SALE))),
+    RepeatEffect.NAMED: ("POST", lambda g: g.transactions.create(TransactionCreate(ticket="card", **SALE))),
+    RepeatEffect.IDEMPOTENT: ("PUT", lambda g: g.transactions.void("found")),
+    RepeatEffect.UNNAMED: (
         "PUT",
         lambda g: g.resource("transactions", name="transaction").update("found", {"action": "override"}),
     ),
-    Kind.TERMINAL: (
+    RepeatEffect.TERMINAL: (
         "POST",
         lambda g: g.router_transactions.create(RouterTransactionCreate(terminal_id="t", **SALE)),
     ),
 }
-"""A call of each kind, and its method; a lookup is that of a sale whose response was lost."""
+"""A call of each effect, and its method; a lookup is that of a sale whose response was lost."""
 
 OTHERS = record("transaction", id="other", transaction_api_id="other")
 NOT_DONE = APPROVED
 """The record of a transaction that is not voided."""
 
 
-def done(kind: Kind) -> httpx.Response:
+def done(effect: RepeatEffect) -> httpx.Response:
     """The record after the call: a voided transaction, or a new one."""
-    return record("transaction", transaction_api_id="mine", status_id=201 if kind is Kind.IDEMPOTENT else 101)
+    return record("transaction", transaction_api_id="mine", status_id=201 if effect is RepeatEffect.IDEMPOTENT else 101)
 
 
 class LoggingIn(Script):
@@ -74,7 +74,7 @@ RESPONSES: dict[AttemptResult, list[ScriptedResponse]] = {
         httpx.ProxyError("407 Proxy Authentication Required"),
     ],
     AttemptResult.LOST: [LOST, httpx.WriteError("reset"), httpx.RemoteProtocolError("closed"), OSError("odd")],
-    AttemptResult.CUT: [CUT],
+    AttemptResult.TRUNCATED: [CUT],
     AttemptResult.UNREADABLE: [
         httpx.Response(200),
         httpx.Response(201, text="hello"),
@@ -86,8 +86,8 @@ RESPONSES: dict[AttemptResult, list[ScriptedResponse]] = {
     AttemptResult.UNTRUSTED: [httpx.Response(401), httpx.Response(401, json={"message": "Unauthorized"})],
     AttemptResult.OVERLOADED: [httpx.Response(status) for status in (502, 503, 504, 429)],
     AttemptResult.FAILED: [httpx.Response(status) for status in (500, 501, 302, 307, 408)],
-    AttemptResult.ABSENT: [NOT_THERE],
-    AttemptResult.BLOCKED: [
+    AttemptResult.NOT_FOUND: [NOT_THERE],
+    AttemptResult.NOT_FROM_GATEWAY: [
         httpx.Response(404, json={"message": "no Route matched with those values"}),
         httpx.Response(403, json={"message": "Forbidden"}),
         httpx.Response(401, json={"message": "Unauthorized"}),
@@ -100,8 +100,11 @@ RESPONSES: dict[AttemptResult, list[ScriptedResponse]] = {
     ],
     AttemptResult.INVALID: [refusal(422)],
     AttemptResult.REFUSED: [refusal(status) for status in (400, 401, 403, 405, 409, 410)],
-    AttemptResult.REFUSED_REUSED: [refusal(422), *(refusal(status) for status in (400, 401, 403, 405, 409, 410))],
-    AttemptResult.REFUSED_LATER: [NOT_THERE, refusal(422), refusal(409)],
+    AttemptResult.REFUSED_ON_USED_CONNECTION: [
+        refusal(422),
+        *(refusal(status) for status in (400, 401, 403, 405, 409, 410)),
+    ],
+    AttemptResult.REFUSED_AFTER_DOUBT: [NOT_THERE, refusal(422), refusal(409)],
 }
 
 
@@ -111,20 +114,20 @@ def says_not_there(response: ScriptedResponse) -> bool:
 
 
 CELLS = [
-    pytest.param(result, kind, response, id=f"{result.name}-{kind.value}-{number}")
+    pytest.param(result, effect, response, id=f"{result.name}-{effect.value}-{number}")
     for result, responses in RESPONSES.items()
-    for kind in Kind
+    for effect in RepeatEffect
     for number, response in enumerate(responses)
-    if not (kind is Kind.LOOKUP and says_not_there(response))
+    if not (effect is RepeatEffect.LOOKUP and says_not_there(response))
 ]
 """Every cell, with each response of its line."""
 
 
-def is_looked_up(result: object, kind: object, _respond: object) -> bool:
+def is_looked_up(result: object, effect: object, _respond: object) -> bool:
     """Whether a lookup finds the outcome."""
     assert isinstance(result, AttemptResult)
-    assert isinstance(kind, Kind)
-    return TABLE[result][kind].step is NextStep.LOOK_UP and kind is not Kind.UNNAMED
+    assert isinstance(effect, RepeatEffect)
+    return TABLE[result][effect].step is NextStep.LOOK_UP and effect is not RepeatEffect.UNNAMED
 
 
 LOOKED_UP = [cell for cell in CELLS if is_looked_up(*cell.values)]
@@ -135,14 +138,14 @@ class Run:
     """One call, its attempts answered as told, and what its lookups see."""
 
     def __init__(
-        self, result: AttemptResult, kind: Kind, attempts: list[ScriptedResponse], lookup: ScriptedResponse
+        self, result: AttemptResult, effect: RepeatEffect, attempts: list[ScriptedResponse], lookup: ScriptedResponse
     ) -> None:
-        self.method, self.call = CALLS[kind]
+        self.method, self.call = CALLS[effect]
         with_token = result in (AttemptResult.EXPIRED, AttemptResult.UNTRUSTED)
         self.credentials = PasswordLogin("user", "password", "domain") if with_token else UserApiKey("user", "key")
         responses: dict[str, list[ScriptedResponse]] = {"post": [LOST], "get": [lookup], self.method.lower(): attempts}
         self.script = LoggingIn(**responses)
-        self.script.reuses_connections = result is AttemptResult.REFUSED_REUSED
+        self.script.reuses_connections = result is AttemptResult.REFUSED_ON_USED_CONNECTION
         self.next_steps: list[NextStep] = []
         self.result: Any = None
         self.error: GatewayError | None = None
@@ -178,63 +181,63 @@ class Run:
                 return "its error"
 
 
-def after_nothing_found(kind: Kind, decision: Decision) -> tuple[str, int]:
+def after_nothing_found(effect: RepeatEffect, decision: Decision) -> tuple[str, int]:
     """How a call ends, and how often it is sent, when the next try would be answered well and nothing is found."""
     step = decision.if_not_found if decision.step is NextStep.LOOK_UP else decision.step
     return {
         NextStep.AGAIN: ("done", 2),
         NextStep.RENEW_TOKEN: ("done", 2),
-        NextStep.STOP: ("unknown" if kind is Kind.LOOKUP else "its error", 1),
+        NextStep.STOP: ("unknown" if effect is RepeatEffect.LOOKUP else "its error", 1),
         NextStep.UNKNOWN: ("unknown", 1),
     }[step]
 
 
-@pytest.mark.parametrize(("result", "kind", "response"), CELLS)
+@pytest.mark.parametrize(("result", "effect", "response"), CELLS)
 async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
-    result: AttemptResult, kind: Kind, response: ScriptedResponse
+    result: AttemptResult, effect: RepeatEffect, response: ScriptedResponse
 ) -> None:
     """The call is sent again, or ends with its error or in doubt, as the table says; the doubt says how far it got."""
-    nothing = NOT_DONE if kind is Kind.IDEMPOTENT and result is not AttemptResult.ABSENT else NOT_THERE
-    decision = TABLE[result][kind]
-    if result is AttemptResult.REFUSED_LATER:
-        run = await Run(result, kind, [LOST, response, done(kind)], nothing)()
-        if TABLE[AttemptResult.LOST][kind].if_not_found is NextStep.UNKNOWN:
+    nothing = NOT_DONE if effect is RepeatEffect.IDEMPOTENT and result is not AttemptResult.NOT_FOUND else NOT_THERE
+    decision = TABLE[result][effect]
+    if result is AttemptResult.REFUSED_AFTER_DOUBT:
+        run = await Run(result, effect, [LOST, response, done(effect)], nothing)()
+        if TABLE[AttemptResult.LOST][effect].if_not_found is NextStep.UNKNOWN:
             assert (run.ended, run.times) == ("unknown", 1)  # the cell cannot come about: there is no second try
             return
-        ended, times = after_nothing_found(kind, decision)
+        ended, times = after_nothing_found(effect, decision)
         assert (run.ended, run.times, run.next_steps[1]) == (ended, times + 1, decision.step)
     else:
-        run = await Run(result, kind, [response, done(kind)], nothing)()
-        assert (run.ended, run.times) == after_nothing_found(kind, decision)
+        run = await Run(result, effect, [response, done(effect)], nothing)()
+        assert (run.ended, run.times) == after_nothing_found(effect, decision)
         assert run.next_steps == [decision.step]
-    if isinstance(run.error, OutcomeUnknownError) and kind is not Kind.LOOKUP:
-        reached = Reached.SENT if result is AttemptResult.REFUSED_LATER else result.reached
+    if isinstance(run.error, OutcomeUnknownError) and effect is not RepeatEffect.LOOKUP:
+        reached = SendStage.SENT if result is AttemptResult.REFUSED_AFTER_DOUBT else result.reached
         assert run.error.reached is reached
         assert f"({reached})" in str(run.error) or result is AttemptResult.MISMATCHED
 
 
-@pytest.mark.parametrize(("result", "kind", "response"), LOOKED_UP)
+@pytest.mark.parametrize(("result", "effect", "response"), LOOKED_UP)
 async def test_a_cell_is_obeyed_when_the_lookup_finds_it(
-    result: AttemptResult, kind: Kind, response: ScriptedResponse
+    result: AttemptResult, effect: RepeatEffect, response: ScriptedResponse
 ) -> None:
     """Return the record that the lookup finds, without another attempt."""
-    if result is AttemptResult.REFUSED_LATER:
-        run = Run(result, kind, [LOST, response], done(kind))
-        nothing = NOT_DONE if kind is Kind.IDEMPOTENT else NOT_THERE
-        run.script.responses["get"] = [lambda _: nothing if run.times == 1 else done(kind)]
+    if result is AttemptResult.REFUSED_AFTER_DOUBT:
+        run = Run(result, effect, [LOST, response], done(effect))
+        nothing = NOT_DONE if effect is RepeatEffect.IDEMPOTENT else NOT_THERE
+        run.script.responses["get"] = [lambda _: nothing if run.times == 1 else done(effect)]
         await run()
         assert (run.ended, run.times) == ("done", 2)
         return
-    run = await Run(result, kind, [response], done(kind))()
+    run = await Run(result, effect, [response], done(effect))()
     assert (run.ended, run.times) == ("done", 1)
     assert run.script.methods == [run.method, "GET"]
 
 
 @pytest.mark.parametrize(
     ("response", "reached"),
-    [(LOST, Reached.SENT), (CUT, Reached.RESPONSE_CUT)],
+    [(LOST, SendStage.SENT), (CUT, SendStage.RESPONSE_TRUNCATED)],
 )
-async def test_a_lost_connection_says_how_far_it_got(response: ScriptedResponse, reached: Reached) -> None:
+async def test_a_lost_connection_says_how_far_it_got(response: ScriptedResponse, reached: SendStage) -> None:
     """A read that lost its response tells whether any of it came."""
     error = await Script(get=[response]).fail(lambda g: g.transactions.get("found"), ConnectionLostError)
     assert error.reached is reached

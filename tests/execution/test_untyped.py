@@ -20,7 +20,7 @@ from gateway_async import (
     UntypedResource,
     ValidationError,
 )
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.untyped import free_request
 
 from .scripted_transport import (
@@ -455,4 +455,4 @@ async def test_a_request_to_a_terminal_waits_and_is_sent_once(name: str) -> None
         await error_of(gateway.request("POST", f"/v2/{name}s", body=body), OutcomeUnknownError)
         call = free_request("POST", f"/v2/{name}s", {}, body, None)
     assert script.methods == ["POST"]
-    assert (call.kind, call.terminal_id) == (Kind.TERMINAL, "t")
+    assert (call.repeat_effect, call.terminal_id) == (RepeatEffect.TERMINAL, "t")

@@ -349,7 +349,7 @@ async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
 
 
 @pytest.mark.parametrize("before", [[], [refusal(429)]], ids=["first try", "after a 429"])
-async def test_a_taken_id_that_was_made_up_is_looked_up(before: list[httpx.Response]) -> None:
+async def test_a_taken_id_that_was_generated_is_looked_up(before: list[httpx.Response]) -> None:
     """Only this sale has the id, so a proxy has sent it twice, or the throttled try was executed."""
     gets: list[ScriptedResponse] = [*[NOT_THERE] * len(before), APPROVED]
     script = Script(post=[*before, TAKEN], get=gets)
@@ -358,7 +358,7 @@ async def test_a_taken_id_that_was_made_up_is_looked_up(before: list[httpx.Respo
 
 
 @pytest.mark.parametrize("lookup", [NOT_THERE, httpx.Response(500)], ids=["not there", "failed"])
-async def test_a_taken_id_that_was_made_up_is_never_a_refusal(lookup: httpx.Response) -> None:
+async def test_a_taken_id_that_was_generated_is_never_a_refusal(lookup: httpx.Response) -> None:
     """Without its record the outcome is unknown: a repeat under another id could charge again."""
     script = Script(post=[TAKEN], get=[lookup])
     await script.fail(sell, OutcomeUnknownError, match="transaction_api_id exists already")
@@ -764,7 +764,9 @@ def _as_charged(script: Script, amount: str) -> Callable[[httpx.Request], httpx.
     return respond
 
 
-async def test_a_record_under_a_made_up_id_is_the_result_whatever_its_amount(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_record_under_a_generated_id_is_the_result_whatever_its_amount(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """No other request has the id; an event and a warning say what differs."""
     script = Script(post=[LOST])
     script.responses["get"] = [_as_charged(script, "80.00")]
@@ -786,7 +788,7 @@ async def test_an_account_vault_of_another_contact_under_the_callers_id_is_not_t
     assert (error.record is not None, script.methods) == (True, ["POST", "GET"])
 
 
-async def test_a_contact_under_a_made_up_id_is_the_result_although_the_gateway_changed_a_value() -> None:
+async def test_a_contact_under_a_generated_id_is_the_result_although_the_gateway_changed_a_value() -> None:
     """With `update_if_exists`, too: no other request has made it, so it is not called "not executed"."""
     script = Script(
         post=[LOST],

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from gateway_async._http.messages import BaseUrl, LazyHeaders, LazyRequest, LazyResponse, encode, headers_of
+from gateway_async._http.messages import BaseUrl, LazyHeaders, LazyRequest, LazyResponse, encode_request, headers_of
 from gateway_async._http.upload import Upload
 
 ADDRESSES = [
@@ -29,35 +29,35 @@ def test_the_bytes_are_those_of_httpx(address: str, target: str) -> None:
     """Send what httpx would build from the same URL, headers and body."""
     httpx_request = httpx.Request("POST", f"{address.rstrip('/')}{target}", headers=FIELDS, content=b"a sale")
     request = lazy(address, target)
-    assert encode(request) == encode(httpx_request)
+    assert encode_request(request) == encode_request(httpx_request)
     assert request.url == httpx_request.url
     assert request.headers == httpx_request.headers
     assert request.read() == request.content == httpx_request.content
-    assert encode(request) == encode(httpx_request)  # now from what was built
+    assert encode_request(request) == encode_request(httpx_request)  # now from what was built
 
 
 def test_a_change_is_sent() -> None:
     """A transport around this package's own may change headers, the URL and the body."""
     request = lazy()
     request.headers["X-Name"] = "Grace"
-    assert b"X-Name: Grace\r\n" in encode(request)[1]
+    assert b"X-Name: Grace\r\n" in encode_request(request)[1]
     request = lazy()
     request.url = httpx.URL("https://other.example/v2/other")
-    assert encode(request)[0] == ("https", "other.example", 443)
-    assert encode(request)[1].startswith(b"POST /v2/other HTTP/1.1\r\n")
+    assert encode_request(request)[0] == ("https", "other.example", 443)
+    assert encode_request(request)[1].startswith(b"POST /v2/other HTTP/1.1\r\n")
     request = lazy()
     request.stream = httpx.ByteStream(b"a void")
-    assert encode(request)[1].endswith(b"\r\n\r\na void")
+    assert encode_request(request)[1].endswith(b"\r\n\r\na void")
 
 
 def test_a_body_in_chunks_is_not_encoded() -> None:
     """Only the head of an upload is encoded; its chunks follow."""
     upload = object.__new__(Upload)
     request = LazyRequest("POST", BaseUrl.parse(httpx.URL(ADDRESSES[0])), "/v2/x", list(FIELDS), upload, {})
-    _, head, is_whole = encode(request)
+    _, head, is_whole = encode_request(request)
     assert (head.endswith(b"\r\n\r\n"), is_whole) == (True, False)
     assert request.stream is upload
-    assert encode(request) == (request.encode()[0], head, False)
+    assert encode_request(request) == (request.encode()[0], head, False)
 
 
 @pytest.mark.parametrize("value", [b"a\r\nb", b"a\nb", b"a\rb", b"a\0b"])
@@ -67,7 +67,7 @@ def test_a_line_break_in_a_header_is_refused(value: bytes, is_untouched: bool) -
     request = lazy(fields=[*FIELDS, (b"X-Trace", value)])
     assert is_untouched or request.headers
     with pytest.raises(httpx.LocalProtocolError, match="line break"):
-        encode(request)
+        encode_request(request)
 
 
 def test_headers_of_a_response() -> None:

@@ -350,7 +350,7 @@ async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_
             if report.stored and not killed:
                 cluster.kill_worker()
                 killed.append(True)
-            seen.append(report.waiting)
+            seen.append(report.waits_for)
 
         journal = partial(SqliteJournal, tmp_path / "cards.journal")
         report = await migrate_vaults_dask(

@@ -67,12 +67,12 @@ class Watch:
         """Receive the report, ten times a second."""
         if report.stored > 100 and self._filler is None:
             self._filler = fill(self._disk)
-        if report.waiting and not self.waited and self._filler:
+        if report.waits_for and not self.waited and self._filler:
             self._looks += 1
             if self._looks in {5, 10}:  # what was under way when it began to wait is over
                 self.sent.append(len(self._sandbox.ledger()["stored"]))
             if self._looks == 10:
-                self.waited = report.waiting.partition(": ")[2]
+                self.waited = report.waits_for.partition(": ")[2]
                 self._filler.unlink()
 
 
@@ -94,7 +94,7 @@ async def test_a_full_disk(disk: Path) -> None:
     assert watch.waited in {"the disk is full", "the disk failed, or is full"}
     before, after = watch.sent
     assert 100 < before == after < ROWS
-    assert (report.stored, report.waiting, report.complete) == (ROWS, "", True)
+    assert (report.stored, report.waits_for, report.complete) == (ROWS, "", True)
     journal = SqliteJournal(path)
     assert await journal.counts() == {RowState.STORED: ROWS}
     await journal.aclose()

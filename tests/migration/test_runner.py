@@ -582,7 +582,7 @@ async def test_a_full_disk_is_waited_for(migration: Migration) -> None:
         await anyio.sleep(1)
         before = len(migration.gateway.sent)
         await anyio.sleep(100)
-        assert (reports[-1].waiting, len(migration.gateway.sent)) == (
+        assert (reports[-1].waits_for, len(migration.gateway.sent)) == (
             "the journal memory cannot be used: the disk is full",
             before,
         )
@@ -592,7 +592,7 @@ async def test_a_full_disk_is_waited_for(migration: Migration) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(fill)
         report = await migration.run(rows(3000), on_progress=reports.append)
-        assert (counts(report), report.waiting) == ((3000, 0, 0, 0), "")
+        assert (counts(report), report.waits_for) == ((3000, 0, 0, 0), "")
     assert set(migration.journal.states().values()) == {"stored"}
 
 
@@ -636,8 +636,8 @@ async def test_a_silent_gateway_is_told_while_it_is_waited_for(migration: Migrat
     migration.gateway.always = DOWN
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(migration.gateway.recover_after, 30)
-        report = await migration.run(rows(50), on_progress=lambda now: reports.append((now.seconds, now.waiting)))
-        assert (report.stored, report.waiting) == (50, "")
+        report = await migration.run(rows(50), on_progress=lambda now: reports.append((now.seconds, now.waits_for)))
+        assert (report.stored, report.waits_for) == (50, "")
     assert {waiting for seconds, waiting in reports if seconds < 2} == {""}
     said = next(waiting for seconds, waiting in reports if seconds > 10)
     assert said.startswith("no call has succeeded for 10 s: ")

@@ -134,6 +134,6 @@ def test_a_journal_that_lags_behind_takes_nothing_away() -> None:
     """While the journal is counted only now and then, the shards' own reports count."""
     total = ReportTotals("m", {})
     total.add(Report(stored=30))
-    total.update({RowState.STORED: 10}, [Report(stored=7, in_flight=3, limit=8, waiting="room")], 1.0)
+    total.update({RowState.STORED: 10}, [Report(stored=7, in_flight=3, limit=8, waits_for="room")], 1.0)
     report = total.report
-    assert (report.stored, report.in_flight, report.limit, report.waiting) == (37, 3, 8, "room")
+    assert (report.stored, report.in_flight, report.limit, report.waits_for) == (37, 3, 8, "room")

@@ -176,7 +176,7 @@ async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
     """Every error of the driver is an `InboxError`; also for statements of handlers."""
     inbox = PostgresInbox(ConfusedPool())
     inbox._database._is_ready = True
-    claim = Claim(number=1, postback=change(), token="t", attempt=1, superseded=False)
+    claim = Claim(number=1, postback=change(), lock_token="t", attempt=1, superseded=False)
     for asked in (inbox.store(change()), inbox.claim(1, 60), inbox.complete(claim, HANDLED, [("SELECT 1", ())])):
         with pytest.raises(InboxError, match="another operation"):
             await asked

@@ -143,7 +143,7 @@ def _refusal_on_a_reused_connection() -> Iterator[None]:
 @contextmanager
 def _reused_id() -> Iterator[None]:
     """Take every record under the integrator id as the result of a create."""
-    with mock.patch.object(record_reader, "differences", return_value=()):
+    with mock.patch.object(record_reader, "find_differences", return_value=()):
         yield
 
 

@@ -16,7 +16,7 @@ async def test_a_client_is_ready(sandbox: Sandbox, tmp_path: Path) -> None:
     async with sandbox.gateway(ledger=SqliteLedger(tmp_path / "payments.db")) as gateway:
         readiness = await gateway.check()
     assert readiness.is_ready
-    assert readiness.open_intents == 0
+    assert readiness.open_intent_count == 0
     assert 0 < readiness.seconds < 5
 
 
@@ -27,7 +27,7 @@ async def test_a_gateway_that_is_down_is_a_problem(sandbox: Sandbox) -> None:
         readiness = await gateway.check(timeout=1)
     assert not readiness.is_ready
     assert "GET /v2/contacts" in (readiness.gateway_problem or "")
-    assert readiness.open_intents is None
+    assert readiness.open_intent_count is None
 
 
 async def test_rejected_credentials_are_a_problem_of_their_own(sandbox: Sandbox) -> None:

@@ -116,5 +116,5 @@ async def test_open_intents_are_a_gauge(recorded: Recorded) -> None:
     """A readiness without a ledger sets nothing."""
     recorded.observer.record_readiness(Readiness(seconds=0.1))
     assert recorded.points("gateway_async.open_intents") == []
-    recorded.observer.record_readiness(Readiness(seconds=0.1, open_intents=3))
+    recorded.observer.record_readiness(Readiness(seconds=0.1, open_intent_count=3))
     assert [point.value for point in recorded.points("gateway_async.open_intents")] == [3]

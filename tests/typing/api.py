@@ -550,7 +550,7 @@ async def errors(error: ga.GatewayError) -> None:
     if isinstance(error, ga.OutcomeUnknownError):
         assert_type(error.api_id, str | None)
         assert_type(error.sent, Mapping[str, Any])
-        assert_type(error.reached, ga.Reached)
+        assert_type(error.reached, ga.SendStage)
         made = await error.resolve()
         assert_type(await error.resolve(wait=5), ga.Record | Literal[True] | None)
         made.transaction_amount  # type: ignore[union-attr]  # noqa: B018

@@ -1,7 +1,7 @@
 """`Call`: a request as a value that shows no more than it may."""
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, HttpRequest, Kind
+from gateway_async._wire.call import Call, HttpRequest, RepeatEffect
 
 
 def call(path: str = "/v2/contacts/1") -> Call[None]:
@@ -35,4 +35,4 @@ def test_calls_are_told_apart_by_identity() -> None:
 
 def test_a_call_is_a_read_unless_it_says_otherwise() -> None:
     """The safest kind is the default, and the outcome cannot be looked up."""
-    assert (call().kind, call().recovery) == (Kind.READ, None)
+    assert (call().repeat_effect, call().recovery) == (RepeatEffect.READ, None)

@@ -19,7 +19,7 @@ from gateway_async._wire.evidence import (
     Evidence,
     UnprovenError,
     evidence_of,
-    shows,
+    is_executed,
 )
 from gateway_async.models.codes import TransactionAction
 
@@ -85,7 +85,7 @@ SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
 
 def done(evidence: Evidence, sent: dict[str, Any], record: dict[str, Any]) -> bool:
     """Whether `record` shows that what was sent has been done."""
-    return shows(evidence.name, evidence.facts(sent), record)
+    return is_executed(evidence.name, evidence.facts(sent), record)
 
 
 @pytest.mark.parametrize(("action", "sent", "record", "expected"), SETTLED)
@@ -188,7 +188,7 @@ def test_a_sum_that_only_a_surcharge_explains_says_nothing_of_a_tip() -> None:
 def test_unknown_evidence() -> None:
     """A ledger of a later version may name one."""
     with pytest.raises(KeyError):
-        shows("is on the moon", {}, {})
+        is_executed("is on the moon", {}, {})
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.multipart import MAX_FILE_BYTES, attachment_problems, file_problems, form_of, name_problems
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
 from gateway_async.models.quick_invoices import QuickInvoiceCreate
 from gateway_async.resources.quick_invoices import QUICK_INVOICE
 
-SCOPE = Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up")
+DEFAULTS = RequestDefaults(location_id="loc", check_limits=True, new_id=lambda: "made-up")
 FILE = Attachment("a.pdf", b"%PDF")
 
 
@@ -36,7 +36,7 @@ def flattened(content: Mapping[str, Any]) -> dict[str, str | Secret]:
 def test_an_invoice_with_files_goes_as_a_form() -> None:
     """Bracketed names, amounts with their digits, flags as 1 and 0, lists from 0; and no JSON."""
     new = invoice(item_list={"Tea": "2.50", "Cake": 4}, tags=["a", "b"], allow_partial_pay=True, send_email=False)
-    call = QUICK_INVOICE.create(new, SCOPE, files=[FILE, FILE])
+    call = QUICK_INVOICE.create(new, DEFAULTS, files=[FILE, FILE])
     assert call.request.form is not None
     assert dict(call.request.form.fields) == {
         "quickinvoice[title]": "Lunch",
@@ -51,12 +51,12 @@ def test_an_invoice_with_files_goes_as_a_form() -> None:
         "quickinvoice[quick_invoice_api_id]": "made-up",
     }
     assert [part.name for part in call.request.form.files] == ["quickinvoice[files][0]", "quickinvoice[files][1]"]
-    assert (call.request.body, call.kind, call.api_id) == (None, Kind.NAMED, "made-up")
+    assert (call.request.body, call.repeat_effect, call.api_id) == (None, RepeatEffect.NAMED, "made-up")
 
 
 def test_an_invoice_without_files_goes_as_json() -> None:
     """Tags too."""
-    call = QUICK_INVOICE.create(invoice(tags=("a", "b")), SCOPE)
+    call = QUICK_INVOICE.create(invoice(tags=("a", "b")), DEFAULTS)
     assert call.request.form is None
     assert b'"tags":["a","b"]' in (call.request.body or b"")
     assert b'"item_list":{"Tea":2.50}' in (call.request.body or b"")
@@ -78,9 +78,9 @@ def test_names_that_do_not_fit_into_a_form(name: str) -> None:
     """Brackets, quotes, backslashes and controls would be read back as something else; JSON takes them."""
     new = invoice(item_list={name: 1, "Tea": 1}, extra={"deep": [{name: 1}]})
     assert [line.split(": ")[1] for line in name_problems(new)] == ["cannot be sent with files"] * 2
-    assert QUICK_INVOICE.create(new, SCOPE).request.form is None
+    assert QUICK_INVOICE.create(new, DEFAULTS).request.form is None
     with pytest.raises(InvalidRequestError, match=r"(?s)item_list\..*: cannot be sent with files"):
-        QUICK_INVOICE.create(new, SCOPE, files=[FILE])
+        QUICK_INVOICE.create(new, DEFAULTS, files=[FILE])
 
 
 @pytest.mark.parametrize("name", ["Tea", "Crème brûlée", "a.b", "1", "50% off; today", "'quoted'"])
@@ -141,12 +141,12 @@ def test_what_an_attachment_holds(content: Any) -> None:
 def test_problems_of_the_request_and_of_its_files_come_together() -> None:
     """Report the problems of both at once."""
     with pytest.raises(InvalidRequestError) as refused:
-        QUICK_INVOICE.create(invoice(title="", item_list={"a[": 1}), SCOPE, files=[FILE] * 5)
+        QUICK_INVOICE.create(invoice(title="", item_list={"a[": 1}), DEFAULTS, files=[FILE] * 5)
     assert [line.split(":")[0] for line in refused.value.problems] == ["title", "files", "item_list.a["]
 
 
 def test_a_form_does_not_show_its_content() -> None:
     """Neither text nor files."""
-    call = QUICK_INVOICE.create(invoice(ssn4="8264"), SCOPE, files=[FILE])
+    call = QUICK_INVOICE.create(invoice(ssn4="8264"), DEFAULTS, files=[FILE])
     assert "8264" not in repr(call.request.form)
     assert "PDF" not in repr(call.request.form)

@@ -17,7 +17,7 @@ import gateway_async._wire.reply as reply_module
 from gateway_async import _secrets
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.auth import log_in
-from gateway_async._wire.call import Call, HttpRequest, Kind, Lookup, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.pagination import decode_page, read_raw_page
 from gateway_async._wire.reply import Reply, read_reply, read_undocumented
@@ -377,7 +377,7 @@ def repeated(error: GatewayError) -> set[str]:
     [
         (CALL, FORMS),
         (log_in("user", "password", "domain"), LOGIN_FORMS),
-        (attrs.evolve(CALL, kind=Kind.NAMED), LOGIN_FORMS),
+        (attrs.evolve(CALL, repeat_effect=RepeatEffect.NAMED), LOGIN_FORMS),
     ],
     ids=["a read", "a login", "a write"],
 )

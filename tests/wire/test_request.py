@@ -24,7 +24,7 @@ from gateway_async import (
 )
 from gateway_async._secrets import AccountNumber, Secret, unseal
 from gateway_async._wire.json_text import decode, encode
-from gateway_async._wire.request import Scope, prepare
+from gateway_async._wire.request import RequestDefaults, prepare
 from gateway_async._wire.rows import structure
 from gateway_async.models.codes import AccountType
 from gateway_async.models.request import UNSET
@@ -32,7 +32,7 @@ from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
 CARD = "4111111111111111"
 NEW = CardVaultCreate(account_number=CARD, exp_date="0930", ssn4="8264", location_id="loc", extra={"color": "red"})
-SCOPE = Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up")
+DEFAULTS = RequestDefaults(location_id="loc", check_limits=True, new_id=lambda: "made-up")
 
 
 def test_secrets_and_personal_data_stay_sealed() -> None:
@@ -78,7 +78,7 @@ def test_a_create_prepares_nothing_that_its_class_decides() -> None:
     """The calls of Python functions for a second create of a class stay few: no annotation is read, no lookup built."""
 
     def create() -> Any:
-        return ACCOUNT_VAULT.create(NEW, SCOPE)
+        return ACCOUNT_VAULT.create(NEW, DEFAULTS)
 
     create()
     called: list[str] = []

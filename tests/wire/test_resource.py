@@ -10,10 +10,19 @@ import attrs
 import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.call import LISTED, Call, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus, OutcomeQuery
+from gateway_async._wire.call import (
+    LISTED,
+    Call,
+    LedgerEntry,
+    Lookup,
+    LookupResult,
+    LookupStatus,
+    OutcomeQuery,
+    RepeatEffect,
+)
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, UnprovenError
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
@@ -24,7 +33,7 @@ from gateway_async.models.paylinks import PaylinkCreate, PaylinkUpdate
 from gateway_async.models.quick_invoices import QuickInvoiceCreate
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction, TransactionCreate, TransactionUpdate
 from gateway_async.resources._ledger_lookups import lookup_of
-from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
+from gateway_async.resources.account_vaults import ACCOUNT_VAULT, VAULT_BIN_INFO
 from gateway_async.resources.contacts import CONTACT
 from gateway_async.resources.paylinks import PAYLINK
 from gateway_async.resources.quick_invoices import QUICK_INVOICE
@@ -40,7 +49,7 @@ NAMELESS = ResourceSpec(
     name="contact", plural="contacts", record=Contact, creates=(ContactCreate,), updates=(ContactUpdate,)
 )
 
-SCOPE = Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up")
+DEFAULTS = RequestDefaults(location_id="loc", check_limits=True, new_id=lambda: "made-up")
 NEW_VAULT = CardVaultCreate(account_number=CARD, exp_date="0930", title="Mine", ssn4="8264", extra={"x": 1})
 NEW_SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_vault_id="v1", cvv="999")
 
@@ -68,12 +77,12 @@ def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
 
 def test_a_create_is_a_call() -> None:
     """Method, path, wrapped body and api id; nothing has happened yet."""
-    call = VAULT.create(NEW_VAULT, SCOPE)
-    assert (call.request.method, call.request.path, call.request.params, call.kind) == (
+    call = VAULT.create(NEW_VAULT, DEFAULTS)
+    assert (call.request.method, call.request.path, call.request.params, call.repeat_effect) == (
         "POST",
         "/v2/accountvaults",
         (),
-        Kind.NAMED,
+        RepeatEffect.NAMED,
     )
     assert body(call) == {
         "accountvault": {
@@ -92,7 +101,7 @@ def test_a_create_is_a_call() -> None:
 def test_what_the_caller_gave_is_not_replaced() -> None:
     """Location and api id are filled in only where they are missing."""
     new = CardVaultCreate(account_number=CARD, exp_date="0930", location_id="own", account_vault_api_id="mine")
-    call = VAULT.create(new, SCOPE)
+    call = VAULT.create(new, DEFAULTS)
     assert call.api_id == "mine"
     assert body(call)["accountvault"]["location_id"] == "own"
 
@@ -111,8 +120,8 @@ NEW = {
 def test_an_empty_api_id_is_replaced(spec: ResourceSpec[Any]) -> None:
     """An empty text counts as omitted, so that a lost response can be looked up."""
     empty: dict[str, Any] = {str(spec.api_id): ""}
-    call = spec.create(attrs.evolve(NEW[spec], **empty), SCOPE)
-    assert (call.api_id, call.kind) == ("made-up", Kind.NAMED)
+    call = spec.create(attrs.evolve(NEW[spec], **empty), DEFAULTS)
+    assert (call.api_id, call.repeat_effect) == ("made-up", RepeatEffect.NAMED)
     assert body(call)[spec.name][spec.api_id] == "made-up"
 
 
@@ -122,7 +131,7 @@ def test_an_empty_api_id_is_replaced(spec: ResourceSpec[Any]) -> None:
 )
 def test_an_empty_api_id_removes_it(spec: ResourceSpec[Any], changes: Callable[..., Any]) -> None:
     """The empty text is sent; afterwards the record shows null or no text."""
-    call = spec.update("r1", changes(**{str(spec.api_id): ""}), SCOPE)
+    call = spec.update("r1", changes(**{str(spec.api_id): ""}), DEFAULTS)
     assert body(call)[spec.name] == {spec.api_id: ""}
     for shown in (None, ""):
         found = lookup_of_lost(call).read({spec.name: {"id": "r1", spec.api_id: shown}})
@@ -132,13 +141,13 @@ def test_an_empty_api_id_removes_it(spec: ResourceSpec[Any], changes: Callable[.
 def test_each_create_has_an_id_of_its_own() -> None:
     """Two calls made of one request are two records."""
     ids = iter(["first", "second"])
-    scope = attrs.evolve(SCOPE, new_id=lambda: next(ids))
+    scope = attrs.evolve(DEFAULTS, new_id=lambda: next(ids))
     assert [VAULT.create(NEW_VAULT, scope).api_id for _ in range(2)] == ["first", "second"]
 
 
 def test_what_is_shown_of_a_create() -> None:
     """For errors and logs secrets are stars, personal data and `extra` are hidden."""
-    call = VAULT.create(NEW_VAULT, SCOPE)
+    call = VAULT.create(NEW_VAULT, DEFAULTS)
     assert call.sent == {
         "payment_method": "cc",
         "account_number": "************1111",
@@ -154,14 +163,14 @@ def test_what_is_shown_of_a_create() -> None:
 
 def test_a_create_knows_its_secrets() -> None:
     """Keep the secrets and personal data of a call for masking."""
-    assert VAULT.create(NEW_VAULT, SCOPE).request.secrets == (Secret("8264"), AccountNumber(CARD))
-    assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), SCOPE).request.secrets == (Secret("8264"),)
-    assert SALE.create(NEW_SALE, SCOPE).request.secrets == (Secret("999"),)
+    assert VAULT.create(NEW_VAULT, DEFAULTS).request.secrets == (Secret("8264"), AccountNumber(CARD))
+    assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), DEFAULTS).request.secrets == (Secret("8264"),)
+    assert SALE.create(NEW_SALE, DEFAULTS).request.secrets == (Secret("999"),)
 
 
 def test_the_response_to_a_create_is_a_record() -> None:
     """The wrapped record is read into its model."""
-    call = VAULT.create(NEW_VAULT, SCOPE)
+    call = VAULT.create(NEW_VAULT, DEFAULTS)
     response = {
         "accountvault": {"id": "v1", "account_vault_api_id": "made-up", "location_id": "loc", "last_four": "1111"}
     }
@@ -176,13 +185,13 @@ def test_the_response_to_a_create_is_a_record() -> None:
 )
 def test_the_response_to_another_create_is_refused(name: str, value: str, asked: str) -> None:
     """Api id, location and last four digits must be those that were sent."""
-    call = VAULT.create(NEW_VAULT, SCOPE)
+    call = VAULT.create(NEW_VAULT, DEFAULTS)
     assert mismatch(call, {"accountvault": {"id": "v1", name: value}}) == (f"{name} is {value!r}, not {asked!r}",)
 
 
 def test_the_response_to_another_sale_is_refused() -> None:
     """The amount must be the one that was sent."""
-    call = SALE.create(NEW_SALE, SCOPE)
+    call = SALE.create(NEW_SALE, DEFAULTS)
     assert mismatch(call, {"transaction": {"id": "t1", "transaction_amount": "99.00"}}) == (
         "transaction_amount is '99.00', not '12.50'",
     )
@@ -190,18 +199,18 @@ def test_the_response_to_another_sale_is_refused() -> None:
 
 def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
     """The lookup reads the record by api id; it must be the record, and its absence means that it was not made."""
-    lookup = lookup_of_lost(SALE.create(NEW_SALE, SCOPE))
+    lookup = lookup_of_lost(SALE.create(NEW_SALE, DEFAULTS))
     assert (
         lookup.request.method,
         lookup.request.path,
         lookup.request.params,
-        lookup.kind,
+        lookup.repeat_effect,
         lookup.not_found_result,
     ) == (
         "GET",
         "/v2/transactions/made-up",
         (("api_id", "1"), ("location_id", "loc")),
-        Kind.LOOKUP,
+        RepeatEffect.LOOKUP,
         LookupResult(LookupStatus.NO_RECORD),
     )
     sale = {"id": "t1", "transaction_amount": "12.5", "transaction_api_id": "made-up"}
@@ -216,8 +225,12 @@ def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
 def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
     """Router transactions are filed as transactions, and answered in either wrapper."""
     new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00")
-    call = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL)
-    assert (call.request.path, call.kind, call.terminal_id) == ("/v2/routertransactions", Kind.TERMINAL, "term")
+    call = AT_TERMINAL.create(new, DEFAULTS, repeat_effect=RepeatEffect.TERMINAL)
+    assert (call.request.path, call.repeat_effect, call.terminal_id) == (
+        "/v2/routertransactions",
+        RepeatEffect.TERMINAL,
+        "term",
+    )
     lookup = lookup_of_lost(call)
     assert lookup.request.path == "/v2/transactions/made-up"
     for wrapper in ("routertransaction", "transaction"):
@@ -230,18 +243,21 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
 
 def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
     """A resource that takes no integrator id leaves nothing to be found by."""
-    call = NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE)
-    assert (call.kind, call.api_id, call.recovery) == (Kind.UNNAMED, None, None)
+    call = NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS)
+    assert (call.repeat_effect, call.api_id, call.recovery) == (RepeatEffect.UNNAMED, None, None)
 
 
 def test_a_terminal_call_stays_one_without_an_api_id() -> None:
     """Make a create at a terminal a terminal call, with or without an id."""
-    assert NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE, kind=Kind.TERMINAL).kind is Kind.TERMINAL
+    assert (
+        NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS, repeat_effect=RepeatEffect.TERMINAL).repeat_effect
+        is RepeatEffect.TERMINAL
+    )
 
 
 def test_every_problem_of_a_create_is_told() -> None:
     """A request that cannot be right makes no call."""
-    scope = attrs.evolve(SCOPE, location_id=None)
+    scope = attrs.evolve(DEFAULTS, location_id=None)
     with pytest.raises(InvalidRequestError) as refused:
         VAULT.create(CardVaultCreate(account_number="1", exp_date="x", title=""), scope)
     assert [line.split(":")[0] for line in refused.value.problems] == [
@@ -254,7 +270,7 @@ def test_every_problem_of_a_create_is_told() -> None:
 
 def test_limits_are_the_scopes_choice() -> None:
     """With limits off a doubtful request becomes a call."""
-    scope = attrs.evolve(SCOPE, location_id=None, check_limits=False)
+    scope = attrs.evolve(DEFAULTS, location_id=None, check_limits=False)
     call = VAULT.create(CardVaultCreate(account_number="1", exp_date="x"), scope)
     assert (call.api_id, call.request.path) == ("made-up", "/v2/accountvaults")
 
@@ -262,7 +278,7 @@ def test_limits_are_the_scopes_choice() -> None:
 @pytest.mark.parametrize("noun", [SALE, AT_TERMINAL])
 def test_without_a_location_a_lost_create_is_looked_up_in_a_list(noun: ResourceSpec[Transaction]) -> None:
     """Reading it by its api id would need the location that the gateway took; a ledger can ask the same again."""
-    scope = attrs.evolve(SCOPE, location_id=None)
+    scope = attrs.evolve(DEFAULTS, location_id=None)
     at_terminal = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="12.50")
     call = noun.create(NEW_SALE if noun is SALE else at_terminal, scope)
     assert "location_id" not in body(call)[noun.name]
@@ -282,23 +298,23 @@ def test_a_request_is_a_request_object(thing: Any) -> None:
     """A dict is refused by name, not by a traceback."""
     for make, wanted in ((NAMELESS.create, "ContactCreate"), (partial(NAMELESS.update, "c"), "ContactUpdate")):
         with pytest.raises(InvalidRequestError) as refused:
-            make(thing, SCOPE)
+            make(thing, DEFAULTS)
         assert refused.value.problems == (f"request: must be {wanted}, not {type(thing).__name__}",)
 
 
 def test_a_request_belongs_to_its_verb() -> None:
     """Reject a request of another class, and name the accepted classes."""
     with pytest.raises(InvalidRequestError, match="must be ContactCreate, not ContactUpdate"):
-        NAMELESS.create(ContactUpdate(last_name="Smith"), SCOPE)
+        NAMELESS.create(ContactUpdate(last_name="Smith"), DEFAULTS)
     with pytest.raises(InvalidRequestError, match=r"must be CardVaultCreate or .* VaultCopyCreate, not ContactCreate"):
-        VAULT.create(ContactCreate(last_name="Smith"), SCOPE)
+        VAULT.create(ContactCreate(last_name="Smith"), DEFAULTS)
 
 
 def test_a_create_is_compared_with_what_was_sent() -> None:
     """The api id may belong to an older record, which has other values."""
     named = attrs.evolve(NAMELESS, api_id="contact_api_id")
     new = ContactCreate(last_name="Smith", contact_api_id="mine")
-    lookup = lookup_of_lost(named.create(new, SCOPE))
+    lookup = lookup_of_lost(named.create(new, DEFAULTS))
     smith: dict[str, Any] = {"id": "c1", "last_name": "Smith", "contact_api_id": "mine"}
     assert lookup.read({"contact": smith}).record == Contact(**smith)
     jones = {**smith, "last_name": "Jones"}
@@ -326,19 +342,19 @@ def test_a_create_is_compared_with_what_was_sent() -> None:
 )
 def test_a_get_is_a_call(ref: str | ApiId, expand: Sequence[str], path: str, params: Any) -> None:
     """Put the id into the path and the rest into parameters; send no body."""
-    call = VAULT.get(ref, SCOPE, expand)
-    assert (call.request.method, call.request.path, call.request.params, call.kind, call.request.body) == (
+    call = VAULT.get(ref, DEFAULTS, expand)
+    assert (call.request.method, call.request.path, call.request.params, call.repeat_effect, call.request.body) == (
         "GET",
         path,
         params,
-        Kind.READ,
+        RepeatEffect.READ,
         None,
     )
 
 
 def test_a_get_returns_the_record_that_was_asked_for() -> None:
     """Reject another record, by id and by api id; accept a null api id."""
-    by_id, by_api_id = VAULT.get("v1", SCOPE), VAULT.get(ApiId("mine"), SCOPE)
+    by_id, by_api_id = VAULT.get("v1", DEFAULTS), VAULT.get(ApiId("mine"), DEFAULTS)
     assert by_id.read({"accountvault": {"id": "v1"}}) == AccountVault(id="v1")
     assert by_api_id.read({"accountvault": {"id": "v1", "account_vault_api_id": None}}) == AccountVault(id="v1")
     assert mismatch(by_id, {"accountvault": {"id": "v2"}}) == ("id is 'v2', not 'v1'",)
@@ -362,13 +378,13 @@ UNWRAPPED: list[Any] = [None, [], {}, {"accountvault": None}, {"accountvault": [
 def test_a_bad_response_is_named_by_its_path(content: Any, path: str, reason: str) -> None:
     """The wrapper may be missing; otherwise the path leads through it to the field."""
     with pytest.raises(FieldError) as failed:
-        VAULT.get("v1", SCOPE).read(content)
+        VAULT.get("v1", DEFAULTS).read(content)
     assert (failed.value.path, failed.value.reason) == (f".accountvault{path}", reason)
 
 
 def test_a_part_hangs_on_its_record() -> None:
     """BIN info is read under its vault, by either kind of id."""
-    call = VAULT.sub_resource(ApiId("mine"), BIN_INFO, SCOPE)
+    call = VAULT.sub_resource(ApiId("mine"), VAULT_BIN_INFO, DEFAULTS)
     assert (call.request.method, call.request.path) == ("GET", "/v2/accountvaults/mine/bininfo")
     assert call.request.params == (("api_id", "1"), ("location_id", "loc"))
     assert call.read({"bininfo": {"country_code": "ITA"}}) == BinInfo(country_code="ITA")
@@ -388,12 +404,12 @@ def test_a_page_is_a_call() -> None:
 
 def test_an_update_is_a_call() -> None:
     """Only what changes is sent, to the record's own path."""
-    call = VAULT.update("v1", AccountVaultUpdate(title="New", customer_id=None), SCOPE)
-    assert (call.request.method, call.request.path, call.request.params, call.kind) == (
+    call = VAULT.update("v1", AccountVaultUpdate(title="New", customer_id=None), DEFAULTS)
+    assert (call.request.method, call.request.path, call.request.params, call.repeat_effect) == (
         "PUT",
         "/v2/accountvaults/v1",
         (),
-        Kind.IDEMPOTENT,
+        RepeatEffect.IDEMPOTENT,
     )
     assert body(call) == {"accountvault": {"title": "New", "customer_id": None}}
     assert call.sent == {"title": "New"}
@@ -402,7 +418,7 @@ def test_an_update_is_a_call() -> None:
 
 def test_an_update_by_api_id_is_named_by_it() -> None:
     """Errors of such an update can say under which id to look."""
-    call = VAULT.update(ApiId("mine"), AccountVaultUpdate(title="New"), SCOPE)
+    call = VAULT.update(ApiId("mine"), AccountVaultUpdate(title="New"), DEFAULTS)
     assert (call.request.path, call.request.params, call.api_id) == (
         "/v2/accountvaults/mine",
         (("api_id", "1"), ("location_id", "loc")),
@@ -412,14 +428,14 @@ def test_an_update_by_api_id_is_named_by_it() -> None:
 
 def test_the_response_to_an_update_is_the_record_that_was_changed() -> None:
     """Another record is a mismatch."""
-    call = VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE)
+    call = VAULT.update("v1", AccountVaultUpdate(title="New"), DEFAULTS)
     assert call.read({"accountvault": {"id": "v1", "title": "New"}}) == AccountVault(id="v1", title="New")
     assert mismatch(call, {"accountvault": {"id": "v2"}}) == ("id is 'v2', not 'v1'",)
 
 
 def test_a_lost_update_is_found_by_reading() -> None:
     """Decide by the record's values whether a change was made."""
-    lookup = lookup_of_lost(VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE))
+    lookup = lookup_of_lost(VAULT.update("v1", AccountVaultUpdate(title="New"), DEFAULTS))
     assert (lookup.request.method, lookup.request.path, lookup.not_found_result) == (
         "GET",
         "/v2/accountvaults/v1",
@@ -432,7 +448,7 @@ def test_a_lost_update_is_found_by_reading() -> None:
 
 def test_an_update_may_rename_the_record() -> None:
     """After a change of the api id the record answers, and is looked up, under the new one."""
-    call = VAULT.update(ApiId("old", "own"), AccountVaultUpdate(account_vault_api_id="new"), SCOPE)
+    call = VAULT.update(ApiId("old", "own"), AccountVaultUpdate(account_vault_api_id="new"), DEFAULTS)
     assert call.request.path == "/v2/accountvaults/old"
     lookup = lookup_of_lost(call)
     assert (lookup.request.path, lookup.request.params[1]) == ("/v2/accountvaults/new", ("location_id", "own"))
@@ -443,35 +459,39 @@ def test_an_update_may_rename_the_record() -> None:
 
 def test_a_record_named_by_its_id_may_be_renamed_too() -> None:
     """The gateway's own id stays what the response is judged by."""
-    call = VAULT.update("v1", AccountVaultUpdate(account_vault_api_id="new"), SCOPE)
+    call = VAULT.update("v1", AccountVaultUpdate(account_vault_api_id="new"), DEFAULTS)
     assert call.read({"accountvault": {"id": "v1", "account_vault_api_id": "new"}}).id == "v1"
     assert mismatch(call, {"accountvault": {"id": "v2", "account_vault_api_id": "new"}}) == ("id is 'v2', not 'v1'",)
 
 
 @pytest.mark.parametrize(
-    ("action", "amount", "kind"),
+    ("action", "amount", "repeat_effect"),
     [
-        ("void", None, Kind.IDEMPOTENT),
-        ("authcomplete", None, Kind.IDEMPOTENT),
-        ("authincrement", "15.00", Kind.IDEMPOTENT),
-        ("edit", None, Kind.IDEMPOTENT),
-        ("partialreversal", "5.00", Kind.UNNAMED),
-        (TransactionAction("brand new"), None, Kind.UNNAMED),
+        ("void", None, RepeatEffect.IDEMPOTENT),
+        ("authcomplete", None, RepeatEffect.IDEMPOTENT),
+        ("authincrement", "15.00", RepeatEffect.IDEMPOTENT),
+        ("edit", None, RepeatEffect.IDEMPOTENT),
+        ("partialreversal", "5.00", RepeatEffect.UNNAMED),
+        (TransactionAction("brand new"), None, RepeatEffect.UNNAMED),
     ],
 )
-def test_an_action_is_an_update(action: Any, amount: str | None, kind: Kind) -> None:
+def test_an_action_is_an_update(action: Any, amount: str | None, repeat_effect: RepeatEffect) -> None:
     """Look up actions with evidence; leave the others unknown."""
     changes = (
         TransactionUpdate(action=action, transaction_amount=amount) if amount else TransactionUpdate(action=action)
     )
-    call = SALE.update_with_action("t1", changes, SCOPE)
-    assert (call.request.method, call.kind, call.recovery is None) == ("PUT", kind, kind is Kind.UNNAMED)
+    call = SALE.update_with_action("t1", changes, DEFAULTS)
+    assert (call.request.method, call.repeat_effect, call.recovery is None) == (
+        "PUT",
+        repeat_effect,
+        repeat_effect is RepeatEffect.UNNAMED,
+    )
     assert body(call)["transaction"]["action"] == action
 
 
 def test_a_lost_void_is_found_by_its_status() -> None:
     """Only this transaction's own void counts, not another's."""
-    lookup = lookup_of_lost(SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE))
+    lookup = lookup_of_lost(SALE.update_with_action("t1", TransactionUpdate(action="void"), DEFAULTS))
     voided = lookup.read({"transaction": {"id": "t1", "status_id": 201, "transaction_amount": 0}})
     assert isinstance(voided.record, Transaction)
     assert voided.record.voided
@@ -484,11 +504,11 @@ def test_a_lost_void_is_found_by_its_status() -> None:
 
 def test_a_delete_is_a_call() -> None:
     """Delete without body and result; look up whether the record exists."""
-    call = VAULT.delete(ApiId("mine"), SCOPE)
-    assert (call.request.method, call.request.path, call.kind, call.request.body, call.api_id) == (
+    call = VAULT.delete(ApiId("mine"), DEFAULTS)
+    assert (call.request.method, call.request.path, call.repeat_effect, call.request.body, call.api_id) == (
         "DELETE",
         "/v2/accountvaults/mine",
-        Kind.IDEMPOTENT,
+        RepeatEffect.IDEMPOTENT,
         None,
         "mine",
     )
@@ -506,10 +526,10 @@ def test_a_delete_is_a_call() -> None:
 # --- ids
 
 VERBS: dict[str, Callable[[Any], object]] = {
-    "get": lambda ref: NAMELESS.get(ref, SCOPE),
-    "update": lambda ref: NAMELESS.update(ref, AccountVaultUpdate(title="x"), SCOPE),
-    "delete": lambda ref: NAMELESS.delete(ref, SCOPE),
-    "part": lambda ref: NAMELESS.sub_resource(ref, BIN_INFO, SCOPE),
+    "get": lambda ref: NAMELESS.get(ref, DEFAULTS),
+    "update": lambda ref: NAMELESS.update(ref, AccountVaultUpdate(title="x"), DEFAULTS),
+    "delete": lambda ref: NAMELESS.delete(ref, DEFAULTS),
+    "part": lambda ref: NAMELESS.sub_resource(ref, VAULT_BIN_INFO, DEFAULTS),
 }
 
 
@@ -530,7 +550,7 @@ def test_a_bad_id_makes_no_call(verb: Callable[[Any], object], ref: Any) -> None
 
 def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
     """A create whose record could not be looked up afterwards is refused, even with limits off."""
-    scope = attrs.evolve(SCOPE, check_limits=False)
+    scope = attrs.evolve(DEFAULTS, check_limits=False)
     with pytest.raises(InvalidRequestError, match="cannot be part of a path"):
         SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
 
@@ -540,15 +560,15 @@ def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
 
 def test_a_verb_is_a_call() -> None:
     """The last word of the path; with a body where it takes any."""
-    call = SALE.action("t1", "undo", SCOPE)
-    assert (call.request.method, call.request.path, call.request.params, call.kind) == (
+    call = SALE.action("t1", "undo", DEFAULTS)
+    assert (call.request.method, call.request.path, call.request.params, call.repeat_effect) == (
         "POST",
         "/v2/transactions/t1/undo",
         (),
-        Kind.UNNAMED,
+        RepeatEffect.UNNAMED,
     )
     assert (call.request.body, call.recovery, call.api_id) == (None, None, None)
-    call = SALE.action(ApiId("mine"), "evidence", SCOPE, method="PUT", content={"batch": f"card {CARD}"})
+    call = SALE.action(ApiId("mine"), "evidence", DEFAULTS, method="PUT", content={"batch": f"card {CARD}"})
     assert (call.request.method, call.request.path) == ("PUT", "/v2/transactions/mine/evidence")
     assert call.request.params == (("api_id", "1"), ("location_id", "loc"))
     assert body(call) == {"transaction": {"batch": f"card {CARD}"}}
@@ -557,8 +577,8 @@ def test_a_verb_is_a_call() -> None:
 
 def test_a_verb_whose_effect_shows_is_looked_up() -> None:
     """The evidence is looked for in the raw record, with what was sent."""
-    call = SALE.action("t1", "undo", SCOPE, content={"batch": "5"}, evidence=FIELDS_MATCH)
-    assert call.kind is Kind.IDEMPOTENT
+    call = SALE.action("t1", "undo", DEFAULTS, content={"batch": "5"}, evidence=FIELDS_MATCH)
+    assert call.repeat_effect is RepeatEffect.IDEMPOTENT
     lookup = lookup_of_lost(call)
     assert (lookup.request.method, lookup.request.path) == ("GET", "/v2/transactions/t1")
     assert lookup.read({"transaction": {"id": "t1", "batch": "4"}}).status is LookupStatus.NOT_EXECUTED
@@ -568,11 +588,11 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
 
 def test_a_notification_is_a_call_without_a_result() -> None:
     """Leave the outcome unknown: a notification leaves no evidence."""
-    call = SALE.notify(ApiId("mine"), "resend", SCOPE, (("sms", "0"),))
-    assert (call.request.method, call.request.path, call.kind, call.recovery) == (
+    call = SALE.notify(ApiId("mine"), "resend", DEFAULTS, (("sms", "0"),))
+    assert (call.request.method, call.request.path, call.repeat_effect, call.recovery) == (
         "POST",
         "/v2/transactions/mine/resend",
-        Kind.UNNAMED,
+        RepeatEffect.UNNAMED,
         None,
     )
     assert call.request.params == (("api_id", "1"), ("location_id", "loc"), ("sms", "0"))
@@ -617,7 +637,7 @@ def test_what_a_list_tells() -> None:
     """The record that was asked for, `NOT_EXECUTED` where it is not, and what differs where it has another amount."""
     call = SALE.listing_lookup(BY_API_ID)
     row = {"id": "t1", "transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
-    assert call.read(listed({**row, "transaction_api_id": "mine-2"}, row)).record == SALE.get("t1", SCOPE).read(
+    assert call.read(listed({**row, "transaction_api_id": "mine-2"}, row)).record == SALE.get("t1", DEFAULTS).read(
         {"transaction": row}
     )
     assert call.read(listed()).status is LookupStatus.NOT_EXECUTED
@@ -628,9 +648,9 @@ def test_what_a_list_tells() -> None:
         call.read({"transactions": []})
 
 
-def test_a_record_that_does_not_show_the_made_up_id_is_not_the_one() -> None:
+def test_a_record_that_does_not_show_the_generated_id_is_not_the_one() -> None:
     """Only an id that no other request has makes a record with another amount this write's."""
-    lookup = lookup_of_lost(SALE.create(NEW_SALE, SCOPE))
+    lookup = lookup_of_lost(SALE.create(NEW_SALE, DEFAULTS))
     charged = {"id": "t1", "transaction_amount": "99.00"}
     found = lookup.read({"transaction": {**charged, "transaction_api_id": "made-up"}})
     assert found.status is LookupStatus.DIFFERENT_RECORD
@@ -653,17 +673,17 @@ def test_a_record_in_a_list_has_to_show_the_change() -> None:
 def test_a_ledger_keeps_what_moves_money() -> None:
     """Charging, storing, settling and what is done to a payment; editing, reading and deleting are not for it."""
     kept: dict[str, Call[Any]] = {
-        "sale": SALE.create(NEW_SALE, SCOPE),
-        "void": SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE),
+        "sale": SALE.create(NEW_SALE, DEFAULTS),
+        "void": SALE.update_with_action("t1", TransactionUpdate(action="void"), DEFAULTS),
         "reversal": SALE.update_with_action(
-            "t1", TransactionUpdate(action="partialreversal", transaction_amount="1.00"), SCOPE
+            "t1", TransactionUpdate(action="partialreversal", transaction_amount="1.00"), DEFAULTS
         ),
-        "store": VAULT.create(NEW_VAULT, SCOPE),
-        "edit": SALE.update_with_action("t1", TransactionUpdate(action="edit", description="x"), SCOPE),
-        "get": SALE.get("t1", SCOPE),
-        "update": VAULT.update("v1", AccountVaultUpdate(title="x"), SCOPE),
-        "delete": VAULT.delete("v1", SCOPE),
-        "contact": NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE),
+        "store": VAULT.create(NEW_VAULT, DEFAULTS),
+        "edit": SALE.update_with_action("t1", TransactionUpdate(action="edit", description="x"), DEFAULTS),
+        "get": SALE.get("t1", DEFAULTS),
+        "update": VAULT.update("v1", AccountVaultUpdate(title="x"), DEFAULTS),
+        "delete": VAULT.delete("v1", DEFAULTS),
+        "contact": NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS),
     }
     assert {name for name, call in kept.items() if call.ledger_entry} == {"sale", "void", "reversal", "store"}
 
@@ -671,7 +691,7 @@ def test_a_ledger_keeps_what_moves_money() -> None:
 def test_an_entry_holds_what_finds_the_record_again() -> None:
     """Ids and sums, under the name that the resource has on the client; what has no evidence has no outcome query."""
     new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00", description="x")
-    entry = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL).ledger_entry
+    entry = AT_TERMINAL.create(new, DEFAULTS, repeat_effect=RepeatEffect.TERMINAL).ledger_entry
     expected = {
         "transaction_api_id": "made-up",
         "location_id": "loc",
@@ -688,12 +708,12 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
         expected=expected,
         evidence="exists",
         sent={},
-        made_up_id=True,
+        generated_id=True,
         is_new=True,
     )
     assert entry == LedgerEntry(resource="router_transactions", location_id="loc", outcome_query=outcome_query)
     reversal = TransactionUpdate(action="partialreversal", transaction_amount="1.00")
-    assert SALE.update_with_action("t1", reversal, SCOPE).ledger_entry == LedgerEntry(
+    assert SALE.update_with_action("t1", reversal, DEFAULTS).ledger_entry == LedgerEntry(
         resource="transactions", location_id=None, outcome_query=None
     )
 
@@ -701,12 +721,12 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        SALE.create(NEW_SALE, SCOPE),
+        SALE.create(NEW_SALE, DEFAULTS),
         SALE.update_with_action(
-            ApiId("mine"), TransactionUpdate(action="authcomplete", transaction_amount="12.50"), SCOPE
+            ApiId("mine"), TransactionUpdate(action="authcomplete", transaction_amount="12.50"), DEFAULTS
         ),
-        SALE.update_with_action("t1", TransactionUpdate(action="tipadjust", tip_amount="2.00"), SCOPE),
-        TRANSACTION_BATCH.action("t1", "settle", SCOPE, evidence=IS_SETTLED),
+        SALE.update_with_action("t1", TransactionUpdate(action="tipadjust", tip_amount="2.00"), DEFAULTS),
+        TRANSACTION_BATCH.action("t1", "settle", DEFAULTS, evidence=IS_SETTLED),
     ],
     ids=str,
 )
@@ -736,7 +756,7 @@ ELSEWHERE = TransactionCreate(
 
 def test_a_location_by_its_integrator_id_replaces_the_clients() -> None:
     """The client's own location is neither sent nor searched: the payment may be in another one."""
-    call = SALE.create(ELSEWHERE, SCOPE)
+    call = SALE.create(ELSEWHERE, DEFAULTS)
     sent = body(call)["transaction"]
     assert (sent["location_api_id"], "location_id" in sent) == ("shop-2", False)
     lookup = lookup_of_lost(call)
@@ -749,10 +769,10 @@ def test_a_location_by_its_integrator_id_replaces_the_clients() -> None:
 def test_a_capture_may_lose_its_surcharge() -> None:
     """The gateway drops the surcharge of a debit card, so that less is captured than was sent."""
     capture = TransactionUpdate(action="authcomplete", transaction_amount="66.80", surcharge_amount="1.80")
-    call = SALE.update_with_action("t1", capture, SCOPE)
+    call = SALE.update_with_action("t1", capture, DEFAULTS)
     captured = {"id": "t1", "status_id": 101, "transaction_amount": "65.00"}
     assert call.read({"transaction": captured}).transaction_amount == 65
     with pytest.raises(FieldError, match="captured for other amounts"):
         call.read({"transaction": captured | {"transaction_amount": "60.00"}})
     raised = TransactionUpdate(action="authincrement", transaction_amount="66.80", surcharge_amount="1.80")
-    assert mismatch(SALE.update_with_action("t1", raised, SCOPE), {"transaction": captured})
+    assert mismatch(SALE.update_with_action("t1", raised, DEFAULTS), {"transaction": captured})

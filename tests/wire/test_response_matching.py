@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.response_matching import check_refusal, compare, differences, same_value
+from gateway_async._wire.response_matching import check_refusal, compare, find_differences, same_value
 from gateway_async.errors import MismatchedReplyError
 from tests.support.processes import run_python
 
@@ -17,21 +17,21 @@ from tests.support.processes import run_python
 @pytest.mark.parametrize("silence", [(), (None,), ("",)])
 def test_silence_is_no_difference(name: str, silence: tuple[Any, ...]) -> None:
     """A record that leaves a value out, or has it empty, proves nothing."""
-    assert differences({name: "1.00"}, dict(zip([name], silence, strict=False))) == ()
+    assert find_differences({name: "1.00"}, dict(zip([name], silence, strict=False))) == ()
 
 
 @pytest.mark.parametrize("name", ["id", "transaction_api_id", "location_id", "last_four"])
 def test_another_value_is_a_difference(name: str) -> None:
     """Id, integrator id, location and last four digits are those that were asked for."""
-    assert differences({name: "1111"}, {name: "1111"}) == ()
-    assert differences({name: "1111"}, {name: 1111}) == ()
-    assert differences({name: "1111"}, {name: "2222"}) == (f"{name} is '2222', not '1111'",)
+    assert find_differences({name: "1111"}, {name: "1111"}) == ()
+    assert find_differences({name: "1111"}, {name: 1111}) == ()
+    assert find_differences({name: "1111"}, {name: "2222"}) == (f"{name} is '2222', not '1111'",)
 
 
 @pytest.mark.parametrize(("asked", "got"), [("007", "7"), ("007", 7), ("1.0", "1.00"), ("1e3", "1000"), ("0011", "11")])
 def test_ids_are_texts_not_numbers(asked: str, got: Any) -> None:
     """Two ids that would be one number are two records."""
-    assert differences({"transaction_api_id": asked}, {"transaction_api_id": got}) == (
+    assert find_differences({"transaction_api_id": asked}, {"transaction_api_id": got}) == (
         f"transaction_api_id is {got!r}, not {asked!r}",
     )
 
@@ -52,12 +52,12 @@ def test_ids_are_texts_not_numbers(asked: str, got: Any) -> None:
 )
 def test_money_that_went_the_other_way_is_anothers(action: str, type_id: Any, agrees: bool) -> None:
     """Tell sales from refunds; ignore unknown types."""
-    assert (differences({"action": action}, {"type_id": type_id, "action": "x"}) == ()) is agrees
+    assert (find_differences({"action": action}, {"type_id": type_id, "action": "x"}) == ()) is agrees
 
 
 def test_every_difference_is_told() -> None:
     """List every difference in the error."""
-    assert differences({"id": "a", "location_id": "x"}, {"id": "b", "location_id": "y"}) == (
+    assert find_differences({"id": "a", "location_id": "x"}, {"id": "b", "location_id": "y"}) == (
         "id is 'b', not 'a'",
         "location_id is 'y', not 'x'",
     )
@@ -65,7 +65,7 @@ def test_every_difference_is_told() -> None:
 
 def test_a_difference_does_not_show_a_card_number() -> None:
     """Mask the values of another record."""
-    assert differences({"id": "a"}, {"id": "4111111111111111"}) == ("id is '************1111', not 'a'",)
+    assert find_differences({"id": "a"}, {"id": "4111111111111111"}) == ("id is '************1111', not 'a'",)
 
 
 AMOUNTS = [
@@ -133,21 +133,21 @@ AMOUNTS = [
 @pytest.mark.parametrize(("record", "agrees"), [row[1:] for row in AMOUNTS], ids=[row[0] for row in AMOUNTS])
 def test_amounts(record: dict[str, Any], agrees: bool) -> None:
     """A tip or surcharge may have been added, and a void or a decline sets 0; any other amount is another sale's."""
-    assert (differences({"transaction_amount": "12.50"}, record) == ()) is agrees
+    assert (find_differences({"transaction_amount": "12.50"}, record) == ()) is agrees
 
 
 def test_a_tax_that_was_sent_is_within_the_amount() -> None:
     """The gateway does not add it once more."""
     record = {"transaction_amount": "13.50", "subtotal_amount": "12.50", "tax": "1.00"}
-    assert differences({"transaction_amount": "12.50", "tax": "1.00"}, record)
-    assert not differences({"transaction_amount": "13.50", "tax": "1.00"}, record)
+    assert find_differences({"transaction_amount": "12.50", "tax": "1.00"}, record)
+    assert not find_differences({"transaction_amount": "13.50", "tax": "1.00"}, record)
 
 
 def test_a_text_that_could_not_be_read_is_no_difference() -> None:
     """A gateway that cuts an emoji in two shows a part of it; an id with such a character is another one."""
-    assert differences({"description": "Thanks \U0001f600"}, {"description": "Thanks \ufffd"}) == ()
-    assert differences({"description": "Thanks"}, {"description": "Sorry"}) != ()
-    assert differences({"transaction_api_id": "a-1"}, {"transaction_api_id": "a-\ufffd"}) != ()
+    assert find_differences({"description": "Thanks \U0001f600"}, {"description": "Thanks \ufffd"}) == ()
+    assert find_differences({"description": "Thanks"}, {"description": "Sorry"}) != ()
+    assert find_differences({"transaction_api_id": "a-1"}, {"transaction_api_id": "a-\ufffd"}) != ()
 
 
 LOWER = [
@@ -166,7 +166,7 @@ def test_the_gateway_may_drop_the_surcharge_or_the_tax(sent: dict[str, Any], amo
     """A debit card pays no surcharge: the amount may be lower by just that, and by nothing else."""
     expected = {"transaction_amount": "102.00", **sent}
     record = {"transaction_amount": amount, "auth_amount": amount, "status_id": 101}
-    assert (differences(expected, record) == ()) is agrees
+    assert (find_differences(expected, record) == ()) is agrees
 
 
 SAME = [
@@ -301,13 +301,13 @@ def test_what_cannot_be_compared(sent: Any, record: dict[str, Any]) -> None:
 )
 def test_the_class_of_the_action_is_compared(action: str, shown: dict[str, Any], later: bool, new: bool) -> None:
     """An authorization differs from a sale, also a completed one. A new payment is not voided; an older one may be."""
-    found = [not differences({"action": action}, shown, is_new=is_new) for is_new in (False, True)]
+    found = [not find_differences({"action": action}, shown, is_new=is_new) for is_new in (False, True)]
     assert found == [later, new]
 
 
 def test_the_value_of_another_person_is_not_shown() -> None:
     """A difference names the field only."""
-    lines = differences({"exp_date": Secret("0930")}, {"exp_date": "0128"})
+    lines = find_differences({"exp_date": Secret("0930")}, {"exp_date": "0128"})
     assert lines == ("exp_date is not the one that was sent",)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.retry_policy import (
     TABLE,
     AttemptResult,
@@ -25,7 +25,7 @@ from gateway_async.errors import (
     MismatchedWriteError,
     NotSentError,
     RateLimitError,
-    Reached,
+    SendStage,
     ServerError,
     StatusError,
     TerminalBusyError,
@@ -37,9 +37,9 @@ EXPECTED = """
 | how far it got | what came back | read | lookup | named write | idempotent write | unnamed write | terminal | pause before a retry |
 |---|---|---|---|---|---|---|---|---|
 | not connected | – | again | again | again | again | again | again | backoff |
-| connecting, nothing written | – | again | again | again | again | again | again | backoff |
-| sent in part or whole, no response | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
-| response cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| nothing written | – | again | again | again | again | again | again | backoff |
+| sent | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| response truncated | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
 | responded | 429 | again | again | look up, else again | look up, else again | look up, else stop | look up, else stop | `Retry-After` plus backoff |
@@ -64,9 +64,9 @@ REFUSALS: list[GatewayError] = [
 ]
 ERRORS: dict[AttemptResult, list[GatewayError]] = {
     AttemptResult.QUEUED: [NotSentError("no place")],
-    AttemptResult.UNWRITTEN: [NotSentError("no route", reached=Reached.NOTHING_WRITTEN)],
+    AttemptResult.UNWRITTEN: [NotSentError("no route", reached=SendStage.NOTHING_WRITTEN)],
     AttemptResult.LOST: [ConnectionLostError("reset"), DeadlineExceededError(1.0), GatewayError("odd")],
-    AttemptResult.CUT: [ConnectionLostError("reset", reached=Reached.RESPONSE_CUT)],
+    AttemptResult.TRUNCATED: [ConnectionLostError("reset", reached=SendStage.RESPONSE_TRUNCATED)],
     AttemptResult.UNREADABLE: [MalformedReplyError("$", "not JSON")],
     AttemptResult.MISMATCHED: [MismatchedReplyError(["id"]), MismatchedWriteError(["id"])],
     AttemptResult.THROTTLED: [RateLimitError(429)],
@@ -81,35 +81,35 @@ ERRORS: dict[AttemptResult, list[GatewayError]] = {
         StatusError(302),
         StatusError(408),
     ],
-    AttemptResult.ABSENT: [StatusError(404)],
-    AttemptResult.BLOCKED: [
+    AttemptResult.NOT_FOUND: [StatusError(404)],
+    AttemptResult.NOT_FROM_GATEWAY: [
         *[StatusError(status, is_from_gateway=False) for status in (400, 403, 404, 413, 422)],
         AuthenticationError(401, is_from_gateway=False),
     ],
     AttemptResult.INVALID: [ValidationError(422)],
     AttemptResult.REFUSED: [DuplicateError(422), *REFUSALS],
-    AttemptResult.REFUSED_REUSED: [ValidationError(422), *REFUSALS],
-    AttemptResult.REFUSED_LATER: [StatusError(404), ValidationError(422), *REFUSALS],
+    AttemptResult.REFUSED_ON_USED_CONNECTION: [ValidationError(422), *REFUSALS],
+    AttemptResult.REFUSED_AFTER_DOUBT: [StatusError(404), ValidationError(422), *REFUSALS],
 }
 CELLS = [
-    (result, kind, cell)
+    (result, effect, cell)
     for result, line in zip(AttemptResult, EXPECTED.strip().splitlines()[2:], strict=True)
-    for kind, cell in zip(Kind, line.strip("| ").split(" | ")[2:-1], strict=True)
+    for effect, cell in zip(RepeatEffect, line.strip("| ").split(" | ")[2:-1], strict=True)
 ]
 
 
 def circumstances(result: AttemptResult) -> dict[str, bool]:
     """Return the circumstances under which an error has this result."""
     return {
-        "may_have_been_executed_before": result is AttemptResult.REFUSED_LATER,
-        "on_reused_connection": result is AttemptResult.REFUSED_REUSED,
+        "may_have_been_executed_before": result is AttemptResult.REFUSED_AFTER_DOUBT,
+        "on_reused_connection": result is AttemptResult.REFUSED_ON_USED_CONNECTION,
     }
 
 
-@pytest.mark.parametrize(("result", "kind", "cell"), CELLS, ids=lambda part: getattr(part, "name", part))
-def test_each_cell(result: AttemptResult, kind: Kind, cell: str) -> None:
-    """For every error of a result and every kind of call the decision is the one in the table."""
-    decisions = {str(decide(kind, error, **circumstances(result))) for error in ERRORS[result]}
+@pytest.mark.parametrize(("result", "effect", "cell"), CELLS, ids=lambda part: getattr(part, "name", part))
+def test_each_cell(result: AttemptResult, effect: RepeatEffect, cell: str) -> None:
+    """For every error of a result and every effect of call the decision is the one in the table."""
+    decisions = {str(decide(effect, error, **circumstances(result))) for error in ERRORS[result]}
     assert decisions == {cell}
 
 
@@ -122,11 +122,11 @@ def test_each_error_has_its_fate(result: AttemptResult) -> None:
 def test_an_earlier_try_changes_the_meaning_of_refusals_only() -> None:
     """Classify all other results the same after an earlier attempt."""
     refusals = {
-        AttemptResult.ABSENT,
+        AttemptResult.NOT_FOUND,
         AttemptResult.INVALID,
         AttemptResult.REFUSED,
-        AttemptResult.REFUSED_REUSED,
-        AttemptResult.REFUSED_LATER,
+        AttemptResult.REFUSED_ON_USED_CONNECTION,
+        AttemptResult.REFUSED_AFTER_DOUBT,
     }
     for result in set(AttemptResult) - refusals:
         assert {classify(error, may_have_been_executed_before=True) for error in ERRORS[result]} == {result}
@@ -145,48 +145,51 @@ def test_the_printed_table() -> None:
 NEVER_LEFT = (AttemptResult.QUEUED, AttemptResult.UNWRITTEN)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if not kind.is_read])
+@pytest.mark.parametrize("effect", [effect for effect in RepeatEffect if not effect.is_read])
 @pytest.mark.parametrize("result", [result for result in AttemptResult if result not in NEVER_LEFT])
-def test_no_write_that_left_is_sent_again_unasked(result: AttemptResult, kind: Kind) -> None:
+def test_no_write_that_left_is_sent_again_unasked(result: AttemptResult, effect: RepeatEffect) -> None:
     """Only what provably never left is repeated without a lookup; after one neither a terminal's nor an unnamed one."""
-    assert TABLE[result][kind].step is not NextStep.AGAIN
-    assert kind not in (Kind.TERMINAL, Kind.UNNAMED) or TABLE[result][kind].if_not_found is not NextStep.AGAIN
+    assert TABLE[result][effect].step is not NextStep.AGAIN
+    assert (
+        effect not in (RepeatEffect.TERMINAL, RepeatEffect.UNNAMED)
+        or TABLE[result][effect].if_not_found is not NextStep.AGAIN
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "more"),
+    ("effect", "more"),
     [
-        (Kind.READ, set(AttemptResult)),
-        (Kind.LOOKUP, set(AttemptResult)),
-        (Kind.NAMED, set()),
-        (Kind.IDEMPOTENT, set()),
-        (Kind.UNNAMED, {AttemptResult.ABSENT}),
-        (Kind.TERMINAL, set()),
+        (RepeatEffect.READ, set(AttemptResult)),
+        (RepeatEffect.LOOKUP, set(AttemptResult)),
+        (RepeatEffect.NAMED, set()),
+        (RepeatEffect.IDEMPOTENT, set()),
+        (RepeatEffect.UNNAMED, {AttemptResult.NOT_FOUND}),
+        (RepeatEffect.TERMINAL, set()),
     ],
 )
-def test_what_is_certain(kind: Kind, more: set[AttemptResult]) -> None:
+def test_what_is_certain(effect: RepeatEffect, more: set[AttemptResult]) -> None:
     """Never sent, turned away and refused are a definite no; after anything else a write may have been done."""
     definite = {
         result
         for result in AttemptResult
         for error in ERRORS[result]
-        if is_definite(kind, error, may_have_been_executed_before=result is AttemptResult.REFUSED_LATER)
+        if is_definite(effect, error, may_have_been_executed_before=result is AttemptResult.REFUSED_AFTER_DOUBT)
     }
     refused = {
         AttemptResult.THROTTLED,
         AttemptResult.EXPIRED,
         AttemptResult.INVALID,
         AttemptResult.REFUSED,
-        AttemptResult.REFUSED_REUSED,
-        AttemptResult.REFUSED_LATER,
+        AttemptResult.REFUSED_ON_USED_CONNECTION,
+        AttemptResult.REFUSED_AFTER_DOUBT,
     }
     assert definite == {*NEVER_LEFT, *refused, *more}
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_closed_client_stays_closed(kind: Kind) -> None:
+@pytest.mark.parametrize("effect", RepeatEffect)
+def test_a_closed_client_stays_closed(effect: RepeatEffect) -> None:
     """Trying again would not open it."""
-    assert str(decide(kind, ClientClosedError())) == "stop"
+    assert str(decide(effect, ClientClosedError())) == "stop"
 
 
 # --- pauses

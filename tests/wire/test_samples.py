@@ -17,7 +17,7 @@ import pytest
 from gateway_async._wire.call import Call
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.reply import Reply, read_reply
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import ValidationError
 from gateway_async.models.account_vaults import AccountVault, BinInfo, CardVaultCreate, RouterAccountVaultCreate
@@ -27,7 +27,7 @@ from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate
 from gateway_async.models.record import Record
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction
-from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
+from gateway_async.resources.account_vaults import ACCOUNT_VAULT, VAULT_BIN_INFO
 from gateway_async.resources.contacts import CONTACT
 from gateway_async.resources.postback_configs import POSTBACK_CONFIG
 from gateway_async.resources.quick_invoices import QUICK_INVOICE
@@ -37,12 +37,12 @@ from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
 from gateway_async.resources.transactions import TRANSACTION
 
 SAMPLES = Path(__file__).parents[1] / "samples"
-SCOPE = Scope(location_id=None, check_limits=True, new_id=lambda: "made-up")
+DEFAULTS = RequestDefaults(location_id=None, check_limits=True, new_id=lambda: "made-up")
 
 SINGLE: dict[str, tuple[ResourceSpec[Any], type[Record]]] = {
     "accountvault-create-ach-response": (ACCOUNT_VAULT, AccountVault),
     "accountvault-create-cc-response": (ACCOUNT_VAULT, AccountVault),
-    "bininfo-response": (BIN_INFO, BinInfo),
+    "bininfo-response": (VAULT_BIN_INFO, BinInfo),
     "contact-create-response": (CONTACT, Contact),
     "postbackconfig-create-contact-response": (POSTBACK_CONFIG, PostbackConfig),
     "postbackconfig-create-transaction-response": (POSTBACK_CONFIG, PostbackConfig),
@@ -148,7 +148,7 @@ def answered(call: Call[Any], name: str) -> Any:
 def test_a_recorded_record(sample: str, noun: ResourceSpec[Any], kind: type[Record]) -> None:
     """The response becomes its model, field by field, and what the model does not know is in `extra`."""
     ((_, data),) = raw(sample).items()
-    asked = attrs.evolve(noun.get(data.get("id", "v1"), SCOPE), read=noun._reader({}))
+    asked = attrs.evolve(noun.get(data.get("id", "v1"), DEFAULTS), read=noun._reader({}))
     record = answered(asked, sample)
     assert type(record) is kind
     check(record, data)
@@ -173,36 +173,36 @@ def test_every_recorded_response_is_read() -> None:
 
 def test_what_the_recorded_responses_mean() -> None:
     """A few values of the samples, spelled out."""
-    void = answered(TRANSACTION.get("11f0c4885e15c69a94fec5b5", SCOPE), "transaction-ach-void-response")
+    void = answered(TRANSACTION.get("11f0c4885e15c69a94fec5b5", DEFAULTS), "transaction-ach-void-response")
     assert (void.voided, void.approved, void.transaction_amount, void.auth_amount) == (True, False, 0, 1)
     assert void.void_date == datetime(2025, 11, 18, 14, 11, 36, tzinfo=UTC)
     assert (void.custom_data, void.additional_amounts) == ({"test": "sdk_test"}, ())
     assert (void.recurring_flag, void.external_recurring_flag, void.bill_payment) == ("no", "no", False)
-    routed = answered(ROUTER_TRANSACTION.get("222222222222222222222222", SCOPE), "routertransaction-create-response")
+    routed = answered(ROUTER_TRANSACTION.get("222222222222222222222222", DEFAULTS), "routertransaction-create-response")
     assert (routed.approved, routed.transaction_amount, routed.entry_mode_id) == (True, 1, "C")
     assert routed.emv_receipt_data["APPLAB"] == "US Maestro"
     assert (routed.auth, routed.auth_code, routed.item, routed.folio_num) == ("812823", "812823", "10", "433659378839")
     assert routed.timestamp == datetime(2015, 1, 22, 18, 24, 56, tzinfo=UTC)
-    vault = answered(ROUTER_ACCOUNT_VAULT.get("{accountvault_id}", SCOPE), "routeraccountvault-create-response")
+    vault = answered(ROUTER_ACCOUNT_VAULT.get("{accountvault_id}", DEFAULTS), "routeraccountvault-create-response")
     assert (vault.active, vault.title, vault.account_type) == (True, "", "visa")
     old = answered(TRANSACTION.page(1, ()), "transaction-list-response").records[0]
     assert (old.void_date, old.voided) == (None, True)
-    assert answered(BIN_INFO.get("v1", SCOPE), "bininfo-response").fsa_indicator == ""
+    assert answered(VAULT_BIN_INFO.get("v1", DEFAULTS), "bininfo-response").fsa_indicator == ""
 
 
 def test_what_the_recorded_invoices_batches_and_configs_mean() -> None:
     """A few values of the samples, spelled out."""
-    paid = answered(QUICK_INVOICE.get("1" * 24, SCOPE), "quickinvoice-addtransaction-response")
+    paid = answered(QUICK_INVOICE.get("1" * 24, DEFAULTS), "quickinvoice-addtransaction-response")
     assert (paid.is_closed, paid.payment_status_id, paid.remaining_balance, paid.is_active) == (False, 3, 1, True)
     assert paid.item_list == {"item1": Decimal(1), "item2": Decimal(1)}
     assert [transaction.approved for transaction in paid.transactions] == [True]
-    detached = answered(QUICK_INVOICE.get("{id}", SCOPE), "quickinvoice-removetransaction-response")
+    detached = answered(QUICK_INVOICE.get("{id}", DEFAULTS), "quickinvoice-removetransaction-response")
     assert (detached.transactions, detached.due_date) == ((), date(2022, 2, 5))
     opened, *closed = answered(TRANSACTION_BATCH.page(1, ()), "transactionbatch-list-response").records
     assert (opened.is_open, opened.processing_status_id, opened.batch_close_ts) == (True, 1, None)
     assert {(batch.is_open, batch.processing_status_id.name) for batch in closed} == {(False, "SETTLED")}
     config = answered(
-        POSTBACK_CONFIG.get("1028asnfias9f2j9sddf92jrwfskd", SCOPE), "postbackconfig-create-contact-response"
+        POSTBACK_CONFIG.get("1028asnfias9f2j9sddf92jrwfskd", DEFAULTS), "postbackconfig-create-contact-response"
     )
     assert (config.on_create, config.resource, config.expands, config.attempt_interval) == (True, "contact", "", 300)
 
@@ -252,14 +252,14 @@ INVOICE = QuickInvoiceCreate(
 )
 def test_a_recorded_request(noun: ResourceSpec[Any], new: Any, sample: str) -> None:
     """Send exactly what was recorded: implied fields, amounts with two decimals, items as numbers."""
-    assert sent(noun.create(new, SCOPE)) == raw(sample)
+    assert sent(noun.create(new, DEFAULTS)) == raw(sample)
 
 
 def test_the_recorded_refusal() -> None:
     """A validation body names its fields."""
     reply = Reply(422, {}, (SAMPLES / "error-422-validation.json").read_bytes(), at=0.0)
     with pytest.raises(ValidationError) as refused:
-        read_reply(ACCOUNT_VAULT.get("v1", SCOPE), reply)
+        read_reply(ACCOUNT_VAULT.get("v1", DEFAULTS), reply)
     assert dict(refused.value.fields) == {
         "location_id": ("location_id provided is not valid",),
         "product_transaction_id": ("Product Transaction Id cannot be blank.",),

@@ -7,7 +7,7 @@ import pytest
 
 from gateway_async._wire.call import LookupStatus, OutcomeQuery
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.schedule_change import KIND, schedule_change
+from gateway_async._wire.schedule_change import SCHEDULE_CHANGE, schedule_change
 from gateway_async.resources.recurrings import RECURRING
 
 
@@ -15,7 +15,7 @@ def found(interval: int, unit: str, start: str, end: str, count: int = 1) -> Loo
     """Return what the lookup finds after the next charge has moved from one date to another."""
     before = {"next_run_date": start, "end_date": None, "interval": interval, "interval_type": unit}
     outcome_query = OutcomeQuery(
-        kind=KIND,
+        kind=SCHEDULE_CHANGE,
         resource="recurrings",
         id="r",
         evidence="exists",

@@ -8,7 +8,7 @@ import pytest
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.auth import log_in, revoke
-from gateway_async._wire.call import Kind, LookupResult, LookupStatus
+from gateway_async._wire.call import LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.retry_policy import AttemptResult, classify
 from gateway_async.errors import (
@@ -32,11 +32,11 @@ def test_a_login_is_flat_and_unsigned() -> None:
     """User name, password and domain without a wrapper; neither repr nor errors see the password."""
     call = log_in("ada", "s3cret-word", "example")
     assert json.loads(call.request.body or b"") == {"username": "ada", "password": "s3cret-word", "domain": "example"}
-    assert (call.request.method, call.request.path, call.request.signed, call.kind) == (
+    assert (call.request.method, call.request.path, call.request.signed, call.repeat_effect) == (
         "POST",
         "/v2/token",
         False,
-        Kind.READ,
+        RepeatEffect.READ,
     )
     assert call.sent == {"username": "ada", "password": "***", "domain": "example"}
 

@@ -14,13 +14,13 @@ import attrs
 from gateway_async._execution.lists.page_plan import PagePlan, PageWindow
 from gateway_async._execution.lists.prefetch import Prefetch
 from gateway_async._execution.lists.recent_ids import RecentIds
-from gateway_async._secrets import detach
+from gateway_async._secrets import strip_traceback
 from gateway_async._wire.pagination import RawPage
 from gateway_async.errors import GatewayError, MalformedReplyError
 from gateway_async.models.page import Page
 
 T = TypeVar("T")
-Fetch = Callable[[int, int], Awaitable[RawPage[T]]]
+FetchPage = Callable[[int, int], Awaitable[RawPage[T]]]
 
 _MAX_READS_WITHOUT_PROGRESS: Final = 20
 """Pages in a row without a new record, after which iteration fails."""
@@ -42,7 +42,7 @@ async def read_in_slices(raw: RawPage[T]) -> Page[T]:
             records += some
             await anyio.lowlevel.checkpoint()
     except GatewayError as error:
-        failure = detach(error)  # the frames below contain rows
+        failure = strip_traceback(error)  # the frames below contain rows
         del raw, records
     else:
         return raw.page(records)
@@ -74,7 +74,7 @@ class _Lookahead(Generic[T]):
     only when the one before it has arrived and was not empty.
     """
 
-    def __init__(self, fetch: Fetch[T], plan: PagePlan, sorted_by: tuple[str, ...]) -> None:
+    def __init__(self, fetch: FetchPage[T], plan: PagePlan, sorted_by: tuple[str, ...]) -> None:
         self._fetch = fetch
         self._plan = plan
         self._sorted_by = sorted_by
@@ -150,7 +150,7 @@ class PageStream(Generic[T]):
         sorted_by: the fields that the list is sorted by, if the caller chose them.
     """
 
-    def __init__(self, call: str, fetch: Fetch[T], page_size: int, sorted_by: tuple[str, ...] = ()) -> None:
+    def __init__(self, call: str, fetch: FetchPage[T], page_size: int, sorted_by: tuple[str, ...] = ()) -> None:
         self._call = call
         self._plan = PagePlan(page_size)
         self._lookahead = _Lookahead(fetch, self._plan, sorted_by)  # has no reference to this stream: see `__del__`

@@ -138,7 +138,7 @@ class BarDisplay(MigrationDisplay):
     def show(self, report: Report) -> None:
         """Draw the current state."""
         self._meter.update(report)
-        remark = self._message or (f"waiting: {report.waiting}" if report.waiting else "")
+        remark = self._message or (f"waiting: {report.waits_for}" if report.waits_for else "")
         self._live.update(Group(self._meter.bar, format_counts(report), Text(remark, style="yellow")))
 
     def print(self, text: str) -> None:
@@ -163,7 +163,7 @@ class LineDisplay(MigrationDisplay):
         self._meter.update(report)
         if report.seconds >= self._next:
             self._next = report.seconds + _LINE_SECONDS
-            waiting = f", waiting: {report.waiting}" if report.waiting else ""
+            waiting = f", waiting: {report.waits_for}" if report.waits_for else ""
             self.print(f"{self._figures()}: {format_counts(report).plain}{waiting}")
 
     def print(self, text: str) -> None:

@@ -133,7 +133,7 @@ class _MigrationRun:
         if not self._settings.wait_for_window:
             raise InvalidRequestError(f"window: {window} opens in {left} (expected --wait-for-window to wait for it)")
         self._display.print(f"Waiting for the window {window}, which opens in {left}.")
-        self._report.waiting = f"the window {window} opens in {left}"
+        self._report.waits_for = f"the window {window} opens in {left}"
         while not window.contains(datetime.now()) and not self._interruption.check():  # noqa: ASYNC110, DTZ005  a clock has no event
             await anyio.sleep(_WINDOW_SECONDS)
         self._report.stopped = self._interruption.reason

@@ -13,7 +13,7 @@ import attrs
 
 from gateway_async._secrets import mask_text
 from gateway_async._wire.amounts import exact, to_cents
-from gateway_async._wire.response_matching import AMOUNTS, differences
+from gateway_async._wire.response_matching import AMOUNT_FIELDS, find_differences
 from gateway_async.ledger.protocol import StoredIntent
 from gateway_async.ledger.reconciliation.result import Discrepancy, DiscrepancyKind
 from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType
@@ -238,7 +238,7 @@ def discrepancy(
 
 
 def _differences_from_create(payment: GatewayPayment, call: RecordedCall) -> tuple[str, ...]:
-    return differences({"action": call.action, **call.amounts}, _raw(payment))
+    return find_differences({"action": call.action, **call.amounts}, _raw(payment))
 
 
 def _has_set_amount(payment: GatewayPayment, change: RecordedCall) -> bool:
@@ -247,7 +247,7 @@ def _has_set_amount(payment: GatewayPayment, change: RecordedCall) -> bool:
     `auth_amount` is left out, because it is still the one of the authorization.
     """
     raw = {name: value for name, value in _raw(payment).items() if name != "auth_amount"}
-    return bool(change.amounts) and not differences(change.amounts, raw)
+    return bool(change.amounts) and not find_differences(change.amounts, raw)
 
 
 def _raw(payment: GatewayPayment) -> Mapping[str, Any]:
@@ -259,7 +259,7 @@ def _sent_amounts(sent: Mapping[str, str], outcome_query: Mapping[str, Any] | No
     expected = (outcome_query or {}).get("expected") or {}
     if sent.get("transaction_amount") is None:
         return
-    for name in AMOUNTS:
+    for name in AMOUNT_FIELDS:
         text = sent.get(name, expected.get(name))
         try:
             if text is not None:

@@ -224,7 +224,7 @@ class Coordinator:
         if self._rows:
             ended = self._rows_ended + sum(report.rows for report in running)
             self.report.share = min(1.0, ended / self._rows)
-        self.report.waiting = self.report.waiting or self._worker_problem
+        self.report.waits_for = self.report.waits_for or self._worker_problem
         self.report.samples = self._samples.with_one_of(self.report)
         if self._on_progress:
             self._on_progress(self.report)

@@ -274,7 +274,7 @@ class ReportTotals:
         report.failed_attempts, report.failures = all_shards.failed_attempts, all_shards.failures
         report.gateway, report.location = all_shards.gateway or report.gateway, all_shards.location or report.location
         report.in_flight, report.limit = running_shards.in_flight, running_shards.limit or report.limit
-        report.waiting = running_shards.waiting
+        report.waits_for = running_shards.waits_for
         report.seconds = seconds
 
 
@@ -287,7 +287,7 @@ def _add_reports(reports: Sequence[Report]) -> Report:
     for report in reports:
         failures.update(report.failures)
     return Report(
-        waiting=next((report.waiting for report in reports if report.waiting), ""),
+        waits_for=next((report.waits_for for report in reports if report.waits_for), ""),
         gateway=next((report.gateway for report in reports if report.gateway), ""),
         location=next((report.location for report in reports if report.location), None),
         failures=failures,

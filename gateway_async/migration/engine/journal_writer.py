@@ -33,7 +33,7 @@ class JournalWriter:
     """
 
     def __init__(self, journal: Journal, stop_signal: StopSignal, give_up_after: float) -> None:
-        self.waiting = ""
+        self.waits_for = ""
         self._journal = journal
         self._stop_signal = stop_signal
         self._give_up_after = give_up_after
@@ -79,7 +79,7 @@ class JournalWriter:
 
     async def ready(self) -> None:
         """Wait while the journal cannot be written, unless the run stops."""
-        while self.waiting and not self._stop_signal.reason:
+        while self.waits_for and not self._stop_signal.reason:
             await self._resumed.wait()
 
     def release(self) -> None:
@@ -116,14 +116,14 @@ class JournalWriter:
                 if self._stop_signal.reason:
                     return None
             else:
-                self.waiting = ""
+                self.waits_for = ""
                 self._resumed.set()
                 return written
             await self._stop_signal.sleep(backoff(attempt))
         return None
 
     def _pause_sending(self, error: JournalError) -> None:
-        if not self.waiting:
+        if not self.waits_for:
             logger.warning("migration paused: %s", error)
             self._resumed = anyio.Event()
-        self.waiting = str(error)
+        self.waits_for = str(error)

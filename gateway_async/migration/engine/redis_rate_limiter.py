@@ -7,7 +7,7 @@ from typing import Any, Final
 from gateway_async._arguments import number_problems
 from gateway_async._backoff import exponential_backoffs
 from gateway_async._secrets import Secret
-from gateway_async._storage.redis import connect, run_script
+from gateway_async._storage.redis import connect_redis, run_script
 from gateway_async.errors import NotSentError
 from gateway_async.observe import logger
 
@@ -80,7 +80,7 @@ class RedisRate:
         self._per_second = per_second
         self._name = name
         self._give_up_after = give_up_after
-        self._redis = connect(
+        self._redis = connect_redis(
             url,
             _problems(per_second, name, give_up_after),
             who="RedisRate",

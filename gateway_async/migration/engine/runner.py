@@ -106,9 +106,9 @@ class Runner:
         self._waiting_scopes: set[anyio.CancelScope] = set()
 
     @property
-    def waiting(self) -> str:
+    def waits_for(self) -> str:
         """Return what it waits for, as text; "" if for nothing."""
-        return "" if self._stop_signal.reason else self._journal_writer.waiting or self._describe_outage()
+        return "" if self._stop_signal.reason else self._journal_writer.waits_for or self._describe_outage()
 
     def stop(self, reason: str) -> None:
         """Start no more rows. The first reason counts."""
@@ -287,7 +287,7 @@ class Runner:
         await self._acquire_slot()
         started_at = anyio.current_time()
         try:
-            if self._journal_writer.waiting:
+            if self._journal_writer.waits_for:
                 await self._journal_writer.ready()
                 started_at = anyio.current_time()
             if self._stop_signal.reason:

@@ -95,7 +95,7 @@ def _values(report: Report, context: RunContext) -> dict[str, Any]:
 
 def _tone(report: Report, *, running: bool) -> str:
     if running:
-        return "warn" if report.stopped or report.waiting else "running"
+        return "warn" if report.stopped or report.waits_for else "running"
     needs_attention = report.unknown or report.rejected or report.repeated
     return "bad" if report.stopped else "warn" if needs_attention else "good"
 

@@ -132,7 +132,7 @@ def running_headline(report: Report) -> str:
         return f"Stopping: {report.stopped.rstrip('.')}. Calls in progress end first."
     if report.ended_at:
         return "Every row has ended; the files are being written."
-    return f"Waiting: {report.waiting}." if report.waiting else "Running."
+    return f"Waiting: {report.waits_for}." if report.waits_for else "Running."
 
 
 def as_values(report: Report, context: RunContext) -> dict[str, Any]:

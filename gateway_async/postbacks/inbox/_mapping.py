@@ -76,7 +76,7 @@ def claim_of(row: Mapping[str, Any], token: str) -> Claim:
     return Claim(
         number=row["number"],
         postback=_postback(row),
-        token=token,
+        lock_token=token,
         attempt=row["attempts"],
         superseded=bool(row["superseded"]),
     )

@@ -169,7 +169,7 @@ def claim(limit: int, seconds: float, token: str) -> Steps[Sequence[Claim]]:
 
 def extend(claims: Sequence[Claim], seconds: float) -> Steps[None]:
     """Extend the claims that are still valid."""
-    keys, tokens = [ordering_key_of(claim.postback) for claim in claims], [claim.token for claim in claims]
+    keys, tokens = [ordering_key_of(claim.postback) for claim in claims], [claim.lock_token for claim in claims]
     yield _EXTEND, (keys, tokens, timedelta(seconds=seconds))
 
 
@@ -182,7 +182,7 @@ def release(claim: Claim) -> Steps[None]:
 
 def lock_claim(claim: Claim) -> Steps[bool]:
     """Return whether a claim is still valid; if so, lock its ordering key until the transaction ends."""
-    return bool((yield _LOCK_CLAIM, (ordering_key_of(claim.postback), claim.number, claim.token)))
+    return bool((yield _LOCK_CLAIM, (ordering_key_of(claim.postback), claim.number, claim.lock_token)))
 
 
 def finish_claim(claim: Claim, state: PostbackState) -> Steps[None]:

@@ -76,7 +76,7 @@ class Claim:
 
     number: int
     postback: Postback[Any]
-    token: str
+    lock_token: str
     attempt: int
     superseded: bool
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import gateway_async
 from gateway_async import InvalidRequestError
-from gateway_async._wire.request import Scope
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.sandbox import Sandbox
 from tests.contract.raw_client import FakeClient, RawClient
@@ -34,7 +34,7 @@ __all__ = ["INPUT_CONDITIONS"]
 
 # --- requests of the SDK
 
-_SCOPE: Final = Scope(location_id="a" * 24, check_limits=True, new_id=lambda: "generated")
+_DEFAULTS: Final = RequestDefaults(location_id="a" * 24, check_limits=True, new_id=lambda: "generated")
 _CREATED: Final = [
     (record_type, create_mode, row)
     for record_type in RECORD_TYPES
@@ -71,7 +71,7 @@ def _refuse(record_type: RecordType, request: Any) -> tuple[str, ...]:
     """Return the problems of a request; none if it is accepted."""
     spec: Any = BY_PATH[record_type.path]
     try:
-        spec.create(request, _SCOPE)
+        spec.create(request, _DEFAULTS)
     except InvalidRequestError as error:
         return tuple(map(str, error.problems))
     return ()

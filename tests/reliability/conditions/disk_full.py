@@ -141,10 +141,10 @@ class _JournalDisk:
 
     def watch(self, report: Report) -> None:
         """Look at the report of the migration."""
-        if self._is_full and report.waiting:
+        if self._is_full and report.waits_for:
             self._full.close()
             self._is_full, self._stored, self.left = False, report.stored, self.left - 1
-        elif not self._is_full and not report.waiting and self.left and report.stored > self._stored:
+        elif not self._is_full and not report.waits_for and self.left and report.stored > self._stored:
             self._full.enter_context(full_disk(self._disk.limit()))
             self._is_full = True
 
