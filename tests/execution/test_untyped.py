@@ -20,6 +20,7 @@ from gateway_async import (
     UntypedResource,
     ValidationError,
 )
+from gateway_async._secrets import Secret
 from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.untyped import free_request
 
@@ -453,6 +454,6 @@ async def test_a_request_to_a_terminal_waits_and_is_sent_once(name: str) -> None
     body = {name: {"terminal_id": "t"}}
     async with script.gateway() as gateway:
         await error_of(gateway.request("POST", f"/v2/{name}s", body=body), OutcomeUnknownError)
-        call = free_request("POST", f"/v2/{name}s", {}, body, None)
+        call = free_request("POST", Secret(f"/v2/{name}s"), {}, body, None)
     assert script.methods == ["POST"]
     assert (call.repeat_effect, call.terminal_id) == (RepeatEffect.TERMINAL, "t")
