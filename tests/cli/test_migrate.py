@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from gateway_async._secrets import luhn_valid
 from gateway_async.cli.app import app
-from gateway_async.cli.migrate.clients import client_factory
+from gateway_async.cli.migrate.settings import client_factory
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import PYTHON, Ended, Start, run, run_on_terminal

@@ -15,11 +15,10 @@ import typer
 from gateway_async.cli.command_name import command_line
 from gateway_async.cli.errors import printing, warn
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.cli.migrate.display import ProgressMeter, create_display, format_counts
 from gateway_async.cli.migrate.live_page import serve_live_page
 from gateway_async.cli.migrate.result import CommandResult, exit_status
-from gateway_async.cli.migrate.settings import Settings
+from gateway_async.cli.migrate.settings import Settings, client_factory
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.cli.store_location import display_location
 from gateway_async.errors import GatewayError, InvalidRequestError

@@ -1,9 +1,12 @@
 """Settings of the `migrate` command, and the checks of their values."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import attrs
 
+from gateway_async import AsyncGateway
 from gateway_async._secrets import is_address
 from gateway_async._wire.json_text import is_utf8
 from gateway_async.cli.migrate.journal_location import default_journal, open_journal
@@ -13,7 +16,9 @@ from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.output.path_checks import check_output
 from gateway_async.migration.stop_conditions import Window
 
-__all__ = ["OutputFiles", "Settings"]
+__all__ = ["OutputFiles", "Settings", "client_factory"]
+
+_DEFAULT_CONNECTIONS = 100
 
 
 @attrs.frozen(kw_only=True)
@@ -137,3 +142,8 @@ class Settings:
             )
         if self.rate and not self.redis:
             raise InvalidRequestError("rate: --redis required with --dask")
+
+
+def client_factory(concurrency: int) -> Callable[[], AsyncGateway]:
+    """Return a function, which other processes can load, that makes clients."""
+    return partial(AsyncGateway.from_env, max_connections=max(concurrency, _DEFAULT_CONNECTIONS))

@@ -16,10 +16,10 @@ from rich.text import Text
 from gateway_async._problem import pluralize
 from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.migrate.clients import client_factory
 from gateway_async.cli.migrate.display import progress_bar
 from gateway_async.cli.migrate.journal_location import default_journal, open_existing_journal
 from gateway_async.cli.migrate.options import CreateInput, add_input_options
+from gateway_async.cli.migrate.settings import client_factory
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 from gateway_async.cli.table_output import NONE, TableRow, print_table
 from gateway_async.errors import AuthenticationError, PermissionDeniedError

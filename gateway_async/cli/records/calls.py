@@ -1,5 +1,7 @@
 """Run one call of a command against the gateway of the environment."""
 
+import json
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,6 @@ import typer
 from gateway_async import ApiId, AsyncGateway, GatewayError, SqliteLedger
 from gateway_async.cli.errors import fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.records.output import print_record
 from gateway_async.cli.records.resources import spec_of
 from gateway_async.models.record import Record
 
@@ -37,7 +38,13 @@ def execute(
         return
     status = ExitStatus.ATTENTION if getattr(record, "declined", False) else ExitStatus.DONE
     with printing(status, done=_describe(resource, method, record)):
-        print_record(record, compact=as_json)
+        _print_record(record, compact=as_json)
+
+
+def _print_record(record: Record, *, compact: bool = False) -> None:
+    """Print a record: in several lines on a terminal, in one line elsewhere or if `compact`."""
+    indent = 2 if sys.stdout.isatty() and not compact else None
+    typer.echo(json.dumps(record.to_dict(), indent=indent, ensure_ascii=False))
 
 
 def _describe(resource: str, method: str, record: Any) -> str:
@@ -66,7 +73,7 @@ def print_list(
             filters, sort=sort, page_size=size, expand=expand
         )
         async for record in pages:
-            print_record(record, compact=True)
+            _print_record(record, compact=True)
             printed += 1
             if printed == limit:
                 return
