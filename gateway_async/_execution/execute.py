@@ -296,7 +296,7 @@ class CallExecutor:
         ended_by: BaseException | None = None
         seconds = plan.attempt_seconds
         try:
-            with anyio.CancelScope(deadline=plan.started + seconds):
+            with self._http.deadline(plan.started + seconds):
                 result = await self._http.send(call, progress, seconds)
                 state.may_have_been_executed = True  # whatever happens to the result
                 if self._circuit_breaker is not None:

@@ -138,6 +138,11 @@ class HttpClient:
         """Return the time by the clock of the client's event loop."""
         return anyio.current_time() if self._event_loop is None else self._event_loop.now()
 
+    def deadline(self, at: float) -> anyio.CancelScope:
+        """Return a cancel scope that ends at a time of that clock."""
+        make_scope = anyio.CancelScope if self._event_loop is None else self._event_loop.cancel_scope
+        return make_scope(deadline=at)
+
     def check_closable(self) -> None:
         """Check that an open client is closed in its own event loop.
 
@@ -300,13 +305,16 @@ class _EventLoop:
 
     Attributes:
         now: function that returns the time by the clock of the event loop.
+        cancel_scope: its class of cancel scopes.
     """
 
-    __slots__ = ("_loop", "now")
+    __slots__ = ("_loop", "cancel_scope", "now")
 
     def __init__(self) -> None:
         self._loop = loop = anyio.lowlevel.current_token().native_token
         self.now: Callable[[], float] = loop.time if isinstance(loop, asyncio.AbstractEventLoop) else anyio.current_time
+
+        self.cancel_scope: Callable[..., anyio.CancelScope] = type(anyio.CancelScope())
 
     @property
     def is_current(self) -> bool:

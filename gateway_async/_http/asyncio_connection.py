@@ -100,12 +100,12 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         while self._usable and not self._is_reading_paused and not (self._response and self._response.complete):
             if not self._is_writing_paused:
                 return True
-            await self._wait()
+            await self._event()
         return False
 
     async def head(self, *, bodiless: bool) -> ResponseParser:
         while (response := self._response) is None or not response.head_seen:
-            await self._wait()
+            await self._event()
         if self._invalid is not None:
             raise self._invalid
         if bodiless:
@@ -120,18 +120,15 @@ class AsyncioConnection(Connection, asyncio.Protocol):
                 return chunk
             if response.complete:
                 break
-            await self._wait()
+            await self._event()
         return b""
 
-    async def _wait(self) -> None:
-        """Wait for the next callback; raise the error of a connection that has ended."""
+    def _event(self) -> asyncio.Future[None]:
+        """Return a future of the next callback; raise the error of a connection that has ended."""
         if self._error is not None:
             raise self._error
         self._waiter = self._loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        return self._waiter
 
     def _resume_reading(self) -> None:
         if self._is_reading_paused:

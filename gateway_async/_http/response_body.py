@@ -68,8 +68,9 @@ async def _join(stream: AsyncIterable[bytes], limit: int) -> bytes:
 def take_coding(headers: list[tuple[bytes, bytes]]) -> str:
     """Remove the content codings from the headers; return them, or "" if the body has none."""
     codings = [value for name, value in headers if name.lower() == b"content-encoding"]
-    if codings:
-        headers[:] = [field for field in headers if field[0].lower() != b"content-encoding"]
+    if not codings:
+        return ""
+    headers[:] = [field for field in headers if field[0].lower() != b"content-encoding"]
     named = b", ".join(codings).decode("latin-1").strip().lower()
     return "" if named == "identity" else named
 

@@ -1,4 +1,7 @@
-"""`Call[T]`: one request as a value, with a reader for its response and the recovery of its outcome."""
+"""`Call[T]`: one request as a value, with a reader for its response and the recovery of its outcome.
+
+Nothing changes a call. It is not frozen all the same: setting frozen attributes one by one takes 5 % of a GET.
+"""
 
 import enum
 from collections.abc import Callable, Mapping
@@ -94,7 +97,7 @@ def _as_secret(body: bytes | Secret | None) -> Secret | None:
     return Secret(body.decode()) if isinstance(body, bytes) else body
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class HttpRequest:
     """The request of a call.
 
@@ -217,7 +220,7 @@ class LedgerEntry:
     outcome_query: OutcomeQuery | None
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Recovery(Generic[T]):
     """How the outcome of a write is found out.
 
@@ -243,7 +246,7 @@ def _has_common_response(call: "Call[Any]") -> bool:
     return call.repeat_effect is RepeatEffect.UNNAMED or call.request.method == "DELETE"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Call(Generic[T]):
     """One request to the gateway, the reader of its response, and what follows if the response is lost.
 
@@ -299,7 +302,7 @@ class Call(Generic[T]):
         return f"<{type(self).__name__} {self}>"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Lookup(Call[LookupResult[T]]):
     """A call that finds the outcome of a write.
 

@@ -91,6 +91,8 @@ def expansion(expand: Sequence[str]) -> Params:
     Raises:
         InvalidRequestError: a name is not text, or `expand` is a single string.
     """
+    if expand == ():
+        return ()
     if (
         isinstance(expand, str)
         or not isinstance(expand, Sequence)
