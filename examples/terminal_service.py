@@ -154,7 +154,7 @@ async def ready(request: Request) -> JSONResponse:
     ]
     body = {
         "problems": [problem for problem in problems if problem],
-        "open_intents": readiness.open_intents,
+        "open_intents": readiness.open_intent_count,
         "calls_in_progress": gateway.health().recorded_calls,
     }
     return JSONResponse(body, 200 if readiness.is_ready else 503)

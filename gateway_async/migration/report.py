@@ -85,7 +85,7 @@ class Report:
         failures: reason of failed attempts → number of attempts.
         in_flight: calls in progress; 0 at the end.
         limit: number of concurrent calls allowed most recently.
-        waiting: what it waits for, such as space on the disk or a gateway that responds; "" if for nothing.
+        waits_for: what it waits for, such as space on the disk or a gateway that responds; "" if for nothing.
         samples: its progress, evenly over its duration; a few hundred at most.
         gateway: the address that rows were sent to.
         location: the client's location; None if it has none.

@@ -39,7 +39,7 @@ def test_lines_come_every_five_seconds(capsys: pytest.CaptureFixture[str]) -> No
     output = io.StringIO()
     display = LineDisplay(ProgressMeter(lambda: 0.5), Console(file=output, width=200))
     for tenth in range(120):
-        display.show(Report(stored=tenth, seconds=tenth / 10, limit=64, in_flight=9, waiting="room on the disk"))
+        display.show(Report(stored=tenth, seconds=tenth / 10, limit=64, in_flight=9, waits_for="room on the disk"))
     first, second = output.getvalue().splitlines()
     assert (
         "50 stored · 0 rejected · 0 repeated · 0 unknown · 9 of 64 concurrent calls, waiting: room on the disk" in first
