@@ -22,7 +22,7 @@ from gateway_async._execution.state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._http.background import finish
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, RepeatEffect
+from gateway_async._wire.call import Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.retry_policy import classify, says_absent
 from gateway_async.errors import (
     DeadlineExceededError,
@@ -183,7 +183,7 @@ class OutcomeLookup:
         try:
             found = await self._find(state, error, grace, conclusive=conclusive, until=until)
             if found.status is LookupStatus.UNPROVEN:
-                found = _judge_unproven(call, error, found, conclusive=conclusive)
+                found = _judge_unproven(state, error, found, conclusive=conclusive)
             if found.status in (LookupStatus.NOT_EXECUTED, LookupStatus.NO_RECORD):
                 outcome = LookupOutcome.NOT_FOUND
                 return found
@@ -202,7 +202,7 @@ class OutcomeLookup:
             raise
         except GatewayError as failed:
             reason = failed
-            if _is_only_refusal(state, error):
+            if _is_only_refusal(state, error) and (not _may_be_of_another_call(state) or _confirms(failed, error)):
                 raise error from (None if failed is error else failed)  # nothing shows that a copy was executed
             _keep_open(state, error)
             raise self.unknown_error(state, error, failed) from failed
@@ -344,20 +344,24 @@ def _cancellation_note(state: CallState[Any], results: Sequence[LookupResult[Any
     return mask_text(f"{call}{named} was cancelled after it may have been sent: {outcome}")
 
 
-def _judge_unproven(call: Call[T], error: GatewayError, found: LookupResult[T], *, conclusive: bool) -> LookupResult[T]:
+def _judge_unproven(
+    state: CallState[T], error: GatewayError, found: LookupResult[T], *, conclusive: bool
+) -> LookupResult[T]:
     """Judge a record that does not show all that the call wrote.
 
-    If the gateway accepted the call, it was executed: the gateway never shows those fields. If the response is lost, a
-    call that can be repeated without a further effect is repeated.
+    If the gateway accepted the call, it was executed: the gateway never shows those fields. If it refused the only
+    request, the record does not show the contrary. If the response is lost, a call that can be repeated without a
+    further effect is repeated.
 
     Raises:
         MalformedReplyError: the record decides nothing.
     """
     if isinstance(error, MalformedReplyError) and error.lacks_evidence:
         return LookupResult(LookupStatus.EXECUTED, found.record)
-    if call.repeat_effect is RepeatEffect.IDEMPOTENT and not conclusive:
+    can_be_repeated = state.call.repeat_effect is RepeatEffect.IDEMPOTENT and not conclusive
+    if can_be_repeated or _is_only_refusal(state, error):
         return LookupResult(LookupStatus.NOT_EXECUTED)
-    raise MalformedReplyError("$", "; ".join(found.differences), call=str(call))
+    raise MalformedReplyError("$", "; ".join(found.differences), call=str(state.call))
 
 
 def _is_absence(state: CallState[Any], error: GatewayError) -> bool:
@@ -375,12 +379,28 @@ def _says_gone(state: CallState[Any], error: GatewayError) -> bool:
 def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
     """Return whether the gateway itself refused the only request of a call.
 
-    A duplicate does not count: a proxy may have sent a copy of this very call. Nor does a refusal on a connection that
-    was used before: it may be that of another call. A call without a lookup has a connection of its own.
+    A duplicate does not count: a proxy may have sent a copy of this very call.
     """
     is_refusal = isinstance(error, StatusError) and error.is_from_gateway and not isinstance(error, DuplicateError)
-    may_be_of_another_call = state.is_on_reused_connection and state.call.recovery is not None
-    return is_refusal and not state.may_have_been_executed and not may_be_of_another_call
+    return is_refusal and not state.may_have_been_executed
+
+
+def _may_be_of_another_call(state: CallState[Any]) -> bool:
+    """Return whether a refusal may be that of another call, because the connection was used before.
+
+    A call without a lookup has a connection of its own.
+    """
+    return state.is_on_reused_connection and state.call.recovery is not None
+
+
+def _confirms(failed: GatewayError, error: GatewayError) -> bool:
+    """Return whether the response to a lookup leaves a refusal as it is.
+
+    The record does not show the effect, or the gateway refuses the lookup as it refused the write, such as for a key.
+    """
+    if isinstance(failed, StatusError) and isinstance(error, StatusError):
+        return failed.is_from_gateway and failed.status_code == error.status_code
+    return isinstance(failed, MalformedReplyError)
 
 
 def _keep_open(state: CallState[Any], error: GatewayError) -> None:

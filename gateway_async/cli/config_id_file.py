@@ -17,9 +17,6 @@ import attrs
 
 from gateway_async._storage.private_file import create_private
 
-if sys.platform != "win32":
-    import fcntl
-
 __all__ = ["AbandonedConfigs", "ConfigIdFile", "lock_abandoned_configs", "state_folder"]
 
 _PATTERN: Final = "listen-*.jsonl"
@@ -104,6 +101,8 @@ def _lock(descriptor: int) -> bool:
     """
     if sys.platform == "win32":
         return False
+    import fcntl
+
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

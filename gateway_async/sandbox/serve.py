@@ -14,9 +14,6 @@ from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from gateway_async.sandbox.sandbox import Sandbox
 from gateway_async.sandbox.simulators.terminals import Mode
 
-if sys.platform != "win32":
-    import resource
-
 __all__ = ["serve"]
 
 
@@ -87,5 +84,7 @@ def _wait_for_signal(received: "SimpleQueue[int]") -> None:
 
 def _allow_many_connections() -> None:
     if sys.platform != "win32":
+        import resource
+
         usual, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, min(allowed, _CONNECTIONS)), allowed))

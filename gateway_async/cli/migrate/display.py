@@ -203,13 +203,13 @@ class JsonDisplay(MigrationDisplay):
             "failed_attempts",
             "in_flight",
             "limit",
-            "waiting",
         )
         share = self._meter.share
         print_event(
             "progress",
             seconds=round(report.seconds, 3),
             **{name: getattr(report, name) for name in names},
+            waiting=report.waits_for,
             rows_per_second=round(self._meter.rate, 1),
             share=None if share is None else round(share, 4),
             eta_seconds=self._meter.eta,

@@ -18,11 +18,11 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-import gateway_async.sandbox.pages
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.html_report import render_page, render_parts
 from gateway_async.migration.output.summary import RunContext
 from gateway_async.migration.report import Report
+from gateway_async.sandbox import pages
 from gateway_async.sandbox.http.server import Listener
 
 __all__ = ["serve_live_page"]
@@ -32,7 +32,7 @@ _UPDATE_SECONDS: Final = 1.0
 _LAST_UPDATE_SECONDS: Final = 2.0
 """Time for open pages to show the end."""
 
-_SCRIPTS: Final = Path(gateway_async.sandbox.pages.__file__).parent / "static" / "vendor"
+_SCRIPTS: Final = Path(pages.__file__).parent / "static" / "vendor"
 _HEADERS: Final = {
     "content-security-policy": "frame-ancestors 'none'",  # the page itself has the rest of its policy
     "cross-origin-resource-policy": "same-origin",
