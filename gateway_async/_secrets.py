@@ -404,7 +404,7 @@ def seal(data: Any, owner: str = "") -> Any:
             case _:
                 return _seal(data, "", None)
     except RecursionError:
-        return Secret(data)  # its type is reported later
+        return Secret(cast("Any", data))  # its type is reported later
 
 
 def seal_fields(fields: Mapping[Any, Any], owner: str = "", kind: "type[Secret] | None" = None) -> dict[Any, Any]:
