@@ -17,6 +17,7 @@ from gateway_async import (
     RouterAccountVaultCreate,
     SendStage,
     ServerError,
+    StatusError,
     ValidationError,
 )
 from gateway_async._http.progress import PROGRESS
@@ -34,6 +35,7 @@ from .scripted_transport import (
     error_of,
     listed,
     record,
+    refusal,
     refused,
     sell_at_terminal,
     sell_named,
@@ -321,3 +323,27 @@ async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
     """A gateway that reads and stays silent leaves the request sent, and no response."""
     error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError)
     assert error.reached is SendStage.SENT
+
+
+class UsedConnections(Script):
+    """A gateway whose connections have all been used before."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Say so of each connection."""
+        request.extensions[PROGRESS].is_reused = True
+        return await super().handle_async_request(request)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refusal_is_kept_if_the_lookup_gets_the_same_one(status: int) -> None:
+    """A wrong key is an error of its own, not an unknown outcome of each payment."""
+    script = UsedConnections(post=[refusal(status)], get=[refusal(status)])
+    error = await script.fail(sell_named, StatusError)
+    assert (type(error) is not StatusError, error.status_code, script.methods) == (True, status, ["POST", "GET"])
+
+
+@pytest.mark.parametrize("response", [refusal(403), LOST, httpx.Response(401)], ids=["403", "lost", "of a proxy"])
+async def test_a_refusal_on_a_used_connection_is_unknown_without_a_lookup(response: ScriptedResponse) -> None:
+    """The refusal may be that of another call, and nothing says that this one was not executed."""
+    script = UsedConnections(post=[refusal(401)], get=[response])
+    await script.fail(sell_named, OutcomeUnknownError)
