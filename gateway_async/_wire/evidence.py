@@ -44,10 +44,11 @@ class UnprovenError(FieldError):
         self.record = record
 
 
-_INSTRUCTIONS: Final = frozenset(
+_NOT_COMPARED: Final = frozenset(
     {"action", "update_if_exists", "move_account_vault", "move_account_vault_transactions"}
+    | {"modified_ts", "modified_user_id"}
 )
-"""Fields that are instructions. Records do not contain them."""
+"""Fields that are instructions, which records do not contain, and fields that the gateway sets with each change."""
 
 _VOIDED: Final = code_texts(TransactionStatus.VOIDED)
 _NOT_COMPLETED: Final = code_texts(TransactionStatus.AUTH_ONLY, TransactionStatus.VOIDED)
@@ -107,7 +108,7 @@ def _any_record(_: Raw, __: Raw) -> bool:
 
 
 def _fields_match(sent: Raw, record: Raw) -> bool:
-    compared = {name: compare(name, value, record) for name, value in sent.items() if name not in _INSTRUCTIONS}
+    compared = {name: compare(name, value, record) for name, value in sent.items() if name not in _NOT_COMPARED}
     if False in compared.values():
         return False
     if sent and not compared:
@@ -124,7 +125,7 @@ def _fields_agree(sent: Raw, record: Raw) -> bool:
     Raises:
         FieldError: it shows none of them.
     """
-    compared = [compare(name, value, record) for name, value in sent.items() if name not in _INSTRUCTIONS]
+    compared = [compare(name, value, record) for name, value in sent.items() if name not in _NOT_COMPARED]
     if False in compared:
         return False
     if compared and True not in compared:

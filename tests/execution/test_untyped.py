@@ -466,3 +466,12 @@ async def test_a_request_to_a_terminal_waits_and_is_sent_once(name: str) -> None
         call = free_request("POST", Secret(f"/v2/{name}s"), {}, body, None)
     assert script.methods == ["POST"]
     assert (call.repeat_effect, call.terminal_id) == (RepeatEffect.TERMINAL, "t")
+
+
+async def test_a_record_that_is_sent_back_later_is_not_compared_by_its_time() -> None:
+    """The gateway sets the time and the user of a change itself."""
+    sent = {"name": "Shop", "modified_ts": 1_700_000_000, "modified_user_id": "u1"}
+    shown = {"id": "l", "name": "Shop", "modified_ts": 1_700_000_001, "modified_user_id": "u2"}
+    script = Script(put=[httpx.Response(200, json={"location": shown})])
+    await script.run(lambda gateway: gateway.resource("locations", name="location").update("l", sent))
+    assert script.methods == ["PUT"]
