@@ -80,7 +80,6 @@ class CallExecutor:
         max_attempts: maximum number of attempts for a call.
         circuit_breaker: rejects new writes while the gateway is unreachable.
         observers: receive every event.
-
     """
 
     def __init__(

@@ -80,35 +80,21 @@ _LOOK_UP_OR_STOP: Final = Decision(NextStep.LOOK_UP, NextStep.STOP)
 _LOOK_UP_OR_UNKNOWN: Final = Decision(NextStep.LOOK_UP, NextStep.UNKNOWN)
 
 
-def _row(
-    *,
-    read: Decision,
-    lookup: Decision,
-    named: Decision,
-    idempotent: Decision,
-    unnamed: Decision,
-    terminal: Decision,
-) -> Mapping[RepeatEffect, Decision]:
+def _row(*, read: Decision, lookup: Decision, repeatable: Decision, once: Decision) -> Mapping[RepeatEffect, Decision]:
+    """Return a row; `repeatable` is for named and idempotent writes, `once` for unnamed ones and terminals."""
     return {
         RepeatEffect.READ: read,
         RepeatEffect.LOOKUP: lookup,
-        RepeatEffect.NAMED: named,
-        RepeatEffect.IDEMPOTENT: idempotent,
-        RepeatEffect.UNNAMED: unnamed,
-        RepeatEffect.TERMINAL: terminal,
+        RepeatEffect.NAMED: repeatable,
+        RepeatEffect.IDEMPOTENT: repeatable,
+        RepeatEffect.UNNAMED: once,
+        RepeatEffect.TERMINAL: once,
     }
 
 
-def _in_doubt(read: Decision, write: Decision = _LOOK_UP_OR_RETRY) -> Mapping[RepeatEffect, Decision]:
+def _in_doubt(read: Decision, repeatable: Decision = _LOOK_UP_OR_RETRY) -> Mapping[RepeatEffect, Decision]:
     """Return the row of an attempt whose outcome is unknown."""
-    return _row(
-        read=read,
-        lookup=_RETRY,
-        named=write,
-        idempotent=write,
-        unnamed=_LOOK_UP_OR_UNKNOWN,
-        terminal=_LOOK_UP_OR_UNKNOWN,
-    )
+    return _row(read=read, lookup=_RETRY, repeatable=repeatable, once=_LOOK_UP_OR_UNKNOWN)
 
 
 TABLE: Final[Mapping[AttemptResult, Mapping[RepeatEffect, Decision]]] = {
@@ -118,68 +104,34 @@ TABLE: Final[Mapping[AttemptResult, Mapping[RepeatEffect, Decision]]] = {
     AttemptResult.TRUNCATED: _in_doubt(_RETRY),
     AttemptResult.UNREADABLE: _in_doubt(_STOP),
     AttemptResult.MISMATCHED: _in_doubt(_RETRY, _LOOK_UP_OR_UNKNOWN),
-    AttemptResult.THROTTLED: _row(
-        read=_RETRY,
-        lookup=_RETRY,
-        named=_LOOK_UP_OR_RETRY,
-        idempotent=_LOOK_UP_OR_RETRY,
-        unnamed=_LOOK_UP_OR_STOP,
-        terminal=_LOOK_UP_OR_STOP,
-    ),
+    AttemptResult.THROTTLED: _row(read=_RETRY, lookup=_RETRY, repeatable=_LOOK_UP_OR_RETRY, once=_LOOK_UP_OR_STOP),
     # The gateway checks credentials first. A proxy may have sent a copy of the request that the gateway executed.
     AttemptResult.EXPIRED: _row(
-        read=_RENEW_TOKEN,
-        lookup=_RENEW_TOKEN,
-        named=_LOOK_UP_OR_RENEW_TOKEN,
-        idempotent=_LOOK_UP_OR_RENEW_TOKEN,
-        unnamed=_LOOK_UP_OR_STOP,
-        terminal=_LOOK_UP_OR_STOP,
+        read=_RENEW_TOKEN, lookup=_RENEW_TOKEN, repeatable=_LOOK_UP_OR_RENEW_TOKEN, once=_LOOK_UP_OR_STOP
     ),
     AttemptResult.UNTRUSTED: _row(
-        read=_RENEW_TOKEN,
-        lookup=_RENEW_TOKEN,
-        named=_LOOK_UP_OR_UNKNOWN,
-        idempotent=_LOOK_UP_OR_UNKNOWN,
-        unnamed=_LOOK_UP_OR_UNKNOWN,
-        terminal=_LOOK_UP_OR_UNKNOWN,
+        read=_RENEW_TOKEN, lookup=_RENEW_TOKEN, repeatable=_LOOK_UP_OR_UNKNOWN, once=_LOOK_UP_OR_UNKNOWN
     ),
     AttemptResult.OVERLOADED: _in_doubt(_RETRY),
     AttemptResult.FAILED: _in_doubt(_STOP),
     # A 404 may be a late response to another request; a create has no record that could be missing.
     # A lookup's 404 from the gateway is a result and is not classified here; this one comes from a proxy.
-    AttemptResult.NOT_FOUND: _row(
-        read=_STOP,
-        lookup=_RETRY,
-        named=_LOOK_UP_OR_STOP,
-        idempotent=_LOOK_UP_OR_STOP,
-        unnamed=_LOOK_UP_OR_STOP,
-        terminal=_LOOK_UP_OR_STOP,
-    ),
+    AttemptResult.NOT_FOUND: _row(read=_STOP, lookup=_RETRY, repeatable=_LOOK_UP_OR_STOP, once=_LOOK_UP_OR_STOP),
     # A proxy's page does not tell whether the proxy forwarded the write.
     AttemptResult.NOT_FROM_GATEWAY: _in_doubt(_STOP, _LOOK_UP_OR_UNKNOWN),
     # A proxy may send a request twice, and return the response to the second one: "already voided", "exceeds the rest".
-    AttemptResult.INVALID: _row(
-        read=_STOP, lookup=_STOP, named=_STOP, idempotent=_LOOK_UP_OR_STOP, unnamed=_LOOK_UP_OR_STOP, terminal=_STOP
-    ),
+    AttemptResult.INVALID: {
+        **dict.fromkeys(RepeatEffect, _STOP),
+        RepeatEffect.IDEMPOTENT: _LOOK_UP_OR_STOP,
+        RepeatEffect.UNNAMED: _LOOK_UP_OR_STOP,
+    },
     AttemptResult.REFUSED: dict.fromkeys(RepeatEffect, _STOP),
     # A connection that is one response behind brings the refusal of another call.
     AttemptResult.REFUSED_ON_USED_CONNECTION: _row(
-        read=_STOP,
-        lookup=_STOP,
-        named=_LOOK_UP_OR_STOP,
-        idempotent=_LOOK_UP_OR_STOP,
-        unnamed=_LOOK_UP_OR_STOP,
-        terminal=_LOOK_UP_OR_STOP,
+        read=_STOP, lookup=_STOP, repeatable=_LOOK_UP_OR_STOP, once=_LOOK_UP_OR_STOP
     ),
     # "Already exists", "already voided" and a 404 to a delete can be effects of an earlier attempt of this call.
-    AttemptResult.REFUSED_AFTER_DOUBT: _row(
-        read=_STOP,
-        lookup=_STOP,
-        named=_LOOK_UP_OR_UNKNOWN,
-        idempotent=_LOOK_UP_OR_UNKNOWN,
-        unnamed=_STOP,
-        terminal=_STOP,
-    ),
+    AttemptResult.REFUSED_AFTER_DOUBT: _row(read=_STOP, lookup=_STOP, repeatable=_LOOK_UP_OR_UNKNOWN, once=_STOP),
 }
 
 _REFUSALS: Final = frozenset(
