@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from gateway_async import AsyncGateway, RouterTransactionCreate, Transaction, TransactionCreate, UserApiKey
+from gateway_async._http.progress import PROGRESS
 from gateway_async.observe import Event
 
 SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount="12.50")
@@ -96,6 +97,17 @@ class Script(httpx.AsyncBaseTransport):
             with anyio.move_on_after(seconds) as scope:
                 await verb(gateway)
         assert scope.cancelled_caught
+
+
+class UsedConnections(Script):
+    """A gateway that may say that each connection had been used before."""
+
+    reuses_connections = True
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The next response, on such a connection."""
+        request.extensions[PROGRESS].is_reused = self.reuses_connections
+        return await super().handle_async_request(request)
 
 
 async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:

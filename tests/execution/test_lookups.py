@@ -30,6 +30,7 @@ from .scripted_transport import (
     NOT_THERE,
     Script,
     ScriptedResponse,
+    UsedConnections,
     Verb,
     absent,
     error_of,
@@ -323,15 +324,6 @@ async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
     """A gateway that reads and stays silent leaves the request sent, and no response."""
     error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError)
     assert error.reached is SendStage.SENT
-
-
-class UsedConnections(Script):
-    """A gateway whose connections have all been used before."""
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Say so of each connection."""
-        request.extensions[PROGRESS].is_reused = True
-        return await super().handle_async_request(request)
 
 
 @pytest.mark.parametrize("status", [401, 403])

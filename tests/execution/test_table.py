@@ -17,12 +17,22 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
-from gateway_async._http.progress import PROGRESS
 from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision
 from gateway_async.observe import AttemptFailed, Event, NextStep
 
-from .scripted_transport import APPROVED, CUT, LOST, NEVER_LEFT, NOT_THERE, Script, ScriptedResponse, record, refusal
+from .scripted_transport import (
+    APPROVED,
+    CUT,
+    LOST,
+    NEVER_LEFT,
+    NOT_THERE,
+    Script,
+    ScriptedResponse,
+    UsedConnections,
+    record,
+    refusal,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -53,14 +63,11 @@ def done(effect: RepeatEffect) -> httpx.Response:
     return record("transaction", transaction_api_id="mine", status_id=201 if effect is RepeatEffect.IDEMPOTENT else 101)
 
 
-class LoggingIn(Script):
+class LoggingIn(UsedConnections):
     """A gateway that answers logins apart from its script, and that may say that it uses connections again."""
-
-    reuses_connections = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """A token, or the next response for the request's method."""
-        request.extensions[PROGRESS].is_reused = self.reuses_connections
         if request.url.path.startswith("/v2/token"):
             return httpx.Response(201, json={"token": {"id": "t", "token": "planted", "expire": 15}})
         return await super().handle_async_request(request)
