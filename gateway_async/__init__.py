@@ -85,14 +85,13 @@ from gateway_async.models.codes import (
 )
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.files import Attachment, ProductFile, ProductFileCreate, QuickInvoiceFile
-from gateway_async.models.identifiers import ApiId
 from gateway_async.models.locations import Location, LocationInfo, ProductTransaction
 from gateway_async.models.notes import Note, NoteCreate, NoteUpdate
 from gateway_async.models.page import Page
 from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
 from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
-from gateway_async.models.record import Record
+from gateway_async.models.record import ApiId, Record
 from gateway_async.models.recurrings import Recurring, RecurringCreate, RecurringUpdate
 from gateway_async.models.request import UNSET, Request, Unset
 from gateway_async.models.tags import Tag, TagCreate, TagUpdate

@@ -31,8 +31,7 @@ from gateway_async.ledger.protocol import Ledger, Recovered
 from gateway_async.ledger.reconciliation.reconciler import Period, Reconciler
 from gateway_async.ledger.reconciliation.result import Reconciliation
 from gateway_async.observe import Observer, is_async
-from gateway_async.resources import RESOURCES, Resources
-from gateway_async.resources._ledger_lookups import lookup_of
+from gateway_async.resources import RESOURCES, Resources, lookup_of
 from gateway_async.resources._untyped import UntypedResource, untyped_resource
 from gateway_async.telemetry.health import Health
 from gateway_async.telemetry.probe import probe

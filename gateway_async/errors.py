@@ -37,7 +37,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar
 
-from gateway_async._problem import by_field
+from gateway_async._kernel import by_field
 from gateway_async._secrets import mask_text
 
 if TYPE_CHECKING:

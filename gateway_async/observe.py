@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.errors import GatewayError
 

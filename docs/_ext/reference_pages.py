@@ -39,7 +39,7 @@ PARTS: Final = {
     "client": Part(
         "The client",
         (),
-        ("client", "_execution.circuit_breaker", "models.identifiers", "_secrets"),
+        ("client", "_execution.circuit_breaker", "_secrets"),
     ),
     "credentials": Part("Credentials", (), ("credentials",)),
     "lists": Part(

@@ -15,7 +15,6 @@ import anyio
 import attrs
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from gateway_async._exceptions import describe_error, first_error
 from gateway_async._execution.circuit_breaker import CircuitBreaker, CircuitState
 from gateway_async._execution.events import EventEmitter, TerminalWait
 from gateway_async._execution.http_client import HttpClient, interruption_error
@@ -29,6 +28,7 @@ from gateway_async._execution.terminals.progress_reporter import ProgressReporte
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._http.progress import Progress, Stage
+from gateway_async._kernel import describe_error, first_error
 from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.reply import says_busy
 from gateway_async._wire.retry_policy import BACK_OFF, Decision, decide, is_final_refusal, renews_token, retry_after

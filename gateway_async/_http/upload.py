@@ -18,7 +18,7 @@ import anyio.to_thread
 import attrs
 import httpx
 
-from gateway_async._exceptions import describe_error
+from gateway_async._kernel import describe_error
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.call import Call
 from gateway_async._wire.multipart import MAX_FILE_BYTES, FilePart, Form

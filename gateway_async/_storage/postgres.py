@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import attrs
 
-from gateway_async._extras import import_extra
+from gateway_async._kernel import import_extra
 from gateway_async._secrets import Secret, mask_text, strip_traceback
 
 COMMAND_SECONDS: Final = 30.0

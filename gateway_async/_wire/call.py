@@ -15,7 +15,7 @@ from gateway_async._wire.evidence import UnprovenError
 from gateway_async._wire.json_text import decode
 from gateway_async._wire.multipart import Form
 from gateway_async.errors import StatusError
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 import attrs
 import msgspec
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import quote_text
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.json_text import decode

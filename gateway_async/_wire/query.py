@@ -14,7 +14,7 @@ import attrs
 from gateway_async._secrets import Secret, kind_of, mask_text
 from gateway_async._wire.json_text import is_text
 from gateway_async.errors import InvalidRequestError
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.models.time_range import TimeRange
 
 Params = tuple[tuple[str, str | Secret], ...]

@@ -34,8 +34,7 @@ from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.response_matching import check_belongs, find_differences
 from gateway_async._wire.rows import structure
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
-from gateway_async.models.identifiers import ApiId
-from gateway_async.models.record import Record
+from gateway_async.models.record import ApiId, Record
 
 R = TypeVar("R", bound=Record)
 P = TypeVar("P", bound=Record)

@@ -41,8 +41,7 @@ from gateway_async._wire.request import PreparedRequest, RequestDefaults, prepar
 from gateway_async._wire.response_matching import AMOUNT_FIELDS
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
-from gateway_async.models.identifiers import ApiId
-from gateway_async.models.record import Record
+from gateway_async.models.record import ApiId, Record
 from gateway_async.models.request import Request
 
 R = TypeVar("R", bound=Record)

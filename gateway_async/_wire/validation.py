@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 import attrs
 from annotated_types import Interval, Len
 
-from gateway_async._problem import Problem, pluralize
+from gateway_async._kernel import Problem, pluralize
 from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.amounts import add, as_number, money
 from gateway_async._wire.annotations import fields_of, once_per_class, values_of

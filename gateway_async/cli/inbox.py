@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from gateway_async import GatewayError, InboxError
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import is_address
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus

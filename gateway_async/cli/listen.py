@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gateway_async import GatewayError
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async.cli.errors import fail, fail_with, warn
 from gateway_async.cli.forward import Forward, Forwarder, Target
 from gateway_async.cli.postback_format import (
@@ -34,7 +34,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.codes import PostbackResource
 from gateway_async.observe import logger
 from gateway_async.postbacks import Postback, PostbackReceiver
-from gateway_async.postbacks.http.asgi import AsgiApp
+from gateway_async.postbacks.http.adapters import AsgiApp
 from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.sandbox.http.server import Listener
 

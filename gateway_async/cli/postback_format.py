@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import MASK, Secret, seal_fields
 from gateway_async.cli.forward import Forward
 from gateway_async.cli.masking import mask_shown

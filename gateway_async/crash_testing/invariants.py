@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType

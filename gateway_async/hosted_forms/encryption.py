@@ -7,7 +7,7 @@ key and the initialization vector are MD5 digests of the text and the salt (`EVP
 from hashlib import md5
 from typing import Any, Final
 
-from gateway_async._extras import import_extra
+from gateway_async._kernel import import_extra
 from gateway_async._secrets import Secret
 
 __all__ = ["SALT_BYTES", "decrypt", "encrypt"]

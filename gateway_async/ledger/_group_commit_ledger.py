@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, cast
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend
 from gateway_async.errors import InvalidRequestError, LedgerError
 from gateway_async.ledger._operations import EntriesAfter, OpenIntents, RecordedOutcome, id_before

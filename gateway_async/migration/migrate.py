@@ -9,7 +9,7 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._exceptions import first_error
+from gateway_async._kernel import first_error
 from gateway_async.client import AsyncGateway
 from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, Rate, SteadyRate
 from gateway_async.migration.engine.result_recorder import RowCallback

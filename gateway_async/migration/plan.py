@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.migration.engine.row_task import as_vault_row, iterate_rows, row_problems, storable_key
 from gateway_async.migration.output.summary import duration

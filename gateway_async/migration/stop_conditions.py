@@ -10,7 +10,7 @@ from typing import Self
 
 import attrs
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.report import Report
 

@@ -1,4 +1,4 @@
-"""`Record`: the base class of everything that the gateway returns."""
+"""`Record`: the base class of everything that the gateway returns. `ApiId`: a record by its integrator id."""
 
 import enum
 import re
@@ -22,7 +22,7 @@ from gateway_async._secrets import (
     seal_fields,
 )
 
-__all__ = ["Record", "lenient"]
+__all__ = ["ApiId", "Record", "lenient"]
 
 R = TypeVar("R", bound="type[Record]")
 
@@ -30,6 +30,21 @@ _GATEWAY_ID: Final = re.compile("(.*(?<!_api)_)?id")
 """Names of ids that the gateway generates. A run of digits in one is not a card number."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@attrs.frozen
+class ApiId:
+    """The id an integrator gave a record in its `*_api_id` field, unique within a location.
+
+    Accepted wherever a record id is (contract, *Integrator primary key*). `location_id` defaults to the client's.
+
+        vault = await gateway.account_vaults.get(ApiId("customer-42"))
+    """
+
+    value: str
+    """Your id, at most 64 characters without spaces."""
+    location_id: str | None = None
+    """The location in which the id is unique, at most 36 characters. The default is the client's."""
 
 
 def _seal_unknown(fields: Mapping[str, Any]) -> Mapping[str, Any]:

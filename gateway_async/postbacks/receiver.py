@@ -37,9 +37,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 import anyio
 
 from gateway_async._arguments import number_problems
-from gateway_async._exceptions import describe_error
 from gateway_async._execution.background_task import BackgroundTask
-from gateway_async._problem import pluralize
+from gateway_async._kernel import describe_error, pluralize
 from gateway_async._secrets import mask_text, strip_traceback
 from gateway_async._wire.postback import (
     BasicCredentials,
@@ -59,8 +58,7 @@ from gateway_async.models.transactions import Transaction
 from gateway_async.observe import logger
 from gateway_async.postbacks.handler_results import HandlerResults
 from gateway_async.postbacks.handlers import Handlers
-from gateway_async.postbacks.http.aiohttp import handle_request
-from gateway_async.postbacks.http.asgi import AsgiApp
+from gateway_async.postbacks.http.adapters import AsgiApp, handle_request
 from gateway_async.postbacks.http.body import as_bytes, check_size, header_items, read_postback_body
 from gateway_async.postbacks.http.networks import AllowedNetworks, Network, network_problems
 from gateway_async.postbacks.http.rate_limit import RateLimit

@@ -4,11 +4,17 @@ An attribute has the name of the resource's module. To add an endpoint, add a me
 `ResourceSpec` build its call. Start at `account_vaults.py`.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from gateway_async._execution.execute import CallExecutor
+from gateway_async._wire.call import LISTED, RECORD, Lookup, OutcomeQuery
+from gateway_async._wire.evidence import is_known
+from gateway_async._wire.new_record import NEW_RECORD, new_record
 from gateway_async._wire.request import RequestDefaults
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.schedule_change import SCHEDULE_CHANGE, schedule_change
+from gateway_async.errors import InvalidRequestError
 from gateway_async.resources._resource import Resource, ResourceAttribute, attribute
 from gateway_async.resources.account_vaults import AccountVaults
 from gateway_async.resources.contacts import Contacts
@@ -28,7 +34,7 @@ from gateway_async.resources.transaction_batches import TransactionBatches
 from gateway_async.resources.transactions import Transactions
 from gateway_async.resources.users import Users
 
-__all__ = ["RESOURCES", "Resources"]
+__all__ = ["RESOURCES", "Resources", "lookup_of"]
 
 
 class Resources:
@@ -61,3 +67,24 @@ RESOURCES: Final[Mapping[str, type[Resource]]] = {
     name: attribute.kind for name, attribute in vars(Resources).items() if isinstance(attribute, ResourceAttribute)
 }
 """Attribute of the client → class of the resource."""
+
+_SPECS: Final[Mapping[str, ResourceSpec[Any]]] = {
+    name: spec for name, kind in RESOURCES.items() if (spec := kind.spec) and spec.moves_money
+}
+_KINDS: Final[Mapping[str, Callable[[OutcomeQuery], Lookup[Any]]]] = {
+    **dict.fromkeys((RECORD, LISTED), lambda outcome_query: _SPECS[outcome_query.resource].lookup(outcome_query)),
+    NEW_RECORD: lambda outcome_query: new_record(_SPECS[outcome_query.resource], outcome_query),
+    SCHEDULE_CHANGE: lambda outcome_query: schedule_change(_SPECS[outcome_query.resource], outcome_query),
+}
+
+
+def lookup_of(content: Mapping[str, Any]) -> Lookup[Any] | None:
+    """Build the lookup for an outcome query in JSON form.
+
+    Returns None if this version of the package does not know the query.
+    """
+    try:
+        outcome_query = OutcomeQuery.read(content)
+        return _KINDS[outcome_query.kind](outcome_query) if is_known(outcome_query.evidence) else None
+    except (ValueError, KeyError, InvalidRequestError):
+        return None

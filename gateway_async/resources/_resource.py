@@ -15,8 +15,7 @@ from gateway_async._secrets import seal
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import DuplicateError, GatewayError, InvalidRequestError, OutcomeUnknownError
-from gateway_async.models.identifiers import ApiId
-from gateway_async.models.record import Record
+from gateway_async.models.record import ApiId, Record
 
 R = TypeVar("R", bound=Record)
 N_contra = TypeVar("N_contra", contravariant=True)

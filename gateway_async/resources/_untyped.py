@@ -12,7 +12,7 @@ from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.errors import InvalidRequestError
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.models.untyped import UntypedRecord
 from gateway_async.resources import RESOURCES
 from gateway_async.resources._resource import CreatableResource

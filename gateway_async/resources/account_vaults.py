@@ -18,7 +18,7 @@ from gateway_async.models.account_vaults import (
     VaultCopyCreate,
     VaultCreate,
 )
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.resources._resource import CreatableResource, DeletableResource
 
 __all__ = ["ACCOUNT_VAULT", "AccountVaults"]

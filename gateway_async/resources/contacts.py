@@ -9,7 +9,7 @@ from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.evidence import FIELDS_MATCH
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.resources._resource import CreatableResource, DeletableResource
 
 __all__ = ["CONTACT", "Contacts"]

@@ -6,8 +6,8 @@ import attrs
 
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async.models.identifiers import ApiId
 from gateway_async.models.notes import Note, NoteCreate, NoteUpdate
+from gateway_async.models.record import ApiId
 from gateway_async.resources._resource import DeletableResource, WritableResource
 
 __all__ = ["NOTE", "Notes"]

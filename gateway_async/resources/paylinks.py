@@ -8,8 +8,8 @@ from gateway_async._secrets import seal
 from gateway_async._wire.query import segment
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
-from gateway_async.models.identifiers import ApiId
 from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
+from gateway_async.models.record import ApiId
 from gateway_async.resources._resource import CreatableResource, DeletableResource
 
 __all__ = ["PAYLINK", "Paylinks"]

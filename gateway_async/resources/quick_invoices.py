@@ -36,8 +36,8 @@ from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
-from gateway_async.models.identifiers import ApiId
 from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
+from gateway_async.models.record import ApiId
 from gateway_async.resources._resource import CreatableResource, DeletableResource
 from gateway_async.resources.transactions import TRANSACTION
 

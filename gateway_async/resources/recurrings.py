@@ -13,7 +13,7 @@ from gateway_async._wire.new_record import with_new_record_lookup
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.schedule_change import with_schedule_lookup
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.models.recurrings import Recurring, RecurringCreate, RecurringUpdate
 from gateway_async.resources._resource import DeletableResource, WritableResource
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT

@@ -6,7 +6,7 @@ import attrs
 
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.models.tags import Tag, TagCreate, TagUpdate
 from gateway_async.resources._resource import DeletableResource, WritableResource
 

@@ -13,7 +13,7 @@ from gateway_async._wire.response_matching import is_less
 from gateway_async.errors import GatewayError, InvalidRequestError, NotSentError, StatusError
 from gateway_async.models.account_vaults import BinInfo
 from gateway_async.models.codes import AchSecCode, PaymentMethod, TransactionAction
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.models.request import UNSET, Unset
 from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
 from gateway_async.resources._resource import CreatableResource, ListableResource

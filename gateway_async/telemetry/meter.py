@@ -5,7 +5,7 @@ from typing import Final
 
 import attrs
 
-from gateway_async._extras import missing_extra
+from gateway_async._kernel import missing_extra
 
 try:
     from opentelemetry import metrics

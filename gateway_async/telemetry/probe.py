@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from gateway_async._exceptions import describe_error
+from gateway_async._kernel import describe_error
 from gateway_async.errors import AuthenticationError, GatewayError, PermissionDeniedError
 from gateway_async.telemetry.readiness import Readiness
 

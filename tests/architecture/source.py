@@ -17,11 +17,8 @@ NOUNS = MODELS
 """The modules of the gateway's records."""
 
 LAYERS = (
-    "_backoff",
-    "_extras",
     "_secrets",
-    "_exceptions",
-    "_problem",
+    "_kernel",
     "errors",
     "_arguments",
     "models",

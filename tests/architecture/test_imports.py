@@ -19,14 +19,14 @@ LAZY: Final = {
     "cli/config_id_file.py": "fcntl: Windows has none",
     "migration/distributed/worker.py": "the extra dask",
     "migration/engine/redis_rate_limiter.py": "the extra redis",
-    "postbacks/http/aiohttp.py": "aiohttp: a program that is served by it has it installed",
+    "postbacks/http/adapters.py": "aiohttp: a program that is served by it has it installed",
     "sandbox/serve.py": "resource: Windows has none",
     "testing.py": "respx and the extra sandbox: pytest loads this plugin in every run",
 }
 """Modules with imports inside functions, and why they are not at the top."""
 
 BY_NAME: Final = {
-    "_extras.py": "extras: says how to install one",
+    "_kernel.py": "extras: says how to install one",
     "cli/app.py": "heavy commands: `gateway-async --help` and completions load none",
     "crash_testing/worker.py": "the program under test",
     "migration/sources/parquet.py": "the extra parquet",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 
 from . import prose
 from .source import modules, tree

@@ -24,7 +24,7 @@ from gateway_async import (
     RecurringUpdate,
     ValidationError,
 )
-from gateway_async.resources._ledger_lookups import lookup_of
+from gateway_async.resources import lookup_of
 
 from .scripted_transport import (
     LOST,

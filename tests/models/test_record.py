@@ -1,4 +1,4 @@
-"""`Record`: frozen, copyable, and discreet."""
+"""`Record`: frozen, copyable, and discreet. `ApiId`: a value."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.contacts import Contact
 from gateway_async.models.locations import Location
-from gateway_async.models.record import Record
+from gateway_async.models.record import ApiId, Record
 from gateway_async.models.transactions import Transaction
 from gateway_async.models.untyped import UntypedRecord
 from gateway_async.models.users import User
@@ -145,3 +145,15 @@ def test_a_record_as_json_is_masked() -> None:
     assert "4111111111111111" not in shown
     assert "s3cret" not in shown
     assert "072000326" not in shown
+
+
+def test_an_api_id_is_a_value() -> None:
+    """Two of the same id and location are equal; the location may be left to the client."""
+    assert ApiId("order-7") == ApiId("order-7", None)
+    assert len({ApiId("order-7", "loc"), ApiId("order-7", location_id="loc"), ApiId("order-7")}) == 2
+
+
+def test_an_api_id_does_not_change() -> None:
+    """Reject a change of its attributes."""
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        ApiId("order-7").value = "order-8"  # type: ignore[misc]

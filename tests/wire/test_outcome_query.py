@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gateway_async._wire.call import OutcomeQuery
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 
 BY_API_ID = OutcomeQuery(
     resource="transactions",

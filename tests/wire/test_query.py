@@ -21,7 +21,7 @@ from gateway_async._wire.query import (
 )
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.codes import AccountType, TransactionStatus
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.models.time_range import TimeRange
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)

@@ -28,11 +28,11 @@ from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
 from gateway_async.models.codes import TransactionAction
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
-from gateway_async.models.identifiers import ApiId
 from gateway_async.models.paylinks import PaylinkCreate, PaylinkUpdate
 from gateway_async.models.quick_invoices import QuickInvoiceCreate
+from gateway_async.models.record import ApiId
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction, TransactionCreate, TransactionUpdate
-from gateway_async.resources._ledger_lookups import lookup_of
+from gateway_async.resources import lookup_of
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT, VAULT_BIN_INFO
 from gateway_async.resources.contacts import CONTACT
 from gateway_async.resources.paylinks import PAYLINK

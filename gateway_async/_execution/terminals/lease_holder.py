@@ -15,9 +15,9 @@ from typing import Any, Final
 import anyio
 import attrs
 
-from gateway_async._exceptions import describe_error
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
 from gateway_async._http.background import finish, run_in_background
+from gateway_async._kernel import describe_error
 from gateway_async._wire.call import Call
 from gateway_async.errors import GatewayError, NotSentError, TerminalBusyError
 from gateway_async.leases import TerminalLease

@@ -9,10 +9,10 @@ from typing import Any, Final
 import anyio
 import attrs
 
-from gateway_async._exceptions import describe_error
 from gateway_async._execution.recorder import INTENT_SECONDS, finish_within
 from gateway_async._execution.state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
+from gateway_async._kernel import describe_error
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call
 from gateway_async.errors import NotSentError, OutcomeUnknownError, TerminalBusyError

@@ -17,7 +17,7 @@ import anyio.to_thread
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._exceptions import first_error
+from gateway_async._kernel import first_error
 from gateway_async._secrets import mask_text
 from gateway_async._wire.amounts import add
 from gateway_async.errors import InvalidRequestError, NotFoundError, RecordDeletedError
@@ -33,7 +33,7 @@ from gateway_async.ledger.reconciliation.comparison import (
 from gateway_async.ledger.reconciliation.result import BatchTotals, Discrepancy, PaymentTotals, Reconciliation
 from gateway_async.ledger.reconciliation.tables import ReconciliationTables
 from gateway_async.models.codes import BatchStatus
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.models.time_range import TimeRange
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction

@@ -17,8 +17,7 @@ import anyio.to_thread
 import attrs
 
 from gateway_async._arguments import number_problems
-from gateway_async._extras import import_extra
-from gateway_async._problem import Problem
+from gateway_async._kernel import Problem, import_extra
 from gateway_async._secrets import Secret
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError

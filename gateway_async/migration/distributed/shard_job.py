@@ -14,7 +14,7 @@ from typing import Any, Final
 import anyio
 import attrs
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import Secret
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError

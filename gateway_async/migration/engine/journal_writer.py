@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import anyio
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async.errors import JournalError
 from gateway_async.migration.engine.stop_signal import StopSignal, backoff
 from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowResult, RowStarted

@@ -22,7 +22,7 @@ from gateway_async.migration.engine.result_recorder import ResultRecorder
 from gateway_async.migration.engine.row_task import RowTask, other_content
 from gateway_async.migration.rows.comparison import find_vault_differences
 from gateway_async.models.account_vaults import AccountVault
-from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import ApiId
 from gateway_async.resources.account_vaults import AccountVaults
 
 __all__ = ["RowOperations", "Step", "reasons_from"]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import anyio
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async.migration.report import Report
 
 __all__ = ["RowAllowance", "describe_cap"]

@@ -4,7 +4,7 @@ from typing import Final
 
 import anyio
 
-from gateway_async._backoff import exponential_backoff
+from gateway_async._kernel import exponential_backoff
 from gateway_async.migration.report import Report
 
 __all__ = ["StopSignal", "StoppedError", "backoff"]

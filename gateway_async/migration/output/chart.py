@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.report import Sample
 

@@ -6,7 +6,7 @@ from typing import Any, Final, TextIO
 
 import attrs
 
-from gateway_async._extras import import_extra
+from gateway_async._kernel import import_extra
 from gateway_async.migration.output.formulas import FORMULA_NOTE, csv_writer, escape_formula
 from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names
 

@@ -11,8 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_async._extras import import_extra
-from gateway_async._problem import pluralize
+from gateway_async._kernel import import_extra, pluralize
 from gateway_async._secrets import mask_text
 from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.output.chart import create_chart

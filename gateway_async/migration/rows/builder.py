@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import luhn_valid, mask_text
 from gateway_async._wire.annotations import fields_of, once_per_class
 from gateway_async._wire.validation import problems as problems_of

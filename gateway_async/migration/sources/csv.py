@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, Final
 
-from gateway_async._problem import pluralize
+from gateway_async._kernel import pluralize
 from gateway_async._secrets import is_confidential
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.formulas import unescape_formulas

@@ -1,7 +1,8 @@
-"""The postbacks, and the attempts to deliver them."""
+"""The postbacks with their deliveries, and the messages that customers would have received."""
 
 from starlette.responses import Response
 
+from gateway_async.sandbox.notifications import outbox
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import find_status
 from gateway_async.sandbox.postbacks import delivery_log
@@ -10,7 +11,7 @@ from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["replay", "show", "show_all"]
+__all__ = ["replay", "show", "show_all", "show_outbox"]
 
 
 _MOST = 200
@@ -34,6 +35,11 @@ async def replay(request: PageRequest) -> Response:
     postback_id = request.parameter("id")
     delivery_log.replay(request.gateway, postback_id)
     return request.redirect(f"/postbacks/{postback_id}")
+
+
+async def show_outbox(request: PageRequest) -> Response:
+    """Handle GET /outbox."""
+    return request.render("outbox.html", messages=outbox.read_newest(request.gateway, _MOST))
 
 
 def _describe(gateway: Gateway, postback: Row) -> Row:

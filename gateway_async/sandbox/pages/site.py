@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.pages import clock, connect, event_stream, faults, outbox, postbacks, requests, terminals
+from gateway_async.sandbox.pages import clock, connect, event_stream, faults, postbacks, requests, terminals
 from gateway_async.sandbox.pages.page_request import PageRequest, PageView
 from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
 from gateway_async.sandbox.pages.records import batches, details, ledger, lists
@@ -37,7 +37,7 @@ _DASHBOARD: dict[str, dict[str, PageView]] = {
     "/events": {"GET": event_stream.stream},
     "/postbacks": {"GET": postbacks.show_all},
     "/postbacks/{id}": {"GET": postbacks.show, "POST": postbacks.replay},
-    "/outbox": {"GET": outbox.show},
+    "/outbox": {"GET": postbacks.show_outbox},
     "/faults": {"GET": faults.show, "POST": faults.add},
     "/faults/scenario": {"POST": faults.add_scenario},
     "/faults/clear": {"POST": faults.clear},

@@ -1,15 +1,18 @@
-"""Adapter that makes a receiver an ASGI application, for FastAPI, Starlette, Litestar, Quart and any ASGI server."""
+"""Adapters of a receiver: an ASGI application (FastAPI, Starlette, …), and a handler of aiohttp's server."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from gateway_async._wire.postback import by_lower_name
 from gateway_async.postbacks.http.response import ReceiverResponse
 
-__all__ = ["AsgiApp"]
+if TYPE_CHECKING:
+    from aiohttp import web
+
+__all__ = ["AsgiApp", "handle_request"]
 
 AsgiMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[AsgiMessage]]
@@ -79,3 +82,14 @@ async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
 def _raw(response: ReceiverResponse) -> list[tuple[bytes, bytes]]:
     headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
     return headers if response.status_code == 204 else [*headers, (b"content-length", b"%d" % len(response.body))]  # noqa: PLR2004
+
+
+async def handle_request(receive: Callable[..., Awaitable[ReceiverResponse]], request: "web.Request") -> "web.Response":
+    """Pass one request to the receiver and return its response."""
+    from aiohttp import web
+
+    try:
+        response = await receive(request.method, request.headers, request.content.iter_any(), request.remote)
+    except (ConnectionError, web.RequestPayloadError):
+        response = ReceiverResponse.plain_text(400, "the body: broke off")
+    return web.Response(status=response.status_code, headers=response.headers, body=response.body or None)

@@ -1,0 +1,107 @@
+"""Lines of problems, nouns in messages, exceptions, backoff, and optional libraries, for modules of every folder."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from itertools import count
+from typing import Any, Final, Self
+
+from gateway_async._secrets import mask_text
+
+_LINE: Final = re.compile(r"([\w.\[\]-]+(?:, [\w.\[\]-]+)*): (.+)", re.DOTALL)
+
+_MAX_DOUBLINGS: Final = 60
+"""More doublings exceed every maximum, and many more exceed a float."""
+
+
+class Problem(str):
+    """A problem of a request, as the line `field: message`, or `field, other: message`.
+
+    Attributes:
+        fields: the names of the fields, or paths into them such as `item_list.Tea`; empty for a general problem.
+        message: the description of the problem.
+    """
+
+    __slots__ = ("fields", "message")
+
+    fields: tuple[str, ...]
+    message: str
+
+    def __new__(cls, message: str, *fields: str) -> Self:
+        """Build the line from its parts."""
+        problem = super().__new__(cls, f"{', '.join(fields)}: {message}" if fields else message)
+        problem.fields = fields
+        problem.message = message
+        return problem
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, ...]]:
+        return type(self), (self.message, *self.fields)
+
+    @classmethod
+    def of(cls, line: str) -> "Problem":
+        """Parse a line. A line that does not start with a field's name is a general problem."""
+        if isinstance(line, Problem):
+            return line
+        parts = _LINE.fullmatch(line)
+        return cls(parts[2], *parts[1].split(", ")) if parts else cls(line)
+
+
+def by_field(problems: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    """Group the messages of problems by field. General problems are under `""`."""
+    found: dict[str, tuple[str, ...]] = {}
+    for problem in map(Problem.of, problems):
+        for name in problem.fields or ("",):
+            found[name] = (*found.get(name, ()), problem.message)
+    return found
+
+
+def pluralize(number: float, noun: str, many: str = "") -> str:
+    """Return the form of a noun that follows a number: call, calls. `many` is an irregular plural."""
+    return noun if number == 1 else many or f"{noun}s"
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Return the first exception inside nested exception groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the type and the message of an exception, masked."""
+    return mask_text(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
+def exponential_backoff(attempt: int, *, first: float, longest: float) -> float:
+    """Return the seconds to wait after attempt number `attempt`, from 1.
+
+    `first` seconds after the first attempt, twice as long after each further one, and at most `longest`.
+    """
+    return min(first * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), longest)
+
+
+def exponential_backoffs(*, first: float, longest: float) -> Iterator[float]:
+    """Yield the seconds to wait after each attempt, without end."""
+    return (exponential_backoff(attempt, first=first, longest=longest) for attempt in count(1))
+
+
+def import_extra(module: str, *, extra: str, user: str) -> Any:
+    """Import the module of an optional library.
+
+    Args:
+        module: the module's dotted name.
+        extra: the extra that installs it.
+        user: the class or function that needs it, for the message.
+
+    Raises:
+        ModuleNotFoundError: the library is missing; the message says how to install it.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(missing_extra(missing.name, extra=extra, user=user), name=missing.name) from None
+
+
+def missing_extra(package: str | None, *, extra: str, user: str) -> str:
+    """Return the message how to install a missing library."""
+    return f"{user} needs an extra: pip install 'gateway-async[{extra}]' ({package} is missing)"
