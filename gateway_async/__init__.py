@@ -1,8 +1,8 @@
 """Async Python SDK for a payment gateway, with a local gateway for tests and offline work."""
 
 from gateway_async._execution.circuit_breaker import CircuitBreaker, CircuitState
-from gateway_async._execution.lists.pages import Pages
-from gateway_async._execution.user_agent import __version__
+from gateway_async._execution.http_client import __version__
+from gateway_async._execution.pages import Pages
 from gateway_async._secrets import Secret
 from gateway_async._wire.reply import Reply
 from gateway_async.client import AsyncGateway

@@ -43,7 +43,7 @@ PARTS: Final = {
     ),
     "credentials": Part("Credentials", (), ("credentials",)),
     "lists": Part(
-        "Lists", (), ("_execution.lists.pages", "models.page", "models.time_range")
+        "Lists", (), ("_execution.pages", "models.page", "models.time_range")
     ),
     "untyped": Part(
         "Untyped calls", (), ("models.untyped", "resources._untyped", "_wire.reply")

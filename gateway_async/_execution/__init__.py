@@ -1,5 +1,4 @@
 """Execute calls: attempts, deadlines, lookups, the ledger and events.
 
-Contains the executor and its parts; `terminals/` has what only terminal calls need.
-Start at `executor.py`.
+Start at `execute.py`.
 """

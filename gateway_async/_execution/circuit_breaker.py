@@ -1,4 +1,4 @@
-"""`CircuitBreaker`: reject new writes at once while the gateway is unreachable.
+"""`CircuitBreaker` and `RetryBudget`: spare a gateway that is unreachable or overloaded.
 
 Every attempt of the client counts, also those of reads, lookups and payments at terminals. Only new writes are
 rejected, before anything is recorded or sent. The breaker therefore never changes what is known about a payment.
@@ -18,6 +18,12 @@ _UNAVAILABLE: Final = frozenset({502, 503})
 
 A 504 is not one of them: the gateway may be executing one slow request.
 """
+
+DEPOSIT: Final = 0.2
+"""Retries that each call deposits."""
+
+MAX_BALANCE: Final = 100.0
+"""The initial and maximum number of retries."""
 
 
 class CircuitState(enum.StrEnum):
@@ -112,6 +118,37 @@ class CircuitBreaker:
         if state is CircuitState.CLOSED and self._failures < self._max_failures:
             return False
         self._opened_at = self._clock()
+        return True
+
+
+class RetryBudget:
+    """The retries that a client has left, so that it does not overload a failing gateway.
+
+    Each call deposits a fifth of a retry, and each retry withdraws one. Over time a client sends at most 20 % more
+    requests than it makes calls. The budget starts at its maximum of a hundred retries. They cover a restart of the
+    gateway, which breaks every connection of a busy client. Lookups of lost writes withdraw nothing: the outcome of a
+    payment is always worth a request.
+    """
+
+    __slots__ = ("_balance",)
+
+    def __init__(self) -> None:
+        self._balance = MAX_BALANCE
+
+    @property
+    def retries_left(self) -> int:
+        """The number of retries that can be withdrawn at once."""
+        return int(self._balance)
+
+    def deposit(self) -> None:
+        """Deposit the share of one call."""
+        self._balance = min(self._balance + DEPOSIT, MAX_BALANCE)
+
+    def try_withdraw(self) -> bool:
+        """Withdraw a retry and return whether there was one."""
+        if self._balance < 1:
+            return False
+        self._balance -= 1
         return True
 
 

@@ -1,23 +1,36 @@
-"""`EventEmitter`: pass the events of a client to its observers and to the log."""
+"""`EventEmitter`: pass the events of a client to its observers and to the log.
+
+`TerminalReporter` also passes the progress of a call at a terminal to its callback.
+"""
 
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from typing import Any, Final
 
 import anyio
 
+from gateway_async._http.background import run_in_background
 from gateway_async._wire.call import Call
+from gateway_async.errors import InvalidRequestError
 from gateway_async.observe import (
     Event,
     Observer,
+    OnProgress,
+    TerminalProgress,
+    TerminalState,
     TerminalWaitEnded,
     TerminalWaitStarted,
+    call_safely,
     calls_logger,
+    is_async,
     log_event,
     notify,
 )
+
+_TICK_SECONDS: Final = 1.0
+_NO_TICKS: Final = nullcontext()
 
 
 def new_call_id() -> str:
@@ -28,35 +41,6 @@ def new_call_id() -> str:
 def event_facts(call: Call[Any], call_id: str) -> dict[str, Any]:
     """Return what all events of a call contain."""
     return {"call": str(call), "api_id": call.api_id, "call_id": call_id, "terminal_id": call.terminal_id}
-
-
-class TerminalWait:
-    """The wait of a call for its terminal, from its creation to the first `end`.
-
-    Args:
-        call: the call that waits.
-        emit: receives the events of the start and the end.
-
-    Attributes:
-        call_id: identifies the call in its events.
-    """
-
-    __slots__ = ("_emit", "_facts", "_is_over", "_started", "call_id")
-
-    def __init__(self, call: Call[Any], emit: Callable[[Event], None]) -> None:
-        self.call_id = new_call_id()
-        self._emit = emit
-        self._facts = event_facts(call, self.call_id)
-        self._is_over = False
-        self._started = anyio.current_time()
-        emit(TerminalWaitStarted(**self._facts))
-
-    def end(self, error: BaseException | None = None) -> None:
-        """Emit the end of the wait, with the error that ended it; a second call does nothing."""
-        if not self._is_over:
-            self._is_over = True
-            seconds = anyio.current_time() - self._started
-            self._emit(TerminalWaitEnded(**self._facts, seconds=seconds, error=error))
 
 
 class EventEmitter:
@@ -84,3 +68,79 @@ class EventEmitter:
             yield
         finally:
             self._observers = tuple(each for each in self._observers if each is not observer)
+
+
+class TerminalReporter:
+    """Reports a call at a terminal: its wait to the observers, and each of its states to a callback.
+
+    Args:
+        call: the call.
+        on_progress: receives the states; None for no callback.
+        emit: receives the events of the wait; None if nothing wants them.
+
+    Attributes:
+        call_id: identifies the call in its events; "" before the wait, and without observers.
+
+    Raises:
+        InvalidRequestError: `on_progress` is async or is not callable.
+    """
+
+    __slots__ = ("_began", "_call", "_emit", "_last_reported", "_on_progress", "_until", "_waits_since", "call_id")
+
+    def __init__(
+        self, call: Call[Any], on_progress: OnProgress | None, emit: Callable[[Event], None] | None = None
+    ) -> None:
+        if on_progress is not None and (not callable(on_progress) or is_async(on_progress)):
+            raise InvalidRequestError("on_progress: must be a plain function, not an async one")
+        self._call = call
+        self._on_progress = on_progress
+        self._emit = emit
+        self.call_id = ""
+        self._began = anyio.current_time()
+        self._waits_since: float | None = None
+        self._last_reported: tuple[TerminalState, str] | None = None
+        self._until: float | None = None
+
+    def begin_wait(self) -> None:
+        """Emit the start of the wait."""
+        if self._emit is not None:
+            self.call_id, self._waits_since = new_call_id(), anyio.current_time()
+            self._emit(TerminalWaitStarted(**event_facts(self._call, self.call_id)))
+
+    def end_wait(self, error: BaseException | None = None) -> None:
+        """Emit the end of the wait, with the error that ended it; a second call does nothing."""
+        if self._emit is not None and self._waits_since is not None:
+            seconds, self._waits_since = anyio.current_time() - self._waits_since, None
+            self._emit(TerminalWaitEnded(**event_facts(self._call, self.call_id), seconds=seconds, error=error))
+
+    def report(self, state: TerminalState, *, holder: str = "", seconds: float | None = None) -> None:
+        """Report a state, unless it was reported last.
+
+        The state lasts for at most `seconds`; None means without a limit.
+        """
+        if self._on_progress is not None and self._last_reported != (state, holder):
+            self._last_reported = state, holder
+            self._until = None if seconds is None else anyio.current_time() + seconds
+            self._report(self._on_progress, state, holder)
+
+    def ticking(self) -> AbstractAsyncContextManager[None]:
+        """Repeat the report every second while a block runs."""
+        return _NO_TICKS if self._on_progress is None else run_in_background(self._tick)
+
+    async def _tick(self) -> None:
+        while self._on_progress is not None:
+            await anyio.sleep(_TICK_SECONDS)
+            if self._last_reported is not None:
+                self._report(self._on_progress, *self._last_reported)
+
+    def _report(self, on_progress: OnProgress, state: TerminalState, holder: str) -> None:
+        now = anyio.current_time()
+        progress = TerminalProgress(
+            terminal_id=self._call.terminal_id or "",
+            api_id=self._call.api_id,
+            state=state,
+            holder=holder,
+            waited=now - self._began,
+            left=None if self._until is None else max(self._until - now, 0.0),
+        )
+        call_safely(on_progress, progress, "on_progress")

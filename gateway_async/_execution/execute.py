@@ -15,18 +15,15 @@ import anyio
 import attrs
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from gateway_async._execution.circuit_breaker import CircuitBreaker, CircuitState
-from gateway_async._execution.events import EventEmitter, TerminalWait
+from gateway_async._execution.circuit_breaker import CircuitBreaker, CircuitState, RetryBudget
+from gateway_async._execution.events import EventEmitter, TerminalReporter
 from gateway_async._execution.http_client import HttpClient, interruption_error
+from gateway_async._execution.lease_holder import LeaseHolder
 from gateway_async._execution.lookup import OutcomeLookup
 from gateway_async._execution.recorder import RECORDING_SECONDS, LedgerRecorder
 from gateway_async._execution.recovery import CrashRecovery, LookupOf
-from gateway_async._execution.retry_budget import RetryBudget
 from gateway_async._execution.state import LOOKUP_SECONDS, CallPlan, CallState
-from gateway_async._execution.terminals.lease_holder import LeaseHolder
-from gateway_async._execution.terminals.progress_reporter import ProgressReporter, progress_reporter
-from gateway_async._execution.terminals.queue import TerminalQueues
-from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
+from gateway_async._execution.terminals import TerminalQueues, UnresolvedCalls
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._kernel import describe_error, first_error
 from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, RepeatEffect
@@ -136,7 +133,8 @@ class CallExecutor:
         """
         self._http.check(call)
         if call.repeat_effect is RepeatEffect.TERMINAL:
-            return self._execute_at_terminal(call, progress_reporter(call, on_progress))
+            emit = self._events.emit if self._events.wants_routine else None
+            return self._execute_at_terminal(call, TerminalReporter(call, on_progress, emit))
         breaker = None if call.repeat_effect.is_read else self._circuit_breaker
         if breaker is not None or call.prerequisite is not None:
             return self._execute_prepared(call, breaker)
@@ -177,23 +175,20 @@ class CallExecutor:
         finally:
             lock.release()
 
-    async def _execute_at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
+    async def _execute_at_terminal(self, call: Call[T], reporter: TerminalReporter) -> T:
         """Wait for the terminal, then execute the call."""
-        wait = TerminalWait(call, self._events.emit) if self._events.wants_routine else None
         state: CallState[T] | None = None
         try:
-            async with progress.ticking(), self._terminals.acquire(call, progress) as before_sending:
-                if wait is not None:
-                    wait.end()
+            async with self._terminals.acquire(call, reporter) as before_sending:
                 call = await self._read_prerequisites(call, self._timeout)
                 state = self._new_state(
                     call,
                     self._terminal_timeout + LOOKUP_SECONDS,
-                    call_id="" if wait is None else wait.call_id,
+                    call_id=reporter.call_id,
                     before_sending=before_sending,
-                    on_lookup=progress.report_lookup,
+                    on_lookup=partial(reporter.report, TerminalState.LOOKING_UP, seconds=LOOKUP_SECONDS),
                 )
-                progress.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
+                reporter.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
                 try:
                     return await self._run(state)
                 except OutcomeUnknownError as error:
@@ -207,8 +202,7 @@ class CallExecutor:
                     self._terminals.remember_unresolved(state)
         except BaseException as raised:
             ended_by = self._own_error(raised, call, state)
-            if wait is not None:
-                wait.end(ended_by)
+            reporter.end_wait(ended_by)
             if ended_by is raised:
                 raise
             raise ended_by from raised

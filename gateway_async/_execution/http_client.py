@@ -15,8 +15,7 @@ import anyio
 import anyio.lowlevel
 import httpx
 
-from gateway_async._execution.signing import Authenticator
-from gateway_async._execution.user_agent import USER_AGENT
+from gateway_async._execution.tokens import Authenticator
 from gateway_async._http.messages import BaseUrl, LazyRequest, headers_of
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_response_body
@@ -42,6 +41,9 @@ from gateway_async.errors import (
 )
 from gateway_async.telemetry.propagation import TraceHeaders, read_trace_headers
 
+__version__ = "0.2.0"
+"""The version of this package, which the build reads here, and which the `User-Agent` header shows."""
+
 T = TypeVar("T")
 
 MAX_BODY: Final = 64 * 1024 * 1024
@@ -54,7 +56,7 @@ _CLOSING_SECONDS: Final = 10.0
 _HEADERS: Final = (
     (b"Accept", b"application/json"),
     (b"Accept-Encoding", b"gzip, deflate"),
-    USER_AGENT,
+    (b"User-Agent", f"gateway-async/{__version__}".encode()),
 )
 _JSON: Final = (b"Content-Type", b"application/json")
 _NO_BODY: Final = (b"Content-Length", b"0")

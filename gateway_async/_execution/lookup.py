@@ -18,7 +18,7 @@ from gateway_async._arguments import check_numbers
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.recorder import LedgerRecorder
 from gateway_async._execution.state import LOOKUP_SECONDS, CallState
-from gateway_async._execution.terminals.queue import TerminalQueues
+from gateway_async._execution.terminals import TerminalQueues
 from gateway_async._http.background import finish
 from gateway_async._kernel import exponential_backoffs
 from gateway_async._secrets import mask_text

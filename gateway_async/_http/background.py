@@ -1,10 +1,17 @@
-"""Run an async function while a block runs, or to its end, also if the task is cancelled meanwhile."""
+"""Run an async function to its end although its caller is cancelled, while a block runs, or as a task of its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from contextvars import copy_context
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import anyio
+
+from gateway_async.errors import ConnectionLostError
+
+T = TypeVar("T")
 
 
 async def finish(work: Callable[[], Awaitable[object]], seconds: float) -> bool:
@@ -65,3 +72,97 @@ async def run_in_background(work: Callable[[], Awaitable[object]]) -> AsyncItera
             scope.cancel()
     if error is not None:
         raise error
+
+
+class BackgroundTask:
+    """Runs `work` at once, until it returns or is cancelled from any task; `work` must not raise an `Exception`.
+
+    It is a task of the event loop itself. A task group has to end in the task that began it. Fixtures of pytest and
+    steps of iterators may not.
+    """
+
+    __slots__ = ("_done", "_scope", "_task")
+
+    def __init__(self, work: Callable[[], Awaitable[object]]) -> None:
+        self._done = anyio.Event()
+        self._scope = anyio.CancelScope()
+        scope, done = self._scope, self._done
+
+        async def run() -> None:
+            try:
+                with scope:
+                    await work()
+            finally:
+                done.set()
+
+        self._task = _start(run, done.set)  # what `work` refers to is freed with its task
+
+    async def wait(self) -> None:
+        """Wait until the work has ended."""
+        await self._done.wait()
+
+    def cancel(self) -> None:
+        """Cancel the work."""
+        self._scope.cancel()
+
+    async def stop(self) -> None:
+        """Cancel the work and wait for its end, also under cancellation."""
+
+        async def wait() -> None:
+            with anyio.CancelScope(shield=True):
+                await self._done.wait()
+
+        self.cancel()
+        async with anyio.create_task_group() as tasks:  # a native cancellation of asyncio does not interrupt its end
+            tasks.start_soon(wait)
+
+
+class Prefetch(Generic[T]):
+    """Starts `read` immediately; `result()` waits for it."""
+
+    __slots__ = ("__weakref__", "_error", "_is_complete", "_task", "_value")
+
+    def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
+        self._error: BaseException | None = None
+        self._is_complete = False
+        self._value: T
+        self._task = BackgroundTask(partial(self._run, read))
+
+    async def _run(self, read: Callable[[], Awaitable[T]]) -> None:
+        try:
+            self._value = await read()
+            self._is_complete = True
+        except Exception as error:  # noqa: BLE001  raised by `result()`
+            self._error = error
+
+    async def result(self) -> T:
+        """Wait for the read; return its result or raise its error."""
+        try:
+            await self._task.wait()
+        except BaseException:
+            self.cancel()
+            raise
+        if self._error is not None:
+            raise self._error
+        if not self._is_complete:
+            raise ConnectionLostError("the prefetch was cancelled")
+        return self._value
+
+    def cancel(self) -> None:
+        """Cancel the read; harmless after the read or its event loop has ended."""
+        with suppress(RuntimeError):
+            self._task.cancel()
+
+
+def _start(run: Callable[[], Coroutine[Any, Any, None]], ended: Callable[[], object]) -> Any:
+    """Run a coroutine function as a task of the event loop.
+
+    The caller keeps the task, because event loops hold only weak references.
+    """
+    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+        task = asyncio.get_running_loop().create_task(run())
+        task.add_done_callback(lambda _: ended())  # also when it is cancelled before its first step
+        return task
+    import trio  # not a dependency: a program that runs on trio has it installed
+
+    return trio.lowlevel.spawn_system_task(run, context=copy_context())

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 import attrs
 
 from gateway_async._execution.execute import CallExecutor
-from gateway_async._execution.lists.pages import Pages, pages_of
+from gateway_async._execution.pages import Pages, pages_of
 from gateway_async._secrets import seal
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec

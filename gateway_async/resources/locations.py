@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._execution.lists.pages import Pages, pages_of
+from gateway_async._execution.pages import Pages, pages_of
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.locations import Location, LocationInfo

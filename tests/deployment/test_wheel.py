@@ -7,7 +7,7 @@ from zipfile import ZipFile
 import hatchling.build
 import pytest
 
-from gateway_async._execution.user_agent import __version__
+from gateway_async._execution.http_client import __version__
 from tests.docs.documents import ROOT
 
 BILL = f"gateway_async-{__version__}.cdx.json"
@@ -18,7 +18,7 @@ def test_the_wheel_contains_the_bill_of_materials(
     bills: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The CycloneDX file in dist/ is in `.dist-info/sboms/` of the wheel; a build without it works too."""
-    version_file = "gateway_async/_execution/user_agent.py"
+    version_file = "gateway_async/_execution/http_client.py"
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", version_file):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

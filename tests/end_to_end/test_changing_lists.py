@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from gateway_async import AsyncGateway, Contact, ContactCreate, TransactionCreate, TransactionStatus
-from gateway_async._execution.lists import pages
+from gateway_async._execution import pages
 from gateway_async.postbacks import Postback, PostbackReceiver
 from gateway_async.sandbox import Sandbox
 

@@ -7,8 +7,7 @@ import pytest
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.lookup import OutcomeLookup
 from gateway_async._execution.recovery import CrashRecovery
-from gateway_async._execution.terminals.queue import TerminalQueues
-from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
+from gateway_async._execution.terminals import TerminalQueues, UnresolvedCalls
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus
 from gateway_async.ledger.protocol import Intent
 

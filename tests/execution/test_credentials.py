@@ -366,7 +366,7 @@ async def test_other_credentials_do_not_try_again() -> None:
 async def test_a_hash_key_signs_each_attempt_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also the second one: a gateway may take a hash-key once only."""
     seconds = count(1_800_000_000.0)
-    monkeypatch.setattr("gateway_async._execution.signing.time", SimpleNamespace(time=lambda: next(seconds)))
+    monkeypatch.setattr("gateway_async._execution.tokens.time", SimpleNamespace(time=lambda: next(seconds)))
     seen: list[tuple[str, str]] = []
 
     def note(request: httpx.Request) -> Any:

@@ -17,8 +17,8 @@ from gateway_async import (
     SendStage,
 )
 from gateway_async._execution import execute
-from gateway_async._execution.signing import Authenticator
-from gateway_async._execution.terminals.queue import TerminalQueues
+from gateway_async._execution.terminals import TerminalQueues
+from gateway_async._execution.tokens import Authenticator
 from gateway_async.observe import CallEnded
 
 from .scripted_transport import (

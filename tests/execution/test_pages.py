@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from gateway_async import Contact, InvalidRequestError, MalformedReplyError, ServerError, TimeRange
-from gateway_async._execution.lists.page_stream import read_in_slices
+from gateway_async._execution.page_stream import read_in_slices
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.pagination import decode_page, read_raw_page
 

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from gateway_async import AsyncGateway, NotFoundError, OutcomeUnknownError, ServerError
-from gateway_async._execution.retry_budget import DEPOSIT, MAX_BALANCE, RetryBudget
+from gateway_async._execution.circuit_breaker import DEPOSIT, MAX_BALANCE, RetryBudget
 from gateway_async.observe import RetryBudgetExhausted
 
 from .scripted_transport import APPROVED, LOST, NOT_THERE, Script, absent, error_of, record, sell_named

@@ -8,8 +8,8 @@ from unittest.mock import patch
 import attrs
 
 from gateway_async._execution import execute, http_client, recorder
-from gateway_async._execution.lists.page_stream import PageStream
-from gateway_async._execution.retry_budget import RetryBudget
+from gateway_async._execution.circuit_breaker import RetryBudget
+from gateway_async._execution.page_stream import PageStream
 from gateway_async._execution.state import CallPlan
 from gateway_async._execution.tokens import TokenProvider
 from gateway_async._wire import response_matching

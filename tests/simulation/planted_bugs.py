@@ -9,7 +9,7 @@ from unittest import mock
 
 from gateway_async._execution import execute, http_client
 from gateway_async._execution.execute import CallExecutor
-from gateway_async._execution.terminals.lease_holder import LeaseHolder
+from gateway_async._execution.lease_holder import LeaseHolder
 from gateway_async._storage.sqlite import FileFormat
 from gateway_async._wire import pagination, record_reader, reply, retry_policy
 from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, OutcomeQuery

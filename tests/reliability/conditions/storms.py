@@ -8,7 +8,7 @@ import anyio
 import attrs
 
 from gateway_async import AsyncGateway, GatewayError
-from gateway_async._execution.retry_budget import DEPOSIT, MAX_BALANCE
+from gateway_async._execution.circuit_breaker import DEPOSIT, MAX_BALANCE
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.simulators.faults import FaultName

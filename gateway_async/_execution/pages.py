@@ -8,7 +8,7 @@ import anyio.lowlevel
 
 from gateway_async._arguments import check_numbers
 from gateway_async._execution.execute import CallExecutor
-from gateway_async._execution.lists.page_stream import PageStream, read_in_slices
+from gateway_async._execution.page_stream import PageStream, read_in_slices
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.query import NamesToCheck, Params, list_params, plain_params
 from gateway_async._wire.resource import ResourceSpec

@@ -15,7 +15,7 @@ from typing import Any, Final
 import anyio
 import attrs
 
-from gateway_async._execution.terminals.progress_reporter import ProgressReporter
+from gateway_async._execution.events import TerminalReporter
 from gateway_async._http.background import finish, run_in_background
 from gateway_async._kernel import describe_error
 from gateway_async._wire.call import Call
@@ -102,7 +102,7 @@ class LeaseHolder:
 
     @asynccontextmanager
     async def hold(
-        self, call: Call[Any], progress: ProgressReporter, seconds_unresolved: Callable[[], float]
+        self, call: Call[Any], reporter: TerminalReporter, seconds_unresolved: Callable[[], float]
     ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Hold the lease of the call's terminal; release it when the block ends.
 
@@ -117,7 +117,7 @@ class LeaseHolder:
         """
         held = _HeldLease(str(call), call.api_id, call.terminal_id or "")
         try:
-            await self._wait(held, progress, seconds_unresolved)
+            await self._wait(held, reporter, seconds_unresolved)
         except NotSentError:
             raise
         except BaseException:
@@ -150,14 +150,14 @@ class LeaseHolder:
             raise GatewayError(f"the terminal lease was not closed within {_RELEASE_SECONDS:g} s")
 
     async def _wait(
-        self, held: _HeldLease, progress: ProgressReporter, seconds_unresolved: Callable[[], float]
+        self, held: _HeldLease, reporter: TerminalReporter, seconds_unresolved: Callable[[], float]
     ) -> None:
         wait, began = self._lease.wait, anyio.current_time()
         while (holder := await self._try_acquire(held, self._seconds_to_hold(seconds_unresolved()))) is not None:
             left = None if wait is None else began + wait - anyio.current_time()
             if left is not None and left <= 0:
                 raise TerminalBusyError(held.terminal_id, holder=holder, call=held.call)
-            progress.report(TerminalState.HELD, holder=holder, seconds=left)
+            reporter.report(TerminalState.HELD, holder=holder, seconds=left)
             pause = random.uniform(*_POLL_SECONDS)  # noqa: S311
             await anyio.sleep(pause if left is None else min(pause, left))
 
