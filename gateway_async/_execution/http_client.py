@@ -23,8 +23,7 @@ from gateway_async._http.transport import FRESH, POOL, DirectClient
 from gateway_async._http.upload import Upload, open_upload
 from gateway_async._secrets import quote_text, strip_traceback
 from gateway_async._wire.auth import Signature
-from gateway_async._wire.call import Call, RepeatEffect
-from gateway_async._wire.multipart import Form
+from gateway_async._wire.call import Call, Form, RepeatEffect
 from gateway_async._wire.query import plain_params
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async.credentials import Credentials

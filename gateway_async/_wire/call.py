@@ -13,8 +13,8 @@ import attrs
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.evidence import UnprovenError
 from gateway_async._wire.json_text import decode
-from gateway_async._wire.multipart import Form
 from gateway_async.errors import StatusError
+from gateway_async.models.files import Attachment
 from gateway_async.models.record import ApiId
 
 T = TypeVar("T")
@@ -91,6 +91,31 @@ class LookupResult(Generic[T]):
     def shows_effect(self) -> bool:
         """Whether the gateway shows an effect of the write. A differing record has still to be accepted."""
         return self.status in (LookupStatus.EXECUTED, LookupStatus.DIFFERENT_RECORD)
+
+
+@attrs.frozen
+class FilePart:
+    """A file of a multipart body.
+
+    Attributes:
+        name: the name of the part, such as `quickinvoice[files][0]`.
+        label: the name of the file in problems, such as `files[0]`.
+        attachment: the file, which `_http/upload.py` opens.
+        start: for an open file, its position when the call was made.
+    """
+
+    name: str
+    label: str
+    attachment: Attachment
+    start: int = 0
+
+
+@attrs.frozen(repr=False)
+class Form:
+    """A multipart body: text fields and files."""
+
+    fields: tuple[tuple[str, str | Secret], ...]
+    files: tuple[FilePart, ...]
 
 
 def _as_secret(body: bytes | Secret | None) -> Secret | None:
@@ -286,6 +311,11 @@ class Call(Generic[T]):
     returns_reply: bool = False
     fresh_connection: bool = attrs.field(default=attrs.Factory(_has_common_response, takes_self=True))
     record_type: type[Any] | None = None
+
+    def with_recovery(self, outcome_query: OutcomeQuery, recovery: Recovery[T], read: Callable[[Any], T]) -> "Call[T]":
+        """Return the call to send after its prerequisite, which found out how the outcome can be looked up."""
+        entry = self.ledger_entry and attrs.evolve(self.ledger_entry, outcome_query=outcome_query)
+        return attrs.evolve(self, read=read, recovery=recovery, ledger_entry=entry, prerequisite=None)
 
     def without_body(self) -> "Call[T]":
         """Return the same call without its body.

@@ -34,12 +34,13 @@ resource without a model, a `Decimal` that is not an amount is a text of its dig
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, partial
 from operator import eq
-from typing import Any, Final, TypeVar, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
 from cattrs import Converter
@@ -47,12 +48,13 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.amounts import exact
-from gateway_async._wire.annotations import fields_of, once_per_class, plain_type
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
+from gateway_async.models.request import Unset
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
+V = TypeVar("V")
 Hook = Callable[..., Any]
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python also accepts other forms of ISO 8601
@@ -79,6 +81,40 @@ def read_nothing(content: Any) -> None:
     """
     if content not in (None, {}, []):
         raise FieldError("", "expected no body")
+
+
+def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], V]:
+    """Cache a function of a class, like `functools.cache`.
+
+    Type checkers do not know that classes are hashable, so they reject `functools.cache` here.
+    """
+    return cast("Callable[[type[Any]], V]", cache(function))
+
+
+@once_per_class
+def fields_of(kind: type[Any]) -> Mapping[str, Any]:
+    """Return field name → annotation of a model, including constraints."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
+
+
+def plain_type(annotation: Any) -> Any:
+    """Return the type without `| None`, `| Unset` and constraints."""
+    if get_origin(annotation) is Annotated:
+        return plain_type(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = tuple(plain_type(kind) for kind in get_args(annotation) if kind not in (NoneType, Unset))
+        return kinds[0] if len(kinds) == 1 else Union[kinds]  # noqa: UP007  made from a tuple
+    return annotation
+
+
+def constraints_of(annotation: Any) -> Iterator[Any]:
+    """Yield the constraints of a field, from all alternatives of its type."""
+    if get_origin(annotation) is Annotated:
+        yield from annotation.__metadata__
+    elif get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from constraints_of(part)
 
 
 def is_a(parent: type) -> Callable[[Any], bool]:

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from gateway_async._secrets import AccountNumber, kind_of, mask_text
-from gateway_async._wire.annotations import fields_of
 from gateway_async._wire.call import (
     Call,
     HttpRequest,
@@ -23,7 +22,7 @@ from gateway_async._wire.call import (
     Recovery,
     RepeatEffect,
 )
-from gateway_async._wire.convert import read_nothing
+from gateway_async._wire.convert import fields_of, read_nothing
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH,
@@ -34,10 +33,16 @@ from gateway_async._wire.evidence import (
     evidence_of,
 )
 from gateway_async._wire.json_text import encode
-from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.query import Params
 from gateway_async._wire.record_reader import RecordReader, Ref, sealed_path
-from gateway_async._wire.request import PreparedRequest, RequestDefaults, prepare
+from gateway_async._wire.request import (
+    PreparedRequest,
+    RequestDefaults,
+    attachment_problems,
+    form_of,
+    name_problems,
+    prepare,
+)
 from gateway_async._wire.response_matching import AMOUNT_FIELDS
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
@@ -256,13 +261,7 @@ class ResourceSpec(RecordReader[R]):
             if None in sent.values():
                 return attrs.evolve(call, prerequisite=None)
             outcome_query = self.outcome_query(ref, defaults, identity, IS_REVERSED, sent)
-            return attrs.evolve(
-                call,
-                read=self.judged(outcome_query),
-                recovery=self.recovery(outcome_query),
-                ledger_entry=self._entry(identity.get("location_id"), outcome_query),
-                prerequisite=None,
-            )
+            return call.with_recovery(outcome_query, self.recovery(outcome_query), self.judged(outcome_query))
 
         return attrs.evolve(call, prerequisite=Call(request=before.request, read=add_evidence, fresh_connection=True))
 

@@ -21,8 +21,7 @@ import attrs
 import msgspec
 
 from gateway_async._wire.amounts import LARGEST_EXPONENT
-from gateway_async._wire.annotations import once_per_class
-from gateway_async._wire.convert import BOOLEANS, is_a, rule_of, rules_of, structure_by_rules
+from gateway_async._wire.convert import BOOLEANS, is_a, once_per_class, rule_of, rules_of, structure_by_rules
 from gateway_async._wire.json_text import decode
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record

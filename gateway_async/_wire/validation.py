@@ -10,6 +10,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -19,7 +20,7 @@ from annotated_types import Interval, Len
 from gateway_async._kernel import Problem, pluralize
 from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.amounts import add, as_number, money
-from gateway_async._wire.annotations import fields_of, once_per_class, values_of
+from gateway_async._wire.convert import fields_of, once_per_class
 from gateway_async._wire.json_text import encode, is_utf8
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
@@ -110,6 +111,20 @@ def problems(request: Request, *, limits: bool = True, values: Mapping[str, Any]
     if request.extra != {}:
         found += _extra_problems(request)
     return found
+
+
+def values_of(request: Request) -> dict[str, Any]:
+    """Return field name → value of a request, without `extra`."""
+    names, get = _getter(type(request))
+    return dict(zip(names, get(request), strict=True))
+
+
+@once_per_class
+def _getter(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(fields_of(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda request: tuple(getattr(request, name) for name in names)  # one name gives no tuple
 
 
 def _value_problems(field: _Field, value: Any, limits: bool) -> Iterable[Problem]:

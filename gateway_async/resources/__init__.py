@@ -10,10 +10,9 @@ from typing import Any, Final
 from gateway_async._execution.execute import CallExecutor
 from gateway_async._wire.call import LISTED, RECORD, Lookup, OutcomeQuery
 from gateway_async._wire.evidence import is_known
-from gateway_async._wire.new_record import NEW_RECORD, new_record
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.schedule_change import SCHEDULE_CHANGE, schedule_change
+from gateway_async._wire.snapshot_lookup import NEW_RECORD, SCHEDULE_CHANGE, new_record, schedule_change
 from gateway_async.errors import InvalidRequestError
 from gateway_async.resources._resource import Resource, ResourceAttribute, attribute
 from gateway_async.resources.account_vaults import AccountVaults

@@ -11,6 +11,8 @@ from gateway_async._http.upload import measure_files
 from gateway_async._secrets import mask_text, seal
 from gateway_async._wire.call import (
     Call,
+    FilePart,
+    Form,
     HttpRequest,
     Lookup,
     LookupResult,
@@ -29,10 +31,9 @@ from gateway_async._wire.evidence import (
     LISTS_NO_TRANSACTION,
     LISTS_TRANSACTION,
 )
-from gateway_async._wire.multipart import FilePart, Form, file_problems
 from gateway_async._wire.query import segment, segment_and_params
 from gateway_async._wire.reply import read_undocumented
-from gateway_async._wire.request import RequestDefaults
+from gateway_async._wire.request import RequestDefaults, file_problems
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile

@@ -9,10 +9,9 @@ from gateway_async._arguments import check_numbers
 from gateway_async._secrets import seal
 from gateway_async._wire.call import Call
 from gateway_async._wire.evidence import HAS_STATUS
-from gateway_async._wire.new_record import with_new_record_lookup
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.schedule_change import with_schedule_lookup
+from gateway_async._wire.snapshot_lookup import with_new_record_lookup, with_schedule_lookup
 from gateway_async.models.record import ApiId
 from gateway_async.models.recurrings import Recurring, RecurringCreate, RecurringUpdate
 from gateway_async.resources._resource import DeletableResource, WritableResource

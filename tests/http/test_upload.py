@@ -26,7 +26,7 @@ from gateway_async import (
     ValidationError,
 )
 from gateway_async._http import upload
-from gateway_async._wire.multipart import FilePart, Form
+from gateway_async._wire.call import FilePart, Form
 
 from .scripted_server import Script, Wire, serving, until
 

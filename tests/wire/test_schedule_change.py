@@ -7,7 +7,7 @@ import pytest
 
 from gateway_async._wire.call import LookupStatus, OutcomeQuery
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.schedule_change import SCHEDULE_CHANGE, schedule_change
+from gateway_async._wire.snapshot_lookup import SCHEDULE_CHANGE, schedule_change
 from gateway_async.resources.recurrings import RECURRING
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 import attrs
 from annotated_types import Len
 
-from gateway_async._wire.annotations import fields_of
+from gateway_async._wire.convert import fields_of
 from gateway_async.migration.rows.columns import FIELDS, KINDS
 from gateway_async.migration.rows.values import EXPIRY_FORMS
 from gateway_async.models.account_vaults import VaultCreate

@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import is_card_number, is_confidential, luhn_valid, mask_text
-from gateway_async._wire.annotations import fields_of, once_per_class
+from gateway_async._wire.convert import fields_of, once_per_class
 from gateway_async._wire.json_text import is_utf8
 from gateway_async.models.account_vaults import VaultCreate
 
