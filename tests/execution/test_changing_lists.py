@@ -123,7 +123,7 @@ def test_a_record_that_stays_listed_is_yielded_exactly_once(
 
 
 @given(
-    number=st.integers(0, 600),
+    number=st.integers(0, 3 * REMEMBERED),
     page_size=st.integers(1, REMEMBERED // 5),
     server=SERVERS,
     removes=st.sampled_from([0, 1, 2, 3]),

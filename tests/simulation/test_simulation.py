@@ -11,6 +11,16 @@ _SEEDS = 80
 _MOST_SEEDS = 200
 """Seeds within which a planted bug must be found."""
 
+_FOUND_BY = {
+    "lookup-that-believes-a-proxy": 98,
+    "shortened-doubt": 75,
+    "response-without-evidence": 39,
+    "reused-id": 27,
+}
+"""Seeds that found the rarer bugs, to try first. When the code changes, others may find them, and the search is longer."""
+
+pytestmark = pytest.mark.timeout(300)  # a search takes half a minute, and more on a busy machine
+
 
 @pytest.fixture
 def simulation() -> Iterator[Simulation]:
@@ -38,7 +48,7 @@ def test_a_seed_replays_exactly(simulation: Simulation) -> None:
 def test_a_planted_bug_is_found(bug: str) -> None:
     """A schedule breaks a rule while a bug is planted, and keeps it without the bug."""
     with PLANTED_BUGS[bug](), Simulation() as simulation:
-        seeds = range(_MOST_SEEDS)
+        seeds = (_FOUND_BY.get(bug, 0), *range(_MOST_SEEDS))
         found = next((seed for seed in seeds if simulation.run(seed).problems), None)
     assert found is not None
     with Simulation() as simulation:
