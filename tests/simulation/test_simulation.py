@@ -17,7 +17,7 @@ _FOUND_BY = {
     "response-without-evidence": 39,
     "reused-id": 27,
 }
-"""Seeds that found the rarer bugs, to try first. When the code changes, others may find them, and the search is longer."""
+"""Seeds that found the rarer bugs, to try first; when the code changes, others may find them."""
 
 pytestmark = pytest.mark.timeout(300)  # a search takes half a minute, and more on a busy machine
 
