@@ -86,12 +86,10 @@ class _CallEvent:
         return call_template(self.call)
 
 
-@attrs.frozen(kw_only=True)
 class CallStarted(_CallEvent):
     """A call starts."""
 
 
-@attrs.frozen(kw_only=True)
 class TerminalWaitStarted(_CallEvent):
     """A call starts to wait until its terminal is free."""
 
@@ -173,7 +171,6 @@ class AttemptFailed(_CallEvent):
     next_step: NextStep
 
 
-@attrs.frozen(kw_only=True)
 class LookupStarted(_CallEvent):
     """The client starts to look up a write; `OutcomeLookedUp` follows."""
 
@@ -246,7 +243,6 @@ class LeaseRenewalFailed(_CallEvent):
     reason: str
 
 
-@attrs.frozen(kw_only=True)
 class RetryBudgetExhausted(_CallEvent):
     """A call is not retried because the client's retry budget is empty.
 
@@ -255,7 +251,6 @@ class RetryBudgetExhausted(_CallEvent):
     """
 
 
-@attrs.frozen(kw_only=True)
 class CircuitOpened(_CallEvent):
     """The circuit breaker opened: the client rejects new writes.
 
@@ -263,7 +258,6 @@ class CircuitOpened(_CallEvent):
     """
 
 
-@attrs.frozen(kw_only=True)
 class CircuitClosed(_CallEvent):
     """The circuit breaker closed: the gateway responded to this call."""
 

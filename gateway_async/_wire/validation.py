@@ -15,7 +15,6 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import attrs
-from annotated_types import Interval, Len
 
 from gateway_async._kernel import Problem, pluralize
 from gateway_async._secrets import AccountNumber, Secret, mask_text
@@ -26,10 +25,12 @@ from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
     UNSET,
     Amounts,
+    Between,
     Cents,
     ExactlyOne,
     FieldRule,
     Items,
+    Length,
     NotBoth,
     NotWhen,
     Pattern,
@@ -220,11 +221,11 @@ def _unknown_code(field: _Field, value: Any) -> str | None:
 def _checks(constraint: Any) -> Iterator[Check]:
     """Yield the check of a constraint; other marks have none."""
     match constraint:
-        case Len(minimum, int(maximum)):
+        case Length(minimum, maximum):
             yield partial(_length_problems, minimum, maximum)
         case Pattern(expression, says):
             yield partial(_pattern_problems, re.compile(expression), (says,))
-        case Interval(ge=int(minimum), le=int(maximum)):
+        case Between(minimum, maximum):
             yield partial(_interval_problems, minimum, maximum)
         case Cents(digits):
             yield lambda amount: _cents_problems(money(amount), digits)

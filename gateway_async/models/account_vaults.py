@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 import attrs
-from annotated_types import Len
 
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
@@ -21,6 +20,7 @@ from gateway_async.models.request import (
     FourDigits,
     HolderName,
     Id,
+    Length,
     LicenseNumber,
     LicenseState,
     LocationId,
@@ -50,20 +50,20 @@ __all__ = [
     "VaultCreate",
 ]
 
-Title = Annotated[str, Len(1, 64)]
-VaultApiId = Annotated[str, Len(0, 36), Pattern(r"\S*", "must contain no spaces")]
-Street = Annotated[str, Len(1, 32)]
-City = Annotated[str, Len(1, 36)]
-State = Annotated[str, Len(2, 26)]
-Zip = Annotated[str, Len(4, 12)]
-Phone = Annotated[str, Len(1, 10)]
-Custom = Annotated[str, Len(0, 128)]
-CustomerId = Annotated[str, Len(1, 50)]
-IpAddress = Annotated[str, Len(0, 15)]
-Locale = Annotated[str, Len(5, 5)]
+Title = Annotated[str, Length(1, 64)]
+VaultApiId = Annotated[str, Length(0, 36), Pattern(r"\S*", "must contain no spaces")]
+Street = Annotated[str, Length(1, 32)]
+City = Annotated[str, Length(1, 36)]
+State = Annotated[str, Length(2, 26)]
+Zip = Annotated[str, Length(4, 12)]
+Phone = Annotated[str, Length(1, 10)]
+Custom = Annotated[str, Length(0, 128)]
+CustomerId = Annotated[str, Length(1, 50)]
+IpAddress = Annotated[str, Length(0, 15)]
+Locale = Annotated[str, Length(5, 5)]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class AccountVault(Record):
     """A stored card or bank account. It never contains the account number."""
 
@@ -145,7 +145,7 @@ class AccountVault(Record):
     uncertain: ClassVar[frozenset[str]] = frozenset({"cau_summary_status_id"})
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class BinInfo(Record):
     """Properties of a card that its first digits identify (contract, *BIN info*)."""
 
@@ -179,7 +179,7 @@ class BinInfo(Record):
     """00 disc, 01 diners, 02 jcb; null for other networks."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class VaultCreate(Request):
     """The fields that every way of storing an account takes."""
 
@@ -239,7 +239,7 @@ class VaultCreate(Request):
     )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class CardVaultCreate(VaultCreate):
     """A new vault for a card, from its number and expiry (`MMYY`)."""
 
@@ -251,7 +251,7 @@ class CardVaultCreate(VaultCreate):
     implied: ClassVar[Mapping[str, Any]] = {"payment_method": "cc"}
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class SwipedVaultCreate(VaultCreate):
     """A new vault for a card, from the track data of its magnetic stripe."""
 
@@ -261,7 +261,7 @@ class SwipedVaultCreate(VaultCreate):
     implied: ClassVar[Mapping[str, Any]] = {"payment_method": "cc"}
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class AchVaultCreate(VaultCreate):
     """A new vault for a bank account; `account_type` is `checking` or `savings`."""
 
@@ -281,7 +281,7 @@ class AchVaultCreate(VaultCreate):
     implied: ClassVar[Mapping[str, Any]] = {"payment_method": "ach"}
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TicketVaultCreate(VaultCreate):
     """A new vault for the account of a ticket (the Ticketing method is deprecated)."""
 
@@ -291,7 +291,7 @@ class TicketVaultCreate(VaultCreate):
     """`cc` for a card (the default), `ach` for a bank account."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TransactionVaultCreate(VaultCreate):
     """A new vault for the account of an earlier transaction."""
 
@@ -308,7 +308,7 @@ class TransactionVaultCreate(VaultCreate):
     )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class VaultCopyCreate(VaultCreate):
     """A new vault for the account of another vault, for example for another contact."""
 
@@ -325,7 +325,7 @@ class VaultCopyCreate(VaultCreate):
     )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class AccountVaultUpdate(Request):
     """Changes to a vault. Omitted fields keep their values; None is sent as null."""
 
@@ -381,7 +381,7 @@ class AccountVaultUpdate(Request):
     rules: ClassVar[tuple[FieldRule, ...]] = VaultCreate.rules
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RouterAccountVaultCreate(Request):
     """A new vault for the card that the customer presents at a terminal (contract, *Router account vaults*)."""
 

@@ -5,22 +5,21 @@ from decimal import Decimal
 from typing import Annotated, ClassVar
 
 import attrs
-from annotated_types import Len
 
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Cents, FieldRule, LocationId, NotBoth, OwnApiId, Request, Unset
+from gateway_async.models.request import UNSET, Cents, FieldRule, Length, LocationId, NotBoth, OwnApiId, Request, Unset
 
 __all__ = ["Contact", "ContactCreate", "ContactUpdate"]
 
-Name = Annotated[str, Len(1, 64)]
-Text = Annotated[str, Len(0, 250)]
-Street = Annotated[str, Len(0, 255)]
+Name = Annotated[str, Length(1, 64)]
+Text = Annotated[str, Length(0, 250)]
+Street = Annotated[str, Length(0, 255)]
 Balance = Annotated[Decimal | int | str, Cents(12)]
-Phone = Annotated[str, Len(0, 10)]
-Email = Annotated[str, Len(0, 128)]
+Phone = Annotated[str, Length(0, 10)]
+Email = Annotated[str, Length(0, 128)]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Contact(Record):
     """A customer."""
 
@@ -80,7 +79,7 @@ class Contact(Record):
     """The time of the last change, in UTC."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ContactCreate(Request):
     """A new contact."""
 
@@ -138,7 +137,7 @@ class ContactCreate(Request):
     rules: ClassVar[tuple[FieldRule, ...]] = (NotBoth(("header_message_type", "header_message_type_id")),)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ContactUpdate(Request):
     """Changes to a contact. Omitted fields keep their values; None is sent as null."""
 

@@ -39,7 +39,7 @@ class Attachment:
         return f"Attachment({mask_text(repr(self.filename))}, <{kind}>)"
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class QuickInvoiceFile(Record):
     """A file of a quick invoice. The contract does not show its fields; unknown ones are in `extra`."""
 
@@ -51,7 +51,7 @@ class QuickInvoiceFile(Record):
     """The time of the last change, in UTC."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ProductFile(Record):
     """File storage of a location. The contract does not show the response, so every field may be None."""
 
@@ -69,7 +69,7 @@ class ProductFile(Record):
     """The time of the last change, in UTC."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ProductFileCreate(Request):
     """A request to enable file storage for a location."""
 

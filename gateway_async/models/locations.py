@@ -17,7 +17,7 @@ __all__ = ["Location", "LocationInfo", "ProductTransaction"]
 
 
 @lenient
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Location(Record):
     """A location: one merchant, or one of a merchant's places."""
 
@@ -92,7 +92,7 @@ class Location(Record):
 
 
 @lenient
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ProductTransaction(Record):
     """A merchant account of a location. Its receipt and terminal settings (`receipt_*`, `vt_*`) are in `extra`."""
 
@@ -149,7 +149,7 @@ class ProductTransaction(Record):
 
 
 @lenient
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class LocationInfo(Record):
     """The merchant accounts, terminals and settings of a location in one record."""
 

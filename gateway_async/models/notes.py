@@ -4,19 +4,18 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 import attrs
-from annotated_types import Len
 
 from gateway_async.models.codes import NoteResource
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Id, Request, Unset
+from gateway_async.models.request import UNSET, Id, Length, Request, Unset
 
 __all__ = ["Note", "NoteCreate", "NoteUpdate"]
 
-NoteText = Annotated[str, Len(0, 16384)]
-VisibilityGroup = Annotated[str, Len(0, 36)]
+NoteText = Annotated[str, Length(0, 16384)]
+VisibilityGroup = Annotated[str, Length(0, 36)]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Note(Record):
     """A note about a record. Its `extra["_links"]` also has a link to that record."""
 
@@ -36,7 +35,7 @@ class Note(Record):
     """The time of its last change."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class NoteCreate(Request):
     """A new note."""
 
@@ -50,7 +49,7 @@ class NoteCreate(Request):
     """The id of the group of users that may see the note; it can be empty."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class NoteUpdate(Request):
     """Changes to a note. Omitted fields keep their values; None is sent as null."""
 

@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
-from annotated_types import Len
 
 from gateway_async.models.codes import DeliveryMethod, PaylinkAction, PaylinkStatus
 from gateway_async.models.record import Record
@@ -15,6 +14,7 @@ from gateway_async.models.request import (
     ApiIdText,
     FieldRule,
     Id,
+    Length,
     LocationId,
     NotBoth,
     OwnApiId,
@@ -26,12 +26,12 @@ from gateway_async.models.request import (
 
 __all__ = ["Paylink", "PaylinkCreate", "PaylinkUpdate"]
 
-Phone = Annotated[str, Len(1, 10)]
-Email = Annotated[str, Len(5, 128)]
-Action = Annotated[Literal["sale", "auth-only", "authonly"] | PaylinkAction, Len(1, 10)]
+Phone = Annotated[str, Length(1, 10)]
+Email = Annotated[str, Length(5, 128)]
+Action = Annotated[Literal["sale", "auth-only", "authonly"] | PaylinkAction, Length(1, 10)]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Paylink(Record):
     """A paylink."""
 
@@ -83,7 +83,7 @@ class Paylink(Record):
     """The time of the last change, in UTC."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PaylinkCreate(Request):
     """A new paylink."""
 
@@ -124,7 +124,7 @@ class PaylinkCreate(Request):
     )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PaylinkUpdate(Request):
     """Changes to a paylink that is not closed. Omitted fields keep their values; None is sent as null.
 

@@ -19,7 +19,7 @@ def _secret(value: str | Secret | Unset | None) -> Secret | Unset | None:
     return value if value is None or isinstance(value, Unset) else Secret(value)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PostbackConfig(Record):
     """A postback config."""
 
@@ -59,7 +59,7 @@ class PostbackConfig(Record):
     """The time of the last change, in UTC."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PostbackConfigCreate(Request):
     """A new postback config."""
 
@@ -97,7 +97,7 @@ class PostbackConfigCreate(Request):
     )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PostbackConfigUpdate(Request):
     """Changes to a postback config. Omitted fields keep their values; None is sent as null."""
 

@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
 import attrs
-from annotated_types import Len
 
 from gateway_async.models.codes import PaymentStatus, QuickInvoiceStatus
 from gateway_async.models.files import QuickInvoiceFile
@@ -20,6 +19,7 @@ from gateway_async.models.request import (
     FourDigits,
     Id,
     ItemList,
+    Length,
     LicenseNumber,
     LicenseState,
     LocationId,
@@ -37,17 +37,17 @@ __all__ = ["QuickInvoice", "QuickInvoiceCreate", "QuickInvoiceUpdate"]
 
 _CLOSED = frozenset({0, 2})
 
-Title = Annotated[str, Len(1, 64)]
-InvoiceNumber = Annotated[str, Len(0, 64)]
-Lines = Annotated[str, Len(0, 250)]
-InvoiceNote = Annotated[str, Len(0, 200)]
-Email = Annotated[str, Len(5, 128)]
-Phone = Annotated[str, Len(1, 10)]
+Title = Annotated[str, Length(1, 64)]
+InvoiceNumber = Annotated[str, Length(0, 64)]
+Lines = Annotated[str, Length(0, 250)]
+InvoiceNote = Annotated[str, Length(0, 200)]
+Email = Annotated[str, Length(5, 128)]
+Phone = Annotated[str, Length(1, 10)]
 PaymentAmount = Annotated[Decimal | int | str, Cents(11)]
-CustomerId = Annotated[str, Len(0, 64)]
+CustomerId = Annotated[str, Length(0, 64)]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class QuickInvoice(Record):
     """A quick invoice."""
 
@@ -150,7 +150,7 @@ class QuickInvoice(Record):
         return self.status_id in _CLOSED
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class QuickInvoiceCreate(Request):
     """A new quick invoice for the sum of its items."""
 
@@ -229,7 +229,7 @@ class QuickInvoiceCreate(Request):
     )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class QuickInvoiceUpdate(Request):
     """Changes to a quick invoice that is not closed. Omitted fields keep their values; None is sent as null.
 

@@ -5,18 +5,19 @@ from decimal import Decimal
 from typing import Annotated, ClassVar, Literal
 
 import attrs
-from annotated_types import Interval, Len
 
 from gateway_async.models.codes import IntervalType, PaymentMethod, RecurringStatus, RecurringType
 from gateway_async.models.record import Record
 from gateway_async.models.request import (
     UNSET,
     ApiIdText,
+    Between,
     Cents,
     Days,
     ExactlyOne,
     FieldRule,
     Id,
+    Length,
     LocationId,
     NotBoth,
     OwnApiId,
@@ -28,14 +29,14 @@ from gateway_async.models.request import (
 __all__ = ["Recurring", "RecurringCreate", "RecurringUpdate"]
 
 IntervalCode = Literal["d", "w", "m"] | IntervalType
-ThreeDigits = Annotated[int, Interval(ge=0, le=999)]
-InstallmentCount = Annotated[int, Interval(ge=1, le=999)]
+ThreeDigits = Annotated[int, Between(0, 999)]
+InstallmentCount = Annotated[int, Between(1, 999)]
 RunAmount = Annotated[Decimal | int | str, Cents(12)]
-Description = Annotated[str, Len(0, 36)]
-CustomField = Annotated[str, Len(0, 128)]
+Description = Annotated[str, Length(0, 36)]
+CustomField = Annotated[str, Length(0, 128)]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Recurring(Record):
     """A plan of charges. Each charge is a transaction with its id in `recurring_id`.
 
@@ -92,7 +93,7 @@ class Recurring(Record):
     """The time of its last change."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RecurringCreate(Request):
     """A new recurring. With `installment_total_count` it is an installment plan, otherwise it is ongoing."""
 
@@ -136,7 +137,7 @@ class RecurringCreate(Request):
     rules: ClassVar[tuple[FieldRule, ...]] = (ExactlyOne(("account_vault_id", "account_vault_api_id")),)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RecurringUpdate(Request):
     """Changes to a recurring. Omitted fields keep their values; None is sent as null.
 

@@ -2,7 +2,7 @@
 
 Fields are annotated with a plain type and its constraints:
 
-    title: Annotated[str, Len(1, 64)] | None = None
+    title: Annotated[str, Length(1, 64)] | None = None
 
 Creating the object checks nothing. Before a request is sent, `_wire/validation.py` reports all of its problems
 together. Rules between fields are in `rules`.
@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import attrs
-from annotated_types import Interval, Len
 
 from gateway_async._secrets import AccountNumber, Secret, mask_text, repr_of, seal_fields
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
@@ -28,6 +27,7 @@ __all__ = [
     "AnyAccountType",
     "ApiIdText",
     "BankAccountType",
+    "Between",
     "CardOrAccountNumber",
     "Cents",
     "Days",
@@ -39,6 +39,7 @@ __all__ = [
     "Id",
     "ItemList",
     "Items",
+    "Length",
     "LicenseNumber",
     "LicenseState",
     "LocationId",
@@ -71,6 +72,26 @@ class Unset(enum.Enum):
 
 
 UNSET: Final = Unset.UNSET
+
+
+@attrs.frozen
+class Length:
+    """A text of `minimum` to `maximum` characters."""
+
+    minimum: int
+    """The minimum number of characters."""
+    maximum: int
+    """The maximum number of characters."""
+
+
+@attrs.frozen
+class Between:
+    """A whole number from `minimum` to `maximum`."""
+
+    minimum: int
+    """The smallest number."""
+    maximum: int
+    """The largest number."""
 
 
 @attrs.frozen
@@ -184,43 +205,43 @@ Amount = Annotated[Decimal | int | str, Cents()]
 Sum = Annotated[Decimal | int | str, Cents(11, number=True)]
 """Money in a request where the contract has `decimal(10,2)` and takes a number."""
 
-Days = Annotated[int, Interval(ge=0, le=99)]
+Days = Annotated[int, Between(0, 99)]
 AmountList = Annotated[Sequence[Mapping[str, Any]], Amounts()]
 ItemList = Annotated[Mapping[str, Decimal | int | str], Items(5, 4000)]
 TagNames = Sequence[str]
 
-Id = Annotated[str, Len(1, 36)]
-LocationId = Annotated[str, Len(1, 36), Required()]
-ApiIdText = Annotated[str, Len(1, 64), Pattern(r"\S+", "must contain no spaces")]
-OwnApiId = Annotated[str, Len(0, 64), Pattern(r"\S*", "must contain no spaces")]
+Id = Annotated[str, Length(1, 36)]
+LocationId = Annotated[str, Length(1, 36), Required()]
+ApiIdText = Annotated[str, Length(1, 64), Pattern(r"\S+", "must contain no spaces")]
+OwnApiId = Annotated[str, Length(0, 64), Pattern(r"\S*", "must contain no spaces")]
 """The integrator id of the record itself; an empty text means none."""
 Expiry = Annotated[str, Pattern("(0[1-9]|1[0-2])[0-9][0-9]", "must be MMYY, such as 0930")]
 
 # Codes: documented ones as text, any other as an open enum's value, such as `AccountType("new")`.
 PaymentMethodCode = Literal["cc", "ach"] | PaymentMethod
-BankAccountType = Annotated[Literal["checking", "savings"] | AccountType, Len(1, 32)]
+BankAccountType = Annotated[Literal["checking", "savings"] | AccountType, Length(1, 32)]
 AnyAccountType = (
     Literal["visa", "mc", "disc", "amex", "jcb", "diners", "debit", "checking", "savings"]
-    | Annotated[AccountType, Len(1, 32)]
+    | Annotated[AccountType, Length(1, 32)]
 )
-SecCode = Annotated[Literal["WEB", "PPD", "CCD", "TEL", "POP", "C21"] | AchSecCode, Len(3, 3)]
+SecCode = Annotated[Literal["WEB", "PPD", "CCD", "TEL", "POP", "C21"] | AchSecCode, Length(3, 3)]
 
 # Account fields, which vaults and transactions share.
-CardOrAccountNumber = Annotated[AccountNumber, Len(4, 19), Pattern("[0-9]+", "must be digits only")]
-RoutingNumber = Annotated[AccountNumber, Len(9, 9), Pattern("[0-9]+", "must be digits only")]
-TrackData = Annotated[Secret, Len(1, 256)]
-Ticket = Annotated[Secret, Len(1, 36)]
-HolderName = Annotated[str, Len(1, 60)]
+CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern("[0-9]+", "must be digits only")]
+RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern("[0-9]+", "must be digits only")]
+TrackData = Annotated[Secret, Length(1, 256)]
+Ticket = Annotated[Secret, Length(1, 36)]
+HolderName = Annotated[str, Length(1, 60)]
 FourDigits = Annotated[str, Pattern("[0-9]{4}", "must be four digits")]
-LicenseNumber = Annotated[str, Len(1, 50)]
-LicenseState = Annotated[str, Len(2, 2)]
+LicenseNumber = Annotated[str, Length(1, 50)]
+LicenseState = Annotated[str, Length(2, 2)]
 
 
 def _seal_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
     return seal_fields(extra) if isinstance(extra, Mapping) and extra else extra  # it may be wrong
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Request:
     """The content of a create or an update.
 
@@ -238,6 +259,15 @@ class Request:
     """Fields that the class determines, such as `payment_method`."""
 
     rules: ClassVar[tuple[FieldRule, ...]] = ()
+
+    # For all requests, as for records.
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Request) or type(other) is not type(self):
+            return NotImplemented
+        return attrs.asdict(self, recurse=False) == attrs.asdict(other, recurse=False)
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in attrs.fields(type(self)) if field.hash is not False))
 
     def __repr__(self) -> str:
         """Return the given fields, masked, and the keys of `extra`."""

@@ -4,17 +4,16 @@ from datetime import datetime
 from typing import Annotated
 
 import attrs
-from annotated_types import Len
 
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, LocationId, Request, Unset
+from gateway_async.models.request import UNSET, Length, LocationId, Request, Unset
 
 __all__ = ["Tag", "TagCreate", "TagUpdate"]
 
-TagTitle = Annotated[str, Len(1, 64)]
+TagTitle = Annotated[str, Length(1, 64)]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Tag(Record):
     """A tag of a location."""
 
@@ -30,7 +29,7 @@ class Tag(Record):
     """The time of its last change."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TagCreate(Request):
     """A new tag."""
 
@@ -40,7 +39,7 @@ class TagCreate(Request):
     """The location that owns the tag. The client's own location is used when it is omitted."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TagUpdate(Request):
     """A change to a tag."""
 

@@ -16,7 +16,7 @@ __all__ = ["Terminal"]
 
 
 @lenient
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Terminal(Record):
     """A terminal of a location."""
 

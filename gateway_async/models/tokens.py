@@ -10,7 +10,7 @@ from gateway_async.models.record import Record
 __all__ = ["Token"]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Token(Record):
     """An access token of a user."""
 

@@ -12,7 +12,7 @@ from gateway_async.models.record import Record
 __all__ = ["TransactionBatch"]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TransactionBatch(Record):
     """Transactions of one merchant account that are settled together."""
 

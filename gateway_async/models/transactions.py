@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
-from annotated_types import Len
 
 from gateway_async._secrets import AccountNumber, Secret, seal
 from gateway_async.errors import DeclinedError
@@ -36,6 +35,7 @@ from gateway_async.models.request import (
     FourDigits,
     HolderName,
     Id,
+    Length,
     LicenseNumber,
     LicenseState,
     NotBoth,
@@ -62,35 +62,35 @@ __all__ = [
 ]
 
 Cvv = Annotated[Secret, Pattern("[0-9]{3,4}", "must be three or four digits")]
-Text = Annotated[str, Len(0, 250)]
-Description = Annotated[str, Len(0, 64)]
-OrderNumber = Annotated[str, Len(0, 32)]
-Street = Annotated[str, Len(0, 64)]
-City = Annotated[str, Len(0, 36)]
-State = Annotated[str, Len(0, 26)]
-Zip = Annotated[str, Len(0, 12)]
-Phone = Annotated[str, Len(0, 10)]
-Email = Annotated[str, Len(0, 128)]
-Custom = Annotated[str, Len(0, 128)]
-LocationApiId = Annotated[str, Len(1, 36), Pattern(r"\S+", "must contain no spaces")]
-ContactOrNone = Annotated[str, Len(0, 36)]
-SerialNumber = Annotated[str, Len(0, 24)]
-Locale = Annotated[str, Len(5, 5)]
-AccountTitle = Annotated[str, Len(0, 16)]
-ServiceStreet = Annotated[str, Len(0, 32)]
-ServiceCity = Annotated[str, Len(0, 36)]
-ServiceZip = Annotated[str, Len(4, 12)]
+Text = Annotated[str, Length(0, 250)]
+Description = Annotated[str, Length(0, 64)]
+OrderNumber = Annotated[str, Length(0, 32)]
+Street = Annotated[str, Length(0, 64)]
+City = Annotated[str, Length(0, 36)]
+State = Annotated[str, Length(0, 26)]
+Zip = Annotated[str, Length(0, 12)]
+Phone = Annotated[str, Length(0, 10)]
+Email = Annotated[str, Length(0, 128)]
+Custom = Annotated[str, Length(0, 128)]
+LocationApiId = Annotated[str, Length(1, 36), Pattern(r"\S+", "must contain no spaces")]
+ContactOrNone = Annotated[str, Length(0, 36)]
+SerialNumber = Annotated[str, Length(0, 24)]
+Locale = Annotated[str, Length(5, 5)]
+AccountTitle = Annotated[str, Length(0, 16)]
+ServiceStreet = Annotated[str, Length(0, 32)]
+ServiceCity = Annotated[str, Length(0, 36)]
+ServiceZip = Annotated[str, Length(4, 12)]
 Country = Annotated[str, Pattern("[0-9]{3}", "must be three digits, such as 840")]
-Cryptogram = Annotated[Secret, Len(0, 40)]
-ThreeDSecureId = Annotated[str, Len(0, 40)]
-WalletId = Annotated[str, Len(0, 3)]
-CheckImage = Annotated[Secret, Len(1, 65535)]
+Cryptogram = Annotated[Secret, Length(0, 40)]
+ThreeDSecureId = Annotated[str, Length(0, 40)]
+WalletId = Annotated[str, Length(0, 3)]
+CheckImage = Annotated[Secret, Length(1, 65535)]
 HexData = Annotated[Secret, Pattern("([0-9a-fA-F]{2})+", "must be hexadecimal digits, two for each byte")]
-KeySerialNumber = Annotated[str, Len(1, 20), Pattern("[0-9a-fA-F]+", "must be hexadecimal digits")]
-AchIdentifier = Annotated[str, Len(1, 1)]
-TerminalRoom = Annotated[str, Len(0, 12)]
-TerminalAuthCode = Annotated[str, Len(0, 6)]
-BatchNumber = Annotated[str, Len(0, 36)]
+KeySerialNumber = Annotated[str, Length(1, 20), Pattern("[0-9a-fA-F]+", "must be hexadecimal digits")]
+AchIdentifier = Annotated[str, Length(1, 1)]
+TerminalRoom = Annotated[str, Length(0, 12)]
+TerminalAuthCode = Annotated[str, Length(0, 6)]
+BatchNumber = Annotated[str, Length(0, 36)]
 SwipeFormat = Literal["ksn", "ksnpin", "idtech", "magnesafe"] | EncryptedFormat
 
 CreateAction = Literal["sale", "authonly", "avsonly", "force", "refund", "debit", "credit"] | TransactionAction
@@ -119,7 +119,7 @@ _MOVING_ACTIONS = ("void", "authcomplete", "authincrement", "partialreversal", "
 """The actions of a PUT that change the amount: all except `edit`."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Transaction(Record):
     """A transaction as the gateway stores it. A decline is a normal result: check `.approved`."""
 
@@ -419,7 +419,7 @@ def _seal_change(data: Mapping[str, Any] | Unset | None) -> Mapping[str, Any] | 
     return sealed
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TransactionCreate(Request):
     """A transaction without a terminal: `sale`, `authonly`, `avsonly`, `force`, `refund`, `debit` or `credit`.
 
@@ -573,7 +573,7 @@ class TransactionCreate(Request):
 
     It replaces a driver's license where bank payments need one.
     """
-    customer_ip: Annotated[str, Len(0, 45)] | None = None
+    customer_ip: Annotated[str, Length(0, 45)] | None = None
     """The customer's IP address, at most 45 characters."""
     description: Description | None = None
     """Your description, at most 64 characters."""
@@ -637,7 +637,7 @@ class TransactionCreate(Request):
     )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TransactionUpdate(Request):
     """A change to a transaction: `void`, `authcomplete`, `authincrement`, `partialreversal`, `tipadjust` or `edit`.
 
@@ -742,7 +742,7 @@ class TransactionUpdate(Request):
     )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RouterTransactionCreate(Request):
     """A transaction at a terminal. The request stays open until the terminal has finished.
 

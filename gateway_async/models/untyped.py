@@ -9,7 +9,7 @@ from gateway_async.models.record import Record
 __all__ = ["UntypedRecord"]
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class UntypedRecord(Record):
     """A record of `gateway.resource(…)`, as the gateway returned it.
 

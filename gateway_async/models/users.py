@@ -13,7 +13,7 @@ __all__ = ["User"]
 
 
 @lenient
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class User(Record):
     """A user of the gateway. It contains no money, so that a value that does not fit its field is in `extra`."""
 

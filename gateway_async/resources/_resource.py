@@ -63,7 +63,6 @@ def attribute(kind: type[OfClient]) -> OfClient:
     return cast("OfClient", ResourceAttribute(kind))
 
 
-@attrs.frozen
 class ListableResource(Resource, Generic[R]):
     """A resource whose records can be listed (contract, *Pagination, sorting*)."""
 
@@ -116,7 +115,6 @@ class ListableResource(Resource, Generic[R]):
         )
 
 
-@attrs.frozen
 class DeletableResource(ListableResource[R]):
     """A resource whose records can be deleted."""
 
@@ -130,7 +128,6 @@ class DeletableResource(ListableResource[R]):
         await self._executor.execute(self.spec.delete(id, self._defaults))
 
 
-@attrs.frozen
 class WritableResource(Resource, Generic[R]):
     """A resource whose records are created or changed."""
 
@@ -158,7 +155,6 @@ class WritableResource(Resource, Generic[R]):
         return self.spec.record
 
 
-@attrs.frozen
 class CreatableResource(WritableResource[R], ABC, Generic[R, N_contra]):
     """A resource whose creates take an integrator id (contract, *Integrator primary key*)."""
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.account_vaults import (
@@ -43,7 +41,6 @@ ACCOUNT_VAULT: Final = ResourceSpec(
 VAULT_BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", record=BinInfo)
 
 
-@attrs.frozen
 class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVault, VaultCreate]):
     """Stored cards and bank accounts."""
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._secrets import seal
 from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.evidence import FIELDS_MATCH
@@ -24,7 +22,6 @@ CONTACT: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCreate]):
     """The customers of a location."""
 

@@ -20,7 +20,6 @@ _INFO_FILTERS: Final = frozenset({"relationship", "product_transaction_active", 
 """Filters of location infos that are not fields of them."""
 
 
-@attrs.frozen
 class Locations(ListableResource[Location]):
     """The merchants whose records the user sees.
 

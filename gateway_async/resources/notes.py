@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.notes import Note, NoteCreate, NoteUpdate
@@ -15,7 +13,6 @@ __all__ = ["NOTE", "Notes"]
 NOTE: Final = ResourceSpec(name="note", plural="notes", record=Note, creates=(NoteCreate,), updates=(NoteUpdate,))
 
 
-@attrs.frozen
 class Notes(DeletableResource[Note], WritableResource[Note]):
     """Texts about a contact, for the merchant's own staff. `expand` accepts created_user and visibility_group."""
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._secrets import seal
 from gateway_async._wire.query import segment
 from gateway_async._wire.resource import ResourceSpec
@@ -24,7 +22,6 @@ PAYLINK: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCreate]):
     """Links by which a customer pays one amount.
 

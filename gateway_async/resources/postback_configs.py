@@ -24,7 +24,6 @@ POSTBACK_CONFIG: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class PostbackConfigs(WritableResource[PostbackConfig]):
     """Postback configs: the URLs to which the gateway sends postbacks.
 

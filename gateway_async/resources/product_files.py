@@ -17,7 +17,6 @@ PRODUCT_FILE: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class ProductFiles(WritableResource[ProductFile]):
     """File storage of locations. A location needs it before files can be attached to its invoices."""
 

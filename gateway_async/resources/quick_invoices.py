@@ -59,7 +59,6 @@ _MOVE_EVIDENCE: Final = {
 """Action → the evidence in the invoice and in the transaction that the transaction was added or removed."""
 
 
-@attrs.frozen
 class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvoice, QuickInvoiceCreate]):
     """Itemized invoices that customers pay online.
 

@@ -29,7 +29,6 @@ RECURRING: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
     """Plans by which the gateway charges a stored account again and again.
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._secrets import seal
 from gateway_async._wire.call import Call, RepeatEffect
 from gateway_async._wire.request import RequestDefaults
@@ -27,7 +25,6 @@ ROUTER_ACCOUNT_VAULT: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class RouterAccountVaults(WritableResource[AccountVault]):
     """Account vaults that are created from a card at a terminal."""
 

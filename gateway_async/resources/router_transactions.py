@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._secrets import seal
 from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.resource import ResourceSpec
@@ -27,7 +25,6 @@ ROUTER_TRANSACTION: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]):
     """Payments at a terminal."""
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.record import ApiId
@@ -15,7 +13,6 @@ __all__ = ["TAG", "Tags"]
 TAG: Final = ResourceSpec(name="tag", plural="tags", record=Tag, creates=(TagCreate,), updates=(TagUpdate,))
 
 
-@attrs.frozen
 class Tags(DeletableResource[Tag], WritableResource[Tag]):
     """Words by which a location groups its transactions and invoices. `expand` accepts created_user."""
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.terminals import Terminal
 from gateway_async.resources._resource import ListableResource
@@ -13,7 +11,6 @@ __all__ = ["TERMINAL", "Terminals"]
 TERMINAL: Final = ResourceSpec(name="terminal", plural="terminals", record=Terminal, api_id="terminal_api_id")
 
 
-@attrs.frozen
 class Terminals(ListableResource[Terminal]):
     """The devices of a location that read cards.
 

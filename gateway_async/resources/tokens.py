@@ -1,7 +1,5 @@
 """`gateway.tokens`: logging in and out explicitly. `PasswordLogin` does both automatically."""
 
-import attrs
-
 from gateway_async._secrets import Secret
 from gateway_async._wire.auth import log_in, revoke
 from gateway_async.models.tokens import Token
@@ -10,7 +8,6 @@ from gateway_async.resources._resource import Resource
 __all__ = ["Tokens"]
 
 
-@attrs.frozen
 class Tokens(Resource):
     """Tokens of users (contract, *Token*)."""
 

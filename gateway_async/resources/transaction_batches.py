@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._wire.evidence import IS_SETTLED
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transaction_batches import TransactionBatch
@@ -20,7 +18,6 @@ TRANSACTION_BATCH: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class TransactionBatches(ListableResource[TransactionBatch], WritableResource[TransactionBatch]):
     """Batches of transactions that are settled together.
 

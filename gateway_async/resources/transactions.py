@@ -32,7 +32,6 @@ TRANSACTION: Final = ResourceSpec(
 )
 
 
-@attrs.frozen
 class Transactions(ListableResource[Transaction], CreatableResource[Transaction, TransactionCreate]):
     """Payments without a terminal, and the actions on existing payments.
 

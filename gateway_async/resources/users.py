@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import attrs
-
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.users import User
 from gateway_async.resources._resource import ListableResource
@@ -13,7 +11,6 @@ __all__ = ["USER", "Users"]
 USER: Final = ResourceSpec(name="user", plural="users", record=User)
 
 
-@attrs.frozen
 class Users(ListableResource[User]):
     """The people and programs that call the gateway.
 

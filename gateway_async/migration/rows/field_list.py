@@ -8,14 +8,13 @@ from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import attrs
-from annotated_types import Len
 
 from gateway_async._wire.convert import fields_of
 from gateway_async.migration.rows.columns import FIELDS, KINDS
 from gateway_async.migration.rows.values import EXPIRY_FORMS
 from gateway_async.models.account_vaults import VaultCreate
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
-from gateway_async.models.request import ExactlyOne, NotBoth, Pattern, Required, Together
+from gateway_async.models.request import ExactlyOne, Length, NotBoth, Pattern, Required, Together
 
 __all__ = ["FieldFacts", "field_list"]
 
@@ -56,13 +55,13 @@ def _facts(name: str) -> FieldFacts:
     """Collect the facts about a field from the request classes."""
     kinds = [kind for kind in KINDS if name in fields_of(kind) or name in kind.implied]
     parts = [part for kind in kinds for part in _parts(fields_of(kind).get(name, PaymentMethod))]
-    lengths = [part for part in parts if isinstance(part, Len)]
+    lengths = [part for part in parts if isinstance(part, Length)]
     return FieldFacts(
         name=name,
         required="; ".join(dict.fromkeys(_describe_required(name, kinds, parts))),
         accounts=tuple(KINDS[kind] for kind in kinds),
-        minimum=min((part.min_length for part in lengths), default=None),
-        maximum=max((part.max_length for part in lengths if part.max_length), default=None),
+        minimum=min((part.minimum for part in lengths), default=None),
+        maximum=max((part.maximum for part in lengths), default=None),
         meaning="; ".join(dict.fromkeys([_LENIENT.get(name) or _value(parts), *_rules(name, kinds)])),
     )
 
