@@ -6,12 +6,13 @@ rejected, before anything is recorded or sent. The breaker therefore never chang
 
 import enum
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from gateway_async._arguments import number_problems
 from gateway_async._wire.retry_policy import AttemptResult, classify, is_final_refusal
 from gateway_async.errors import GatewayError, InvalidRequestError, StatusError
+from gateway_async.observe import CircuitClosed, CircuitOpened
 
 _UNAVAILABLE: Final = frozenset({502, 503})
 """Statuses by which a gateway or its proxy says that it is down.
@@ -119,6 +120,11 @@ class CircuitBreaker:
             return False
         self._opened_at = self._clock()
         return True
+
+
+def event_of_change(breaker: CircuitBreaker, facts: Mapping[str, Any]) -> CircuitOpened | CircuitClosed:
+    """Return the event of a change that `CircuitBreaker.record` reported; `facts` are those of the call."""
+    return (CircuitClosed if breaker.state is CircuitState.CLOSED else CircuitOpened)(**facts)
 
 
 class RetryBudget:

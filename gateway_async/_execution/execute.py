@@ -15,8 +15,8 @@ import anyio
 import attrs
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from gateway_async._execution.circuit_breaker import CircuitBreaker, CircuitState, RetryBudget
-from gateway_async._execution.events import EventEmitter, TerminalReporter
+from gateway_async._execution.circuit_breaker import CircuitBreaker, RetryBudget, event_of_change
+from gateway_async._execution.events import EventEmitter, TerminalReporter, event_facts, new_call_id
 from gateway_async._execution.http_client import HttpClient, interruption_error
 from gateway_async._execution.lease_holder import LeaseHolder
 from gateway_async._execution.lookup import OutcomeLookup
@@ -24,7 +24,6 @@ from gateway_async._execution.recorder import RECORDING_SECONDS, LedgerRecorder
 from gateway_async._execution.recovery import CrashRecovery, LookupOf
 from gateway_async._execution.state import LOOKUP_SECONDS, CallPlan, CallState
 from gateway_async._execution.terminals import TerminalQueues, UnresolvedCalls
-from gateway_async._http.progress import Progress, Stage
 from gateway_async._kernel import describe_error, first_error
 from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.reply import says_busy
@@ -49,8 +48,6 @@ from gateway_async.observe import (
     AttemptStarted,
     CallEnded,
     CallStarted,
-    CircuitClosed,
-    CircuitOpened,
     NextStep,
     Observer,
     OnProgress,
@@ -136,14 +133,18 @@ class CallExecutor:
             emit = self._events.emit if self._events.wants_routine else None
             return self._execute_at_terminal(call, TerminalReporter(call, on_progress, emit))
         breaker = None if call.repeat_effect.is_read else self._circuit_breaker
-        if breaker is not None or call.prerequisite is not None:
-            return self._execute_prepared(call, breaker)
-        return self._run(self._new_state(call, self._timeout))
+        if breaker is None and call.prerequisite is None:
+            return self._run(self._new_state(call, self._timeout))
+        return self._execute_prepared(call, breaker)
 
     async def _execute_prepared(self, call: Call[T], breaker: CircuitBreaker | None) -> T:
         """Execute a call after its breaker and its prerequisite reads."""
         if breaker is not None and not breaker.admit(call):
-            raise self._reject(call)
+            error = NotSentError("the circuit breaker is open, because the gateway was unreachable", call=str(call))
+            facts = event_facts(call, new_call_id())
+            self._events.emit(CallStarted(**facts))
+            self._events.emit(CallEnded(**facts, attempts=0, seconds=0.0, error=error))
+            raise error
         try:
             if call.prerequisite is None:
                 return await self._run(self._new_state(call, self._timeout))
@@ -181,6 +182,7 @@ class CallExecutor:
         try:
             async with self._terminals.acquire(call, reporter) as before_sending:
                 call = await self._read_prerequisites(call, self._timeout)
+                reporter.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
                 state = self._new_state(
                     call,
                     self._terminal_timeout + LOOKUP_SECONDS,
@@ -188,12 +190,8 @@ class CallExecutor:
                     before_sending=before_sending,
                     on_lookup=partial(reporter.report, TerminalState.LOOKING_UP, seconds=LOOKUP_SECONDS),
                 )
-                reporter.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
                 try:
                     return await self._run(state)
-                except OutcomeUnknownError as error:
-                    state.unresolved = error
-                    raise
                 except StatusError as error:
                     if not says_busy(error):
                         raise
@@ -232,23 +230,15 @@ class CallExecutor:
         )
         return CallState(plan)
 
-    def _reject(self, call: Call[Any]) -> NotSentError:
-        """Build the error of a rejected write, and emit its events."""
-        error = NotSentError("the circuit breaker is open, because the gateway was unreachable", call=str(call))
-        facts = CallState(CallPlan(call=call, seconds=0.0, max_attempts=0)).event_facts()
-        self._events.emit(CallStarted(**facts))
-        self._events.emit(CallEnded(**facts, attempts=0, seconds=0.0, error=error))
-        return error
-
     async def _run(self, state: CallState[T]) -> T:
         """Record the intent, send the request, and record the outcome."""
         is_observed = state.is_observed = self._events.wants_routine
         if is_observed:
-            self._events.emit(CallStarted(**state.event_facts()))
+            self._events.emit(CallStarted(**state.facts))
         error: BaseException | None = None
         try:
-            if self._ledger_recorder.records(state.call):
-                await self._ledger_recorder.record_intent(state)
+            if state.call.ledger_entry is not None:
+                await self._ledger_recorder.record_intent(state, state.call.ledger_entry)
             try:
                 result = await self._send_once(state)
             except GatewayError as failure:
@@ -267,10 +257,12 @@ class CallExecutor:
         else:
             return result
         finally:
-            self._ledger_recorder.forget(state)
+            if state.intent_id is not None:
+                self._ledger_recorder.forget(state.intent_id)
             if is_observed or error is not None:
-                ended = CallEnded(**state.end_facts(state.plan.started), attempts=state.attempt, error=error)
-                self._events.emit(ended)
+                seconds = anyio.current_time() - state.plan.started
+                facts = {**state.facts, "seconds": seconds, "status_code": state.status_code}
+                self._events.emit(CallEnded(**facts, attempts=state.attempt, error=error))
 
     async def _send_once(self, state: CallState[T]) -> T:
         """Send the request once, within the time that is left for attempts.
@@ -279,21 +271,22 @@ class CallExecutor:
             DeadlineExceededError: a read got no response in time.
             GatewayError: the attempt failed; `state` says whether it may have been executed.
         """
-        call, plan, progress = state.call, state.plan, Progress()
+        call, plan = state.call, state.plan
         if self._http.is_closed:
             raise ClientClosedError(call=str(call))
-        progress.stage = Stage.QUEUED
-        progress.before_sending = plan.before_sending
-        state.begin_attempt(progress)
-        started = self._emit_attempt_started(state) if state.is_observed else None
+        progress = state.begin_attempt()
+        started = 0.0
+        if state.is_observed:
+            self._events.emit(AttemptStarted(**state.facts, attempt=state.attempt, gateway=self._http.gateway))
+            started = anyio.current_time()
         ended_by: BaseException | None = None
         seconds = plan.attempt_seconds
         try:
             with self._http.deadline(plan.started + seconds):
                 result = await self._http.send(call, progress, seconds)
                 state.may_have_been_executed = True  # whatever happens to the result
-                if self._circuit_breaker is not None:
-                    self._count(state, self._circuit_breaker)
+                if self._circuit_breaker is not None and self._circuit_breaker.record(None):
+                    self._events.emit(event_of_change(self._circuit_breaker, state.facts))
                 return result
             reason = f"no response within {seconds:g} s (read timeout)"
             lost = interruption_error(reason, call, progress)
@@ -302,8 +295,8 @@ class CallExecutor:
             raise lost  # noqa: TRY301  recorded below
         except GatewayError as error:
             state.record_failure(error)
-            if self._circuit_breaker is not None:
-                self._count(state, self._circuit_breaker, error)
+            if self._circuit_breaker is not None and self._circuit_breaker.record(error):
+                self._events.emit(event_of_change(self._circuit_breaker, state.facts))
             ended_by = error
             raise
         except Exception as error:
@@ -315,8 +308,10 @@ class CallExecutor:
             ended_by = error
             raise
         finally:
-            if started is not None:
-                self._events.emit(AttemptEnded(**state.end_facts(started), attempt=state.attempt, error=ended_by))
+            if state.is_observed:
+                seconds = anyio.current_time() - started
+                facts = {**state.facts, "seconds": seconds, "status_code": state.status_code}
+                self._events.emit(AttemptEnded(**facts, attempt=state.attempt, error=ended_by))
 
     async def _after_failure(self, state: CallState[T], error: GatewayError) -> T:
         """Act on each failed attempt as the table says: look up, repeat, or stop.
@@ -343,14 +338,14 @@ class CallExecutor:
                     return found.record  # type: ignore[return-value]
                 step = decision.if_not_found
             if step is NextStep.UNKNOWN:
-                raise self._lookup.unknown_error(state, error) from error
+                raise self._lookup.outcome_unknown(state, error) from error
             if step is NextStep.STOP and not isinstance(error, NotSentError):
                 raise error
             if not self._may_repeat(state, step):
                 break
             with repeat:
                 raise error  # tenacity waits, and begins the next round
-        final = self._lookup.final_error(state, error)
+        final = self._lookup.unknown_if_executed(state, error)
         raise final from error.__cause__ if final is error else error
 
     def _may_repeat(self, state: CallState[Any], step: NextStep) -> bool:
@@ -365,7 +360,7 @@ class CallExecutor:
             case NextStep.AGAIN if state.attempt < state.plan.max_attempts + state.has_new_token:
                 if state.call.repeat_effect is RepeatEffect.LOOKUP or self._retry_budget.try_withdraw():
                     return True
-                self._events.emit(RetryBudgetExhausted(**state.event_facts()))
+                self._events.emit(RetryBudgetExhausted(**state.facts))
         return False
 
     def _decide(self, state: CallState[Any], error: GatewayError) -> Decision:
@@ -383,7 +378,8 @@ class CallExecutor:
         elif isinstance(error, MismatchedReplyError) and state.call.repeat_effect.is_read:
             state.call = attrs.evolve(state.call, fresh_connection=True)
         if not isinstance(error, DeadlineExceededError):  # the call has ended
-            facts = state.end_facts(state.plan.started)
+            seconds = anyio.current_time() - state.plan.started
+            facts = {**state.facts, "seconds": seconds, "status_code": state.status_code}
             self._events.emit(AttemptFailed(**facts, attempt=state.attempt, error=error, next_step=decision.step))
         return decision
 
@@ -391,12 +387,11 @@ class CallExecutor:
         """Record the outcome of a failed call; look up a cancelled write that may have been sent."""
         call = state.call
         cancelled = isinstance(error, anyio.get_cancelled_exc_class())
-        if cancelled and state.may_have_been_executed and not call.repeat_effect.is_read:
-            lost = ConnectionLostError("cancelled", call=str(call))
-            state.unresolved = self._lookup.unknown_error(state, lost)
-            if await self._lookup.after_cancellation(state, lost, error):
-                state.unresolved = None
-        if state.unresolved is not None or (isinstance(error, OutcomeUnknownError) and state.may_have_been_executed):
+        if isinstance(error, OutcomeUnknownError):
+            state.unresolved = error
+        elif cancelled and state.may_have_been_executed and not call.repeat_effect.is_read:
+            await self._lookup.after_cancellation(state, error)
+        if state.unresolved is not None and state.may_have_been_executed:
             self._lookup.unknown_outcomes += 1
         await self._ledger_recorder.record_failure(state, error)
         if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
@@ -422,7 +417,7 @@ class CallExecutor:
         if state is not None and state.may_have_been_executed:
             lost = ConnectionLostError(reason, call=str(call))
             state.record_failure(lost, unclear=True)
-            return self._lookup.final_error(state, lost)
+            return self._lookup.unknown_if_executed(state, lost)
         known = error.__context__  # the error that was being handled when this one came
         return copy(known) if isinstance(known, GatewayError) else NotSentError(reason, call=str(call))
 
@@ -444,18 +439,6 @@ class CallExecutor:
             raise
         except Exception as error:
             raise ConnectionLostError(describe_error(error), call=str(lookup)) from error
-
-    def _count(self, state: CallState[Any], breaker: CircuitBreaker, error: GatewayError | None = None) -> None:
-        """Record an attempt in the circuit breaker, and report a change."""
-        if breaker.record(error):
-            changed = CircuitClosed if breaker.state is CircuitState.CLOSED else CircuitOpened
-            self._events.emit(changed(**state.event_facts()))
-
-    def _emit_attempt_started(self, state: CallState[Any]) -> float:
-        """Emit the start of an attempt, and return its time."""
-        gateway = self._http.gateway
-        self._events.emit(AttemptStarted(**state.event_facts(), attempt=state.attempt, gateway=gateway))
-        return anyio.current_time()
 
     async def recover(self, lookup_of: LookupOf, wait: float | None) -> list[Recovered]:
         """Find the outcome of each open intent in the ledger.

@@ -25,6 +25,7 @@ from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.retry_policy import classify, says_absent
 from gateway_async.errors import (
+    ConnectionLostError,
     DeadlineExceededError,
     DuplicateError,
     GatewayError,
@@ -84,27 +85,25 @@ class OutcomeLookup:
             OutcomeUnknownError: the outcome cannot be decided.
             GatewayError: `error` itself, if the lookup confirms it.
         """
-        if state.plan.on_lookup is not None:
-            state.plan.on_lookup()
         grace = _seconds_to_appear(state, error, if_not_found)
         found = await self._look_up_write(state, error, grace, until=state.plan.until)
         if _says_gone(state, error) and (found.status is LookupStatus.NO_RECORD or found.record is True):
             raise error  # there was nothing to change, or (True) nothing to delete
         if found.status is not LookupStatus.EXECUTED and _is_absence(state, error):
-            raise self.unknown_error(state, error) from error  # it exists: the response was to another request
+            raise self.outcome_unknown(state, error) from error  # it exists: the response was to another request
         return found
 
-    async def after_cancellation(self, state: CallState[Any], error: GatewayError, cancellation: BaseException) -> bool:
-        """Look up a cancelled write, and return whether it was executed.
+    async def after_cancellation(self, state: CallState[Any], cancellation: BaseException) -> None:
+        """Look up a cancelled write, which stays `state.unresolved` unless it was certainly executed.
 
         The observers receive the outcome, and `cancellation` gets a note about it.
         """
-        if state.plan.on_lookup is not None:
-            state.plan.on_lookup()
+        lost = ConnectionLostError("cancelled", call=str(state.call))
+        state.unresolved = self.outcome_unknown(state, lost)
         results: list[LookupResult[Any]] = []
 
         async def look_up() -> None:
-            found = await self._look_up_write(state, error, _RESOLVE_SECONDS, cancelled=True)
+            found = await self._look_up_write(state, lost, _RESOLVE_SECONDS, cancelled=True)
             results.append(found)
             if found.status is LookupStatus.EXECUTED:
                 await self._ledger_recorder.record_outcome(state.intent_id, "done", found.record)
@@ -112,7 +111,8 @@ class OutcomeLookup:
         with suppress(Exception):
             await finish(look_up, LOOKUP_SECONDS)
         cancellation.add_note(_cancellation_note(state, results))
-        return any(found.status is LookupStatus.EXECUTED for found in results)
+        if any(found.status is LookupStatus.EXECUTED for found in results):
+            state.unresolved = None
 
     async def record_duplicate(self, state: CallState[Any]) -> None:
         """Look up a duplicate that the ledger records, and record its outcome.
@@ -129,15 +129,12 @@ class OutcomeLookup:
                 await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
                 state.intent_id = None
 
-    def final_error(self, state: CallState[Any], error: GatewayError) -> GatewayError:
-        """Return the error to raise after the last attempt.
-
-        It is an `OutcomeUnknownError` if any attempt of a write may have been executed, otherwise `error`.
-        """
+    def unknown_if_executed(self, state: CallState[Any], error: GatewayError) -> GatewayError:
+        """Return an `OutcomeUnknownError` if any attempt of a write may have been executed, otherwise `error`."""
         is_unresolved = state.may_have_been_executed and not state.call.repeat_effect.is_read
-        return self.unknown_error(state, error) if is_unresolved else error
+        return self.outcome_unknown(state, error) if is_unresolved else error
 
-    def unknown_error(
+    def outcome_unknown(
         self, state: CallState[Any], error: GatewayError, failed: GatewayError | None = None
     ) -> OutcomeUnknownError:
         """Build the error for an unknown outcome.
@@ -178,8 +175,10 @@ class OutcomeLookup:
         `conclusive`, a list must also prove that the record does not exist. The lookup fails at the time `until`.
         """
         call, outcome, reason = state.call, LookupOutcome.UNKNOWN, error
+        if state.plan.on_lookup is not None:
+            state.plan.on_lookup()
         if self._events.wants_routine:
-            self._events.emit(LookupStarted(**state.event_facts()))
+            self._events.emit(LookupStarted(**state.facts))
         try:
             found = await self._find(state, error, grace, conclusive=conclusive, until=until)
             if found.status is LookupStatus.UNPROVEN:
@@ -192,7 +191,7 @@ class OutcomeLookup:
                 found,
                 generated_id=bool(call.recovery and call.recovery.generated_id),
                 emit=self._events.emit,
-                event_facts=state.event_facts(),
+                event_facts=state.facts,
                 facts=facts,
             )
             outcome = LookupOutcome.FOUND
@@ -205,15 +204,13 @@ class OutcomeLookup:
             if _is_only_refusal(state, error) and (not _may_be_of_another_call(state) or _confirms(failed, error)):
                 raise error from (None if failed is error else failed)  # nothing shows that a copy was executed
             _keep_open(state, error)
-            raise self.unknown_error(state, error, failed) from failed
+            raise self.outcome_unknown(state, error, failed) from failed
         except BaseException:  # cancelled
             _keep_open(state, error)
             raise
         finally:
             unclear = reason if outcome is LookupOutcome.UNKNOWN else None
-            self._events.emit(
-                OutcomeLookedUp(**state.event_facts(), outcome=outcome, error=unclear, cancelled=cancelled)
-            )
+            self._events.emit(OutcomeLookedUp(**state.facts, outcome=outcome, error=unclear, cancelled=cancelled))
 
     async def _find(
         self, state: CallState[T], error: GatewayError, grace: float, *, conclusive: bool, until: float
@@ -222,7 +219,7 @@ class OutcomeLookup:
         if recovery is None:
             if _is_only_refusal(state, error):
                 raise error
-            raise self.unknown_error(state, error) from error
+            raise self.outcome_unknown(state, error) from error
         with anyio.CancelScope(deadline=until):
             return await self.find(recovery.lookup(), grace, conclusive=conclusive)
         raise DeadlineExceededError(state.plan.seconds, call=str(state.call))
@@ -235,14 +232,14 @@ class OutcomeLookup:
         """
         check_numbers("seconds", minimum=0, finite=False, wait=wait)
         if state.call.recovery is not None and state.call.recovery.lookup().repeats_write:
-            raise self.unknown_error(state, error)
+            raise self.outcome_unknown(state, error)
         in_doubt = max(state.in_doubt_until - anyio.current_time(), 0.0)
         conclusive, grace = in_doubt <= wait, min(in_doubt, wait)
         with anyio.move_on_after(grace + self._timeout):
             found = await self._look_up_write(state, error, grace, conclusive=conclusive)
             if found.status is LookupStatus.EXECUTED or conclusive:
                 return await self._record_resolution(state, found)
-        raise self.unknown_error(state, error)
+        raise self.outcome_unknown(state, error)
 
     async def _record_resolution(self, state: CallState[T], found: LookupResult[T]) -> T | None:
         outcome = "done" if found.status is LookupStatus.EXECUTED else "not_made"

@@ -119,22 +119,17 @@ class LedgerRecorder:
         """The number of calls whose intent is stored and which have not ended."""
         return len(self._in_progress)
 
-    def records(self, call: Call[Any]) -> bool:
-        """Return whether the call is recorded: there is a ledger, and the call has an entry."""
-        return self._ledger is not None and call.ledger_entry is not None
-
-    async def record_intent(self, state: CallState[Any]) -> None:
+    async def record_intent(self, state: CallState[Any], entry: LedgerEntry) -> None:
         """Store the call's intent, before anything is sent.
 
         Raises:
             NotSentError: the ledger could not store it.
         """
-        call = state.call
-        if self._ledger is None or call.ledger_entry is None:
+        if self._ledger is None:
             return
-        plan = state.plan
+        call, plan = state.call, state.plan
         left = min(plan.attempts_until - anyio.current_time() + plan.seconds_in_doubt, _LONGEST_DOUBT)
-        intent = _intent(call, call.ledger_entry, _utc_now(), timedelta(seconds=left), self._gateway)
+        intent = _intent(call, entry, _utc_now(), timedelta(seconds=left), self._gateway)
         state.intent_id = intent.id
         for in_progress in (self._in_progress, *self._readers):
             in_progress.add(intent.id)
@@ -171,9 +166,9 @@ class LedgerRecorder:
         except Exception as error:  # noqa: BLE001  the call must still return its result
             logger.warning("an outcome (%s) could not be recorded: %s", outcome, _describe(error))
 
-    def forget(self, state: CallState[Any]) -> None:
+    def forget(self, intent_id: str) -> None:
         """Remove a call from those in progress."""
-        self._in_progress.discard(state.intent_id or "")
+        self._in_progress.discard(intent_id)
 
     async def open_intents(self) -> Sequence[tuple[Intent, float]]:
         """Return the open intents of other calls, with their seconds in doubt.

@@ -8,7 +8,7 @@ import anyio
 import attrs
 
 from gateway_async._execution.events import event_facts, new_call_id
-from gateway_async._http.progress import Progress
+from gateway_async._http.progress import Progress, Stage
 from gateway_async._wire.call import Call, RepeatEffect
 from gateway_async._wire.retry_policy import classify, is_definite
 from gateway_async.errors import GatewayError, OutcomeUnknownError, SendStage
@@ -134,35 +134,36 @@ class CallState(Generic[T]):
         self.unresolved: OutcomeUnknownError | None = None
 
     def without_body(self) -> "CallState[T]":
-        """Return a copy for a later lookup, without the request body."""
+        """Return a copy for a lookup after the call's end, without the request body."""
         kept = copy(self)
         kept.call = self.call.without_body()
-        kept.plan = attrs.evolve(self.plan, call=kept.call)
+        kept.plan = attrs.evolve(self.plan, call=kept.call, on_lookup=None)
         return kept
 
-    def event_facts(self) -> dict[str, Any]:
-        """Return what all events of the call contain."""
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts that all events of the call contain."""
         self.call_id = self.call_id or new_call_id()
         return event_facts(self.call, self.call_id)
 
-    def end_facts(self, since: float) -> dict[str, Any]:
-        """Return what the events of an end contain: also the seconds `since` a time, and the HTTP status."""
-        return {
-            **self.event_facts(),
-            "seconds": anyio.current_time() - since,
-            "status_code": self.progress.status_code if self.progress else None,
-        }
+    @property
+    def status_code(self) -> int | None:
+        """The HTTP status of the response to the last attempt."""
+        return None if self.progress is None else self.progress.status_code
 
     @property
     def is_on_reused_connection(self) -> bool:
         """Whether the last attempt had a connection that had been used for other requests."""
         return self.progress is not None and self.progress.is_reused
 
-    def begin_attempt(self, progress: Progress) -> None:
-        """Count an attempt."""
+    def begin_attempt(self) -> Progress:
+        """Count an attempt, and return its progress."""
         self.attempt += 1
-        self.progress = progress
         self.may_have_been_executed_before = self.may_have_been_executed
+        self.progress = progress = Progress()
+        progress.stage = Stage.QUEUED
+        progress.before_sending = self.plan.before_sending
+        return progress
 
     def record_failure(self, error: GatewayError, *, unclear: bool = False) -> None:
         """Record a failed attempt; nothing changes if `error` proves that the gateway did not execute it.
