@@ -15,10 +15,7 @@ from gateway_async.errors import GatewayError, InvalidRequestError, StatusError
 from gateway_async.observe import CircuitClosed, CircuitOpened
 
 _UNAVAILABLE: Final = frozenset({502, 503})
-"""Statuses by which a gateway or its proxy says that it is down.
-
-A 504 is not one of them: the gateway may be executing one slow request.
-"""
+"""Statuses that say that the gateway is down. A 504 does not: it may be executing one slow request."""
 
 DEPOSIT: Final = 0.2
 """Retries that each call deposits."""
@@ -96,11 +93,7 @@ class CircuitBreaker:
             self._probe = None
 
     def record(self, error: GatewayError | None) -> bool:
-        """Record an attempt, and return whether the breaker opened or closed.
-
-        Args:
-            error: the error of the attempt, or None for a success.
-        """
+        """Record an attempt with its error, if it failed; return whether the breaker opened or closed."""
         if error is not None and _is_failure(error):
             return self._count_failure()
         return (error is None or _is_from_gateway(error)) and self._close()
@@ -131,9 +124,8 @@ class RetryBudget:
     """The retries that a client has left, so that it does not overload a failing gateway.
 
     Each call deposits a fifth of a retry, and each retry withdraws one. Over time a client sends at most 20 % more
-    requests than it makes calls. The budget starts at its maximum of a hundred retries. They cover a restart of the
-    gateway, which breaks every connection of a busy client. Lookups of lost writes withdraw nothing: the outcome of a
-    payment is always worth a request.
+    requests than it makes calls. A full budget covers a restart of the gateway, which breaks every connection of a busy
+    client. Lookups of lost writes withdraw nothing: the outcome of a payment is always worth a request.
     """
 
     __slots__ = ("_balance",)
@@ -143,15 +135,13 @@ class RetryBudget:
 
     @property
     def retries_left(self) -> int:
-        """The number of retries that can be withdrawn at once."""
         return int(self._balance)
 
     def deposit(self) -> None:
-        """Deposit the share of one call."""
         self._balance = min(self._balance + DEPOSIT, MAX_BALANCE)
 
     def try_withdraw(self) -> bool:
-        """Withdraw a retry and return whether there was one."""
+        """Withdraw a retry, and return whether there was one."""
         if self._balance < 1:
             return False
         self._balance -= 1

@@ -34,7 +34,7 @@ _NO_TICKS: Final = nullcontext()
 
 
 def new_call_id() -> str:
-    """Generate the id that a call has in its events."""
+    """Generate the id of a call in its events."""
     return os.urandom(8).hex()
 
 
@@ -57,12 +57,10 @@ class EventEmitter:
         return bool(self._observers) or calls_logger.isEnabledFor(logging.DEBUG)
 
     def emit(self, event: Event) -> None:
-        """Log an event and pass it to every observer."""
         notify((log_event, *self._observers), event)
 
     @contextmanager
     def observing(self, observer: Observer) -> Iterator[None]:
-        """Add an observer for the duration of the block."""
         self._observers = (*self._observers, observer)
         try:
             yield
@@ -102,7 +100,6 @@ class TerminalReporter:
         self._until: float | None = None
 
     def begin_wait(self) -> None:
-        """Emit the start of the wait."""
         if self._emit is not None:
             self.call_id, self._waits_since = new_call_id(), anyio.current_time()
             self._emit(TerminalWaitStarted(**event_facts(self._call, self.call_id)))

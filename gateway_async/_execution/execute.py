@@ -138,7 +138,7 @@ class CallExecutor:
         return self._execute_prepared(call, breaker)
 
     async def _execute_prepared(self, call: Call[T], breaker: CircuitBreaker | None) -> T:
-        """Execute a call after its breaker and its prerequisite reads."""
+        """Execute a call that the circuit breaker admits, after its prerequisite reads."""
         if breaker is not None and not breaker.admit(call):
             error = NotSentError("the circuit breaker is open, because the gateway was unreachable", call=str(call))
             facts = event_facts(call, new_call_id())
@@ -158,12 +158,9 @@ class CallExecutor:
 
     @asynccontextmanager
     async def _alone(self, call: Call[Any], prerequisite: Call[Any]) -> AsyncIterator[None]:
-        """Wait until no other call with the same prerequisite is in progress.
+        """Wait, for half of the call's time, until no other call with the same prerequisite is in progress.
 
-        The effect of one would be taken for that of another.
-
-        Raises:
-            NotSentError: it takes more than half of the call's time.
+        The effect of one would be taken for the effect of another.
         """
         request = prerequisite.request
         lock = self._prepared_calls.setdefault(f"{request.path}?{request.params}", anyio.Lock())
@@ -260,17 +257,10 @@ class CallExecutor:
             if state.intent_id is not None:
                 self._ledger_recorder.forget(state.intent_id)
             if is_observed or error is not None:
-                seconds = anyio.current_time() - state.plan.started
-                facts = {**state.facts, "seconds": seconds, "status_code": state.status_code}
-                self._events.emit(CallEnded(**facts, attempts=state.attempt, error=error))
+                self._events.emit(CallEnded(**state.end_facts, attempts=state.attempt, error=error))
 
     async def _send_once(self, state: CallState[T]) -> T:
-        """Send the request once, within the time that is left for attempts.
-
-        Raises:
-            DeadlineExceededError: a read got no response in time.
-            GatewayError: the attempt failed; `state` says whether it may have been executed.
-        """
+        """Send the request once; if that fails, `state` says whether it may have been executed."""
         call, plan = state.call, state.plan
         if self._http.is_closed:
             raise ClientClosedError(call=str(call))
@@ -309,8 +299,7 @@ class CallExecutor:
             raise
         finally:
             if state.is_observed:
-                seconds = anyio.current_time() - started
-                facts = {**state.facts, "seconds": seconds, "status_code": state.status_code}
+                facts = {**state.end_facts, "seconds": anyio.current_time() - started}
                 self._events.emit(AttemptEnded(**facts, attempt=state.attempt, error=ended_by))
 
     async def _after_failure(self, state: CallState[T], error: GatewayError) -> T:
@@ -349,10 +338,7 @@ class CallExecutor:
         raise final from error.__cause__ if final is error else error
 
     def _may_repeat(self, state: CallState[Any], step: NextStep) -> bool:
-        """Return whether another attempt is left, and count it.
-
-        The attempt with a new token comes besides the others, and takes nothing from the retry budget.
-        """
+        """Return whether another attempt is left; the one with a new token comes besides the others."""
         match step:
             case NextStep.RENEW_TOKEN if not state.has_new_token:
                 state.has_new_token = True
@@ -378,9 +364,8 @@ class CallExecutor:
         elif isinstance(error, MismatchedReplyError) and state.call.repeat_effect.is_read:
             state.call = attrs.evolve(state.call, fresh_connection=True)
         if not isinstance(error, DeadlineExceededError):  # the call has ended
-            seconds = anyio.current_time() - state.plan.started
-            facts = {**state.facts, "seconds": seconds, "status_code": state.status_code}
-            self._events.emit(AttemptFailed(**facts, attempt=state.attempt, error=error, next_step=decision.step))
+            failed = AttemptFailed(**state.end_facts, attempt=state.attempt, error=error, next_step=decision.step)
+            self._events.emit(failed)
         return decision
 
     async def _end_failed(self, state: CallState[Any], error: BaseException) -> None:
@@ -422,11 +407,7 @@ class CallExecutor:
         return copy(known) if isinstance(known, GatewayError) else NotSentError(reason, call=str(call))
 
     async def _read(self, lookup: Lookup[T], seconds: float) -> LookupResult[T]:
-        """Execute a lookup within `seconds`, with attempts of its own.
-
-        Raises:
-            GatewayError: the lookup failed.
-        """
+        """Execute a lookup within `seconds`, with attempts of its own."""
         self._http.check(lookup)
         state = CallState(CallPlan(call=lookup, seconds=seconds, max_attempts=self._max_attempts))
         state.is_observed = self._events.wants_routine
@@ -441,7 +422,7 @@ class CallExecutor:
             raise ConnectionLostError(describe_error(error), call=str(lookup)) from error
 
     async def recover(self, lookup_of: LookupOf, wait: float | None) -> list[Recovered]:
-        """Find the outcome of each open intent in the ledger.
+        """Find the outcome of each open intent in the ledger, and record it.
 
         Waits at most `wait` seconds for calls that may still be executed; None waits until none may.
 
@@ -454,11 +435,7 @@ class CallExecutor:
         return await recovery.recover(wait)
 
     def check_usable(self, call: str) -> None:
-        """Check that the client is open and belongs to this event loop.
-
-        Raises:
-            NotSentError: it is closed, or belongs to another event loop.
-        """
+        """Check that the client is open and belongs to this event loop; raise `NotSentError` otherwise."""
         self._http.check_usable(call)
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
@@ -466,11 +443,7 @@ class CallExecutor:
         return self._events.observing(observer)
 
     async def count_open_intents(self) -> int:
-        """Count the open intents in the ledger, without calls in progress.
-
-        Raises:
-            LedgerError: the ledger cannot be read.
-        """
+        """Count the open intents in the ledger, without calls in progress."""
         return len(await self._ledger_recorder.open_intents())
 
     def health(self, ordinary: PoolUse | None, terminal: PoolUse | None) -> Health:

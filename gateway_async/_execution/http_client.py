@@ -111,22 +111,14 @@ class HttpClient:
         self._event_loop: _EventLoop | None = None
 
     def check(self, call: Call[Any]) -> None:
-        """Check that a call can be sent.
-
-        Raises:
-            InvalidRequestError: the gateway does not accept the client's credentials for it.
-            NotSentError: the client is closed, or belongs to another event loop.
-        """
+        """Check that a call can be sent: also that the gateway accepts the client's credentials for it."""
         self.check_usable(call)
         self._authenticator.check(call)
 
     def check_usable(self, call: Call[Any] | str) -> None:
-        """Check that the client is open and belongs to this event loop.
+        """Check that the client is open and belongs to this event loop; raise `NotSentError` otherwise.
 
         A connection belongs to the event loop that opened it, and would hang in another one.
-
-        Raises:
-            NotSentError: it is closed, or belongs to another event loop.
         """
         if self.is_closed:
             raise ClientClosedError(call=str(call))
@@ -136,20 +128,16 @@ class HttpClient:
             raise _in_another_event_loop(call)
 
     def now(self) -> float:
-        """Return the time by the clock of the client's event loop."""
+        """Return the time of the event loop."""
         return anyio.current_time() if self._event_loop is None else self._event_loop.now()
 
     def deadline(self, at: float) -> anyio.CancelScope:
-        """Return a cancel scope that ends at a time of that clock."""
+        """Return a cancel scope that ends at a time of the event loop."""
         make_scope = anyio.CancelScope if self._event_loop is None else self._event_loop.cancel_scope
         return make_scope(deadline=at)
 
     def check_closable(self) -> None:
-        """Check that an open client is closed in its own event loop.
-
-        Raises:
-            NotSentError: it belongs to another event loop.
-        """
+        """Check that an open client is closed in its own event loop; raise `NotSentError` otherwise."""
         if not self.is_closed and self._event_loop and not self._event_loop.is_current:
             raise _in_another_event_loop("aclose()")
 
@@ -171,10 +159,8 @@ class HttpClient:
     def send(self, call: Call[T], progress: Progress, seconds: float) -> Coroutine[Any, Any, T]:
         """Send `call` once and read its response.
 
-        Args:
-            call: the call to send.
-            progress: is updated with how far the request got.
-            seconds: maximum seconds to wait for a connection; the caller limits the whole exchange.
+        `progress` shows how far the request got. The caller limits the exchange, except for the `seconds` to wait for a
+        connection.
 
         Raises:
             AuthenticationError: the credentials or the login were rejected.
@@ -244,10 +230,7 @@ class HttpClient:
     def _open(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature
     ) -> Coroutine[Any, Any, httpx.Response]:
-        """Send the request and return the head of the response.
-
-        The files of a form are open until then.
-        """
+        """Send the request and return the head of the response."""
         if call.request.form is not None:
             return self._open_form(call, call.request.form, progress, seconds, signature)
         return self._client.send(self._request(call, progress, seconds, signature))
@@ -300,12 +283,10 @@ class HttpClient:
 
 
 class _EventLoop:
-    """The event loop of the current task.
-
-    On asyncio it is asked directly. With every call, anyio would find out first which library runs.
+    """The event loop of the current task, asked directly: anyio would find out first which library runs.
 
     Attributes:
-        now: function that returns the time by the clock of the event loop.
+        now: function that returns its time.
         cancel_scope: its class of cancel scopes.
     """
 
@@ -314,12 +295,10 @@ class _EventLoop:
     def __init__(self) -> None:
         self._loop = loop = anyio.lowlevel.current_token().native_token
         self.now: Callable[[], float] = loop.time if isinstance(loop, asyncio.AbstractEventLoop) else anyio.current_time
-
         self.cancel_scope: Callable[..., anyio.CancelScope] = type(anyio.CancelScope())
 
     @property
     def is_current(self) -> bool:
-        """Whether the current task runs in it."""
         if not isinstance(self._loop, asyncio.AbstractEventLoop):
             return anyio.lowlevel.current_token().native_token is self._loop
         try:
@@ -347,7 +326,7 @@ def _may_be_repeated(call: Call[Any], error: GatewayError) -> bool:
 
 
 def interruption_error(reason: str, call: Call[Any], progress: Progress) -> GatewayError:
-    """Build the error of a request that was interrupted."""
+    """Build the error of an interrupted request."""
     if progress.may_have_been_sent:
         return ConnectionLostError(reason, call=str(call), reached=progress.reached)
     return NotSentError(reason, call=str(call), reached=progress.reached)

@@ -24,24 +24,17 @@ from gateway_async.leases import TerminalLease
 from gateway_async.observe import Event, LeaseRenewalFailed, TerminalState
 
 _POLL_SECONDS: Final = (0.2, 0.4)
-"""Shortest and longest pause before a waiting call asks again.
-
-The pause is random, so that clients do not ask at the same moment.
-"""
+"""Range of the random pause before a waiting call asks again, so that clients do not ask at the same moment."""
 _RELEASE_SECONDS: Final = 2.0
-"""Maximum seconds for releasing a lease, and for closing the store.
-
-It is short because the lease expires by itself.
-"""
+"""Maximum seconds for releasing a lease, which expires by itself, and for closing the store."""
 _FRESH_SECONDS: Final = 0.1
 """Age up to which a lease need not be confirmed again before a request is sent."""
 
 
 def _boot_time() -> float:
-    """Return the time since the machine started, its sleep included.
+    """Return the time since the machine started, its sleep included where the system has such a clock.
 
-    The event loop's clock stops then, and uvloop's also while a callback blocks the loop. Systems other than Linux may
-    have no better one.
+    The event loop's clock stops then, and uvloop's also while a callback blocks the loop.
     """
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -57,7 +50,6 @@ class _Moment:
 
     @property
     def loop_age(self) -> float:
-        """Seconds since then by the event loop's clock."""
         return anyio.current_time() - self.loop_time
 
     @property
@@ -71,9 +63,8 @@ class _HeldLease:
     """A lease of a terminal, as far as its client knows.
 
     Attributes:
-        call: the call that holds it, as text.
-        api_id: the integrator id of the call.
-        terminal_id: the terminal.
+        call, api_id: the call that holds it, as text, and its integrator id.
+        seconds_unresolved: function that returns how long an earlier call is in doubt.
         confirmed: when the last successful request to the store began. The store counts from a later moment.
         holder: the client that has the terminal instead, if the store has named one.
     """
@@ -81,6 +72,7 @@ class _HeldLease:
     call: str
     api_id: str | None
     terminal_id: str
+    seconds_unresolved: Callable[[], float]
     confirmed: _Moment = attrs.field(factory=_Moment)
     holder: str | None = None
 
@@ -115,9 +107,9 @@ class LeaseHolder:
             NotSentError: the store could not be reached.
             TerminalBusyError: another client has the terminal for longer than the lease's `wait`.
         """
-        held = _HeldLease(str(call), call.api_id, call.terminal_id or "")
+        held = _HeldLease(str(call), call.api_id, call.terminal_id or "", seconds_unresolved)
         try:
-            await self._wait(held, reporter, seconds_unresolved)
+            await self._wait(held, reporter)
         except NotSentError:
             raise
         except BaseException:
@@ -125,8 +117,8 @@ class LeaseHolder:
             raise
         self._active += 1
         try:
-            async with run_in_background(partial(self._renew_until_cancelled, held, seconds_unresolved)):
-                yield partial(self._confirm, held, seconds_unresolved)
+            async with run_in_background(partial(self._renew_until_cancelled, held)):
+                yield partial(self._confirm, held)
         finally:
             seconds = seconds_unresolved()
             if seconds > 0:
@@ -149,11 +141,9 @@ class LeaseHolder:
         if not await finish(self._lease.aclose, _RELEASE_SECONDS):
             raise GatewayError(f"the terminal lease was not closed within {_RELEASE_SECONDS:g} s")
 
-    async def _wait(
-        self, held: _HeldLease, reporter: TerminalReporter, seconds_unresolved: Callable[[], float]
-    ) -> None:
+    async def _wait(self, held: _HeldLease, reporter: TerminalReporter) -> None:
         wait, began = self._lease.wait, anyio.current_time()
-        while (holder := await self._try_acquire(held, self._seconds_to_hold(seconds_unresolved()))) is not None:
+        while (holder := await self._try_acquire(held)) is not None:
             left = None if wait is None else began + wait - anyio.current_time()
             if left is not None and left <= 0:
                 raise TerminalBusyError(held.terminal_id, holder=holder, call=held.call)
@@ -161,26 +151,21 @@ class LeaseHolder:
             pause = random.uniform(*_POLL_SECONDS)  # noqa: S311
             await anyio.sleep(pause if left is None else min(pause, left))
 
-    def _seconds_to_hold(self, seconds_unresolved: float) -> float | None:
-        """Return the seconds to request for a lease; None for its default.
+    def _seconds_to_hold(self, held: _HeldLease) -> float | None:
+        """Return the seconds to request for a lease, in which an earlier call may be in doubt; None for the default."""
+        seconds = held.seconds_unresolved()
+        return seconds if seconds > self._lease.seconds else None
 
-        An earlier call may be in doubt for longer than the default.
-        """
-        return seconds_unresolved if seconds_unresolved > self._lease.seconds else None
-
-    async def _try_acquire(self, held: _HeldLease, seconds: float | None) -> str | None:
+    async def _try_acquire(self, held: _HeldLease) -> str | None:
         try:
-            return await self._acquire_or_renew(held, seconds)
+            return await self._acquire_or_renew(held, self._seconds_to_hold(held))
         except Exception as error:  # noqa: BLE001  any exception means: the store could not be reached
             reason = describe_error(error)
         # Raised here, so that the error does not hold the store's frames.
         raise NotSentError(f"the terminal's lease is not available: {reason}", call=held.call)
 
     async def _acquire_or_renew(self, held: _HeldLease, seconds: float | None) -> str | None:
-        """Acquire or renew the lease; return None on success, otherwise the owner that has it.
-
-        The store has a third of the lease's duration to respond.
-        """
+        """Acquire or renew the lease within a third of its duration; return the owner that has it instead, if any."""
         self._token = self._token or uuid.uuid4().hex  # on first use: forked processes would share an earlier one
         key = (held.terminal_id, self._token)
         asked, limit = _Moment(), self._lease.seconds / 3
@@ -191,7 +176,7 @@ class LeaseHolder:
             return held.holder
         raise TimeoutError(f"the store did not respond within {limit:g} s")
 
-    async def _confirm(self, held: _HeldLease, seconds_unresolved: Callable[[], float]) -> None:
+    async def _confirm(self, held: _HeldLease) -> None:
         """Check that the lease is still held; renew it if it was not confirmed just now.
 
         If the store cannot be reached, the lease is held for its `seconds` from its last renewal.
@@ -202,16 +187,15 @@ class LeaseHolder:
         is_fresh = held.confirmed.loop_age <= _FRESH_SECONDS and held.confirmed.age <= self._lease.seconds / 3
         if is_fresh and held.holder is None:
             return
-        failure = await self._try_renew(held, self._seconds_to_hold(seconds_unresolved()))
+        failure = await self._try_renew(held, self._seconds_to_hold(held))
         if failure and (held.holder is not None or held.confirmed.age >= self._lease.seconds):
             raise NotSentError(f"the terminal's lease was lost: {failure}", call=held.call, ends_call=True)
 
-    async def _renew_until_cancelled(self, held: _HeldLease, seconds_unresolved: Callable[[], float]) -> None:
-        """Renew the lease until cancelled; emit an event when renewals start to fail."""
+    async def _renew_until_cancelled(self, held: _HeldLease) -> None:
         failure = ""
         while True:
             await anyio.sleep(self._lease.seconds / 3)
-            previous, failure = failure, await self._try_renew(held, self._seconds_to_hold(seconds_unresolved()))
+            previous, failure = failure, await self._try_renew(held, self._seconds_to_hold(held))
             if failure and not previous:
                 self._emit_renewal_failure(held, failure)
 

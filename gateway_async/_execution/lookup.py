@@ -54,7 +54,7 @@ class OutcomeLookup:
         read: executes a read, with attempts of its own.
         timeout: seconds for each read.
         ledger_recorder: records outcomes that become known after their call has ended.
-        terminals: the queues; a terminal is free again when the outcome of its last call becomes known.
+        terminals: a terminal is free again when the outcome of its last call becomes known.
         events: receives the lookups.
 
     Attributes:
@@ -137,10 +137,7 @@ class OutcomeLookup:
     def outcome_unknown(
         self, state: CallState[Any], error: GatewayError, failed: GatewayError | None = None
     ) -> OutcomeUnknownError:
-        """Build the error for an unknown outcome.
-
-        `failed` is the error of the lookup, if there was one.
-        """
+        """Build the error for an unknown outcome; `failed` is the error of the lookup, if there was one."""
         facts = self._facts(state, error)
         if isinstance(error, MismatchedReplyError):
             return MismatchedWriteError(error.differences, **facts)
@@ -225,10 +222,9 @@ class OutcomeLookup:
         raise DeadlineExceededError(state.plan.seconds, call=str(state.call))
 
     async def _resolve_again(self, state: CallState[T], error: GatewayError, wait: float) -> T | None:
-        """Return the result of a write with an unknown outcome.
+        """Return the result of a write with an unknown outcome; None if it was certainly not executed.
 
-        Returns None if the write was certainly not executed. That is certain if the gateway proves that the record does
-        not exist, after the time in which it may still execute what it received.
+        That is certain if the gateway proves that the record does not exist when the write is no longer in doubt.
         """
         check_numbers("seconds", minimum=0, finite=False, wait=wait)
         if state.call.recovery is not None and state.call.recovery.lookup().repeats_write:
@@ -248,11 +244,7 @@ class OutcomeLookup:
         return found.record
 
     async def find(self, lookup: Lookup[Any], grace: float, *, conclusive: bool) -> LookupResult[Any]:
-        """Repeat a lookup for `grace` seconds, or until it finds the record.
-
-        Raises:
-            GatewayError: a read failed.
-        """
+        """Repeat a lookup for `grace` seconds, or until it finds the record."""
         until = anyio.current_time() + grace
         pauses = exponential_backoffs(first=0.05, longest=1.0)
         while True:
@@ -277,11 +269,7 @@ class OutcomeLookup:
 
         - To send a write again under the same id, a 404 is sufficient.
         - To report that a write was not executed (`conclusive`), a list must confirm the 404.
-        - To report that a deletion is done, a list must confirm the 404. If the list contradicts it, the result is
-          `GONE`.
-
-        Raises:
-            GatewayError: a read failed.
+        - To report that a deletion is done, a list must confirm the 404. If it contradicts it, the result is `GONE`.
         """
         seconds = self._timeout if seconds is None else seconds
         found: LookupResult[T] = await self._read(lookup, seconds)
@@ -296,7 +284,7 @@ class OutcomeLookup:
 
 
 def contradiction(call: str) -> MalformedReplyError:
-    """Make the error of a lookup whose result is `GONE`."""
+    """Build the error of a lookup whose result is `GONE`."""
     return MalformedReplyError("$", "the list has the record, and a read by its id does not find it", call=call)
 
 
@@ -308,16 +296,9 @@ def accept_record(
     event_facts: Mapping[str, Any],
     facts: Mapping[str, Any],
 ) -> T:
-    """Return the record of an executed write.
+    """Return the record of an executed write; `facts` are the arguments of the error, such as `call` and `api_id`.
 
     A record that differs from what was sent is accepted only if the SDK generated its id: no other request has the id.
-
-    Args:
-        found: the result of a lookup that found a record.
-        generated_id: whether the SDK generated the integrator id.
-        emit: receives the event of a differing record.
-        event_facts: the arguments that all events of the call have.
-        facts: the arguments of the error, such as `call` and `api_id`.
 
     Raises:
         MismatchedWriteError: the record differs. The caller chose its id, so another request may have created it.
@@ -383,10 +364,7 @@ def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
 
 
 def _may_be_of_another_call(state: CallState[Any]) -> bool:
-    """Return whether a refusal may be that of another call, because the connection was used before.
-
-    A call without a lookup has a connection of its own.
-    """
+    """Return whether a refusal may belong to another call; one without a lookup has a connection of its own."""
     return state.is_on_reused_connection and state.call.recovery is not None
 
 

@@ -36,11 +36,7 @@ _MAX_REMEMBERED: Final = 25_000
 
 
 async def read_in_slices(raw: RawPage[T]) -> Page[T]:
-    """Read a page's records, and let other tasks run between slices.
-
-    Raises:
-        MalformedReplyError: a record cannot be read.
-    """
+    """Read a page's records, and let other tasks run between slices."""
     records: list[T] = []
     await anyio.lowlevel.checkpoint()  # before this, the response was decoded
     try:
@@ -64,17 +60,21 @@ class PageWindow:
 
     @property
     def start(self) -> int:
-        """How many records are before it."""
+        """The number of records before it."""
         return (self.number - 1) * self.size
 
     @property
     def end(self) -> int:
-        """How many records are before its end."""
+        """The number of records before its end."""
         return self.number * self.size
 
 
 class PagePlan:
-    """Chooses the windows of one list, and learns how the gateway divides it.
+    """Chooses the pages to request, so that each one begins with records that were read before.
+
+    When a record before the reader is removed, the first record of the next page moves to the page that was read, and
+    would be skipped. Pages of slightly different sizes overlap: page 2 of 999 records begins with the last of 1000
+    records. A response that contains it continues the list without a gap. The plan learns how the gateway divides it.
 
     Attributes:
         size: records in a page, as the caller and the gateway want it.
@@ -88,10 +88,7 @@ class PagePlan:
         self._largest_seen = 0
 
     def after(self, position: int, wanted: int | None = None) -> PageWindow:
-        """Return the window to read after the first `position` records.
-
-        It has about `wanted` records.
-        """
+        """Return a window of about `wanted` records, to read after the first `position` records."""
         wanted = min(wanted or self.size, self._largest)
         if self.overlaps:
             if position <= 0:
@@ -142,10 +139,7 @@ class PagePlan:
 
 @lru_cache(maxsize=1024)
 def _overlapping_size(position: int, size: int, largest: int) -> int:
-    """Return the page size to read on with; 0 if none overlaps.
-
-    A page of this size contains the record before `position`, many new records and few other old ones.
-    """
+    """Return the size of a page with the record before `position`, many new records and few old ones; 0 if none."""
     begin = size - size // 4 if size > _SMALLEST_CHOICE else 2
     sizes = range(begin, min(max(size, _SMALLEST_CHOICE), largest) + 1)
     best = max(sizes, key=lambda each: min(-position % each, size) / (size + each), default=0)
@@ -153,11 +147,11 @@ def _overlapping_size(position: int, size: int, largest: int) -> int:
 
 
 class RecentIds:
-    """Remembers between 20,000 and 100,000 ids.
+    """Remembers the ids of the last 20,000 to 100,000 records that a list has yielded.
 
     There are two generations; the older one is dropped when the younger one is full. The ids of a page that is read
-    again become young again. So all yielded records that are listed behind a remembered one are remembered too, if the
-    list has a fixed order.
+    again become young again. In a list with a fixed order, all yielded records behind a remembered one are therefore
+    remembered.
 
     Attributes:
         has_forgotten: whether an id was dropped whose record may still be listed.
@@ -171,19 +165,18 @@ class RecentIds:
 
     @property
     def reach(self) -> int:
-        """How many records one can go back in the list and certainly reach a remembered one, if none was removed."""
+        """Maximum records to go back in the list and certainly reach a remembered one, if none was removed."""
         return _MAX_REMEMBERED // 2
 
     def among(self, ids: Iterable[Any]) -> set[Any]:
-        """Return those of the ids that are remembered."""
         wanted = set(ids)
         return (wanted & self._young) | (wanted & self._old)
 
     def remember(self, ids: Iterable[Any], *, others_are_gone: bool, may_forget: bool) -> None:
-        """Remember the ids of a page.
+        """Remember the ids of a page, except None.
 
         Args:
-            ids: the ids; None is not one.
+            ids: the ids.
             others_are_gone: whether no other record that was yielded is still listed.
             may_forget: whether older ids may be dropped, because no record behind the page was yielded.
         """
@@ -206,7 +199,7 @@ class _Reading(Generic[T]):
         window: the part of the list that it shows.
         is_last: whether the gateway calls it the last one.
         is_end: whether the list ends with it.
-        has_fixed_order: whether no change of a record moves it in the list, as far as is known.
+        has_fixed_order: whether, as far as is known, no change of a record moves it in the list.
     """
 
     window: PageWindow
@@ -233,7 +226,6 @@ class _Lookahead(Generic[T]):
         self._length = 0
 
     async def next(self) -> _Reading[T]:
-        """Return the next page."""
         reading = await (self._reading or self._start()).result()
         self._reading = None if reading.is_end else self._start()
         return reading
@@ -249,7 +241,6 @@ class _Lookahead(Generic[T]):
         self._window = self._plan.after(position, size)
 
     def cancel(self) -> None:
-        """Cancel all reads."""
         if self._reading is not None:
             self._reading.cancel()
         self._cancel_responses()
@@ -354,11 +345,7 @@ class PageStream(Generic[T]):
         return new_records
 
     async def _is_next(self, window: PageWindow, page: Page[T], ids: Sequence[Any], known: set[Any]) -> bool:
-        """Return whether the page follows the yielded records without a gap.
-
-        Raises:
-            MalformedReplyError: it cannot be known any more.
-        """
+        """Return whether the page follows the yielded records without a gap."""
         if window.start == 0:
             if ids and not known and self._recent.has_forgotten:
                 self._fail(
@@ -430,11 +417,10 @@ class PageStream(Generic[T]):
         self._continue_after(self._position - step)
 
     def _continue_after(self, position: int) -> None:
-        """Read on elsewhere, with a larger page if that repeatedly fails."""
+        """Read on elsewhere, with a larger page after repeated failures."""
         self._lookahead.continue_after(position, self._plan.size * 2 ** (self._reads_without_progress - 1))
 
     def _count_read(self) -> None:
-        """Count a read that has brought nothing new so far."""
         self._reads_without_progress += 1
         if self._reads_without_progress > _MAX_READS_WITHOUT_PROGRESS:
             self._fail(

@@ -42,16 +42,10 @@ _LONGEST_DOUBT: Final = 365 * 86_400.0
 """Seconds in doubt that an intent stores at most, because a client's limits may be infinite."""
 
 _MIN_SECRET: Final = 6
-"""Secrets of at most this length are not searched for.
-
-A short one, such as a CVV, may be part of an amount by chance.
-"""
+"""Secrets of at most this length, such as a CVV, are not searched for: they may be part of an amount by chance."""
 
 _GATEWAY_ID: Final = re.compile("[0-9a-f]{24,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-"""Ids that a gateway generates.
-
-They are longer than a card number, so a run of digits in one is not a card number.
-"""
+"""Ids that a gateway generates. They are longer than a card number, so none of their digits are one."""
 
 _STORED_FIELDS: Final = frozenset(
     {
@@ -82,10 +76,7 @@ _STORED_FIELDS: Final = frozenset(
         "defer_count",
     }
 )
-"""All fields of `Call.sent` that a ledger stores.
-
-`Call.sent` masks everything that could be a card number.
-"""
+"""All fields of `Call.sent` that a ledger stores; everything that could be a card number is masked there."""
 
 _COMPARED_FIELDS: Final = _STORED_FIELDS | {"id", "last_four", "order_num", "po_number", "surcharge_amount"}
 """All fields of an outcome query's expected values that a ledger stores, to compare them with the record later."""
@@ -96,9 +87,7 @@ def _utc_now() -> datetime:
 
 
 class LedgerRecorder:
-    """Records the calls of one client in its ledger.
-
-    Without a ledger, and for calls that need no entry, it does nothing.
+    """Records the calls of one client in its ledger; without one, it does nothing.
 
     Args:
         ledger: stores the intents; closed with this object.
@@ -120,11 +109,7 @@ class LedgerRecorder:
         return len(self._in_progress)
 
     async def record_intent(self, state: CallState[Any], entry: LedgerEntry) -> None:
-        """Store the call's intent, before anything is sent.
-
-        Raises:
-            NotSentError: the ledger could not store it.
-        """
+        """Store the call's intent, before anything is sent; raise `NotSentError` if the ledger cannot."""
         if self._ledger is None:
             return
         call, plan = state.call, state.plan
@@ -167,17 +152,10 @@ class LedgerRecorder:
             logger.warning("an outcome (%s) could not be recorded: %s", outcome, _describe(error))
 
     def forget(self, intent_id: str) -> None:
-        """Remove a call from those in progress."""
         self._in_progress.discard(intent_id)
 
     async def open_intents(self) -> Sequence[tuple[Intent, float]]:
-        """Return the open intents of other calls, with their seconds in doubt.
-
-        Intents of calls that this client is making are left out.
-
-        Raises:
-            GatewayError: the ledger cannot be read; the ledger's own error.
-        """
+        """Return the open intents, without those of this client's calls in progress, with their seconds in doubt."""
         if self._ledger is None:
             return []
         in_progress = set(self._in_progress)  # also calls that end, or start and end, while the ledger is read
@@ -197,11 +175,7 @@ class LedgerRecorder:
         ]
 
     def _seconds_in_doubt(self, intent: Intent) -> float:
-        """Return how long another process's intent is in doubt.
-
-        The time counts from the first sight of the intent, by the monotonic clock. A change of the wall clock does not
-        shorten it.
-        """
+        """Return how long another process's intent is in doubt, from its first sight by the monotonic clock."""
         at_terminal = intent.terminal_id is not None
         least = seconds_in_doubt(self._in_doubt_seconds, at_terminal=at_terminal)
         if intent.orphaned:
@@ -210,28 +184,16 @@ class LedgerRecorder:
         return max(stored, least) if at_terminal else stored  # earlier versions stored too little for a terminal
 
     def is_from_other_gateway(self, intent: Intent) -> bool:
-        """Return whether an intent belongs to another gateway.
-
-        This gateway cannot look it up.
-        """
+        """Return whether an intent belongs to another gateway, so that this one cannot look it up."""
         return bool(intent.gateway and self._gateway) and intent.gateway != self._gateway
 
     async def aclose(self) -> None:
-        """Close the ledger.
-
-        Raises:
-            LedgerError: it does not close in time.
-        """
         if self._ledger is not None:
             await finish_within(_CLOSING_SECONDS, self._ledger.aclose(), self._ledger, "aclose")
 
 
 async def finish_within(seconds: float, work: Awaitable[T], ledger: Ledger, method: str) -> T:
-    """Await a method of a ledger for a limited time.
-
-    Raises:
-        LedgerError: it takes longer.
-    """
+    """Await a method of a ledger; raise `LedgerError` if it takes longer."""
     with anyio.move_on_after(seconds):
         return await work
     raise LedgerError(type(ledger).__name__, f"{method} did not end within {seconds:.3g} s")
@@ -255,10 +217,9 @@ def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta,
 
 
 def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], OutcomeQuery | None]:
-    """Return the call's id, location and terminal, masked, and its outcome query.
+    """Return the call's id, location and terminal, masked, and its outcome query, if nothing in it has to be masked.
 
-    If anything in the outcome query has to be masked, the query is None. A call whose id could be a card number can
-    therefore not be looked up after a crash.
+    A call whose id could be a card number can therefore not be looked up after a crash.
     """
     secrets = tuple(secret for secret in call.request.secrets if len(secret.reveal()) > _MIN_SECRET)
     outcome_query = None if entry.outcome_query is None else _storable(entry.outcome_query)
@@ -298,10 +259,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
-    """Return the outcome to record for a call that ended with `error`.
-
-    None means that the outcome is unknown.
-    """
+    """Return the outcome to record for a call that ended with `error`; None if it is unknown."""
     match error:
         case OutcomeUnknownError() if state.may_have_been_executed:
             return None

@@ -36,15 +36,7 @@ _EVENT_OUTCOMES: Final = {
 
 
 class CrashRecovery:
-    """Resolves open intents.
-
-    Args:
-        ledger_recorder: the client's ledger.
-        lookup: looks up one write.
-        lookup_of: builds the lookup of an intent's outcome query.
-        terminals: the queues; a terminal is free again when the outcome of its last call becomes known.
-        events: receives the lookups.
-    """
+    """Resolves open intents; a terminal is free again when the outcome of its last call becomes known."""
 
     def __init__(
         self,
@@ -62,16 +54,7 @@ class CrashRecovery:
         self._limiter = anyio.Semaphore(_MAX_CONCURRENT)
 
     async def recover(self, wait: float | None) -> list[Recovered]:
-        """Find the outcome of each open intent, the oldest first.
-
-        Known outcomes are recorded in the ledger.
-
-        Args:
-            wait: maximum seconds to wait for calls that may still be executed; None waits until none may.
-
-        Raises:
-            GatewayError: the ledger cannot be read.
-        """
+        """Find and record the outcome of each open intent, the oldest first; `wait` as in `CallExecutor.recover`."""
         open_intents = await self._ledger_recorder.open_intents()
         if wait is None:
             wait = max((conclusive_in for _, conclusive_in in open_intents), default=0.0) + _LAST_LOOKUPS_SECONDS
@@ -157,10 +140,7 @@ def _in_doubt(conclusive_at: float) -> GatewayError:
 
 
 def _is_transient(error: GatewayError) -> bool:
-    """Return whether a later lookup may succeed.
-
-    The retries of the lookup itself have already failed.
-    """
+    """Return whether a later lookup may succeed; the retries of this one have failed."""
     return not isinstance(error, InvalidRequestError) and decide(RepeatEffect.READ, error).step is NextStep.AGAIN
 
 

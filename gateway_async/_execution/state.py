@@ -19,10 +19,7 @@ LOOKUP_SECONDS: Final = 10.0
 """Maximum seconds for the lookup of a terminal call or of a cancelled call."""
 
 _TERMINAL_SECONDS: Final = 300.0
-"""Seconds that a terminal may wait for its customer after a request was sent (contract, *Limits*).
-
-The client's `terminal_timeout` does not change it: the device does not notice that the client has stopped waiting.
-"""
+"""Seconds that a terminal may wait for its customer (contract, *Limits*), also if the client has stopped waiting."""
 
 
 def seconds_in_doubt(in_doubt_seconds: float, *, at_terminal: bool) -> float:
@@ -38,13 +35,12 @@ class CallPlan(Generic[T]):
         call: the call to send.
         seconds: total time for the call, with lookups.
         max_attempts: maximum number of attempts, without the one after the renewal of a token.
-        in_doubt_seconds: for a write: seconds after an attempt in which the gateway may still execute it. This is an
-            assumption: the contract gives no limit.
+        in_doubt_seconds: for a write: assumed seconds after an attempt in which the gateway may still execute it.
         call_id: identifies the call in its events; "" until there is one.
         before_sending: raises an error if the call must not be sent any more; None for calls without a check.
         on_lookup: is called before each lookup of the outcome.
         started: the time at which the call started.
-        token: identifies the call; the same in a copy without its body.
+        token: identifies the call, also in a copy without its body.
     """
 
     call: Call[T]
@@ -89,11 +85,11 @@ class CallState(Generic[T]):
 
     Attributes:
         plan: the call and its limits.
-        call: the call to send; a read that got another request's response is repeated on a fresh connection.
+        call: the call to send, for the repetition of a read perhaps on a fresh connection.
         attempt: the number of the last attempt, from 1.
         call_id: identifies the call in its events; generated for the first one.
         has_new_token: whether an attempt was repeated with a new token.
-        in_doubt_until: the time until which the gateway may still execute the write.
+        in_doubt_until: when the write stops being in doubt.
         intent_id: the call's intent in the ledger, if it has one.
         is_observed: whether its routine events are emitted.
         may_have_been_executed: whether an attempt of the call may have been executed.
@@ -134,7 +130,7 @@ class CallState(Generic[T]):
         self.unresolved: OutcomeUnknownError | None = None
 
     def without_body(self) -> "CallState[T]":
-        """Return a copy for a lookup after the call's end, without the request body."""
+        """Return a copy for a lookup after the call's end."""
         kept = copy(self)
         kept.call = self.call.without_body()
         kept.plan = attrs.evolve(self.plan, call=kept.call, on_lookup=None)
@@ -147,13 +143,14 @@ class CallState(Generic[T]):
         return event_facts(self.call, self.call_id)
 
     @property
-    def status_code(self) -> int | None:
-        """The HTTP status of the response to the last attempt."""
-        return None if self.progress is None else self.progress.status_code
+    def end_facts(self) -> dict[str, Any]:
+        """The facts that the events of an end contain, with the seconds since the call's start."""
+        status_code = None if self.progress is None else self.progress.status_code
+        return {**self.facts, "seconds": anyio.current_time() - self.plan.started, "status_code": status_code}
 
     @property
     def is_on_reused_connection(self) -> bool:
-        """Whether the last attempt had a connection that had been used for other requests."""
+        """Whether the connection of the last attempt had been used for other requests."""
         return self.progress is not None and self.progress.is_reused
 
     def begin_attempt(self) -> Progress:
@@ -166,10 +163,7 @@ class CallState(Generic[T]):
         return progress
 
     def record_failure(self, error: GatewayError, *, unclear: bool = False) -> None:
-        """Record a failed attempt; nothing changes if `error` proves that the gateway did not execute it.
-
-        With `unclear`, the error proves nothing.
-        """
+        """Record a failed attempt, unless `error` proves that nothing was executed; if `unclear`, it proves nothing."""
         if unclear or not is_definite(
             self.call.repeat_effect, error, may_have_been_executed_before=self.may_have_been_executed
         ):

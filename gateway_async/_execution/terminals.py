@@ -42,7 +42,7 @@ class TerminalQueues:
 
     Args:
         max_calls: maximum number of calls at terminals at the same time.
-        unresolved_calls: remembers earlier calls that may still be executed there.
+        unresolved_calls: earlier calls that may still be executed there.
         lease_holder: shares the terminals with other processes and hosts, if they are shared.
     """
 
@@ -90,10 +90,7 @@ class TerminalQueues:
         return {terminal_id: queue.length for terminal_id, queue in self._queues.items()}
 
     def remember_unresolved(self, state: CallState[Any]) -> None:
-        """Remember a call with an unknown outcome.
-
-        The next call must not reach the same customer.
-        """
+        """Remember a call with an unknown outcome: the next call must not reach the same customer."""
         self._unresolved_calls.remember(state)
 
     async def forget_resolved(
@@ -113,7 +110,6 @@ class TerminalQueues:
                 self._leave(terminal_id)
 
     async def aclose(self) -> None:
-        """Close the lease store."""
         if self._lease_holder is not None:
             await self._lease_holder.aclose()
 
@@ -127,10 +123,7 @@ class TerminalQueues:
         )
 
     async def _yield_to_event_loop(self) -> None:
-        """Let one call start in each round of the event loop.
-
-        Thousands of calls that start together would otherwise block it.
-        """
+        """Let one call start in each round of the event loop, which thousands together would block."""
         async with self._start_lock:
             await anyio.lowlevel.checkpoint()
 
@@ -148,7 +141,6 @@ class TerminalQueues:
             raise
 
     def _leave(self, terminal_id: str) -> None:
-        """Let the next call in."""
         queue = self._remove_one(terminal_id)
         if queue.gate is not None:
             queue.gate.release()
@@ -162,11 +154,11 @@ class TerminalQueues:
 
 
 class _Queue:
-    """The calls for one terminal: the active one and the waiting ones.
+    """The calls for one terminal.
 
     Attributes:
-        length: the number of these calls, including those whose wait was just cancelled.
-        gate: lets one call in when the one before leaves. Created only when a call has to wait.
+        length: the number of active and waiting calls, including those whose wait was just cancelled.
+        gate: lets one call in when the one before leaves; None until a call has to wait.
     """
 
     __slots__ = ("gate", "length")
@@ -198,7 +190,6 @@ class UnresolvedCalls:
         self._by_terminal: dict[str, _UnresolvedCall] = {}
 
     def remember(self, state: CallState[Any]) -> None:
-        """Remember a call that has ended with an unknown outcome."""
         if self._blocks and state.unresolved is not None:
             self._by_terminal[state.call.terminal_id or ""] = _UnresolvedCall(
                 state.unresolved, state.in_doubt_until, state.plan.token, state.intent_id
@@ -218,9 +209,7 @@ class UnresolvedCalls:
         return 0.0 if earlier is None else max(earlier.until - anyio.current_time(), 0.0)
 
     async def check(self, call: Call[Any], reporter: TerminalReporter) -> None:
-        """Check that no earlier call can still be executed at the terminal.
-
-        Looks up the outcome of a remembered call, for at most ten seconds.
+        """Check that no earlier call can still be executed at the terminal; look up a remembered one.
 
         Raises:
             TerminalBusyError: an earlier call may still be executed; nothing was sent.

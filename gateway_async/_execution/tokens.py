@@ -40,13 +40,7 @@ _MARGIN_SECONDS: Final = 30.0
 
 
 class Authenticator:
-    """Signs requests with one kind of credentials.
-
-    Args:
-        credentials: the credentials that every request is made with.
-        developer_id: sent with every request.
-        fetch: sends a login.
-    """
+    """Signs requests with one kind of credentials; `fetch` sends a login or a revocation."""
 
     def __init__(self, credentials: Credentials, developer_id: str, fetch: SendTokenCall) -> None:
         self._credentials = credentials
@@ -58,11 +52,6 @@ class Authenticator:
         self._reusable: Signature | None = None  # reused for all requests, if neither time nor a renewal changes it
 
     def check(self, call: Call[Any]) -> None:
-        """Reject a call that these credentials cannot sign.
-
-        Raises:
-            InvalidRequestError: the gateway does not accept such credentials for it.
-        """
         check_supported(self._credentials, call)
 
     def ready_signature(self, call: Call[Any]) -> Signature | None:
@@ -77,11 +66,11 @@ class Authenticator:
         return self._reusable
 
     async def fetch_signature(self, call: Call[Any]) -> Signature:
-        """Return the signature for one request with a fetched token or secret.
+        """Return the signature with a fetched token or secret.
 
         Raises:
             AuthenticationError: the login was rejected.
-            NotSentError: no token or secret is available, so the request cannot be sent.
+            NotSentError: no token or secret is available.
         """
         if self._tokens is not None:
             return self._sign(await self._tokens.token(call))
@@ -102,22 +91,13 @@ class Authenticator:
         return self._tokens is not None
 
     async def aclose(self) -> None:
-        """Revoke the token of a login.
-
-        This is bounded in time and shielded from cancellation.
-        """
+        """Revoke the token of a login, bounded in time and shielded from cancellation."""
         if self._tokens is not None:
             await self._tokens.aclose()
 
 
 class TokenProvider:
-    """The token of a `PasswordLogin`.
-
-    Args:
-        credentials: the user's name, password and domain.
-        developer_id: sent with every request.
-        fetch: sends a login or a revocation.
-    """
+    """The token of a `PasswordLogin`, which concurrent calls share."""
 
     def __init__(self, credentials: PasswordLogin, developer_id: str, fetch: SendTokenCall) -> None:
         self._credentials = credentials
@@ -129,10 +109,7 @@ class TokenProvider:
         self._rejection: AuthenticationError | None = None
 
     async def token(self, call: Call[Any]) -> AccessToken:
-        """Return the token; log in first if it is missing or expired.
-
-        A call that waits for the login of another call gets the rejection of that login.
-        """
+        """Return the token; log in first if it is missing or expired."""
         if (token := self._valid_token()) is None:
             rejection = self._rejection
             async with self._login_lock:
@@ -152,7 +129,6 @@ class TokenProvider:
             self._token = None
 
     async def aclose(self) -> None:
-        """Revoke the token."""
         token, self._token = self._token, None
         if token is None:
             return
@@ -198,11 +174,7 @@ class TokenProvider:
 
 
 async def with_current_secret(credentials: Credentials, call: Call[Any]) -> Credentials:
-    """Return credentials with the secret that their function returns now.
-
-    Raises:
-        NotSentError: the function failed, or its result cannot be sent.
-    """
+    """Return credentials with the secret that their function returns now; raise `NotSentError` without one."""
     field = SECRET_FIELDS[type(credentials)]
     source = getattr(credentials, field)
     if isinstance(source, Secret):
@@ -215,11 +187,7 @@ async def with_current_secret(credentials: Credentials, call: Call[Any]) -> Cred
 
 
 async def call_secret_function(source: SecretFunction, field: str, call: Call[Any]) -> Secret:
-    """Call the function for the secret `field`.
-
-    Raises:
-        NotSentError: the function failed, or returned no text.
-    """
+    """Call the function for the secret `field`; raise `NotSentError` if it fails or returns no text."""
     try:
         secret = await _result_of(source)
     except Exception as error:

@@ -75,7 +75,7 @@ def _lost_lease() -> Iterator[None]:
 def _unconfirmed_lease() -> Iterator[None]:
     """Send a call to a terminal without confirming its lease, which may be lost by then."""
 
-    async def confirm_nothing(_holder: LeaseHolder, _held: object, _seconds_unresolved: object) -> None:
+    async def confirm_nothing(_holder: LeaseHolder, _held: object) -> None:
         """Report success."""
 
     with mock.patch.object(LeaseHolder, "_confirm", confirm_nothing):
