@@ -69,12 +69,7 @@ class EventEmitter:
 
 
 class TerminalReporter:
-    """Reports a call at a terminal: its wait to the observers, and each of its states to a callback.
-
-    Args:
-        call: the call.
-        on_progress: receives the states; None for no callback.
-        emit: receives the events of the wait; None if nothing wants them.
+    """Reports a call at a terminal: its wait to the observers, if `emit` is given, and each state to `on_progress`.
 
     Attributes:
         call_id: identifies the call in its events; "" before the wait, and without observers.

@@ -60,21 +60,7 @@ T = TypeVar("T")
 
 
 class CallExecutor:
-    """Executes calls.
-
-    Args:
-        http: sends the requests; closed with the executor.
-        timeout: total seconds for an ordinary call, with attempts, waits and lookups.
-        terminal_timeout: seconds a router call may stay open at the terminal.
-        max_terminals: how many router calls may be open at once.
-        terminal_lease: shares the terminals with other clients; closed with the executor.
-        block_unresolved_terminals: whether a terminal takes no call while an earlier one may still be executed there.
-        in_doubt_seconds: seconds after its last attempt in which the gateway may still execute a write.
-        ledger: records calls so that they can be resolved after a crash; closed with the executor.
-        max_attempts: maximum number of attempts for a call.
-        circuit_breaker: rejects new writes while the gateway is unreachable.
-        observers: receive every event.
-    """
+    """Executes calls. The arguments are those of `AsyncGateway`, which has their description."""
 
     def __init__(
         self,

@@ -80,13 +80,6 @@ Both may repeat what was sent.
 class HttpClient:
     """Sends calls to the gateway, one request for each.
 
-    Args:
-        client: sends the requests; closed with this object.
-        base_url: the gateway's address, without `/v2`.
-        credentials: the credentials that every request is made with.
-        developer_id: sent with every request.
-        trace_headers: returns headers that identify the current trace.
-
     Attributes:
         gateway: `base_url`, normalized so that all its spellings are equal.
         is_closed: whether later calls are rejected.
@@ -199,7 +192,10 @@ class HttpClient:
         try:
             if progress.before_sending is not None:
                 await progress.check()  # the package's own transport repeats it once there is a connection
-            response = await self._open(call, progress, seconds, signature)
+            if call.request.form is None:
+                response = await self._client.send(self._request(call, progress, seconds, signature))
+            else:
+                response = await self._open_form(call, call.request.form, progress, seconds, signature)
             progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
             progress.status_code = response.status_code
             reply = Reply(
@@ -227,17 +223,10 @@ class HttpClient:
         finally:
             del failure  # its traceback refers to this frame
 
-    def _open(
-        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature
-    ) -> Coroutine[Any, Any, httpx.Response]:
-        """Send the request and return the head of the response."""
-        if call.request.form is not None:
-            return self._open_form(call, call.request.form, progress, seconds, signature)
-        return self._client.send(self._request(call, progress, seconds, signature))
-
     async def _open_form(
         self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
     ) -> httpx.Response:
+        """Send a request with files, which are open until its response begins."""
         response: httpx.Response | None = None
         try:
             async with open_upload(form) as upload:

@@ -78,12 +78,7 @@ class _HeldLease:
 
 
 class LeaseHolder:
-    """Acquires leases for one client.
-
-    Args:
-        lease: the store; closed with this object.
-        emit: receives the event of a failed renewal.
-    """
+    """Acquires leases for one client; `emit` receives the event of a failed renewal."""
 
     def __init__(self, lease: TerminalLease, emit: Callable[[Event], None]) -> None:
         self._lease = lease

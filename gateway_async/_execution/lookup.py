@@ -50,12 +50,7 @@ _RESOLVE_SECONDS: Final = 2.0
 class OutcomeLookup:
     """Looks up the outcome of writes.
 
-    Args:
-        read: executes a read, with attempts of its own.
-        timeout: seconds for each read.
-        ledger_recorder: records outcomes that become known after their call has ended.
-        terminals: a terminal is free again when the outcome of its last call becomes known.
-        events: receives the lookups.
+    If that becomes known after the call has ended, the ledger records it, and the call's terminal is free again.
 
     Attributes:
         unknown_outcomes: the number of calls that have ended with an unknown outcome.

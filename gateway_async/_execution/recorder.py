@@ -87,13 +87,7 @@ def _utc_now() -> datetime:
 
 
 class LedgerRecorder:
-    """Records the calls of one client in its ledger; without one, it does nothing.
-
-    Args:
-        ledger: stores the intents; closed with this object.
-        gateway: the address of the gateway.
-        in_doubt_seconds: seconds after its last attempt in which a write may still be executed.
-    """
+    """Records the calls of one client in its ledger; without one, it does nothing."""
 
     def __init__(self, ledger: Ledger | None, gateway: str, in_doubt_seconds: float) -> None:
         self._ledger = ledger
@@ -146,8 +140,11 @@ class LedgerRecorder:
             recording = self._ledger.record_outcome(
                 intent_id, outcome, None if record_id is None else mask_text(str(record_id))
             )
-            if recording is not DONE and not await _record_within(within, recording):
-                logger.warning("an outcome (%s) could not be recorded in %g s", outcome, within)
+            if recording is not DONE:
+                with anyio.move_on_after(within, shield=True) as scope:
+                    await recording
+                if scope.cancelled_caught:
+                    logger.warning("an outcome (%s) could not be recorded in %g s", outcome, within)
         except Exception as error:  # noqa: BLE001  the call must still return its result
             logger.warning("an outcome (%s) could not be recorded: %s", outcome, _describe(error))
 
@@ -271,12 +268,6 @@ def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
             return "refused"
         case _:
             return None if state.may_have_been_executed else "not_sent"
-
-
-async def _record_within(seconds: float, recording: Awaitable[None]) -> bool:
-    with anyio.move_on_after(seconds, shield=True) as scope:
-        await recording
-    return not scope.cancelled_caught
 
 
 def _describe(error: Exception) -> str:

@@ -99,22 +99,6 @@ class CallState(Generic[T]):
         unresolved: the error of a call that ended with an unknown outcome.
     """
 
-    __slots__ = (
-        "attempt",
-        "call",
-        "call_id",
-        "has_new_token",
-        "in_doubt_until",
-        "intent_id",
-        "is_observed",
-        "may_have_been_executed",
-        "may_have_been_executed_before",
-        "plan",
-        "progress",
-        "reached",
-        "unresolved",
-    )
-
     def __init__(self, plan: CallPlan[T]) -> None:
         self.plan = plan
         self.call = plan.call

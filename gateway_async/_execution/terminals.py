@@ -38,13 +38,7 @@ _NOT_SHARED: Final = nullcontext(_check_no_lease)
 
 
 class TerminalQueues:
-    """Queues of the calls for each terminal; first come, first served.
-
-    Args:
-        max_calls: maximum number of calls at terminals at the same time.
-        unresolved_calls: earlier calls that may still be executed there.
-        lease_holder: shares the terminals with other processes and hosts, if they are shared.
-    """
+    """Queues of the calls for each terminal; first come, first served. At most `max_calls` are at terminals at once."""
 
     def __init__(
         self, max_calls: int, unresolved_calls: "UnresolvedCalls", lease_holder: LeaseHolder | None = None
