@@ -6,9 +6,9 @@ its raw value (`status_id == 101` is true, `{101: ...}[status_id]` works). A kno
 """
 
 import enum
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, Self
-
-from gateway_async.models.reason_texts import REASON_TEXTS
 
 __all__ = [
     "AccountType",
@@ -372,7 +372,16 @@ class ReasonCode(OpenInt):
     @property
     def description(self) -> str:
         """The reason in a few words; empty for a code that this version does not know."""
-        return REASON_TEXTS.get(self.value, "")
+        return _REASONS.get(self.value, "")
+
+
+def _read_reasons() -> Mapping[int, str]:
+    """Read the documented texts of `reason_code_id` (contract, *Transactions*)."""
+    lines = Path(__file__).with_name("reasons.txt").read_text(encoding="utf-8").splitlines()
+    return {int(code): text for code, _, text in (line.partition(" ") for line in lines)}
+
+
+_REASONS: Final = _read_reasons()
 
 
 class EntryMode(OpenStr):

@@ -1,24 +1,25 @@
-"""A row of the contract's field tables, and the reader of the tables in `rows.py`.
+"""The contract's field tables as the tests see them: the data files of `gateway_async/sandbox/contract/`.
 
-A table is text, one line for each field:
-
-    field   type   contract   taken   POST   PUT   response
-
-- `type`: `text`, `digits`, `url`, `secret`, `integer`, `flag`, `money`, `date`, `moment` (Unix
-  seconds), `object`, `items` (name to amount), `list`, `texts`, `files`; `id` (another record's), `own-id` (the
-  integrator's, unique), `alias` (another record's own id). Two more are `tags` (titles, shown as `{id, title}`) and
-  `amounts` (a list of `{type, amount}`). Known values follow a colon: `text:cc,ach`.
-- `contract`: the length as the contract has it, in characters (digits of an integer); `10,2` of an amount. `-`: none.
-- `taken`: the length that client and sandbox take, where it is wider or the contract has none; `-`: the contract's.
-- `POST`, `PUT`: `required`, `yes` or `no`.
-- `response`: `yes`, `no` (never returned), `null` (always so) or `-` (not shown).
-
-A `?` means that the contract is silent there, and the value before it is common to such gateways.
+The README there explains the columns. The sandbox reads the same files; the client's models are written by hand.
 """
 
 from functools import cached_property
 
 import attrs
+
+from gateway_async.sandbox.schema import TABLES
+from gateway_async.sandbox.schema import fields as schema
+
+_TYPES = {
+    "balance": "money",
+    "bit": "flag",
+    "code": "text",
+    "date-and-time": "date",
+    "date-or-zeros": "date",
+    "raw-flag": "flag",
+    "surcharge": "object",
+}
+"""Kind in a data file → type of value, where they differ."""
 
 
 @attrs.frozen
@@ -27,21 +28,19 @@ class Row:
 
     Attributes:
         values: the known values of a code; empty when any value of the type will do.
-        contract, taken: lengths as they are written in the table.
-        post, put: `required`, `yes` or `no`, without the question mark.
-        silent: the columns in which the contract says nothing.
+        length: what client and sandbox take, as it is written in the table; "-" without a limit.
+        post, put: `required`, `yes` or `no`.
+        response: `yes`, `no`, `null`, `some` or `-`.
     """
 
     table: str
     name: str
     type: str
     values: tuple[str, ...]
-    contract: str
-    taken: str
+    length: str
     post: str
     put: str
     response: str
-    silent: frozenset[str]
 
     def __str__(self) -> str:
         return f"{self.table}.{self.name}"
@@ -49,10 +48,9 @@ class Row:
     @property
     def bounds(self) -> tuple[int, int] | None:
         """The lengths of the shortest and the longest accepted value; None if the length is unlimited."""
-        length = self.contract if self.taken == "-" else self.taken
-        if length == "-" or self.type == "money":
+        if self.length == "-" or self.type == "money":
             return None
-        low, _, high = length.partition("-")
+        low, _, high = self.length.partition("-")
         return int(low), int(high or low)
 
     @property
@@ -62,30 +60,23 @@ class Row:
 
 
 @attrs.frozen
-class Table:
-    """One field table.
+class FieldTable:
+    """The field table of one kind of request or response.
 
     Attributes:
         name: the wrapper of a record.
-        counted: how many fields the contract's own table has, written down by hand.
-        text: the contract's rows.
-        beyond: rows that the contract's table lacks, for fields of the same records that are known from elsewhere.
+        contract_fields: how many fields the contract's own table has, counted by hand.
     """
 
     name: str
-    counted: int
-    text: str = attrs.field(repr=False)
-    beyond: str = attrs.field(default="", repr=False)
-
-    @cached_property
-    def contract_rows(self) -> tuple[Row, ...]:
-        """The rows of the contract."""
-        return tuple(_row(self.name, line) for line in _lines(self.text))
+    contract_fields: int
+    facts: tuple[schema.ContractLine, ...] = attrs.field(repr=False)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """All rows."""
-        return (*self.contract_rows, *(_row(self.name, line) for line in _lines(self.beyond)))
+        """The rows, without what the sandbox keeps for itself."""
+        rows = (_make_row(self.name, fact) for fact in self.facts)
+        return tuple(row for row in rows if (row.post, row.put, row.response) != ("no", "no", "no"))
 
     @cached_property
     def by_name(self) -> dict[str, Row]:
@@ -93,15 +84,14 @@ class Table:
         return {row.name: row for row in self.rows}
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
+def table(name: str) -> FieldTable:
+    """Return a table by the name of its data file."""
+    found = TABLES[name]
+    return FieldTable(found.singular, found.contract_fields, found.facts)
 
 
-def _row(table: str, line: str) -> Row:
-    name, kind, contract, taken, post, put, response = line.split()
-    words = {"POST": post, "PUT": put, "response": response}
-    silent = frozenset(column for column, word in words.items() if word.endswith("?") or word == "-")
-    kind, _, values = kind.partition(":")
-    known = tuple(values.split(",")) if values else ()
-    post, put, response = (word.rstrip("?") for word in (post, put, response))
-    return Row(table, name, kind, known, contract, taken, post, put, response, silent)
+def _make_row(table: str, fact: schema.ContractLine) -> Row:
+    kind = "secret" if fact.kind in ("code", "text") and "secret" in fact.marks else _TYPES.get(fact.kind, fact.kind)
+    length = fact.contract if fact.accepted == "-" or fact.accepted.endswith("?") else fact.accepted
+    post, put, response = (cell.rstrip("?") for cell in (fact.post, fact.put, fact.response))
+    return Row(table, fact.name, kind, fact.values, length.replace("none", "-"), post, put, response)

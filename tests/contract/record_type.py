@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from .field_table import Table
+from .field_table import FieldTable
 
 Body = Callable[[Any], dict[str, Any]]
 """Function from a raw client to the fields of a request."""
@@ -79,7 +79,7 @@ class RecordType:
         computed: fields that are computed for each response; a PUT may contain any value of them.
     """
 
-    table: Table
+    table: FieldTable
     path: str = ""
     record: str = ""
     create_modes: tuple[CreateMode, ...] = ()

@@ -1,13 +1,13 @@
-"""How records of each table are made, and what trying a field takes.
+"""How records of each type are made, and what trying a field takes.
 
-A table of `rows.py` describes a field; this module only makes it possible to try.
+The data files of the sandbox describe a field; this module only makes it possible to try.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from . import rows
 from .calls import RECEIVER
+from .field_table import table
 from .raw_client import BANK_ACCOUNT, VISA
 from .record_type import Body, CreateMode, Recipe, RecordType
 from .sample_values import (
@@ -56,7 +56,7 @@ def _terminal(raw_client: Any) -> dict[str, Any]:
 
 
 QUICK_INVOICES = RecordType(
-    rows.QUICK_INVOICE,
+    table("quick_invoices"),
     "/v2/quickinvoices",
     "QuickInvoice",
     create_modes=(
@@ -77,7 +77,7 @@ QUICK_INVOICES = RecordType(
 )
 
 PAYLINKS = RecordType(
-    rows.PAYLINK,
+    table("paylinks"),
     "/v2/paylinks",
     "Paylink",
     create_modes=(CreateMode("paylink", "PaylinkCreate", _at_location(amount_due=12)),),
@@ -90,7 +90,7 @@ PAYLINKS = RecordType(
 )
 
 ACCOUNT_VAULTS = RecordType(
-    rows.ACCOUNT_VAULT,
+    table("account_vaults"),
     "/v2/accountvaults",
     "AccountVault",
     create_modes=(
@@ -131,7 +131,7 @@ ACCOUNT_VAULTS = RecordType(
 )
 
 CONTACTS = RecordType(
-    rows.CONTACT,
+    table("contacts"),
     "/v2/contacts",
     "Contact",
     create_modes=(CreateMode("contact", "ContactCreate", _at_location(last_name="Smith")),),
@@ -145,7 +145,7 @@ CONTACTS = RecordType(
 )
 
 TRANSACTIONS = RecordType(
-    rows.TRANSACTION,
+    table("transactions"),
     "/v2/transactions",
     "Transaction",
     create_modes=(
@@ -222,7 +222,7 @@ TRANSACTIONS = RecordType(
 )
 
 ROUTER_ACCOUNT_VAULTS = RecordType(
-    rows.ROUTER_ACCOUNT_VAULT,
+    table("router_account_vaults"),
     "/v2/routeraccountvaults",
     create_modes=(
         CreateMode(
@@ -238,7 +238,7 @@ ROUTER_ACCOUNT_VAULTS = RecordType(
 )
 
 ROUTER_TRANSACTIONS = RecordType(
-    rows.ROUTER_TRANSACTION,
+    table("router_transactions"),
     "/v2/routertransactions",
     create_modes=(
         CreateMode(
@@ -256,7 +256,7 @@ ROUTER_TRANSACTIONS = RecordType(
 )
 
 POSTBACK_CONFIGS = RecordType(
-    rows.POSTBACK_CONFIG,
+    table("postback_configs"),
     "/v2/postbackconfigs",
     "PostbackConfig",
     create_modes=(
@@ -281,7 +281,7 @@ POSTBACK_CONFIGS = RecordType(
 )
 
 PRODUCT_FILES = RecordType(
-    rows.PRODUCT_FILE,
+    table("product_files"),
     "/v2/productfiles",
     "ProductFile",
     create_modes=(
@@ -291,7 +291,7 @@ PRODUCT_FILES = RecordType(
 )
 
 TOKEN_REQUESTS = RecordType(
-    rows.TOKEN_REQUEST,
+    table("tokens.request"),
     "/v2/token",
     create_modes=(
         CreateMode(
@@ -308,7 +308,7 @@ TOKEN_REQUESTS = RecordType(
 _MONTHLY = {"interval": 1, "interval_type": "m", "start_date": "2030-01-31", "transaction_amount": "10.00"}
 
 RECURRINGS = RecordType(
-    rows.RECURRING,
+    table("recurrings"),
     "/v2/recurrings",
     "Recurring",
     create_modes=(
@@ -333,7 +333,7 @@ RECURRINGS = RecordType(
 )
 
 TAGS = RecordType(
-    rows.TAG,
+    table("tags"),
     "/v2/tags",
     "Tag",
     create_modes=(CreateMode("tag", "TagCreate", _at_location(title="Tea")),),
@@ -342,7 +342,7 @@ TAGS = RecordType(
 )
 
 NOTES = RecordType(
-    rows.NOTE,
+    table("notes"),
     "/v2/notes",
     "Note",
     create_modes=(
@@ -356,15 +356,15 @@ NOTES = RecordType(
     recipes={**SHARED, "resource_id": Recipe(value=fact("contact_id"))},
 )
 
-TOKENS = RecordType(rows.TOKEN, record="Token")
-BATCHES = RecordType(rows.TRANSACTION_BATCH, record="TransactionBatch")
-CHANGELOGS = RecordType(rows.CHANGELOG)
-LOCATIONS = RecordType(rows.LOCATION, record="Location")
-LOCATION_INFOS = RecordType(rows.LOCATION_INFO, record="LocationInfo")
-PRODUCT_TRANSACTIONS = RecordType(rows.PRODUCT_TRANSACTION, record="ProductTransaction")
-USERS = RecordType(rows.USER, record="User")
-TERMINALS = RecordType(rows.TERMINAL, record="Terminal")
-BIN_INFOS = RecordType(rows.BIN_INFO, record="BinInfo")
+TOKENS = RecordType(table("tokens.response"), record="Token")
+BATCHES = RecordType(table("transaction_batches"), record="TransactionBatch")
+CHANGELOGS = RecordType(table("changelogs"))
+LOCATIONS = RecordType(table("locations"), record="Location")
+LOCATION_INFOS = RecordType(table("location_infos"), record="LocationInfo")
+PRODUCT_TRANSACTIONS = RecordType(table("product_transactions"), record="ProductTransaction")
+USERS = RecordType(table("users"), record="User")
+TERMINALS = RecordType(table("terminals"), record="Terminal")
+BIN_INFOS = RecordType(table("bin_infos"), record="BinInfo")
 
 RECORD_TYPES = (
     QUICK_INVOICES,
@@ -390,4 +390,4 @@ RECORD_TYPES = (
     USERS,
     TERMINALS,
 )
-"""One for each table, in the order of `rows.TABLES`."""
+"""One for each table of the contract."""

@@ -87,7 +87,7 @@ def required_problems(raw_client: RawClient, record_type: RecordType, create_mod
 def unknown_problems(raw_client: RawClient, record_type: RecordType) -> Iterator[str]:
     """Check that POST and PUT refuse an unknown field by name."""
     create_mode = record_type.create_modes[0]
-    unknown = Row(record_type.table.name, "unheard_of", "text", (), "-", "-", "no", "no", "no", frozenset())
+    unknown = Row(record_type.table.name, "unheard_of", "text", (), "-", "no", "no", "no")
     body = create_mode.body(raw_client) | {"unheard_of": 1}
     yield from _not_refused(unknown, "POST", 1, _post(raw_client, record_type, body))
     if record_type.update:

@@ -23,7 +23,7 @@ _FITS: dict[str, tuple[type, ...]] = {
     "flag": (bool,),
     "money": (Decimal,),
     "date": (date,),
-    "moment": (datetime,),
+    "timestamp": (datetime,),
     "object": (Mapping,),
     "items": (Mapping,),
     "secret": (Secret, str),

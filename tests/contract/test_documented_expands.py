@@ -7,7 +7,7 @@ import pytest
 
 from gateway_async import ReasonCode, TransactionSource
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.schema.code_titles import REASON_TITLES as TITLES
+from gateway_async.sandbox.schema.codes import REASONS as TITLES
 
 from . import calls
 from .documented_codes import REASONS, SOURCES

@@ -1,7 +1,5 @@
 """The vendor's documented maximum lengths: client and sandbox take at least as much, and often more."""
 
-import pytest
-
 from .record_types import ACCOUNT_VAULTS, CONTACTS, RECORD_TYPES, ROUTER_TRANSACTIONS, TRANSACTIONS
 
 TRANSACTION = {
@@ -56,18 +54,14 @@ DOCUMENTED = {
 """Table → field → characters. `test_sdk_matrix.py` and `test_sandbox_matrix.py` try the lengths of the rows."""
 
 
-@pytest.mark.parametrize(
-    ("table", "field", "characters"),
-    [(table, field, characters) for table, lengths in DOCUMENTED.items() for field, characters in lengths.items()],
-)
-def test_a_documented_length_fits(table: str, field: str, characters: int) -> None:
+def test_a_documented_length_fits() -> None:
     """The longest value that both sides take is at least as long as documented."""
-    (record_type,) = (record_type for record_type in RECORD_TYPES if record_type.table.name == table)
-    row = record_type.table.by_name[field]
-    assert row.bounds is not None
-    assert row.bounds[1] >= characters
+    tables = {record_type.table.name: record_type.table for record_type in RECORD_TYPES}
+    for name, lengths in DOCUMENTED.items():
+        bounds = {field: tables[name].by_name[field].bounds for field in lengths}
+        assert [field for field, limits in bounds.items() if not limits or limits[1] < lengths[field]] == []
 
 
 def test_a_balance_has_twelve_characters() -> None:
     """The longest amount is 999999999.99."""
-    assert CONTACTS.table.by_name["contact_balance"].taken == "12"
+    assert CONTACTS.table.by_name["contact_balance"].length == "12"

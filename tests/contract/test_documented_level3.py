@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.schema.transaction_level3s import TAX_TYPES
+from gateway_async.sandbox.schema import LINE_ITEM
 
 from .raw_client import BANK_ACCOUNT, RawClient
 from .two_sides import Side, refusal
@@ -141,7 +141,7 @@ def test_a_field_of_a_line(
         assert cleared["level3_data"]["line_items"][0][name] is None
 
 
-@pytest.mark.parametrize("code", TAX_TYPES)
+@pytest.mark.parametrize("code", LINE_ITEM["mc"].by_name["tax_type_id"].choices)
 def test_a_tax_type(level3s: Family, sales: dict[str, str], code: str) -> None:
     """Each documented code is accepted."""
     made = level3s.create(transaction_id=sales["mc"], **content("mc", line={"tax_type_id": code}))

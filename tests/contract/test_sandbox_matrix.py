@@ -1,14 +1,14 @@
-"""The sandbox accepts and returns the fields of the contract's tables, by real requests for each row."""
+"""The sandbox accepts, refuses and returns values as its data files say, by real requests for a sample of fields."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 
-from . import rows
 from .calls import open_batch
-from .field_table import Row
+from .field_table import Row, table
 from .raw_client import RawClient
 from .record_type import CreateMode, RecordType
 from .record_types import (
@@ -36,6 +36,9 @@ from .sandbox_matrix import (
 
 Check = Callable[[RawClient, RecordType, Row], Iterator[str]]
 
+SAMPLED = 2
+"""How many fields of each type are tried."""
+
 MADE = [record_type for record_type in RECORD_TYPES if record_type.path]
 CHANGED = [record_type for record_type in MADE if record_type.update]
 WAYS = [
@@ -54,15 +57,20 @@ def pick(method: str, row: Row) -> Check:
     return settable_problems if method == "POST" else changeable_problems
 
 
-CELLS = [
-    pytest.param(record_type, row, pick(method, row), id=f"{method} {row}")
-    for method, some in (("POST", MADE), ("PUT", CHANGED))
-    for record_type in some
-    for row in record_type.table.rows
-]
+def sample() -> Iterator[object]:
+    """Yield cases: for each method, two fields of every type that it can set, two that it cannot, and every code."""
+    seen: Counter[object] = Counter()
+    for method, record_types in (("POST", MADE), ("PUT", CHANGED)):
+        for record_type in record_types:
+            for row in record_type.table.rows:
+                check = pick(method, row)
+                kind = (method, row.type, isinstance(check, partial), row.name if row.values else "")
+                seen[kind] += 1
+                if seen[kind] <= SAMPLED:
+                    yield pytest.param(record_type, row, check, id=f"{method} {row}")
 
 
-@pytest.mark.parametrize(("record_type", "row", "check"), CELLS)
+@pytest.mark.parametrize(("record_type", "row", "check"), list(sample()))
 def test_a_row_holds(raw_client: RawClient, record_type: RecordType, row: Row, check: Check) -> None:
     """The field is accepted at its bounds and refused beyond them, or always refused, by name."""
     assert list(check(raw_client, record_type, row)) == []
@@ -88,8 +96,9 @@ def test_a_response_has_the_fields_of_its_table(
     record = raw_client.post(record_type.path, record_type.wrapper, create_mode.body(raw_client)).json()[
         record_type.response
     ]
-    table = {"accountvault": rows.ACCOUNT_VAULT, "routertransaction": rows.TRANSACTION, "token": rows.TOKEN}
-    shown = table.get(record_type.response, record_type.table)
+    files = {"accountvault": "account_vaults", "routertransaction": "transactions", "token": "tokens.response"}
+    name = files.get(record_type.response)
+    shown = table(name) if name else record_type.table
     assert list(response_problems(shown.by_name, record)) == []
 
 

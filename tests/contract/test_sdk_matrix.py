@@ -6,8 +6,7 @@ import pytest
 
 from gateway_async.resources.tokens import Tokens
 
-from . import rows
-from .field_table import Row
+from .field_table import Row, table
 from .record_type import CreateMode, RecordType
 from .record_types import RECORD_TYPES
 from .sdk_matrix import (
@@ -71,4 +70,4 @@ def test_no_model_has_a_field_of_its_own(record_type: RecordType) -> None:
 
 def test_a_login_takes_the_fields_of_its_table() -> None:
     """The login takes arguments instead of an object."""
-    assert list(signature(Tokens.create).parameters) == ["self", *rows.TOKEN_REQUEST.by_name]
+    assert list(signature(Tokens.create).parameters) == ["self", *table("tokens.request").by_name]

@@ -19,7 +19,7 @@ _SAMPLES: dict[str, Any] = {
     "flag": 1,
     "money": "1.00",
     "date": "2030-01-31",
-    "moment": 1_900_000_000,
+    "timestamp": 1_900_000_000,
     "object": {"color": "red"},
     "list": [],
     "items": {"Tea": 1},
@@ -71,7 +71,7 @@ def accepted_values(row: Row, recipe: Recipe, raw_client: Any, values: tuple[str
     elif row.type == "tags":
         yield from ("a", ["a", "b"])
     elif row.type == "money":
-        yield from ("0.01", 1, LARGEST[_length(row)])
+        yield from ("0.01", 1, LARGEST[row.length])
     elif row.bounds:
         lengths = dict.fromkeys(row.bounds) if recipe.lengths is None else recipe.lengths
         yield from (of_length(row, recipe, raw_client, length) for length in lengths if length or row.type != "own-id")
@@ -83,8 +83,8 @@ def out_of_bounds(row: Row, recipe: Recipe, raw_client: Any) -> Iterator[Any]:
     """Return one value too short and one too long, if the length is limited; for money, invalid amounts."""
     if row.type == "money":
         yield from ("1.001", "-0.01")
-        if _length(row) != "-":
-            yield "1" + LARGEST[_length(row)]
+        if row.length != "-":
+            yield "1" + LARGEST[row.length]
     elif row.bounds and not row.values:
         shortest, longest = row.bounds
         if shortest and row.type != "integer":
@@ -123,13 +123,9 @@ def other(row: Row, stored: Any) -> Any:
     return sample
 
 
-def _length(row: Row) -> str:
-    return row.contract if row.taken == "-" else row.taken
-
-
 def comes_back(row: Row, said: Any, answered: Any) -> bool:
     """Return whether a response has the value that a request set."""
-    if row.response == "null" or (row.response == "-" and answered is None):
+    if row.response == "null" or (row.response in ("-", "some") and answered is None):
         return answered is None
     if row.type == "flag":
         return answered is not None and str(answered).lower() in _SPELLINGS[str(said).lower()]
@@ -163,7 +159,7 @@ _RESPONDED: dict[str, Callable[[Any], bool]] = {
     "flag": lambda value: str(value).lower() in _YES | _NO,
     "money": _matching(r"-?[0-9]+\.[0-9]{2}"),
     "date": _matching(r"[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9:]{8})?"),
-    "moment": lambda value: _integer(value) and 0 < value < 10**10,
+    "timestamp": lambda value: _integer(value) and 0 < value < 10**10,
     "object": lambda value: isinstance(value, dict),
     "items": lambda value: isinstance(value, dict) and bool(value),
     "list": lambda value: isinstance(value, list),

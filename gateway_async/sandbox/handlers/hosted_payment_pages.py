@@ -8,6 +8,7 @@ import json
 import secrets
 from typing import Any
 
+import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.hosted_forms import make_page
@@ -18,13 +19,24 @@ from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import make_get, make_list, read_new, show_record
 from gateway_async.sandbox.request.validation import read_fields
-from gateway_async.sandbox.schema import HOSTED_PAYMENT_PAGE, PAGE_SETTINGS
+from gateway_async.sandbox.schema import HOSTED_PAYMENT_PAGE
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
 
 __all__ = ["create", "get", "get_list", "show_page"]
 
 
+_SETTINGS = attrs.evolve(
+    HOSTED_PAYMENT_PAGE,
+    fields=tuple(
+        HOSTED_PAYMENT_PAGE.by_name[name]
+        for name in (
+            *("stylesheet_url", "min_payment_amount", "max_payment_amount", "parent_send_message"),
+            *("redirect_url_on_approve", "redirect_url_on_decline", "redirect_url_delay", "field_configuration"),
+        )
+    ),
+)
+"""The fields of a page that the data of a URL replaces."""
 _KEY_BYTES = 16
 _LONGEST_DELAY = 15
 _ENTERED = ("account_holder_name", "account_number", "exp_date", "cvv")
@@ -58,7 +70,7 @@ async def show_page(context: RequestContext) -> Response:
     if page is None:
         raise RefusedError(404, "The record cannot be found.")
     asked, problems = _read_data(context.query.get("data"), page["encryption_key"]), Problems()
-    settings = read_fields(PAGE_SETTINGS, asked, problems, strict=context.gateway.strict)
+    settings = read_fields(_SETTINGS, asked, problems, strict=context.gateway.strict)
     _check_delay(settings, problems)
     fields = _values(page, asked.get("field_configuration"), problems)
     _check_amount(page | settings, fields, problems)

@@ -28,7 +28,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.runtime.visibility import Condition
 from gateway_async.sandbox.schema import LOCATION, LOCATION_INFO, PRODUCT_FILE, PRODUCT_TRANSACTION, TERMINAL, USER
-from gateway_async.sandbox.schema.fields import NEVER, Field, Row
+from gateway_async.sandbox.schema.fields import Field, Row
 from gateway_async.sandbox.schema.kinds import TEXT
 
 __all__ = ["INFOS", "create", "delete", "get", "get_infos", "get_list", "update"]
@@ -39,7 +39,7 @@ _OWN_FILTERS = ("relationship", "product_transaction_active")
 _FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
 INFOS = attrs.evolve(
     LOCATION,
-    fields=(*LOCATION.fields, Field("zip", TEXT, settable=NEVER, stored=False, column="zip_code")),
+    fields=(*LOCATION.fields, Field("zip", TEXT, stored=False, column="zip_code")),
     sort="-created_ts",
 )
 """The table of a list of location infos."""

@@ -23,7 +23,6 @@ from gateway_async.sandbox.schema import (
     TERMINAL,
     TRANSACTION,
 )
-from gateway_async.sandbox.schema.code_titles import STATUSES
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
@@ -121,7 +120,7 @@ def read_sender(context: RequestContext, api_id: str | None) -> Sender:
 
 
 def _payment_receipt(action: str, row: Row, outcome: IssuerDecision) -> Receipt:
-    title = STATUSES[row["status_id"]]
+    title = TRANSACTION.codes["status_id"][row["status_id"]]
     if not outcome.approved:
         title = f"{title}: {row['verbiage']}"
     amount = row["auth_amount"] if outcome.approved else row["transaction_amount"]

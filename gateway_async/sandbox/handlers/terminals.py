@@ -6,9 +6,22 @@ from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.request.records import make_create, make_delete, make_get, make_list, make_update
 from gateway_async.sandbox.schema import TERMINAL
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.schema.terminals import TIMEOUT_RANGES
 
 __all__ = ["create", "delete", "get", "get_list", "update"]
+
+
+_TIMEOUT_RANGES = {
+    "card_entry_timeout": range(20, 121),
+    "device_terms_prompt_timeout": range(5, 301),
+    "overall_timeout": range(30, 301),
+    "pin_entry_timeout": range(20, 51),
+    "signature_input_timeout": range(10, 51),
+    "signature_submit_timeout": range(20, 51),
+    "status_display_time": range(1, 31),
+    "tip_cashback_timeout": range(20, 51),
+    "transaction_timeout": range(10, 21),
+}
+"""The documented ranges of `terminal_timeouts`, in seconds."""
 
 
 def _check(row: Row, values: Row, problems: Problems) -> None:
@@ -23,7 +36,7 @@ def _merge_timeouts(row: Row, text: str, problems: Problems) -> str:
     """Return the timeouts of a terminal with those that a request names."""
     given = json.loads(text)
     for name, seconds in given.items():
-        limits = TIMEOUT_RANGES.get(name)
+        limits = _TIMEOUT_RANGES.get(name)
         if limits and (isinstance(seconds, bool) or seconds not in limits):
             problems.add("terminal_timeouts", f"{name} must be from {limits[0]} to {limits[-1]} seconds.")
     current = row.get("terminal_timeouts") or TERMINAL.by_name["terminal_timeouts"].default

@@ -14,18 +14,14 @@ from gateway_async.sandbox.request.context import RequestContext, read_json
 from gateway_async.sandbox.request.credentials import find_token, token_digest
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import LOCATION, TOKEN, USER
-from gateway_async.sandbox.schema.fields import Field, Row, Table
-from gateway_async.sandbox.schema.kinds import TEXT
+from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, TokenTrigger
 
 __all__ = ["create", "delete"]
 
 
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
-_LOGIN = Table(
-    "token", "token", tuple(Field(name, TEXT, 1, required=True) for name in ("username", "password", "domain"))
-)
 
 
 async def create(context: RequestContext) -> Response:
@@ -51,7 +47,7 @@ async def _read_login(context: RequestContext) -> Row:
     if not isinstance(body, dict):
         raise RefusedError(400, "The body must be an object.")
     problems = Problems()
-    values = read_fields(_LOGIN, body, problems, strict=context.gateway.strict)
+    values = read_fields(LOGIN, body, problems, strict=context.gateway.strict)
     problems.raise_if_any()
     return values
 

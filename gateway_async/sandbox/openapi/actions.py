@@ -19,6 +19,7 @@ from gateway_async.sandbox.schema import (
     RECURRING,
     ROUTER_ACCOUNT_VAULT,
     ROUTER_TRANSACTION,
+    STORED,
     TRANSACTION,
     USER,
 )
@@ -125,9 +126,15 @@ _OF_INFOS = [
 ]
 
 ACTIONS: dict[str, ActionDescription] = {
+    f"POST /v2/{table.plural}/{{id}}/{name}": _action(summary, table)
+    for table in STORED
+    for name, summary in table.actions.items()
+}
+"""The operations by method and path. The data files have those without a body; the others follow."""
+
+ACTIONS |= {
     "GET /v2/accountvaults/{id}/bininfo": _bin_info("Get the BIN info of an account vault", ACCOUNT_VAULT),
     "GET /v2/transactions/{id}/bininfo": _bin_info("Get the BIN info of a transaction", TRANSACTION),
-    "POST /v2/transactions/{id}/override": _action("Override the decline of a bank payment", TRANSACTION),
     "POST /v2/transactions/{id}/achupdate": ActionDescription(
         "Correct a bank payment",
         _one("transaction", "Transaction"),
@@ -153,14 +160,10 @@ ACTIONS: dict[str, ActionDescription] = {
         [in_query("id", _TEXT, required=True), in_query("data", _TEXT, "The settings, as base64 of encrypted JSON.")],
         errors=(404,),
     ),
-    "POST /v2/transactionbatches/{id}/settle": ActionDescription(
-        "Settle a transaction batch", _one("transactionbatch", "TransactionBatch")
-    ),
     "POST /v2/token": ActionDescription(
         "Create a token", {"201": as_json(wrap("token", _TOKEN), "The token.")}, body=as_body(_LOGIN)
     ),
     "DELETE /v2/token/{token}": ActionDescription("Delete a token", {"204": empty()}),
-    "POST /v2/quickinvoices/{id}/reopen": _action("Reopen a quick invoice", QUICK_INVOICE),
     "POST /v2/quickinvoices/{id}/resend": _resend("Resend a quick invoice", QUICK_INVOICE, *_SENT),
     "PUT /v2/quickinvoices/{id}/addTransaction": _invoiced("Add a transaction to a quick invoice"),
     "PUT /v2/quickinvoices/{id}/removeTransaction": _invoiced("Remove a transaction from a quick invoice"),
@@ -181,8 +184,6 @@ ACTIONS: dict[str, ActionDescription] = {
     "POST /v2/recurrings/{id}/deferPayment": _action(
         "Defer payments of a recurring", RECURRING, in_query("defer_count", _COUNT, required=True)
     ),
-    "POST /v2/recurrings/{id}/placeOnHold": _action("Place a recurring on hold", RECURRING),
-    "POST /v2/recurrings/{id}/activate": _action("Activate a recurring", RECURRING),
     "GET /v2/locationinfos": ActionDescription(
         "List location infos",
         {"200": as_json(describe_page("locationinfos", "LocationInfo"), "A page of the list.")},
@@ -194,4 +195,3 @@ ACTIONS: dict[str, ActionDescription] = {
     "GET /v2/payform": _hosted_form("Show the payment form"),
     "GET /v2/accountform": _hosted_form("Show the account form"),
 }
-"""The operations by method and path."""

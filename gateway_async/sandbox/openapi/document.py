@@ -7,11 +7,12 @@ from gateway_async.sandbox.http.responses import encode_json
 from gateway_async.sandbox.openapi.controls import CONTROL_FAMILY, describe_control_paths
 from gateway_async.sandbox.openapi.names import schema_name, segment_of
 from gateway_async.sandbox.openapi.operations import describe_paths
-from gateway_async.sandbox.openapi.records import TABLES, describe_body, describe_record, describe_variants, refer
+from gateway_async.sandbox.openapi.records import describe_body, describe_record, describe_variants, refer
 from gateway_async.sandbox.openapi.responses import ERROR_SCHEMAS, ERRORS, as_json
 from gateway_async.sandbox.openapi.security import SECURITY_SCHEMES
 from gateway_async.sandbox.openapi.values import Schema
 from gateway_async.sandbox.routes import ROUTES
+from gateway_async.sandbox.schema import BY_PLURAL, QUICK_INVOICE_FILE
 
 __all__ = ["encode_document", "make_document"]
 
@@ -56,7 +57,7 @@ def make_document() -> dict[str, Any]:
 def _describe_schemas() -> dict[str, Schema]:
     schemas = dict(ERROR_SCHEMAS)
     for path, handlers in ROUTES.items():
-        table = TABLES.get(segment_of(path))
+        table = BY_PLURAL.get(segment_of(path))
         if table is None:
             continue
         name = schema_name(table.plural)
@@ -65,7 +66,7 @@ def _describe_schemas() -> dict[str, Schema]:
             standard = path.count("/") == (2 if method == "POST" else 3)
             if method in _CHANGING and standard:
                 schemas[f"{name}{'Create' if method == 'POST' else 'Update'}"] = describe_body(table, method)
-    return schemas | {"File": describe_record(TABLES["files"])} | describe_variants()
+    return schemas | {"File": describe_record(QUICK_INVOICE_FILE)} | describe_variants()
 
 
 def _describe_error(status: int) -> Schema:

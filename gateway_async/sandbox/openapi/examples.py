@@ -5,17 +5,18 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from gateway_async.sandbox.openapi.records import TABLES
 from gateway_async.sandbox.openapi.values import Schema
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
+    BY_PLURAL,
     HOSTED_PAYMENT_PAGE,
     LOCATION,
     PAYLINK,
     QUICK_INVOICE,
     RECURRING,
+    TABLES,
     TRANSACTION,
 )
 from gateway_async.sandbox.schema.fields import Table
@@ -57,29 +58,11 @@ _VALUES: dict[str, Any] = {
 
 _MORE: dict[str, dict[str, Any]] = {
     "createAccountVault": _CARD,
-    "correctBankPayment": {"transaction_amount": "5.50"},
-    "createDeviceTerm": {"terms_conditions": "The cake is not returned."},
-    "createNote": {"resource": "Contact", "note": "Prefers tea."},
-    "createPostbackConfig": {"on_create": "1"},
-    "createRouterAccountVault": {"action": "store"},
-    "createSignature": {"resource": "Transaction"},
     "createTransaction": {"payment_method": "cc", "transaction_amount": "5.50"} | _CARD,
     "postSandboxClock": {"advance": 60},
-    "updateAccountVault": {"title": "Spare card"},
-    "updateContact": {"first_name": "Ada"},
-    "updateLocation": {"city": "London"},
-    "updateNote": {"note": "Prefers coffee."},
-    "updatePaylink": {"description": "Two lunches"},
-    "updatePostbackConfig": {"on_update": "1"},
-    "updateQuickInvoice": {"note": "Thank you."},
-    "updateRecurring": {"description": "Monthly tea"},
-    "updateTerminal": {"title": "Bar"},
-    "updateUser": {"first_name": "Ada"},
-    "updateTag": {"title": "Dinner"},
-    "updateTransaction": {"description": "Lunch"},
-    "updateTransactionByPOST": {"description": "Lunch"},
+    **{operation: fields for table in TABLES.values() for operation, fields in table.examples.items()},
 }
-"""Further fields that make a body valid or useful, by the id of the operation."""
+"""Further fields that make a body valid or useful, by the id of the operation. The data files have most of them."""
 
 _OTHER_IDS = {
     "createRecurring": {"account_vault_id": "account_vault_id"},
@@ -125,7 +108,7 @@ def _as_hex(fields: Any) -> dict[str, str]:
 def make_path_values(gateway: Gateway, path: str) -> dict[str, str]:
     """Return the newest ids for a path, by their names in it."""
     names = re.findall(r"\{(\w+)\}", path)
-    tables = {"id": TABLES.get(path.split("/")[2]), "file_id": TABLES["files"]} if names else {}
+    tables = {"id": BY_PLURAL.get(path.split("/")[2]), "file_id": BY_PLURAL["files"]} if names else {}
     return {name: _newest(gateway, tables.get(name)) for name in names}
 
 

@@ -1,34 +1,11 @@
 """The names of record types in words, by path segment."""
 
+from gateway_async.sandbox.schema import TABLES
+
 __all__ = ["NAMES", "operation_id", "plural_name", "schema_name", "segment_of", "with_article"]
 
 
-NAMES = {
-    "accountvaults": "account vault",
-    "authroleusers": "user role",
-    "contacts": "contact",
-    "deviceterms": "device term",
-    "files": "file",
-    "hostedpaymentpages": "hosted payment page",
-    "locationinfos": "location info",
-    "locations": "location",
-    "notes": "note",
-    "paylinks": "paylink",
-    "postbackconfigs": "postback config",
-    "productfiles": "file storage",
-    "quickinvoices": "quick invoice",
-    "recurrings": "recurring",
-    "routeraccountvaults": "router account vault",
-    "routertransactions": "router transaction",
-    "signatures": "signature",
-    "tags": "tag",
-    "terminals": "terminal",
-    "token": "token",
-    "transactionbatches": "transaction batch",
-    "transactionlevel3s": "level 3 record",
-    "transactions": "transaction",
-    "users": "user",
-}
+NAMES = {table.plural: table.name for table in TABLES.values() if table.name}
 
 
 def segment_of(path: str) -> str:

@@ -11,12 +11,12 @@ from gateway_async.sandbox.openapi.parameters import (
     describe_path_id,
     describe_record_query,
 )
-from gateway_async.sandbox.openapi.records import TABLES, refer, wrap
+from gateway_async.sandbox.openapi.records import refer, wrap
 from gateway_async.sandbox.openapi.responses import as_json, describe_errors, describe_page, empty
 from gateway_async.sandbox.openapi.security import describe_security
 from gateway_async.sandbox.openapi.values import Schema
 from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
-from gateway_async.sandbox.schema import QUICK_INVOICE
+from gateway_async.sandbox.schema import BY_PLURAL, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Table
 
 __all__ = ["describe_paths", "family", "query_names"]
@@ -42,7 +42,7 @@ def describe_paths() -> dict[str, Schema]:
 
 def _describe(method: str, path: str) -> Schema:
     segment = segment_of(path)
-    operation = ACTIONS.get(f"{method} {path}") or _STANDARD[method, path.count("{")](TABLES[segment])
+    operation = ACTIONS.get(f"{method} {path}") or _STANDARD[method, path.count("{")](BY_PLURAL[segment])
     described = {
         "tags": [family(path)],
         "operationId": operation_id(operation.summary),

@@ -6,23 +6,16 @@ from gateway_async.sandbox.request.expands import COMPUTED, EXPANDS
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
-    LOCATION_INFO,
     QUICK_INVOICE,
     ROUTER_ACCOUNT_VAULT,
     ROUTER_TRANSACTION,
-    STORED,
     TRANSACTION,
     USER,
 )
 from gateway_async.sandbox.schema.fields import Table
 
-__all__ = ["TABLES", "close", "describe_body", "describe_record", "describe_variants", "refer", "wrap"]
+__all__ = ["close", "describe_body", "describe_record", "describe_variants", "refer", "wrap"]
 
-
-TABLES: dict[str, Table] = {
-    table.plural: table for table in (*STORED, LOCATION_INFO, ROUTER_TRANSACTION, ROUTER_ACCOUNT_VAULT)
-}
-"""The tables by path segment."""
 
 _LINK: Schema = {"type": "object", "required": ["href"], "properties": {"href": {"type": "string"}}}
 _LINKS: Schema = {"type": "object", "required": ["self"], "additionalProperties": _LINK}

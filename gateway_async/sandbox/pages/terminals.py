@@ -13,7 +13,7 @@ from starlette.responses import Response
 from gateway_async.sandbox.admin import actions
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema.code_titles import ENTRY_MODES
+from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.bin_info import DEBIT_CARDS
 from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
@@ -145,5 +145,5 @@ def _make_device(gateway: Gateway, terminal: Row) -> Device:
 
 
 def _choices(request: PageRequest) -> Row:
-    modes = {mode: ENTRY_MODES[mode] for mode in _SHOWN_MODES}
+    modes = {mode: TRANSACTION.codes["entry_mode_id"][mode] for mode in _SHOWN_MODES}
     return {"cards": CARDS, "entry_modes": modes, "delay": request.gateway.terminals.options.delay}

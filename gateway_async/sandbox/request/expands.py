@@ -1,10 +1,11 @@
 """The `expand` parameter, which adds related data to records.
 
-A table says what each record type can include, and where it comes from. The names are those of the contract's
-"Endpoints". Data that the sandbox does not have is null or empty.
+The data files say what each record type can include, and where it comes from. The names are those of the contract's
+"Endpoints". Data that the sandbox does not have is null or empty. What the files call `code` is here.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Raw
@@ -13,40 +14,31 @@ from gateway_async.sandbox.http.errors import RefusedFieldsError
 from gateway_async.sandbox.notifications.messages import invoice_url, paylink_url
 from gateway_async.sandbox.request.changelogs import read_changelogs
 from gateway_async.sandbox.request.refunds import is_voidable
-from gateway_async.sandbox.request.transaction_expands import TRANSACTION_EXPANDS
+from gateway_async.sandbox.request.transaction_expands import find_surcharge, show_level3
 from gateway_async.sandbox.request.transaction_tags import show_tags
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
+    BY_PLURAL,
     CONTACT,
     DEVICE_TERM,
-    HOSTED_PAYMENT_PAGE,
-    LOCATION,
-    LOCATION_INFO,
     NOTE,
-    PAYLINK,
-    POSTBACK_CONFIG,
     PRODUCT_FILE,
     PRODUCT_TRANSACTION,
-    QUICK_INVOICE,
-    QUICK_INVOICE_FILE,
-    RECURRING,
-    ROUTER_ACCOUNT_VAULT,
-    ROUTER_TRANSACTION,
     SIGNATURE,
-    TAG,
-    TERMINAL,
-    TRANSACTION,
-    TRANSACTION_BATCH,
-    USER,
+    TABLES,
 )
+from gateway_async.sandbox.schema.codes import REASONS
 from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.schema.loader import ContractError
 from gateway_async.sandbox.state_machines import transactions as states
 
 __all__ = ["COMPUTED", "EXPANDS", "Expand", "read_expands"]
 
 
 Expand = Callable[[Gateway, Row], Any]
+
+_CONSTANTS = ("null", "[]", "false")
 
 
 def read_expands(plural: str, text: str) -> dict[str, Expand]:
@@ -66,45 +58,35 @@ def read_expands(plural: str, text: str) -> dict[str, Expand]:
     return {name: known[name] for name in names}
 
 
+def _make_expand(table: Table, name: str, source: str) -> Expand:
+    """Return the function behind a line of a data file.
+
+    Raises:
+        ContractError: The source is unknown.
+    """
+    plural, _, column = source.partition(".")
+    if source in _CONSTANTS:
+        return lambda _gateway, _row: json.loads(source)
+    if column and plural in BY_PLURAL:
+        return _make_list_expand(BY_PLURAL[plural], column)
+    if source[1:] in table.by_name:
+        return _show_column(source[1:])
+    if source[1:-1] in table.codes:
+        return _show_code(source[1:-1], table.codes[source[1:-1]])
+    if source in table.by_name and table.by_name[source].target:
+        return _make_record_expand(BY_PLURAL[table.by_name[source].target], source)
+    try:
+        return _CODE[f"{table.plural}.{name}"]
+    except KeyError:
+        raise ContractError(f"{table.plural}, expands, {name}: unknown source {source!r}") from None
+
+
 def _make_record_expand(table: Table, column: str) -> Expand:
     def find(gateway: Gateway, row: Row) -> Row | None:
         found = row[column] and gateway.store.find(table, id=row[column])
         return table.show(found) if found else None
 
     return find
-
-
-def _files(gateway: Gateway, invoice: Row) -> list[Row]:
-    return [
-        QUICK_INVOICE_FILE.show(row) for row in gateway.store.filter(QUICK_INVOICE_FILE, quick_invoice_id=invoice["id"])
-    ]
-
-
-def _no_record(_gateway: Gateway, _row: Row) -> None:
-    return None
-
-
-def _empty_list(_gateway: Gateway, _row: Row) -> list[Any]:
-    return []
-
-
-def _column(name: str) -> Expand:
-    return lambda _gateway, row: row[name]
-
-
-def _default_product(gateway: Gateway, row: Row) -> Row | None:
-    where = {"location_id": row["location_id"], "payment_method": row["payment_method"]}
-    found = gateway.store.find(PRODUCT_TRANSACTION, **where)
-    return PRODUCT_TRANSACTION.show(found) if found else None
-
-
-def _make_action_expand(trigger: states.TransactionTrigger) -> Expand:
-    return lambda _gateway, row: states.next_state(trigger, row) is not None
-
-
-def _vault_contact(gateway: Gateway, recurring: Row) -> Row | None:
-    vault = gateway.store.find(ACCOUNT_VAULT, id=recurring["account_vault_id"])
-    return _make_record_expand(CONTACT, "contact_id")(gateway, vault) if vault else None
 
 
 def _make_list_expand(table: Table, column: str) -> Expand:
@@ -115,17 +97,43 @@ def _make_list_expand(table: Table, column: str) -> Expand:
     return find
 
 
-def _notes(gateway: Gateway, contact: Row) -> list[Row]:
+def _show_column(name: str) -> Expand:
+    return lambda _gateway, row: row[name]
+
+
+def _show_code(column: str, titles: Mapping[Any, str]) -> Expand:
+    def show(_gateway: Gateway, row: Row) -> Row | None:
+        return None if row[column] is None else {"id": row[column], "title": titles.get(row[column], "")}
+
+    return show
+
+
+def _find_default_product(gateway: Gateway, row: Row) -> Row | None:
+    where = {"location_id": row["location_id"], "payment_method": row["payment_method"]}
+    found = gateway.store.find(PRODUCT_TRANSACTION, **where)
+    return PRODUCT_TRANSACTION.show(found) if found else None
+
+
+def _is_possible(trigger: states.TransactionTrigger) -> Expand:
+    return lambda _gateway, row: states.next_state(trigger, row) is not None
+
+
+def _find_vault_contact(gateway: Gateway, recurring: Row) -> Row | None:
+    vault = gateway.store.find(ACCOUNT_VAULT, id=recurring["account_vault_id"])
+    return _make_record_expand(CONTACT, "contact_id")(gateway, vault) if vault else None
+
+
+def _find_notes(gateway: Gateway, contact: Row) -> list[Row]:
     found = gateway.store.filter(NOTE, resource="Contact", resource_id=contact["id"])
     return [NOTE.show(note) for note in found if note["deleted_ts"] is None]
 
 
-def _file_storage(gateway: Gateway, location: Row) -> Row | None:
+def _find_file_storage(gateway: Gateway, location: Row) -> Row | None:
     found = gateway.store.find(PRODUCT_FILE, location_id=location["id"])
     return PRODUCT_FILE.show(found) if found else None
 
 
-def _signature_of(resource: str) -> Expand:
+def _find_signature(resource: str) -> Expand:
     """Return the newest signature of a record."""
 
     def find(gateway: Gateway, row: Row) -> Row | None:
@@ -135,118 +143,45 @@ def _signature_of(resource: str) -> Expand:
     return find
 
 
-_LOCATION = _make_record_expand(LOCATION, "location_id")
-_SHARED: dict[str, Expand] = {
-    "location": _LOCATION,
-    "contact": _make_record_expand(CONTACT, "contact_id"),
-    "created_user": _make_record_expand(USER, "created_user_id"),
-    "tags": _empty_list,
+_CODE: dict[str, Expand] = {
+    "accountvaults.product_transaction": _find_default_product,
+    "accountvaults.signature": _find_signature("AccountVault"),
+    "contacts.notes": _find_notes,
+    "deviceterms.reason_code": _show_code("reason_code_id", REASONS),
+    "deviceterms.signature": _find_signature("DeviceTerm"),
+    "locations.product_file": _find_file_storage,
+    "paylinks.payment_url": paylink_url,
+    "quickinvoices.payment_url": invoice_url,
+    "quickinvoices.tags": lambda _gateway, row: Raw(row["tags"].encode()),
+    "recurrings.contact": _find_vault_contact,
+    "recurrings.signature": _find_signature("Recurring"),
+    "transactionbatches.changelogs": read_changelogs,
+    "transactions.is_completable": _is_possible(states.TransactionTrigger.COMPLETE),
+    "transactions.is_refundable": _is_possible(states.TransactionTrigger.REFUND),
+    "transactions.is_reversible": _is_possible(states.TransactionTrigger.REVERSE),
+    "transactions.is_settled": lambda _gateway, row: row["status_id"] == states.TransactionState.SETTLED,
+    "transactions.is_voidable": is_voidable,
+    "transactions.reason_code": _show_code("reason_code_id", REASONS),
+    "transactions.signature": _find_signature("Transaction"),
+    "transactions.surcharge": find_surcharge,
+    "transactions.tags": show_tags,
+    "transactions.transaction_level3": show_level3,
 }
-_OF_VAULTS = _SHARED | {
-    "signature": _signature_of("AccountVault"),
-    "product_transaction": _default_product,
-    "account_vault_cau_product_transaction": _no_record,
-    "account_vault_cau_logs": _empty_list,
-    "changelogs": _empty_list,
-}
-_OF_TRANSACTIONS = (
-    _SHARED
-    | TRANSACTION_EXPANDS
-    | {
-        "account_vault": _make_record_expand(ACCOUNT_VAULT, "account_vault_id"),
-        "recurring": _make_record_expand(RECURRING, "recurring_id"),
-        "product_transaction": _make_record_expand(PRODUCT_TRANSACTION, "product_transaction_id"),
-        "quick_invoice": _make_record_expand(QUICK_INVOICE, "quick_invoice_id"),
-        "terminal": _make_record_expand(TERMINAL, "terminal_id"),
-        "tags": show_tags,
-        "signature": _signature_of("Transaction"),
-        "changelogs": _empty_list,
-        "is_voidable": is_voidable,
-        "is_refundable": _make_action_expand(states.TransactionTrigger.REFUND),
-        "is_completable": _make_action_expand(states.TransactionTrigger.COMPLETE),
-        "is_settled": lambda _gateway, row: row["status_id"] == states.TransactionState.SETTLED,
-    }
-)
+"""The relations that need code."""
 
 EXPANDS: dict[str, dict[str, Expand]] = {
-    CONTACT.plural: {
-        "location": _LOCATION,
-        "created_user": _SHARED["created_user"],
-        "notes": _notes,
-        "tags": _empty_list,
-        "user": _no_record,
-        "changelogs": _empty_list,
-    },
-    RECURRING.plural: _SHARED
-    | {
-        "account_vault": _make_record_expand(ACCOUNT_VAULT, "account_vault_id"),
-        "contact": _vault_contact,
-        "product_transaction": _make_record_expand(PRODUCT_TRANSACTION, "product_transaction_id"),
-        "signature": _signature_of("Recurring"),
-        "transactions": _make_list_expand(TRANSACTION, "recurring_id"),
-    },
-    HOSTED_PAYMENT_PAGE.plural: {
-        "location": _LOCATION,
-        "created_user": _SHARED["created_user"],
-        "modified_user": _make_record_expand(USER, "modified_user_id"),
-        "product_transaction": _make_record_expand(PRODUCT_TRANSACTION, "product_transaction_id"),
-    },
-    TAG.plural: {"created_user": _SHARED["created_user"]},
-    NOTE.plural: {"created_user": _SHARED["created_user"], "visibility_group": _no_record},
-    DEVICE_TERM.plural: {
-        "created_user": _SHARED["created_user"],
-        "location": _LOCATION,
-        "terminal": _make_record_expand(TERMINAL, "terminal_id"),
-        "reason_code": TRANSACTION_EXPANDS["reason_code"],
-        "signature": _signature_of("DeviceTerm"),
-    },
-    ACCOUNT_VAULT.plural: _OF_VAULTS,
-    ROUTER_ACCOUNT_VAULT.plural: _OF_VAULTS,
-    PAYLINK.plural: _SHARED | {"email_blacklist": _no_record, "sms_blacklist": _no_record, "payment_url": paylink_url},
-    TRANSACTION.plural: _OF_TRANSACTIONS,
-    ROUTER_TRANSACTION.plural: _OF_TRANSACTIONS,
-    QUICK_INVOICE.plural: _SHARED
-    | {
-        "email_blacklist": _no_record,
-        "files": _files,
-        "payment_url": invoice_url,
-        "quick_invoice_settings": _no_record,
-        "quick_invoice_views": _empty_list,
-        "tags": lambda _gateway, row: Raw(row["tags"].encode()),
-    },
-    TRANSACTION_BATCH.plural: {
-        "product_transaction": _make_record_expand(PRODUCT_TRANSACTION, "product_transaction_id"),
-        "changelogs": read_changelogs,
-    },
-    LOCATION.plural: {
-        "branding_domain": _no_record,
-        "created_user": _SHARED["created_user"],
-        "developer_company": _no_record,
-        "parent": _make_record_expand(LOCATION, "parent_id"),
-        "product_file": _file_storage,
-        "product_recurring": _no_record,
-        "product_transactions": _make_list_expand(PRODUCT_TRANSACTION, "location_id"),
-        "terminal": _make_list_expand(TERMINAL, "location_id"),
-    },
-    LOCATION_INFO.plural: {"terminals": _make_list_expand(TERMINAL, "location_id")},
-    TERMINAL.plural: {
-        "location": _LOCATION,
-        "created_user": _SHARED["created_user"],
-        "terminal_application": _no_record,
-        "terminal_cvm": _no_record,
-        "terminal_manufacturer": _no_record,
-        "terminal_routers": _empty_list,
-        "has_terminal_routers": lambda _gateway, _row: False,
-        "changelogs": _empty_list,
-    },
-    POSTBACK_CONFIG.plural: {name: _column(name) for name in ("basic_auth_username", "basic_auth_password")},
+    table.plural: {name: _make_expand(table, name, source) for name, source in table.expands.items()}
+    for table in TABLES.values()
+    if table.expands
 }
 """The relations that each record type can include."""
 
+EXPANDS |= {table.plural: EXPANDS[table.expands_of] for table in TABLES.values() if table.expands_of}
+
 COMPUTED: dict[str, dict[str, Expand]] = {
     DEVICE_TERM.plural: {
-        "device_term_api_id": _column("device_terms_api_id"),
-        "signature": _signature_of("DeviceTerm"),
+        "device_term_api_id": _show_column("device_terms_api_id"),
+        "signature": _find_signature("DeviceTerm"),
     },
 }
 """The relations that every response of a record type includes."""

@@ -1,112 +1,70 @@
-"""The field tables of every record type.
+"""The record types, from the data files in `sandbox/contract/`.
 
-Start at `fields.py`, and at `kinds.py` for the types of values. To add a record type, add a file to this package.
+`fields.py` has their fields, `kinds.py` the types of values, and `loader.py` reads the files. To add a record type, add
+a file to `sandbox/contract/`, and a line here if several modules name the type.
 """
 
-from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_ACCOUNT_VAULT
-from gateway_async.sandbox.schema.contacts import CONTACT
-from gateway_async.sandbox.schema.device_terms import DEVICE_TERM
-from gateway_async.sandbox.schema.gateway_records import (
-    CHANGELOG,
-    MESSAGE,
-    POSTBACK,
-    PRODUCT_TRANSACTION,
-    TICKET,
-    TOKEN,
-    TRANSACTION_BATCH,
-)
-from gateway_async.sandbox.schema.hosted_payment_pages import HOSTED_PAYMENT_PAGE, PAGE_SETTINGS
-from gateway_async.sandbox.schema.locations import LOCATION, LOCATION_INFO
-from gateway_async.sandbox.schema.notes import NOTE
-from gateway_async.sandbox.schema.paylinks import PAYLINK
-from gateway_async.sandbox.schema.postback_configs import POSTBACK_CONFIG
-from gateway_async.sandbox.schema.quick_invoices import (
-    FILE_CONTENT,
-    INVOICED_TRANSACTION,
-    PRODUCT_FILE,
-    QUICK_INVOICE,
-    QUICK_INVOICE_FILE,
-)
-from gateway_async.sandbox.schema.recurrings import RECURRING
-from gateway_async.sandbox.schema.signatures import SIGNATURE
-from gateway_async.sandbox.schema.tags import TAG
-from gateway_async.sandbox.schema.terminals import TERMINAL
-from gateway_async.sandbox.schema.transaction_level3s import LEVEL3_DATA, LINE_ITEM, TRANSACTION_LEVEL3
-from gateway_async.sandbox.schema.transactions import ACH_UPDATE, ROUTER_TRANSACTION, TRANSACTION
-from gateway_async.sandbox.schema.users import AUTH_ROLE_USER, USER
+from pathlib import Path
 
-INITIAL_RECORDS = (LOCATION, USER, AUTH_ROLE_USER, PRODUCT_TRANSACTION, TERMINAL)
-"""The records that exist before the first request and survive a reset. Requests can add more of them."""
+import attrs
 
-CREATED_RECORDS = (
-    CONTACT,
-    ACCOUNT_VAULT,
-    TICKET,
-    TRANSACTION,
-    TRANSACTION_BATCH,
-    CHANGELOG,
-    POSTBACK_CONFIG,
-    POSTBACK,
-    TOKEN,
-    PAYLINK,
-    QUICK_INVOICE,
-    QUICK_INVOICE_FILE,
-    FILE_CONTENT,
-    PRODUCT_FILE,
-    MESSAGE,
-    RECURRING,
-    TAG,
-    NOTE,
-    SIGNATURE,
-    DEVICE_TERM,
-    TRANSACTION_LEVEL3,
-    HOSTED_PAYMENT_PAGE,
-)
+from gateway_async.sandbox.schema.fields import Table
+from gateway_async.sandbox.schema.loader import read_tables
+
+TABLES = read_tables(Path(__file__).parent.parent / "contract")
+"""The tables by the names of their files, and further ones with a dot: `tokens.request`."""
+
+ACCOUNT_VAULT = TABLES["account_vaults"]
+ACH_UPDATE = TABLES["transactions.ach_update"]
+AUTH_ROLE_USER = TABLES["auth_role_users"]
+CHANGELOG = TABLES["changelogs"]
+CONTACT = TABLES["contacts"]
+DEVICE_TERM = TABLES["device_terms"]
+FILE_CONTENT = TABLES["file_contents"]
+HOSTED_PAYMENT_PAGE = TABLES["hosted_payment_pages"]
+INVOICED_TRANSACTION = TABLES["quick_invoices.invoiced_transaction"]
+LOCATION = TABLES["locations"]
+LOCATION_INFO = TABLES["location_infos"]
+LOGIN = TABLES["tokens.request"]
+MESSAGE = TABLES["messages"]
+NOTE = TABLES["notes"]
+PAYLINK = TABLES["paylinks"]
+POSTBACK = TABLES["postbacks"]
+POSTBACK_CONFIG = TABLES["postback_configs"]
+PRODUCT_FILE = TABLES["product_files"]
+PRODUCT_TRANSACTION = TABLES["product_transactions"]
+QUICK_INVOICE = TABLES["quick_invoices"]
+QUICK_INVOICE_FILE = TABLES["files"]
+RECURRING = TABLES["recurrings"]
+ROUTER_ACCOUNT_VAULT = TABLES["router_account_vaults"]
+ROUTER_TRANSACTION = TABLES["router_transactions"]
+SIGNATURE = TABLES["signatures"]
+TAG = TABLES["tags"]
+TERMINAL = TABLES["terminals"]
+TICKET = TABLES["tickets"]
+TOKEN = TABLES["tokens"]
+TRANSACTION = TABLES["transactions"]
+TRANSACTION_BATCH = TABLES["transaction_batches"]
+TRANSACTION_LEVEL3 = TABLES["transaction_level3s"]
+USER = TABLES["users"]
+
+
+def _join(*names: str) -> Table:
+    parts = [TABLES[f"transaction_level3s.{name}"] for name in names]
+    return attrs.evolve(parts[0], fields=tuple(field for part in parts for field in part.fields))
+
+
+LEVEL3_DATA = {"visa": _join("data", "visa_data"), "mc": _join("data")}
+"""The fields of `level3_data`, but for its lines, by the brand of the card."""
+
+LINE_ITEM = {"visa": _join("line", "visa_line"), "mc": _join("line", "mc_line")}
+"""The fields of a line, by the brand of the card."""
+
+STORED = tuple(sorted((table for table in TABLES.values() if table.is_stored), key=lambda table: table.position))
+"""The tables that store records, in the order of the pages; the others only describe requests and responses."""
+
+CREATED_RECORDS = tuple(table for table in STORED if not table.is_initial)
 """The records that requests create."""
 
-STORED = INITIAL_RECORDS + CREATED_RECORDS
-"""The tables that store records; the router tables only describe requests."""
-
-BY_PLURAL = {table.plural: table for table in STORED}
-
-__all__ = [
-    "ACCOUNT_VAULT",
-    "ACH_UPDATE",
-    "AUTH_ROLE_USER",
-    "BY_PLURAL",
-    "CHANGELOG",
-    "CONTACT",
-    "CREATED_RECORDS",
-    "DEVICE_TERM",
-    "FILE_CONTENT",
-    "HOSTED_PAYMENT_PAGE",
-    "INITIAL_RECORDS",
-    "INVOICED_TRANSACTION",
-    "LEVEL3_DATA",
-    "LINE_ITEM",
-    "LOCATION",
-    "LOCATION_INFO",
-    "MESSAGE",
-    "NOTE",
-    "PAGE_SETTINGS",
-    "PAYLINK",
-    "POSTBACK",
-    "POSTBACK_CONFIG",
-    "PRODUCT_FILE",
-    "PRODUCT_TRANSACTION",
-    "QUICK_INVOICE",
-    "QUICK_INVOICE_FILE",
-    "RECURRING",
-    "ROUTER_ACCOUNT_VAULT",
-    "ROUTER_TRANSACTION",
-    "SIGNATURE",
-    "STORED",
-    "TAG",
-    "TERMINAL",
-    "TICKET",
-    "TOKEN",
-    "TRANSACTION",
-    "TRANSACTION_BATCH",
-    "TRANSACTION_LEVEL3",
-    "USER",
-]
+BY_PLURAL = {table.plural: table for name, table in TABLES.items() if "." not in name}
+"""The tables by path segment, also those of records that are not stored."""

@@ -1,11 +1,13 @@
-"""The number codes of the contract that are not states of a record.
+"""The number codes of the contract that are not states of a record, and the texts of reasons.
 
-The codes of states are in `state_machines/`.
+The codes of states are in `state_machines/`. The titles of other codes are in the data files, as `Table.codes`.
 """
 
 from enum import IntEnum
+from pathlib import Path
 
 __all__ = [
+    "REASONS",
     "REFUNDING_TYPES",
     "DeliveryMethod",
     "InvoiceStatus",
@@ -53,6 +55,14 @@ class ReasonCode(IntEnum):
     REVERSED_FOR_CVV = 1656
     REVERSED_FOR_PARTIAL_APPROVAL = 1657
     MANAGER_NEEDED = 1663
+
+
+_REASONS_FILE = Path(__file__).parents[2] / "models" / "reasons.txt"
+REASONS = {
+    int(code): text
+    for code, _, text in (line.partition(" ") for line in _REASONS_FILE.read_text(encoding="utf-8").splitlines())
+}
+"""The texts of `reason_code_id`, from the file that the client reads too."""
 
 
 class InvoiceStatus(IntEnum):

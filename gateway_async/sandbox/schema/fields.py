@@ -1,9 +1,9 @@
-"""Field definitions: which values a field accepts and who may set it.
+"""The fields of records: which values a field accepts and who may set it.
 
-The shape of every record is defined only by these tables. Code reads the tables and does not repeat their content.
+`loader.py` makes them from the data files in `sandbox/contract/`. Code does not repeat their content.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
@@ -12,15 +12,37 @@ import attrs
 
 from gateway_async.sandbox.schema.kinds import Kind, Stored
 
-__all__ = ["ALWAYS", "NEVER", "ONCE", "Field", "Row", "Table", "label", "read_only"]
+__all__ = ["ContractLine", "Field", "Row", "Table", "label"]
 
 
 Row = dict[str, Any]
 """A stored record: every column of its table, in stored form."""
 
-ALWAYS = frozenset({"POST", "PUT"})
-ONCE = frozenset({"POST"})
-NEVER: frozenset[str] = frozenset()
+
+@attrs.frozen
+class ContractLine:
+    """A line of a data file: what the contract says about a field, and what goes beyond it.
+
+    Attributes:
+        name: The spelling in the contract.
+        kind: A name in `KINDS_BY_NAME`.
+        values: The known values; empty if there are others.
+        contract: The documented length; "-" without one, "none" for a field that the contract's table lacks.
+        accepted: The length that is accepted, where it differs; "-" for the documented one.
+        post, put: `required`, `yes` or `no`; with a "?" where the contract is silent.
+        response: `yes`, `no`, `null`, `some` or `-`; with a "?" where the contract is silent.
+        marks: The further facts, as they are written.
+    """
+
+    name: str
+    kind: str
+    values: tuple[str, ...]
+    contract: str
+    accepted: str
+    post: str
+    put: str
+    response: str
+    marks: tuple[str, ...]
 
 
 @attrs.frozen
@@ -33,13 +55,14 @@ class Field:
         min_length: The minimum number of characters (digits of an integer).
         max_length: The maximum number of characters (digits of an integer), or None.
         choices: The only valid values; empty if there are others.
-        settable: The methods whose body may include it; `NEVER` makes it read-only.
+        settable: The methods whose body may include it; none for a read-only field.
         required: Whether a POST must include it.
         stored: Whether it is stored; other fields are used by the request and discarded.
         shown: Whether responses include it.
         in_postbacks: Whether postbacks include it, if responses do.
         secret: Whether pages mask it, also where responses include it.
-        references: The table of the record whose id it holds.
+        references: The plural of the record type whose id it holds, which must exist.
+        target: The plural of the record type whose id it holds, also where a handler checks it.
         default: The stored value when a POST omits it.
         column: The SQL by which lists filter and sort, where it differs from the name of a stored and shown field.
             `{year}` and `{month}` are those of the clock.
@@ -50,13 +73,14 @@ class Field:
     min_length: int = 0
     max_length: int | None = None
     choices: tuple[str, ...] = attrs.field(default=(), kw_only=True)
-    settable: frozenset[str] = ALWAYS
+    settable: frozenset[str] = frozenset()
     required: bool = False
     stored: bool = True
     shown: bool = True
     in_postbacks: bool = True
     secret: bool = attrs.field(default=False, kw_only=True)
-    references: str | None = None
+    references: str = ""
+    target: str = attrs.field(default="", kw_only=True)
     default: Stored = None
     column: str = attrs.field(default="", kw_only=True)
 
@@ -90,11 +114,6 @@ class Field:
         return f"{number} character{'s' if number != 1 else ''}"
 
 
-def read_only(*, secret: bool = False, **kinds: Kind) -> tuple[Field, ...]:
-    """Return fields that no request sets, from their names and kinds."""
-    return tuple(Field(name, kind, settable=NEVER, secret=secret) for name, kind in kinds.items())
-
-
 @attrs.frozen(slots=False)
 class Table:
     """The fields of one record type, and the names of the type.
@@ -109,6 +128,18 @@ class Table:
         sort: The default order of a list: a field name, with a minus before it for descending order.
         subject: The path of the record that a record is about, with column names in braces; empty without one.
         filters: The columns by which a list can be filtered; empty for every one by which it can be sorted.
+        name: The name of one record in words; empty if no endpoint has the record.
+        title: The name of the records on the pages; empty if no page shows them.
+        position: The place among the records on the pages.
+        is_stored: Whether the sandbox stores records of the type, or only describes requests and responses.
+        is_initial: Whether such records exist before the first request and survive a reset.
+        expands: The relations that `expand` adds, and where they come from (`request/expands.py`).
+        expands_of: The plural of another record type that has the same relations.
+        codes: Field → the titles of its number codes or letters.
+        actions: The last part of the path of an action without a body → what it does.
+        examples: The id of an operation → what makes the example of its body valid.
+        contract_fields: How many fields the contract's own table has, counted by hand.
+        facts: The lines of the data file.
     """
 
     singular: str
@@ -120,6 +151,18 @@ class Table:
     sort: str = "-id"
     subject: str = ""
     filters: tuple[str, ...] = ()
+    name: str = ""
+    title: str = ""
+    position: int = 0
+    is_stored: bool = True
+    is_initial: bool = False
+    expands: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    expands_of: str = ""
+    codes: Mapping[str, Mapping[Any, str]] = attrs.field(factory=dict, hash=False)
+    actions: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    examples: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
+    contract_fields: int = 0
+    facts: tuple[ContractLine, ...] = attrs.field(default=(), hash=False, repr=False)
 
     @cached_property
     def by_name(self) -> dict[str, Field]:

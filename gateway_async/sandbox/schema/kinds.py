@@ -5,10 +5,11 @@ form of a value: a flag may be 1, "1" or true, and an amount a number or a strin
 a list as an amount or a number as a title. Money becomes integer cents and is never a float in between.
 """
 
+import base64
 import json
 import re
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum, auto
 from typing import Any, Literal
@@ -28,6 +29,7 @@ __all__ = [
     "HIDDEN_CODE",
     "INTEGER",
     "ITEMS",
+    "KINDS_BY_NAME",
     "MONEY",
     "NO_DATE",
     "OBJECT",
@@ -57,6 +59,10 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 NO_DATE = "0000-00-00"
 """The text that some records show for no date."""
 
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]{1,4})?")
+_WORDS = re.compile(r"[A-Za-z0-9 ]*")
+_SHORT_DATE = re.compile(r"[0-9]{6}")
+_PNG = b"\x89PNG\r\n\x1a\n"
 _FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -223,6 +229,37 @@ def _read_typed_amount(entry: Any) -> dict[str, str]:
     return {"type": entry["type"], "amount": show_money(_read_balance(entry["amount"]))}
 
 
+def _read_picture(value: Any) -> str:
+    try:
+        picture = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
+    except ValueError:
+        picture = b""
+    if not picture.startswith(_PNG):
+        raise ValueError("must be a PNG in base64.")
+    return str(value)
+
+
+def _read_number(value: Any) -> str:
+    plain = isinstance(value, int | str | Decimal) and not isinstance(value, bool)
+    if not plain or not _NUMBER.fullmatch(str(value)):
+        raise ValueError("must be a number of at most 4 decimals.")
+    return str(value)
+
+
+def _read_words(value: Any) -> str:
+    if not isinstance(value, str) or not _WORDS.fullmatch(value):
+        raise ValueError("must consist of letters, digits and blanks.")
+    return value
+
+
+def _read_short_date(value: Any) -> str:
+    try:
+        written = value if isinstance(value, str) and _SHORT_DATE.fullmatch(value) else ""
+        return f"{datetime.strptime(written, '%y%m%d'):%y%m%d}"  # noqa: DTZ007  # only a date
+    except ValueError:
+        raise ValueError("must be a date of the form YYMMDD.") from None
+
+
 def _read_bytes(_value: Any) -> str:
     raise ValueError("must be sent as a file.")
 
@@ -249,3 +286,37 @@ TAGS = Kind("TEXT", _read_tags, show=_show_json, search=Search.SUBSTRING)
 TEXT_OR_TAGS = Kind("TEXT", _read_titles, show=_show_json, search=Search.SUBSTRING)
 AMOUNTS = Kind("TEXT", _read_amounts, show=_show_json, search=Search.SUBSTRING)
 BYTES = Kind("BLOB", _read_bytes)
+
+KINDS_BY_NAME = {
+    "alias": TEXT,
+    "amounts": AMOUNTS,
+    "balance": BALANCE,
+    "bit": BIT,
+    "bytes": BYTES,
+    "code": CODE,
+    "date": DATE,
+    "date-and-time": TEXT,
+    "date-or-zeros": DATE_OR_ZEROS,
+    "digits": CODE,
+    "files": OBJECT,
+    "flag": FLAG,
+    "id": CODE,
+    "integer": INTEGER,
+    "items": ITEMS,
+    "list": OBJECT,
+    "money": MONEY,
+    "number": Kind("TEXT", _read_number),
+    "object": OBJECT,
+    "own-id": TEXT,
+    "picture": Kind("TEXT", _read_picture),
+    "raw-flag": RAW_FLAG,
+    "short-date": Kind("TEXT", _read_short_date),
+    "surcharge": FLAG,
+    "tags": TEXT_OR_TAGS,
+    "text": TEXT,
+    "texts": TAGS,
+    "timestamp": TIMESTAMP,
+    "url": TEXT,
+    "words": Kind("TEXT", _read_words),
+}
+"""The kinds by their names in the data files. Some names differ only for readers and for the client."""

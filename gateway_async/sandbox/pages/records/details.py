@@ -9,7 +9,7 @@ from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.http.responses import decode_json, encode_json
 from gateway_async.sandbox.pages.display.masking import mask_record
 from gateway_async.sandbox.pages.page_request import PageRequest
-from gateway_async.sandbox.pages.records.families import TITLES, find_table, summarize
+from gateway_async.sandbox.pages.records.families import find_table, summarize
 from gateway_async.sandbox.pages.records.relations import find_links, find_referring
 from gateway_async.sandbox.pages.records.states import find_transitions
 from gateway_async.sandbox.request.changelogs import read_changelogs
@@ -31,7 +31,7 @@ async def show_details(request: PageRequest) -> Response:
     return request.render(
         "record.html",
         plural=table.plural,
-        title=TITLES.get(table.plural, table.plural),
+        title=table.title,
         singular=table.singular,
         summary=summarize(gateway, table, row),
         deleted=row["deleted_ts"],
@@ -39,7 +39,7 @@ async def show_details(request: PageRequest) -> Response:
         times={name for name, value in record.items() if name.endswith("_ts") and isinstance(value, int)},
         fields={name: value for name, value in record.items() if value not in (None, "", [], {})},
         empty=[name for name, value in record.items() if value in (None, "", [], {})],
-        record_links=find_links(gateway, row),
+        record_links=find_links(gateway, table, row),
         json=record | {"_links": make_links(gateway, table, row)},
         transitions=find_transitions(gateway, table, row),
         relations=find_referring(gateway, table, row),

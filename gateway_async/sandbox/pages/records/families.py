@@ -8,13 +8,12 @@ from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.pages.display.masking import mask_shown_text
 from gateway_async.sandbox.pages.records.states import Status, find_status
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import BY_PLURAL, FILE_CONTENT, STORED
+from gateway_async.sandbox.schema import BY_PLURAL, STORED
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
 
 __all__ = [
     "PAGE_SIZE",
-    "TITLES",
     "Family",
     "Summary",
     "count_families",
@@ -27,37 +26,8 @@ __all__ = [
 
 PAGE_SIZE = 50
 
-TITLES = {
-    "contacts": "Contacts",
-    "accountvaults": "Account vaults",
-    "transactions": "Transactions",
-    "transactionbatches": "Transaction batches",
-    "recurrings": "Recurrings",
-    "quickinvoices": "Quick invoices",
-    "files": "Files of invoices",
-    "paylinks": "Paylinks",
-    "hostedpaymentpages": "Hosted payment pages",
-    "transactionlevel3s": "Level 3 data",
-    "signatures": "Signatures",
-    "deviceterms": "Device terms",
-    "tags": "Tags",
-    "notes": "Notes",
-    "postbackconfigs": "Postback configs",
-    "postbacks": "Postbacks",
-    "outbox": "Messages to customers",
-    "changelogs": "Change log entries",
-    "tokens": "Tokens",
-    "tickets": "Tickets",
-    "locations": "Locations",
-    "users": "Users",
-    "authroleusers": "Roles of users",
-    "producttransactions": "Merchant accounts",
-    "terminals": "Terminals",
-    "productfiles": "File storage",
-}
-"""The families that the pages show, in their order; another one is shown last, under its own name."""
+_SHOWN = [table for table in STORED if table.title]
 
-_HIDDEN = {FILE_CONTENT.plural}
 _NAMES = ("title", "name", "username", "description", "subject", "note", "resource", "model")
 """The fields that can say what a record is about; the first one with a value does."""
 _AMOUNTS = ("transaction_amount", "amount_due")
@@ -106,29 +76,25 @@ def find_table(plural: str) -> Table:
     Raises:
         UnknownRecordError: The family is unknown.
     """
-    if plural not in BY_PLURAL or plural in _HIDDEN:
+    table = BY_PLURAL.get(plural)
+    if table is None or not table.title:
         raise UnknownRecordError("family", plural)
-    return BY_PLURAL[plural]
+    return table
 
 
 def count_families(gateway: Gateway) -> list[Family]:
     """Count the records of each family."""
-    return [_count(gateway, table) for table in _list_tables()]
-
-
-def _list_tables() -> list[Table]:
-    names = [*TITLES, *(table.plural for table in STORED if table.plural not in TITLES.keys() | _HIDDEN)]
-    return [BY_PLURAL[name] for name in names]
+    return [_count(gateway, table) for table in _SHOWN]
 
 
 def _count(gateway: Gateway, table: Table) -> Family:
     ((every, deleted),) = gateway.store.query(table, ("count(*)", "count(deleted_ts)"))
-    return Family(table.plural, TITLES.get(table.plural, table.plural), every - deleted, deleted)
+    return Family(table.plural, table.title, every - deleted, deleted)
 
 
 def search(gateway: Gateway, text: str) -> list[Summary]:
     """Find records of all families by id or integrator id."""
-    found = [(table, row) for table in _list_tables() for row in _find_exactly(gateway, table, text)]
+    found = [(table, row) for table in _SHOWN for row in _find_exactly(gateway, table, text)]
     return [summarize(gateway, table, row) for table, row in found]
 
 

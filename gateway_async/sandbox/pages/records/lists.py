@@ -8,7 +8,6 @@ from starlette.responses import Response
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.families import (
     PAGE_SIZE,
-    TITLES,
     count_families,
     find_table,
     list_records,
@@ -33,7 +32,7 @@ async def show_family(request: PageRequest) -> Response:
     return request.render(
         "record_list.html",
         plural=table.plural,
-        title=TITLES.get(table.plural, table.plural),
+        title=table.title,
         has_api_id=bool(table.api_id),
         records=records,
         total=total,

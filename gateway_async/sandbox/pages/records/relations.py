@@ -2,61 +2,16 @@
 
 import attrs
 
-from gateway_async.sandbox.pages.records.families import TITLES, Summary, summarize
+from gateway_async.sandbox.pages.records.families import Summary, summarize
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import (
-    ACCOUNT_VAULT,
-    CHANGELOG,
-    CONTACT,
-    HOSTED_PAYMENT_PAGE,
-    LOCATION,
-    PAYLINK,
-    POSTBACK_CONFIG,
-    PRODUCT_TRANSACTION,
-    QUICK_INVOICE,
-    RECURRING,
-    STORED,
-    TERMINAL,
-    TRANSACTION,
-    TRANSACTION_BATCH,
-    USER,
-)
-from gateway_async.sandbox.schema.fields import Row, Table, label
+from gateway_async.sandbox.schema import BY_PLURAL, CHANGELOG, LOCATION, PRODUCT_TRANSACTION, STORED, USER
+from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
 __all__ = ["Relation", "find_links", "find_referring"]
 
 
-_OWNERS = {
-    "location_id": LOCATION,
-    "parent_id": LOCATION,
-    "primary_location_id": LOCATION,
-    "created_user_id": USER,
-    "modified_user_id": USER,
-    "user_id": USER,
-    "product_transaction_id": PRODUCT_TRANSACTION,
-    "cc_product_transaction_id": PRODUCT_TRANSACTION,
-    "ach_product_transaction_id": PRODUCT_TRANSACTION,
-    "default_product_transaction_id": PRODUCT_TRANSACTION,
-    "default_cc": PRODUCT_TRANSACTION,
-    "default_ach": PRODUCT_TRANSACTION,
-}
-"""The columns that refer to an owner; a list of everything that it owns would be too long."""
-
-_RELATED = {
-    "contact_id": CONTACT,
-    "account_vault_id": ACCOUNT_VAULT,
-    "previous_transaction_id": TRANSACTION,
-    "transaction_batch_id": TRANSACTION_BATCH,
-    "quick_invoice_id": QUICK_INVOICE,
-    "paylink_id": PAYLINK,
-    "recurring_id": RECURRING,
-    "terminal_id": TERMINAL,
-    "config_id": POSTBACK_CONFIG,
-    "hosted_payment_page_id": HOSTED_PAYMENT_PAGE,
-    "transaction_id": TRANSACTION,
-    "model_id": TRANSACTION_BATCH,
-}
-"""The columns that refer to other records, by their names in every table."""
+_OWNERS = (LOCATION, USER, PRODUCT_TRANSACTION)
+"""The records that own others; a list of everything that one owns would be too long."""
 
 _OF_ANY_FAMILY = ("record_id", "resource_id")
 """The columns that refer to a record of the family that `resource` names."""
@@ -81,9 +36,9 @@ class Relation:
     count: int
 
 
-def find_links(gateway: Gateway, row: Row) -> dict[str, str]:
+def find_links(gateway: Gateway, table: Table, row: Row) -> dict[str, str]:
     """Return the pages of records that a record refers to, by column."""
-    targets = {name: _table_of(row, name) for name in row if row[name]}
+    targets = {field.name: _find_target(row, field) for field in table.stored if row[field.name]}
     return {
         name: f"/records/{target.plural}/{row[name]}"
         for name, target in targets.items()
@@ -91,11 +46,11 @@ def find_links(gateway: Gateway, row: Row) -> dict[str, str]:
     }
 
 
-def _table_of(row: Row, column: str) -> Table | None:
-    if column in _OF_ANY_FAMILY:
+def _find_target(row: Row, field: Field) -> Table | None:
+    if field.name in _OF_ANY_FAMILY:
         name = row["resource"].lower()
         return next((each for each in STORED if name in (each.singular, each.plural)), None)
-    return _OWNERS.get(column) or _RELATED.get(column)
+    return BY_PLURAL.get(field.target)
 
 
 def find_referring(gateway: Gateway, table: Table, row: Row) -> list[Relation]:
@@ -107,8 +62,12 @@ def find_referring(gateway: Gateway, table: Table, row: Row) -> list[Relation]:
 
 
 def _columns_to(table: Table, target: Table) -> list[str]:
-    columns = (field.name for field in table.stored)
-    return [name for name in columns if name in _OF_ANY_FAMILY or _RELATED.get(name) is target]
+    is_owner = target in _OWNERS
+    return [
+        field.name
+        for field in table.stored
+        if field.name in _OF_ANY_FAMILY or (field.target == target.plural and not is_owner)
+    ]
 
 
 def _find_relation(gateway: Gateway, table: Table, column: str, record_id: str) -> Relation:
@@ -116,4 +75,4 @@ def _find_relation(gateway: Gateway, table: Table, column: str, record_id: str) 
     rows = gateway.store.select(table, f"{where} ORDER BY rowid DESC LIMIT {_MOST}", values)
     count = gateway.store.total(table, "count(*)", where, values) if len(rows) == _MOST else len(rows)
     records = [summarize(gateway, table, each) for each in rows]
-    return Relation(table.plural, TITLES.get(table.plural, table.plural), label(column), records, count)
+    return Relation(table.plural, table.title, label(column), records, count)

@@ -19,8 +19,7 @@ from gateway_async.sandbox.schema import (
     TRANSACTION,
     TRANSACTION_BATCH,
 )
-from gateway_async.sandbox.schema.code_titles import REASON_TITLES
-from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.schema.codes import REASONS, ReasonCode
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines import (
     paylinks,
@@ -139,7 +138,7 @@ def find_status(gateway: Gateway, table: Table, row: Row) -> Status | None:
 def _describe(table: Table, row: Row, state: Enum) -> str:
     if table is not TRANSACTION or state is not _Payment.DECLINED:
         return str(state)
-    reason = REASON_TITLES.get(row["reason_code_id"] or 0, "").removeprefix("Declined: ")
+    reason = REASONS.get(row["reason_code_id"] or 0, "").removeprefix("Declined: ")
     return f"{state}: {reason}" if reason else str(state)
 
 
