@@ -258,7 +258,7 @@ async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, leas
         box.cancel()
         box.present()
     assert {each.holder for each in shown if each.state is TerminalState.HELD} == {"till-a"}
-    assert waited < 2.5
+    assert waited < 4  # not a second lease, even on a busy machine
     assert box.ledger()["charged"] == {"b": 1}
 
 

@@ -388,7 +388,7 @@ def test_ctrl_c_twice_ends_at_once(sandbox: Sandbox, environment: dict[str, str]
     time.sleep(0.3)
     assert process.poll() is None
     os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=5)
+    _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "exited immediately" in errors
     sandbox.clear_faults()

@@ -21,6 +21,9 @@ from tests.support.sandbox_process import SandboxProcess, sandbox_process
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
 DEADLINE = 1.5
+LATE = 1.0
+"""Seconds that a busy machine may add. A second deadline, or one that does not hold, would add more."""
+
 SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="1230", transaction_amount="12.50")
 Verb = Callable[[AsyncGateway], Awaitable[Any]]
 
@@ -42,14 +45,14 @@ async def timed(call: Awaitable[Any]) -> tuple[float, GatewayError]:
 @pytest.mark.parametrize("fault", ["drip", "silence"])
 @pytest.mark.parametrize("verb", VERBS)
 async def test_a_gateway_that_stalls(sandbox: Sandbox, verb: str, fault: FaultName) -> None:
-    """A byte a second, or none at all, also to the lookup: the call ends half a second behind its deadline at most."""
+    """A byte a second, or none at all, also to the lookup: the call ends at its deadline."""
     call, operation, error = VERBS[verb]
     for stalled in {operation, "GET /v2/transactions/{id}"}:
         sandbox.fault(stalled, fault, times=1000, seconds=1.0)
     async with sandbox.gateway(timeout=DEADLINE) as gateway:
         seconds, failed = await timed(call(gateway))
     assert type(failed).__name__ == error
-    assert DEADLINE - 0.5 <= seconds <= DEADLINE + 0.5
+    assert DEADLINE - 0.5 <= seconds <= DEADLINE + LATE
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +78,7 @@ async def test_a_gateway_that_is_frozen(peer: SandboxProcess, verb: str) -> None
         peer.freeze()
         seconds, failed = await timed(call(gateway))
     assert type(failed).__name__ == error
-    assert DEADLINE - 0.5 <= seconds <= DEADLINE + 0.5
+    assert DEADLINE - 0.5 <= seconds <= DEADLINE + LATE
 
 
 async def test_a_terminal_behind_a_frozen_gateway(peer: SandboxProcess) -> None:
@@ -85,4 +88,4 @@ async def test_a_terminal_behind_a_frozen_gateway(peer: SandboxProcess) -> None:
         peer.freeze()
         seconds, failed = await timed(gateway.router_transactions.create(sale))
     assert isinstance(failed, OutcomeUnknownError)
-    assert seconds <= 1.0 + 10.0 + 0.5
+    assert seconds <= 1.0 + 10.0 + LATE
