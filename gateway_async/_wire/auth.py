@@ -147,7 +147,7 @@ def _token(content: Any) -> Token:
     try:
         token = structure(Token, wrapped)
     except FieldError as error:
-        raise FieldError(f".token{error.path}", error.reason) from None
+        raise error.under(".token") from None
     if not is_header_text(token.token.reveal()):
         raise FieldError(".token.token", "cannot be sent in a header")
     return token

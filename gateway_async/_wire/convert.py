@@ -34,7 +34,7 @@ resource without a model, a `Decimal` that is not an amount is a text of its dig
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, partial
@@ -63,18 +63,20 @@ _NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
 
 
 class FieldError(ValueError):
-    """A value does not fit its field; `path` is its position in the record (`.exp_date`)."""
+    """A value does not fit its field; `path` is its place in the record (`.exp_date`)."""
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
         self.reason = reason
         super().__init__(f"{path}: {reason}")
 
+    def under(self, path: str) -> "FieldError":
+        """Return the error of the value that contains this one, at `path`."""
+        return FieldError(f"{path}{self.path}", self.reason)
+
 
 def read_nothing(content: Any) -> None:
-    """Read a response without a body (contract, *Endpoints*, common rules).
-
-    Deletions and notifications have such responses.
+    """Read the response to a deletion or a notification, which has no body (contract, *Endpoints*, common rules).
 
     Raises:
         FieldError: the response has a body, which may say that nothing was done.
@@ -106,15 +108,6 @@ def plain_type(annotation: Any) -> Any:
         kinds = tuple(plain_type(kind) for kind in get_args(annotation) if kind not in (NoneType, Unset))
         return kinds[0] if len(kinds) == 1 else Union[kinds]  # noqa: UP007  made from a tuple
     return annotation
-
-
-def constraints_of(annotation: Any) -> Iterator[Any]:
-    """Yield the constraints of a field, from all alternatives of its type."""
-    if get_origin(annotation) is Annotated:
-        yield from annotation.__metadata__
-    elif get_origin(annotation) in (Union, UnionType):
-        for part in get_args(annotation):
-            yield from constraints_of(part)
 
 
 def is_a(parent: type) -> Callable[[Any], bool]:
@@ -185,7 +178,6 @@ def _moment(value: Any, _: Any = None) -> datetime | date | None:
 
 
 def _utc(text: str) -> datetime:
-    """Parse a date and time in UTC, in the gateway's notation."""
     moment = _iso(datetime, text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -309,7 +301,6 @@ def _record_hook(kind: type[Any], converter: Converter) -> Hook:
 
 
 def _field_hook(name: str, rule: ReadingRule, *, required: bool) -> Hook:
-    """Return the hook of a field, whose errors name the field."""
 
     def read(value: Any, _: Any) -> Any:
         try:
@@ -317,8 +308,8 @@ def _field_hook(name: str, rule: ReadingRule, *, required: bool) -> Hook:
         except ValueError as error:
             if rule.tolerated:
                 raise _ToleratedError(name) from None
-            path, reason = (error.path, error.reason) if isinstance(error, FieldError) else ("", str(error))
-            raise FieldError(f".{name}{path}", reason) from None
+            inner = error if isinstance(error, FieldError) else FieldError("", str(error))
+            raise inner.under(f".{name}") from None
         if found is None and required:
             raise FieldError(f".{name}", "missing")
         return found
@@ -327,23 +318,28 @@ def _field_hook(name: str, rule: ReadingRule, *, required: bool) -> Hook:
 
 
 def _is_records(kind: Any) -> bool:
-    """Return whether a type is `tuple[SomeRecord, ...]`."""
     return get_origin(kind) is tuple and is_a(Record)(get_args(kind)[0])
 
 
 def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Record, ...]]:
-    read_one, one = converter.get_structure_hook(get_args(kind)[0]), get_args(kind)[0]
+    one = get_args(kind)[0]
+    read_one = converter.get_structure_hook(one)
+    return lambda value, _: read_each(_sequence(value), lambda row: read_one(row, one))
 
-    def read(value: Any, _: Any) -> tuple[Record, ...]:
-        records: list[Record] = []
-        try:
-            for row in _sequence(value):
-                records.append(read_one(row, one))  # noqa: PERF401  its length says which row failed
-        except FieldError as error:
-            raise FieldError(f"[{len(records)}]{error.path}", error.reason) from None
-        return tuple(records)
 
-    return read
+def read_each(rows: Iterable[Any], read: Callable[[Any], V], path: str = "") -> tuple[V, ...]:
+    """Read the rows of a list at `path`.
+
+    Raises:
+        FieldError: a row cannot be read.
+    """
+    found: list[V] = []
+    try:
+        for row in rows:
+            found.append(read(row))  # noqa: PERF401  its length says which row failed
+    except FieldError as error:
+        raise error.under(f"{path}[{len(found)}]") from None
+    return tuple(found)
 
 
 _READERS: Final[Mapping[type, Hook]] = {

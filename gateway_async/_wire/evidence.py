@@ -72,7 +72,7 @@ class Evidence:
 
     def facts(self, sent: Raw) -> Raw:
         """Return the sent values that the rule needs."""
-        return {name: value for name, value in sent.items() if self.compares is None or name in self.compares}
+        return {name: sent[name] for name in (sent if self.compares is None else self.compares) if name in sent}
 
 
 def is_executed(evidence: str, sent: Raw, record: Raw) -> bool:

@@ -4,17 +4,21 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 import msgspec
 
-from gateway_async._secrets import Secret
+from gateway_async._secrets import Secret, mask_text
 
 _CHARSETS: Final = {"iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1", "windows-1252": "cp1252"}
 """Supported charsets other than UTF-8. Python's codec registry is not used, because callers could make it grow."""
 
 _CHARSET: Final = re.compile(r"charset\s*=\s*\"?([\w-]{1,20})", re.ASCII)
+
+INVALID_CHARACTER: Final = "has an invalid character (a lone surrogate)"
 
 _any_decoder: Final = msgspec.json.Decoder(float_hook=Decimal)
 
@@ -70,7 +74,7 @@ def repeated_name(text: str) -> str | None:
 
 
 def _all_names(text: str) -> list[list[str]]:
-    """Return the names of each object in a JSON text; those of the outermost object come last."""
+    """Return the names of each object, the outermost one last."""
     found: list[list[str]] = []
 
     def add(pairs: list[tuple[str, Any]]) -> None:
@@ -110,7 +114,6 @@ def encode(content: Any) -> bytes:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return the plain value of a secret, or of a subclass."""
     match value:
         case Secret():
             return value.plain()
@@ -136,3 +139,39 @@ def is_utf8(text: str) -> bool:
 def is_text(value: Any) -> bool:
     """Return whether `value` is text that can be sent."""
     return isinstance(value, str) and is_utf8(value)
+
+
+def unsendable(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the path and the problem of each value inside free-form JSON that would not arrive unchanged."""
+    match value:
+        case Secret() if value.has_value:
+            yield from unsendable(value.plain(), path)
+        case float():
+            yield path, "must not be a float; use a Decimal or a str"
+        case Mapping():
+            for key, inner in value.items():
+                inner_path = join_path(path, key)
+                yield from ((inner_path, f"its name {reason}") for _, reason in unsendable_text(key, inner_path))
+                yield from unsendable(inner, inner_path)
+        case list() | tuple():
+            for index, inner in enumerate(value):
+                yield from unsendable(inner, f"{path}[{index}]")
+        case str():
+            yield from unsendable_text(value, path)
+        case Decimal() if not value.is_finite():
+            yield path, "is not a number"
+        case None | bool() | int() | Decimal() | date():
+            return
+        case _:
+            yield path, f"cannot be sent as JSON: {type(value).__name__}"
+
+
+def join_path(path: str, key: Any) -> str:
+    """Return the path of a value in a mapping, fit for a problem."""
+    return mask_text(f"{path}.{key}").encode(errors="backslashreplace").decode()
+
+
+def unsendable_text(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the path and the problem of a value that is not text, or cannot be sent."""
+    if not is_text(value):
+        yield path, INVALID_CHARACTER if isinstance(value, str) else "must be text"

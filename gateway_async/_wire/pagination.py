@@ -18,7 +18,7 @@ import msgspec
 
 from gateway_async._kernel import pluralize
 from gateway_async._secrets import quote_text
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.convert import FieldError, read_each
 from gateway_async._wire.json_text import decode
 from gateway_async._wire.query import Params, plain_params
 from gateway_async._wire.response_matching import same_value
@@ -98,8 +98,7 @@ class RawPage(Generic[T]):
             try:
                 records.append(reader.read(row))
             except FieldError as error:
-                failure = self.on_error(FieldError(f".{self._plural}[{number}]{error.path}", error.reason))
-                raise failure from None
+                raise self.on_error(error.under(f".{self._plural}[{number}]")) from None
             except ValueError as error:
                 raise self.on_error(error) from None
             size += memoryview(row).nbytes
@@ -162,7 +161,7 @@ def read_page(content: Any, plural: str, number: int, read_record: Callable[[Any
     """
     rows = _rows(content, plural)
     total_count, page_count = _counts(content)
-    records = _records(rows, plural, read_record)
+    records = read_each(rows, read_record, f".{plural}")
     return Page(records=records, number=number, total_count=total_count, page_count=page_count)
 
 
@@ -186,16 +185,6 @@ def _pagination(content: Any) -> Mapping[str, Any]:
     return _mapping(_mapping(_mapping(content).get("meta")).get("pagination"))
 
 
-def _records(rows: list[Any], plural: str, read_record: Callable[[Any], T]) -> tuple[T, ...]:
-    records: list[T] = []
-    try:
-        for row in rows:
-            records.append(read_record(row))  # noqa: PERF401  its length says which row failed
-    except FieldError as error:
-        raise FieldError(f".{plural}[{len(records)}]{error.path}", error.reason) from None
-    return tuple(records)
-
-
 def check_link(content: Any, params: Params) -> None:
     """Check the filters that a list's `links.self` shows.
 
@@ -213,8 +202,7 @@ def check_link(content: Any, params: Params) -> None:
 
 
 def _filters(params: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the filters among the parameters of a list; the names of credentials have a dash."""
-    return {name: value for name, value in params if name not in _NOT_FILTERS and "-" not in name}
+    return {name: value for name, value in params if name not in _NOT_FILTERS and "-" not in name}  # no credentials
 
 
 def check_rows(rows: Sequence[msgspec.Raw], params: Params) -> None:
@@ -263,7 +251,6 @@ def _contradicts(alternatives: Iterable[str], got: Any) -> bool:
 
 @lru_cache
 def _row_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """Return a decoder for these fields of a row."""
     return msgspec.json.Decoder(msgspec.defstruct("Row", [(name, Any, None) for name in names]))
 
 

@@ -1,7 +1,7 @@
 """Query parameters: filters, time ranges, sort, expand, and reads by integrator id."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
@@ -12,7 +12,7 @@ from urllib.parse import quote
 import attrs
 
 from gateway_async._secrets import Secret, kind_of, mask_text
-from gateway_async._wire.json_text import is_text
+from gateway_async._wire.json_text import INVALID_CHARACTER, is_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.record import ApiId
 from gateway_async.models.time_range import TimeRange
@@ -81,7 +81,7 @@ def segment(value: Any, name: str = "id") -> str:
     if value in (".", ".."):
         raise InvalidRequestError(f"{name}: {value!r} cannot be part of a path")
     if not is_text(value):
-        raise InvalidRequestError(f"{name}: has an invalid character (a lone surrogate)")
+        raise InvalidRequestError(f"{name}: {INVALID_CHARACTER}")
     return quote(value, safe="")
 
 
@@ -138,7 +138,6 @@ def list_params(
 
 
 def _name_problems(criteria: Any, sort: Any, extra_filters: Any, names: NamesToCheck | None) -> Iterator[str]:
-    """Yield the problems of the names of filters and sort."""
     given = criteria if isinstance(criteria, Mapping) else {}
     extra = extra_filters if isinstance(extra_filters, Mapping) else {}
     yield from (mask_text(f"{name}: is in both filters and extra_filters") for name in given if name in extra)
@@ -188,19 +187,12 @@ def filters(criteria: Mapping[str, Any], argument: str = "filters") -> Params:
     """
     if not isinstance(criteria, Mapping):
         raise InvalidRequestError(f"{argument}: must be a mapping of field names to values")
-    problems: list[str] = []
-    params: list[tuple[str, str | Secret]] = []
-    for name, value in criteria.items():
-        if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
-            problems.append(mask_text(f"{name}: cannot be used as a filter"))
-            continue
-        try:
-            params.extend(_filter(name, value))
-        except ValueError as error:
-            problems.append(f"{name}: {error}")
-    if problems:
-        raise InvalidRequestError(problems)
-    return tuple(params)
+
+    def name_problem(name: Any) -> str | None:
+        is_field = isinstance(name, str) and name.isidentifier() and name not in _RESERVED
+        return None if is_field else f"{name}: cannot be used as a filter"
+
+    return _params(criteria, name_problem)
 
 
 def free_params(params: Mapping[str, Any]) -> Params:
@@ -211,19 +203,28 @@ def free_params(params: Mapping[str, Any]) -> Params:
     """
     if not isinstance(params, Mapping):
         raise InvalidRequestError("params: must be a mapping of names to values")
+
+    def name_problem(name: Any) -> str | None:
+        is_free = is_text(name) and name and name not in _CREDENTIALS
+        return None if is_free else f"params: {name!r} cannot be a parameter"
+
+    return _params(params, name_problem)
+
+
+def _params(given: Mapping[str, Any], name_problem: Callable[[Any], str | None]) -> Params:
     problems: list[str] = []
-    sent: list[tuple[str, str | Secret]] = []
-    for name, value in params.items():
-        if not is_text(name) or not name or name in _CREDENTIALS:
-            problems.append(mask_text(f"params: {name!r} cannot be a parameter"))
-            continue
+    params: list[tuple[str, str | Secret]] = []
+    for name, value in given.items():
         try:
-            sent.extend(_filter(name, value))
+            if problem := name_problem(name):
+                problems.append(mask_text(problem))
+            else:
+                params.extend(_filter(name, value))
         except ValueError as error:
             problems.append(f"{name}: {error}")
     if problems:
         raise InvalidRequestError(problems)
-    return tuple(sent)
+    return tuple(params)
 
 
 def _filter(name: str, value: Any) -> Iterator[tuple[str, str | Secret]]:
@@ -256,7 +257,7 @@ def _text(value: Any) -> str:
             return f"{value:f}"
         case str():
             if not is_text(value):
-                raise ValueError("has an invalid character (a lone surrogate)")
+                raise ValueError(INVALID_CHARACTER)
             return str.__str__(value)
         case datetime():
             if value.tzinfo is None:

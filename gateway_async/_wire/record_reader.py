@@ -45,6 +45,8 @@ Ref = str | ApiId
 class RecordReader(Generic[R]):
     """The records of a resource, and how to read them.
 
+    A method that takes an id raises `InvalidRequestError` if it cannot be sent.
+
     Attributes:
         name: the JSON key of a single record.
         plural: the JSON key of a list, and the resource's path.
@@ -73,11 +75,7 @@ class RecordReader(Generic[R]):
         return _names_to_check(self.resource, record)
 
     def get(self, ref: Ref, defaults: RequestDefaults, expand: Sequence[str] = ()) -> Call[R]:
-        """Build the call that reads a record.
-
-        Raises:
-            InvalidRequestError: the id or the expansion cannot be sent.
-        """
+        """Build the call that reads a record."""
         path, params = self.path_and_params(ref, defaults)
         request = HttpRequest(path=path, params=params + expansion(expand))
         return Call(request=request, read=self._reader(self._identity(ref, defaults)))
@@ -87,13 +85,7 @@ class RecordReader(Generic[R]):
         return Call(request=HttpRequest(path=sealed_path(f"{self.path}/{word}")), read=self._reader({}))
 
     def existing(self, outcome_query: OutcomeQuery, defaults: RequestDefaults) -> Call[R]:
-        """Build the read of the record with the integrator id.
-
-        The record's other values are not checked.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
+        """Build the read of the record with the integrator id. The record's other values are not checked."""
         if outcome_query.kind != LISTED:
             return self.get(outcome_query.ref, defaults)
 
@@ -106,11 +98,7 @@ class RecordReader(Generic[R]):
         return Call(request=request, read=lambda content: read(find(content)))
 
     def sub_resource(self, ref: Ref, part: "RecordReader[P]", defaults: RequestDefaults) -> Call[P]:
-        """Build the call that reads a sub-resource, such as BIN info.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
+        """Build the call that reads a sub-resource, such as BIN info."""
         path, params = self.path_and_params(ref, defaults)
         request = HttpRequest(path=f"{path}/{part.name}", params=params)
         return Call(request=request, read=part._reader({}))  # noqa: SLF001
@@ -136,9 +124,6 @@ class RecordReader(Generic[R]):
         """Return a record's path and the parameters of its id.
 
         The parameters tell what kind of id the path contains.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
         """
         return self._path_and_params(ref, defaults.location_id)
 
@@ -183,20 +168,13 @@ class RecordReader(Generic[R]):
         """Return the recovery of a write whose record `outcome_query` finds.
 
         `facts` are the other attributes of the recovery.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent, so a lookup would fail.
         """
         if outcome_query.kind == RECORD and not outcome_query.generated_id:
             segment(outcome_query.id)
         return Recovery(lookup=partial(self.lookup, outcome_query), **facts)
 
     def lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
-        """Build the read that finds out whether a write was executed: its record has the evidence.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
+        """Build the read that finds out whether a write was executed: its record has the evidence."""
         if outcome_query.kind == LISTED:
             return self.listing_lookup(outcome_query)
         path, params = self._path_and_params(outcome_query.ref, None)
@@ -226,9 +204,10 @@ class RecordReader(Generic[R]):
             MismatchedReplyError: the record has another id or location.
             FieldError: the record does not show enough.
         """
-        identity = {name: outcome_query.expected[name] for name in outcome_query.expected if name in self._identifiers}
-        check_belongs(identity, data)
-        differing = find_differences(outcome_query.expected, data, is_new=outcome_query.is_new)
+        expected = outcome_query.expected
+        differing = find_differences(expected, data, is_new=outcome_query.is_new)
+        if differing:
+            check_belongs({name: expected[name] for name in expected if name in self._identifiers}, data)
         unproven: tuple[str, ...] = ()
         try:
             is_shown = is_executed(outcome_query.evidence, outcome_query.sent, data)
@@ -243,8 +222,10 @@ class RecordReader(Generic[R]):
             raise MismatchedReplyError(differing)  # a record that does not show its id may be another one
         return LookupResult(LookupStatus.DIFFERENT_RECORD, self._record(data), differing)
 
-    def judged(self, outcome_query: OutcomeQuery, response: "RecordReader[Any] | None" = None) -> Callable[[Any], R]:
-        """Return the reader that judges a write's own response.
+    def write_reader(
+        self, outcome_query: OutcomeQuery, response: "RecordReader[Any] | None" = None
+    ) -> Callable[[Any], R]:
+        """Return the reader of a write's own response, which judges the record as a lookup does.
 
         `response` unwraps the response, if its keys differ. The reader raises
 
@@ -275,8 +256,7 @@ class RecordReader(Generic[R]):
     def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:
         """Build the list read that finds the row with the `wanted` values.
 
-        Returns:
-            The request, and a function from its response to the row, or None if the complete list does not contain it.
+        The function returns the row in a response, or None if the complete list does not contain it.
         """
         wanted = {name: value for name, value in wanted.items() if value is not None}
         params = (*filters(wanted), ("page", "1"), ("page_size", str(LISTED_ROWS)))
@@ -288,9 +268,6 @@ class RecordReader(Generic[R]):
 
         Only a complete list without the record shows that the write was not executed. Without a location, the
         integrator id may be in any location that the user sees.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
         """
         name = self.api_id if outcome_query.by_api_id and self.api_id else "id"
         wanted = {name: outcome_query.id, "location_id": outcome_query.location_id}
@@ -325,7 +302,7 @@ class RecordReader(Generic[R]):
         try:
             return structure(self.record, data)
         except FieldError as error:
-            raise FieldError(f".{self.response_keys[0]}{error.path}", error.reason) from None
+            raise error.under(f".{self.response_keys[0]}") from None
 
 
 @cache

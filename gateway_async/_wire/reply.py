@@ -105,7 +105,6 @@ class Reply:
 
 
 def _text(reply: Reply) -> bytes:
-    """Return the body of a response in UTF-8."""
     return as_utf8(reply.body, reply.headers.get("content-type", ""))
 
 
@@ -168,7 +167,6 @@ def _content(call: Call[Any], reply: Reply) -> Any:
 
 
 def _malformed_reply_error(call: Call[Any], reply: Reply, error: ValueError) -> MalformedReplyError:
-    """Build the error for a body that cannot be read."""
     if not isinstance(error, FieldError):
         return MalformedReplyError("$", f"not JSON: {_describe_body(reply)}", call=str(call))
     quotes = _Quotes(call, reply)
@@ -181,10 +179,7 @@ def _malformed_reply_error(call: Call[Any], reply: Reply, error: ValueError) -> 
 
 
 def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:
-    """Decode the JSON object of a refusal.
-
-    Returns None for a page, plain text or anything else.
-    """
+    """Decode a refusal; None for anything but a JSON object."""
     try:
         content = decode(_text(reply))
     except ValueError:
@@ -193,7 +188,6 @@ def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:
 
 
 def _says_not_found(reply: Reply, content: Mapping[str, Any]) -> bool:
-    """Return whether the gateway itself says that the record does not exist."""
     return reply.status_code in _ABSENT and _is_from_gateway(reply.status_code, content)
 
 
@@ -266,10 +260,6 @@ def _says_duplicate(field: str, message: str, fields: Mapping[str, tuple[str, ..
 def _message_and_fields(
     call: Call[Any], reply: Reply, content: Mapping[str, Any] | None
 ) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Return the message and the field errors of a refusal.
-
-    The body may have `errors` by field, a message, or be an HTML page.
-    """
     quotes = _Quotes(call, reply)
     if content is None:
         return _excerpt(call, reply, quotes), {}
@@ -328,7 +318,6 @@ def _is_page(reply: Reply) -> bool:
 
 
 def _page_text(page: str) -> str:
-    """Return the text of a page, without its tags, scripts and styles."""
     first, *rest = _SCRIPT.split(page)
     after_scripts = (_SCRIPT_END.split(part, maxsplit=1)[1:] for part in rest)
     return _TAG.sub(" ", " ".join([first, *(text for part in after_scripts for text in part)]))
@@ -351,7 +340,6 @@ def _excerpt(call: Call[Any], reply: Reply, quotes: _Quotes) -> str:
 
 
 def _describe_body(reply: Reply) -> str:
-    """Describe the type and the length of the body."""
     size = f"{len(reply.body)} {pluralize(len(reply.body), 'byte')}"
     if reply.body.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"["):
         return f"{size} of incomplete or invalid JSON"
@@ -360,11 +348,9 @@ def _describe_body(reply: Reply) -> str:
 
 
 def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds of a `Retry-After` header, or None.
+    """Return the seconds of a plausible `Retry-After` header, which is a number or an HTTP date.
 
-    The header is seconds or an HTTP date. A missing or implausible value is None.
-
-    A date is compared with the response's own `Date`, so that an inaccurate local clock does not matter.
+    A date is compared with the response's own `Date`, because the local clock may be wrong.
     """
     value = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(value):

@@ -28,12 +28,12 @@ from gateway_async._secrets import (
 )
 from gateway_async._wire.amounts import as_number, money
 from gateway_async._wire.call import FilePart, Form
-from gateway_async._wire.convert import constraints_of, fields_of, once_per_class, write_value
-from gateway_async._wire.json_text import is_text
-from gateway_async._wire.validation import problems, values_of
+from gateway_async._wire.convert import once_per_class, write_value
+from gateway_async._wire.json_text import INVALID_CHARACTER, is_text, join_path
+from gateway_async._wire.validation import GivenFields, RequestField, given_fields, problems, request_fields
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
-from gateway_async.models.request import UNSET, Amounts, Cents, Items, Request
+from gateway_async.models.request import UNSET, Request
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -77,7 +77,7 @@ class RequestDefaults:
         return attrs.evolve(self, **{name: value for name, value in changes.items() if value is not None})
 
 
-@attrs.frozen
+@attrs.define
 class PreparedRequest:
     """The content of a request without problems.
 
@@ -126,9 +126,8 @@ def _check_and_write(
     """Return the prepared request, or its problems."""
     if not isinstance(request, Request):
         return [*_mapping_problems(request), *more_problems] or _write_mapping(request, filled)
-    values = values_of(request)
-    values.update(filled)
-    return [*problems(request, limits=limits, values=values), *more_problems] or _write_model(request, values)
+    given = given_fields(request, filled)
+    return [*problems(request, limits=limits, given=given), *more_problems] or _write_model(request, given)
 
 
 def _secrets_of(content: Mapping[str, Any]) -> tuple[Secret, ...]:
@@ -136,66 +135,61 @@ def _secrets_of(content: Mapping[str, Any]) -> tuple[Secret, ...]:
     for value in content.values():
         if isinstance(value, Secret):
             secrets.append(value)
+        elif isinstance(value, str):
+            if "://" in value:
+                secrets.extend(passwords_in(value))
         elif isinstance(value, dict | list | tuple):
             secrets.extend(secrets_in(value))
-        elif isinstance(value, str) and "://" in value:
-            secrets.extend(passwords_in(value))
     return tuple(secrets)
 
 
 # --- models: the annotation of a field says how to write it
 
 
-def _write_model(request: Request, values: Mapping[str, Any]) -> PreparedRequest:
+def _write_model(request: Request, given: GivenFields) -> PreparedRequest:
     content, masked = dict(request.implied), dict(request.implied)
-    fields, may_be_null = _fields_to_write(type(request))
-    for name, write, is_shown in fields:
-        value = values[name]
+    writers, sends_null = _writers(type(request))
+    for field, value in given:
+        name = field.name
         if value is None:
-            if may_be_null:
+            if sends_null:
                 content[name] = None
-        elif isinstance(value, Secret):
+            continue
+        if isinstance(value, Secret):
             content[name], masked[name] = value, str(value)
-        elif value is not UNSET:
-            written = write(value)
-            if isinstance(written, dict | list):
-                content[name], masked[name] = seal(written), mask_text(str(mask_fields(value)))
-            elif is_shown:
-                text = str(value)
-                content[name], masked[name] = written, mask_text(mask_passwords(text) if "://" in text else text)
-            else:
-                content[name], masked[name] = Secret(written) if isinstance(written, str) else written, MASK
-    content.update(request.extra)
-    masked.update(dict.fromkeys(request.extra, MASK))
+            continue
+        write, is_shown = writers[name]
+        written = write(value)
+        if isinstance(written, dict | list):
+            content[name], masked[name] = seal(written), mask_text(str(mask_fields(value)))
+        elif is_shown:
+            text = str(value)
+            content[name], masked[name] = written, mask_text(mask_passwords(text) if "://" in text else text)
+        else:
+            content[name], masked[name] = Secret(written) if isinstance(written, str) else written, MASK
+    if request.extra:
+        content.update(request.extra)
+        masked.update(dict.fromkeys(request.extra, MASK))
     return PreparedRequest(content, masked, _secrets_of(content))
 
 
 @once_per_class
-def _fields_to_write(kind: type[Any]) -> tuple[tuple[tuple[str, Callable[[Any], Any], bool], ...], bool]:
-    """Prepare the fields of a class.
-
-    Returns:
-        Name, writer and whether it may be shown for each field; and whether None is sent as null, as in an update.
-    """
-    fields = tuple(
-        (name, _writer(annotation), not is_confidential(f"{kind.__name__}.{name}"))
-        for name, annotation in fields_of(kind).items()
-    )
-    return fields, any(field.default is UNSET for field in attrs.fields(kind))
+def _writers(kind: type[Any]) -> tuple[Mapping[str, tuple[Callable[[Any], Any], bool]], bool]:
+    """Return the writer of each field and whether its value may be shown; and whether None is sent, as in an update."""
+    writers = {
+        field.name: (_writer(field), not is_confidential(f"{kind.__name__}.{field.name}"))
+        for field in request_fields(kind)
+    }
+    return writers, any(field.default is UNSET for field in attrs.fields(kind))
 
 
-def _writer(annotation: Any) -> Callable[[Any], Any]:
-    """Return the function that converts a field's values to JSON."""
-    for constraint in constraints_of(annotation):
-        match constraint:
-            case Items():
-                return _write_items
-            case Amounts():
-                return _write_amounts
-            case Cents():
-                return as_number if constraint.number else money
-            case _:
-                pass
+def _writer(field: RequestField) -> Callable[[Any], Any]:
+    if field.items:
+        return _write_items
+    if field.amounts:
+        return _write_amounts
+    if field.cents:
+        return as_number if field.cents.number else money
     return _write_value
 
 
@@ -282,7 +276,7 @@ def _problem(path: str, value: Any) -> str | None:  # noqa: PLR0911  one for eac
         case datetime() if value.tzinfo is None:
             return "must be an aware datetime (tzinfo is missing)"
         case str() if not is_text(value):
-            return "has an invalid character (a lone surrogate)"
+            return INVALID_CHARACTER
         case Decimal() if not value.is_finite():
             return "is not an amount"
         case str() | int() | Decimal() if _is_amount(path.rpartition(".")[2]):
@@ -362,8 +356,7 @@ def _name_problems(path: str, value: Any) -> Iterator[str]:
         for key, inner in value.items():
             inside = f"{path}.{key}"
             if not key or _INVALID_NAME.search(str(key)):
-                shown = mask_text(inside).encode(errors="backslashreplace").decode()
-                yield f"{shown}: cannot be sent with files: {_INVALID_NAME_TEXT}"
+                yield f"{join_path(path, key)}: cannot be sent with files: {_INVALID_NAME_TEXT}"
             yield from _name_problems(inside, inner)
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):

@@ -61,6 +61,8 @@ _NOT_KEPT: Final = frozenset(
 class ResourceSpec(RecordReader[R]):
     """A resource of the gateway.
 
+    A method whose arguments cannot be sent raises `InvalidRequestError`; `.problems` lists every problem.
+
     Attributes:
         creates: the classes that `create` takes.
         updates: the classes that `update` takes.
@@ -86,13 +88,10 @@ class ResourceSpec(RecordReader[R]):
 
         `evidence` decides whether a record found under the integrator id was created by this call. With `files` the
         body is a multipart form, otherwise JSON.
-
-        Raises:
-            InvalidRequestError: `new` or the files are invalid; `.problems` lists every problem.
         """
         _check_type(new, self.creates)
-        defaults = _defaults_of(new, defaults)
-        filled = self._fill_defaults(new, defaults)
+        defaults = own_defaults(new, defaults)
+        filled = self._fill_defaults(new, defaults, fields_of(type(new)))
         wrong = () if files == () else self._file_problems(new, files, defaults)
         prepared = prepare(new, limits=defaults.check_limits, filled=filled, more_problems=wrong)
         is_generated = self.api_id in filled and bool(filled[self.api_id])
@@ -110,14 +109,13 @@ class ResourceSpec(RecordReader[R]):
         is_generated: bool,
         files: Sequence[Attachment] = (),
     ) -> Call[R]:
-        """Build the create of prepared content. `is_generated` says whether the client generated its integrator id."""
         content = prepared.content
         if content.get("action") and content.get("previous_transaction_id"):
             evidence = NAMES_PAYMENT
         expected = self._expected_values(content)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
         if defaults.accepts_existing:
-            self._check_once(content, is_named=bool(name) and not is_generated)
+            self._check_accepts_existing(content, is_named=bool(name) and not is_generated)
         stored_as = self.stored_as or self
         outcome_query, recovery, read = None, None, self._reader(expected)
         if name:
@@ -137,7 +135,7 @@ class ResourceSpec(RecordReader[R]):
                 generated_id=is_generated,
                 accepts_existing=defaults.accepts_existing,
             )
-            read = self._created(stored_as.judged(outcome_query, self))
+            read = self._reader_with_id(stored_as.write_reader(outcome_query, self))
         request = HttpRequest(
             method="POST",
             path=sealed_path(self.path),
@@ -158,7 +156,7 @@ class ResourceSpec(RecordReader[R]):
             record_type=self.record,
         )
 
-    def _check_once(self, content: Mapping[str, Any], *, is_named: bool) -> None:
+    def _check_accepts_existing(self, content: Mapping[str, Any], *, is_named: bool) -> None:
         problems: list[str] = []
         if not is_named:
             problems.append(f"{self.api_id or 'api_id'}: required (expected an integrator id that you chose)")
@@ -167,16 +165,16 @@ class ResourceSpec(RecordReader[R]):
         if problems:
             raise InvalidRequestError(problems)
 
-    def _created(self, read: Callable[[Any], R]) -> Callable[[Any], R]:
-        """Return the reader of the response to a create: the record must show the integrator id."""
+    def _reader_with_id(self, read: Callable[[Any], R]) -> Callable[[Any], R]:
+        """Return the reader of the response to a create, which must show the integrator id."""
 
-        def read_created(content: Any) -> R:
+        def read_with_id(content: Any) -> R:
             record = read(content)
             if self.unwrap(content).get(self.api_id or "") in (None, ""):
                 raise UnprovenError(f".{self.response_keys[0]}.{self.api_id}", "missing", record)
             return record
 
-        return read_created
+        return read_with_id
 
     def update(
         self,
@@ -190,13 +188,9 @@ class ResourceSpec(RecordReader[R]):
         """Build the call that changes a record.
 
         `evidence` shows that the change was made. Without it, the outcome cannot be looked up.
-
-        Raises:
-            InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
-        return self._update(
-            ref, self._prepare_update(ref, changes, defaults), defaults, evidence, moves_money=moves_money
-        )
+        prepared = self._prepare_update(ref, changes, defaults)
+        return self._update(ref, prepared, defaults, evidence, moves_money=moves_money)
 
     def _prepare_update(self, ref: Ref, changes: Request, defaults: RequestDefaults) -> PreparedRequest:
         self.path_and_params(ref, defaults)  # a problem of the id is reported first
@@ -214,29 +208,33 @@ class ResourceSpec(RecordReader[R]):
     ) -> Call[R]:
         path, params = self.path_and_params(ref, defaults)
         content = prepared.content
-        changed = self._ref_after_change(ref, content)
+        renamed = content.get(self.api_id or "")
+        changed = attrs.evolve(ref, value=renamed) if renamed and isinstance(ref, ApiId) else ref
         identity = self._identity(changed, defaults)
         outcome_query = self.outcome_query(changed, defaults, identity, evidence, content) if evidence else None
         body = encode({self.name: content})
         return Call(
             request=HttpRequest(method="PUT", path=path, params=params, body=body, secrets=prepared.secrets),
-            repeat_effect=RepeatEffect.IDEMPOTENT if evidence else RepeatEffect.UNNAMED,
             fields=self._fields_with(content),
-            read=self.judged(outcome_query) if outcome_query else self._reader(identity),
             sent=prepared.masked,
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            recovery=self.recovery(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query) if moves_money else None,
-            record_type=self.record,
+            **self._recovery_facts(identity, outcome_query),
         )
+
+    def _recovery_facts(self, identity: Mapping[str, Any], outcome_query: OutcomeQuery | None) -> dict[str, Any]:
+        """Return the attributes of a call that depend on whether its outcome can be looked up."""
+        return {
+            "repeat_effect": RepeatEffect.IDEMPOTENT if outcome_query else RepeatEffect.UNNAMED,
+            "read": self.write_reader(outcome_query) if outcome_query else self._reader(identity),
+            "recovery": self.recovery(outcome_query) if outcome_query else None,
+            "record_type": self.record,
+        }
 
     def update_with_action(self, ref: Ref, changes: Request, defaults: RequestDefaults) -> Call[R]:
         """Build the call that performs the request's `action`.
 
         If the record does not show whether the action was executed, the outcome cannot be looked up.
-
-        Raises:
-            InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
         action = str(getattr(changes, "action", ""))
         return self._update_with_action(ref, self._prepare_update(ref, changes, defaults), defaults, action)
@@ -261,7 +259,7 @@ class ResourceSpec(RecordReader[R]):
             if None in sent.values():
                 return attrs.evolve(call, prerequisite=None)
             outcome_query = self.outcome_query(ref, defaults, identity, IS_REVERSED, sent)
-            return call.with_recovery(outcome_query, self.recovery(outcome_query), self.judged(outcome_query))
+            return call.with_recovery(outcome_query, self.recovery(outcome_query), self.write_reader(outcome_query))
 
         return attrs.evolve(call, prerequisite=Call(request=before.request, read=add_evidence, fresh_connection=True))
 
@@ -282,9 +280,6 @@ class ResourceSpec(RecordReader[R]):
         `content` is the body, if the action takes one, and `params` are further parameters. `evidence` shows that the
         action was executed. Without it, the outcome cannot be looked up. It compares the record with `shows`, or else
         with the body.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
         """
         path, its_id = self.path_and_params(ref, defaults)
         identity = self._identity(ref, defaults)
@@ -293,33 +288,23 @@ class ResourceSpec(RecordReader[R]):
         body = encode({self.name: content}) if content else None
         return Call(
             request=HttpRequest(method=method, path=f"{path}/{verb}", params=its_id + params, body=body),
-            repeat_effect=RepeatEffect.IDEMPOTENT if evidence else RepeatEffect.UNNAMED,
-            read=self.judged(outcome_query) if outcome_query else self._reader(identity),
             sent={name: mask_text(str(value)) for name, value in sent.items()},
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            recovery=self.recovery(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query),
-            record_type=self.record,
+            **self._recovery_facts(identity, outcome_query),
         )
 
     def notify(self, ref: Ref, verb: str, defaults: RequestDefaults, params: Params = ()) -> Call[None]:
         """Build the call that sends a notification about a record (`resend`).
 
         The record does not show it, so the outcome cannot be looked up.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
         """
         path, its_id = self.path_and_params(ref, defaults)
         request = HttpRequest(method="POST", path=f"{path}/{verb}", params=its_id + params)
         return Call(request=request, repeat_effect=RepeatEffect.UNNAMED, read=read_nothing)
 
     def delete(self, ref: Ref, defaults: RequestDefaults) -> Call[None]:
-        """Build the call that deletes a record.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
+        """Build the call that deletes a record."""
         path, params = self.path_and_params(ref, defaults)
 
         def lookup() -> Lookup[Any]:
@@ -343,23 +328,14 @@ class ResourceSpec(RecordReader[R]):
         wrong = tuple(attachment_problems(files, limits=defaults.check_limits))
         return (*wrong, *name_problems(new)) if files else wrong
 
-    def _fill_defaults(self, new: Request, defaults: RequestDefaults) -> dict[str, Any]:
-        """Return the location and the integrator id that `new` omits. An empty integrator id means none."""
-        names = fields_of(type(new))
+    def _fill_defaults(self, new: Any, defaults: RequestDefaults, names: Collection[str]) -> dict[str, Any]:
+        """Return the integrator id and the location that `new` omits. An empty integrator id means none."""
         filled: dict[str, Any] = {}
-        if "location_id" in names and getattr(new, "location_id", None) is None:
-            filled["location_id"] = defaults.location_id
-        if self.api_id and self.api_id in names and getattr(new, self.api_id, None) in (None, ""):
+        if self.api_id and self.api_id in names and _value(new, self.api_id) in (None, ""):
             filled[self.api_id] = defaults.new_id()
+        if defaults.location_id and "location_id" in names and _value(new, "location_id") is None:
+            filled["location_id"] = defaults.location_id
         return filled
-
-    def _ref_after_change(self, ref: Ref, content: Mapping[str, Any]) -> Ref:
-        """Return the reference of the record after the change.
-
-        The change may set another integrator id.
-        """
-        renamed = content.get(self.api_id or "")
-        return attrs.evolve(ref, value=renamed) if renamed and isinstance(ref, ApiId) else ref
 
     def _entry(self, location_id: str | None, outcome_query: OutcomeQuery | None) -> LedgerEntry | None:
         if not self.moves_money:
@@ -372,11 +348,11 @@ class ResourceSpec(RecordReader[R]):
         The action tells the class of the transaction. The parts of the amount are included, because they tell how much
         lower the record's amount may be.
         """
-        names = {*self._shown_names(content), "action"}
+        shown = self._shown_names(content)
         expected = {
             name: value
             for name, value in content.items()
-            if value is not None and name not in _NOT_KEPT and name in names
+            if value is not None and name not in _NOT_KEPT and (name in shown or name == "action")
         }
         if content.get("transaction_amount") is None:
             expected = {name: value for name, value in expected.items() if name not in AMOUNT_FIELDS}
@@ -388,7 +364,6 @@ class ResourceSpec(RecordReader[R]):
         return expected
 
     def _shown_names(self, content: Mapping[str, Any]) -> Collection[str]:  # noqa: ARG002
-        """Return the names of the sent fields that a record may show."""
         return _names((self.record,))
 
     def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:
@@ -397,12 +372,16 @@ class ResourceSpec(RecordReader[R]):
         return known if known.issuperset(content) else known | content.keys()
 
 
-def _defaults_of(new: Request, defaults: RequestDefaults) -> RequestDefaults:
+def own_defaults(new: Any, defaults: RequestDefaults) -> RequestDefaults:
     """Return the defaults of a create, without the client's location if the request has a `location_api_id`.
 
     The record is then looked up in all locations that the user sees.
     """
-    return defaults if getattr(new, "location_api_id", None) is None else attrs.evolve(defaults, location_id=None)
+    return defaults if _value(new, "location_api_id") is None else attrs.evolve(defaults, location_id=None)
+
+
+def _value(request: Any, name: str) -> Any:
+    return request.get(name) if isinstance(request, dict) else getattr(request, name, None)
 
 
 @cache

@@ -9,31 +9,17 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache
+from importlib import import_module
 from itertools import chain, combinations
+from pkgutil import iter_modules
 from typing import Any, Final
 
 import attrs
 
+from gateway_async import models
 from gateway_async._secrets import Secret, quote_text
 from gateway_async._wire.amounts import add, is_same, subtract, to_cents
 from gateway_async.errors import MismatchedReplyError
-from gateway_async.models import (
-    account_vaults,
-    contacts,
-    files,
-    locations,
-    notes,
-    paylinks,
-    postback_configs,
-    quick_invoices,
-    recurrings,
-    tags,
-    terminals,
-    tokens,
-    transaction_batches,
-    transactions,
-    users,
-)
 from gateway_async.models.codes import OpenInt, ReasonCode, TransactionStatus, TransactionType
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
@@ -100,7 +86,11 @@ _NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00")
 """Dates that some records show instead of null."""
 
 _MONEY: Final = re.compile(r"-?[0-9]+\.[0-9][0-9]")
+_OFF: Final = ("None", "", "0", "False")
+_EMPTY: Final = (None, "")
 
+MODELS: Final = tuple(import_module(f"{models.__name__}.{found.name}") for found in iter_modules(models.__path__))
+"""The modules of all records and requests."""
 
 AMOUNT_FIELDS: Final = ("transaction_amount", *_REMOVABLE)
 """Fields of a request that decide which amounts its record may show."""
@@ -148,7 +138,6 @@ def compare(name: str, sent: Any, record: Mapping[str, Any]) -> bool | None:
 
 
 def _is_incomparable(sent: Any, got: Any) -> bool:
-    """Return whether two values have forms that cannot be compared."""
     if isinstance(sent, list | dict) or isinstance(got, list | dict):
         return True  # the gateway shows lists and objects in several forms
     if _UNREADABLE in str(got):
@@ -156,10 +145,6 @@ def _is_incomparable(sent: Any, got: Any) -> bool:
     if got in _EMPTY or sent in _EMPTY:  # a flag that is off, and no flag
         return str(sent) in _OFF and str(got) in _OFF
     return isinstance(sent, str) and bool(_DATE.fullmatch(sent)) and not _DATE.fullmatch(str(got))
-
-
-_OFF: Final = ("None", "", "0", "False")
-_EMPTY: Final = (None, "")
 
 
 def _is_identifier(name: str) -> bool:
@@ -192,29 +177,9 @@ def check_refusal(named: Iterable[str], own: frozenset[str]) -> None:
         raise MismatchedReplyError((f"it refuses {', '.join(sorted(fields))}, which the request does not have",))
 
 
-MODELS: Final = (
-    account_vaults,
-    contacts,
-    files,
-    locations,
-    notes,
-    paylinks,
-    postback_configs,
-    quick_invoices,
-    recurrings,
-    tags,
-    terminals,
-    tokens,
-    transaction_batches,
-    transactions,
-    users,
-)
-"""The modules of all resources."""
-
-
 @cache
 def _every_field() -> frozenset[str]:
-    """Return the fields of all resources."""
+    """Return the fields of all records and requests."""
     values = chain.from_iterable(vars(module).values() for module in MODELS)
     kinds = {value for value in values if isinstance(value, type) and issubclass(value, Record | Request)}
     return frozenset(field.name for kind in kinds for field in attrs.fields(kind))
@@ -222,15 +187,17 @@ def _every_field() -> frozenset[str]:
 
 def _differences(expected: Mapping[str, Any], record: Mapping[str, Any], *, is_new: bool) -> Iterator[str]:
     for name, wanted in expected.items():
+        got = record.get(name)
         if name == "action":
             yield from _action_differences(str(wanted), record, is_new=is_new)
         elif name == "transaction_amount":
             yield from _amount_differences(expected, record)
-        elif name not in _REMOVABLE and record.get(name) not in _EMPTY and compare(name, wanted, record) is False:
+        elif got in _EMPTY or (type(got) is str and got == wanted) or name in _REMOVABLE:
+            continue
+        elif compare(name, wanted, record) is False:
             if isinstance(wanted, Secret):
                 yield f"{name} is not the one that was sent"
                 continue
-            got = record[name]
             is_long = name == "last_four" and len(str(got)) > 4  # noqa: PLR2004  it may be a whole account number
             shown = f"…{str(got)[-4:]}" if is_long else got
             yield quote_text(f"{name} is {shown!r}, not {wanted!r}")

@@ -231,7 +231,6 @@ def compile_row_reader(kind: type[R], names: Iterable[str], mixed: frozenset[str
 
 
 def _texts(kind: type[Record]) -> frozenset[str]:
-    """Return the names of the optional fields that have the type `str`."""
     return frozenset(name for name, rule in rules_of(kind).items() if rule.kind is str)
 
 
@@ -269,7 +268,6 @@ def _check_plain(kind: type[Record]) -> None:
 
 
 def _has_default(field: Any) -> bool:
-    """Return whether a field has another default than None."""
     return field.default is not None and field.default is not attrs.NOTHING
 
 
@@ -281,7 +279,6 @@ def _unfreeze(kind: type[Any]) -> type[Any]:
 
 
 def _scope(kind: type[Record]) -> Mapping[str, Any]:
-    """Return the names that the expressions of a class's fields use."""
     scope: dict[str, Any] = {}
     defaults: dict[str, Any] = {field.name: field.default for field in attrs.fields(kind) if _has_default(field)}
     for name, rule in rules_of(kind).items():

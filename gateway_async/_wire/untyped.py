@@ -15,7 +15,7 @@ from gateway_async._wire.query import free_params, secrets_in_params
 from gateway_async._wire.record_reader import Ref
 from gateway_async._wire.reply import Reply, read_undocumented
 from gateway_async._wire.request import RequestDefaults, prepare
-from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.resource import ResourceSpec, own_defaults
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.untyped import UntypedRecord
@@ -50,8 +50,9 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         Raises:
             InvalidRequestError: the content cannot be sent; `.problems` lists every problem.
         """
-        defaults = _defaults_of(content, defaults)
-        filled = self._missing(content, defaults)
+        defaults = own_defaults(content, defaults)
+        names = (self.api_id, "location_id") if self.api_id and isinstance(content, dict) else ()
+        filled = self._fill_defaults(content, defaults, names)
         prepared = prepare(content, filled=filled)
         name = prepared.content.get(self.api_id or "")
         if name is not None and not isinstance(name, str):
@@ -123,7 +124,6 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         )
 
     def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:
-        """Build the list read that finds a row."""
         request, find = super()._search(wanted)
         return request, lambda content: find(self._with_api_ids(content))
 
@@ -132,7 +132,6 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         return self._with_api_id(super().unwrap(content))
 
     def _with_api_ids(self, content: Any) -> Any:
-        """Return the body of a list, with `api_id` filled in."""
         if self.shown_api_id is None or not (isinstance(content, dict) and isinstance(content.get(self.plural), list)):
             return content
         rows = [self._with_api_id(row) if isinstance(row, dict) else row for row in content[self.plural]]
@@ -148,30 +147,11 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
             data = {name: value for name, value in data.items() if name != self.api_id}
         return super()._record(data)
 
-    def _missing(self, content: Any, defaults: RequestDefaults) -> dict[str, Any]:
-        """Return the integrator id and the location that the content omits. An empty integrator id means none."""
-        if not self.api_id or not isinstance(content, dict):
-            return {}
-        filled: dict[str, Any] = {}
-        if content.get(self.api_id) in (None, ""):
-            filled[self.api_id] = defaults.new_id()
-        if content.get("location_id") is None and defaults.location_id:
-            filled["location_id"] = defaults.location_id
-        return filled
-
     def _shown_names(self, content: Mapping[str, Any]) -> Collection[str]:
-        """Return all names, because those of the resource are not known."""
-        return content.keys()
+        return content.keys()  # those of the resource are not known
 
     def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
-        """Return no fields, because those of the resource are not known."""
-        return frozenset()
-
-
-def _defaults_of(content: Any, defaults: RequestDefaults) -> RequestDefaults:
-    """Return the defaults of a create, without the client's location if the content has a `location_api_id`."""
-    names_its_own = isinstance(content, dict) and content.get("location_api_id") is not None
-    return attrs.evolve(defaults, location_id=None) if names_its_own else defaults
+        return frozenset()  # as above
 
 
 def free_request(method: str, path: Secret, params: Mapping[str, Any], body: Any, kind: str | None) -> Call[Reply]:
@@ -226,7 +206,6 @@ def _path_problems(path: str) -> tuple[str, ...]:
 
 
 def _terminal_id(path: str, content: Mapping[str, Any]) -> str | None:
-    """Return the terminal at which a call waits."""
     if not path.startswith(_TERMINAL_PATHS):
         return None
     values = [part.get("terminal_id") for part in content.values() if isinstance(part, dict)]

@@ -10,8 +10,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
-from operator import attrgetter
-from types import NoneType, UnionType
+from itertools import compress
+from operator import attrgetter, is_not
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import attrs
@@ -20,7 +21,7 @@ from gateway_async._kernel import Problem, pluralize
 from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.amounts import add, as_number, money
 from gateway_async._wire.convert import fields_of, once_per_class
-from gateway_async._wire.json_text import encode, is_utf8
+from gateway_async._wire.json_text import INVALID_CHARACTER, encode, is_utf8, join_path, unsendable, unsendable_text
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
     UNSET,
@@ -44,6 +45,8 @@ from gateway_async.models.request import (
 _SHOWN: Final = 40
 """The number of characters of an unknown code that a problem quotes."""
 
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
 _TYPE_CHARACTERS: Final = 2
 """The length of the type of an additional amount."""
 
@@ -66,8 +69,8 @@ Check = Callable[[Any], Sequence[str]]
 
 
 @attrs.frozen
-class _Field:
-    """The constraints of one field, from the request's annotations.
+class RequestField:
+    """A field of a request and its constraints.
 
     Attributes:
         usual: types whose values fit without a closer look, if a text is ASCII and a secret holds text.
@@ -78,7 +81,7 @@ class _Field:
     kinds: tuple[type, ...]
     usual: frozenset[type]
     required: bool
-    is_money: bool
+    cents: Cents | None
     codes: tuple[str, ...]
     open_codes: tuple[type[OpenStr], ...]
     items: Items | None
@@ -86,7 +89,36 @@ class _Field:
     checks: tuple[Check, ...]
 
 
-def problems(request: Request, *, limits: bool = True, values: Mapping[str, Any] | None = None) -> list[Problem]:
+GivenFields = Sequence[tuple[RequestField, Any]]
+"""The fields of a request that are not omitted, with their values; required ones also if the value is None."""
+
+
+def given_fields(request: Request, filled: Mapping[str, Any] = _NOTHING) -> GivenFields:
+    """Return the given fields of a request. Those in `filled` have the value that the client fills in."""
+    fields, places, get, omitted = _layout(type(request))
+    values = [*get(request)]
+    for name, value in filled.items():
+        values[places[name]] = value
+    is_given = map(is_not, values, omitted)
+    return [
+        (field, value) for field, value in compress(zip(fields, values, strict=True), is_given) if value is not UNSET
+    ]
+
+
+@once_per_class
+def _layout(
+    kind: type[Any],
+) -> tuple[Sequence[RequestField], Mapping[str, int], Callable[[Any], Iterable[Any]], Sequence[Any]]:
+    """Return the fields of a request class, their places, a getter of all values, and the values that mean omitted."""
+    fields = request_fields(kind)
+    names = [field.name for field in fields]
+    get = attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, name) for name in names)
+    default = UNSET if any(field.default is UNSET for field in attrs.fields(kind)) else None
+    omitted = [UNSET if field.required else default for field in fields]
+    return fields, {name: place for place, name in enumerate(names)}, get, omitted
+
+
+def problems(request: Request, *, limits: bool = True, given: GivenFields | None = None) -> list[Problem]:
     """Return the problems of a request, one line each.
 
     The list is empty if the request can be sent.
@@ -95,80 +127,53 @@ def problems(request: Request, *, limits: bool = True, values: Mapping[str, Any]
         request: the content of a create or an update.
         limits: whether to check lengths, patterns, required fields and the rules between fields. Values of the wrong
             type are always reported.
-        values: the values of the request's fields, if the client has filled in some; by default the request's own.
+        given: the given fields, if the client has filled in some; by default the request's own.
     """
-    if values is None:
-        values = values_of(request)
+    given = given_fields(request) if given is None else given
     found: list[Problem] = []
-    for field in _fields_of_request(type(request)):
-        value = values[field.name]
-        if value is None:
-            if limits and field.required:
-                found.append(Problem("is required", field.name))
-        elif value is not UNSET:
+    for field, value in given:
+        if value is not None:
             found += _value_problems(field, value, limits)
+        elif limits and field.required:
+            found.append(Problem("is required", field.name))
     if limits and request.rules:
-        found += _rule_problems(request.rules, values)
+        found += _rule_problems(request.rules, {field.name: value for field, value in given if value is not None})
     if request.extra != {}:
         found += _extra_problems(request)
     return found
 
 
-def values_of(request: Request) -> dict[str, Any]:
-    """Return field name → value of a request, without `extra`."""
-    names, get = _getter(type(request))
-    return dict(zip(names, get(request), strict=True))
-
-
-@once_per_class
-def _getter(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    names = tuple(fields_of(kind))
-    if len(names) > 1:
-        return names, attrgetter(*names)
-    return names, lambda request: tuple(getattr(request, name) for name in names)  # one name gives no tuple
-
-
-def _value_problems(field: _Field, value: Any, limits: bool) -> Iterable[Problem]:
+def _value_problems(field: RequestField, value: Any, limits: bool) -> Sequence[Problem]:
     text, kind = (value.reveal(), value.kind) if isinstance(value, Secret) else (value, type(value))
-    if limits and type(value) in field.usual and (text.isascii() if kind is str else kind is type(value)):
-        return _limit_problems(field, text)
-    wrong = _type_problem(field, value, text, kind)
-    if wrong:
-        return (Problem(wrong, field.name),)
-    if isinstance(value, Sequence | Mapping) and not isinstance(value, str):
-        return [Problem(said, path) for path, said in _part_problems(field, value, limits)]
-    unknown = _unknown_code(field, value) if limits and field.codes else None
-    if unknown:
-        return (Problem(unknown, field.name),)
-    return _limit_problems(field, text) if limits else ()
+    if type(value) not in field.usual or not (text.isascii() if kind is str else kind is type(value)):
+        if wrong := _type_problem(field, value, text, kind):
+            return [Problem(wrong, field.name)]
+        if isinstance(value, Sequence | Mapping) and not isinstance(value, str):
+            return [Problem(said, path) for path, said in _part_problems(field, value, limits)]
+        if limits and field.codes and (unknown := _unknown_code(field, value)):
+            return [Problem(unknown, field.name)]
+    found: list[Problem] = []
+    if limits:
+        for check in field.checks:
+            found += [Problem(said, field.name) for said in check(text)]
+    return found
 
 
-def _limit_problems(field: _Field, value: Any) -> Iterable[Problem]:
-    return [Problem(said, field.name) for check in field.checks for said in check(value)]
-
-
-def _part_problems(field: _Field, value: Any, limits: bool) -> Iterator[tuple[str, str]]:
-    """Yield the problems of the parts of a mapping or a sequence."""
+def _part_problems(field: RequestField, value: Any, limits: bool) -> Iterator[tuple[str, str]]:
     if field.items:
         yield from _items_problems(field.name, value, field.items, limits)
     elif field.amounts:
         yield from _amounts_problems(field.name, value, field.amounts, limits)
-    else:
-        yield from _unsendable_parts(value, field.name)
-
-
-def _unsendable_parts(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a value that would not arrive unchanged."""
-    if isinstance(value, Mapping):
-        yield from _unsendable(value, name)
+    elif isinstance(value, Mapping):
+        yield from unsendable(value, field.name)
     else:
         for index, text in enumerate(value):
-            yield from _unsendable_text(text, f"{name}[{index}]")
+            yield from unsendable_text(text, f"{field.name}[{index}]")
 
 
-def _type_problem(field: _Field, value: Any, text: Any, kind: type) -> str | None:
+def _type_problem(field: RequestField, value: Any, text: Any, kind: type) -> str | None:
     """Describe a value of the wrong type. `text` and `kind` are those of the plain value of a secret."""
-    if field.is_money:
+    if field.cents:
         return _money_problem(value)
     fits = isinstance(value, field.kinds) and (not isinstance(value, Secret) or kind is str)
     if isinstance(value, bool) and bool not in field.kinds:
@@ -180,11 +185,11 @@ def _type_problem(field: _Field, value: Any, text: Any, kind: type) -> str | Non
     if isinstance(value, str | bytes) and Sequence in field.kinds:
         fits = isinstance(value, str) and str in field.kinds
     if fits:
-        return _encoding_problem(text)
+        return INVALID_CHARACTER if isinstance(text, str) and not is_utf8(text) else None
     return f"must be {_expected_types(field)}, not {kind.__name__}"
 
 
-def _expected_types(field: _Field) -> str:
+def _expected_types(field: RequestField) -> str:
     names = dict.fromkeys(
         _NAMES.get(kind, "a whole number" if issubclass(kind, int) else "text") for kind in field.kinds
     )
@@ -201,13 +206,7 @@ def _money_problem(value: Any) -> str | None:
     return None
 
 
-def _encoding_problem(value: Any) -> str | None:
-    if isinstance(value, str) and not is_utf8(value):
-        return "has an invalid character (a lone surrogate)"
-    return None
-
-
-def _unknown_code(field: _Field, value: Any) -> str | None:
+def _unknown_code(field: RequestField, value: Any) -> str | None:
     """Describe an unknown code that is given as text. Only an open enum's value may be unknown."""
     if value in field.codes or isinstance(value, field.open_codes):
         return None
@@ -258,7 +257,7 @@ def _cents_problems(written: str, digits: int) -> Sequence[str]:
 def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits: bool) -> Iterator[tuple[str, str]]:
     """Yield the problems of amounts by name. Their length and their sum are checked only if all are valid amounts."""
     wrong = [
-        (_join_path(field, name), line)
+        (join_path(field, name), line)
         for name, amount in items.items()
         for line in _item_problems(name, amount, bounds, limits)
     ]
@@ -273,7 +272,7 @@ def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits:
 
 
 def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Iterator[str]:
-    yield from (f"its name {reason}" for _, reason in _unsendable_text(name, ""))
+    yield from (f"its name {reason}" for _, reason in unsendable_text(name, ""))
     wrong = _money_problem(amount)
     if wrong:
         yield wrong
@@ -291,7 +290,7 @@ def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limit
             yield path, f"must be a mapping of type and amount, not {type(entry).__name__}"
             continue
         rest = {name: value for name, value in entry.items() if name != "amount"}
-        yield from _unsendable(rest, path)
+        yield from unsendable(rest, path)
         wrong = _money_problem(entry.get("amount", ""))
         if wrong:
             yield f"{path}.amount", wrong
@@ -301,46 +300,52 @@ def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limit
             yield f"{path}.type", f"must have {_TYPE_CHARACTERS} characters"
 
 
-def _rule_problems(rules: Iterable[FieldRule], values: Mapping[str, Any]) -> Iterator[Problem]:
+def _rule_problems(rules: Iterable[FieldRule], given: Mapping[str, Any]) -> Iterator[Problem]:
     for rule in rules:
-        problem = _rule_problem(rule, values)
+        problem = _RULES[type(rule)](rule, given)
         if problem:
             yield problem
 
 
-def _rule_problem(rule: FieldRule, values: Mapping[str, Any]) -> Problem | None:
-    match rule:
-        case ExactlyOne(fields, pair):
-            given = _given_fields(values, fields)
-            if len(given) != 1 and (not given or frozenset(given) != pair):
-                return Problem(f"exactly one of {', '.join(fields)} is needed", *(given or fields[:1]))
-        case NotBoth(fields):
-            given = _given_fields(values, fields)
-            if len(given) > 1:
-                return Problem("only one of them may be given", *given)
-        case Together(fields):
-            given = _given_fields(values, fields)
-            if given and len(given) != len(fields):
-                missing = [name for name in fields if name not in given]
-                return Problem(f"must be given together with {', '.join(given)}", *missing)
-        case RequiredWhen() | NotWhen():
-            return _condition_problem(rule, values)
-    return None
-
-
-def _condition_problem(rule: RequiredWhen | NotWhen, values: Mapping[str, Any]) -> Problem | None:
-    """Return the problem of a field that depends on another field."""
-    applies, is_given = values[rule.when] in rule.values, bool(_given_fields(values, (rule.field,)))
-    if isinstance(rule, RequiredWhen):
-        applies = applies and (not rule.given or bool(_given_fields(values, (rule.given,))))
-    if not applies or is_given == isinstance(rule, RequiredWhen):
+def _exactly_one(rule: ExactlyOne, given: Mapping[str, Any]) -> Problem | None:
+    names = [name for name in rule.fields if name in given]
+    if len(names) == 1 or (names and frozenset(names) == rule.pair):
         return None
-    demand = "is required" if isinstance(rule, RequiredWhen) else "must not be given"
-    return Problem(f"{demand} when {rule.when} is {values[rule.when]}", rule.field)
+    return Problem(f"exactly one of {', '.join(rule.fields)} is needed", *(names or rule.fields[:1]))
 
 
-def _given_fields(values: Mapping[str, Any], fields: tuple[str, ...]) -> list[str]:
-    return [name for name in fields if values[name] is not None and values[name] is not UNSET]
+def _not_both(rule: NotBoth, given: Mapping[str, Any]) -> Problem | None:
+    names = [name for name in rule.fields if name in given]
+    return Problem("only one of them may be given", *names) if len(names) > 1 else None
+
+
+def _together(rule: Together, given: Mapping[str, Any]) -> Problem | None:
+    names = [name for name in rule.fields if name in given]
+    missing = [name for name in rule.fields if name not in given]
+    return Problem(f"must be given together with {', '.join(names)}", *missing) if names and missing else None
+
+
+def _required_when(rule: RequiredWhen, given: Mapping[str, Any]) -> Problem | None:
+    value = given.get(rule.when)
+    if value not in rule.values or rule.field in given or (rule.given and rule.given not in given):
+        return None
+    return Problem(f"is required when {rule.when} is {value}", rule.field)
+
+
+def _not_when(rule: NotWhen, given: Mapping[str, Any]) -> Problem | None:
+    value = given.get(rule.when)
+    if value not in rule.values or rule.field not in given:
+        return None
+    return Problem(f"must not be given when {rule.when} is {value}", rule.field)
+
+
+_RULES: Final[Mapping[type[FieldRule], Callable[[Any, Mapping[str, Any]], Problem | None]]] = {
+    ExactlyOne: _exactly_one,
+    NotBoth: _not_both,
+    Together: _together,
+    RequiredWhen: _required_when,
+    NotWhen: _not_when,
+}
 
 
 def _extra_problems(request: Request) -> Iterator[Problem]:
@@ -350,50 +355,16 @@ def _extra_problems(request: Request) -> Iterator[Problem]:
     for name in request.extra:
         if name in fields_of(type(request)) or name in request.implied:
             yield Problem("has its own field, so it cannot be in extra", name)
-    yield from (Problem(reason, path) for path, reason in _unsendable(request.extra, "extra"))
-
-
-def _unsendable(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the values inside free-form JSON that would not arrive unchanged."""
-    match value:
-        case Secret() if value.has_value:
-            yield from _unsendable(value.plain(), path)
-        case float():
-            yield path, "must not be a float; use a Decimal or a str"
-        case Mapping():
-            for key, inner in value.items():
-                inner_path = _join_path(path, key)
-                yield from ((inner_path, f"its name {reason}") for _, reason in _unsendable_text(key, inner_path))
-                yield from _unsendable(inner, inner_path)
-        case list() | tuple():
-            for index, inner in enumerate(value):
-                yield from _unsendable(inner, f"{path}[{index}]")
-        case str():
-            yield from _unsendable_text(value, path)
-        case Decimal() if not value.is_finite():
-            yield path, "is not a number"
-        case None | bool() | int() | Decimal() | date():
-            return
-        case _:
-            yield path, f"cannot be sent as JSON: {type(value).__name__}"
-
-
-def _join_path(path: str, key: Any) -> str:
-    return mask_text(f"{path}.{key}").encode(errors="backslashreplace").decode()
-
-
-def _unsendable_text(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    problem = _encoding_problem(value) if isinstance(value, str) else "must be text"
-    if problem:
-        yield path, problem
+    yield from (Problem(reason, path) for path, reason in unsendable(request.extra, "extra"))
 
 
 @once_per_class
-def _fields_of_request(kind: type[Any]) -> tuple[_Field, ...]:
+def request_fields(kind: type[Any]) -> tuple[RequestField, ...]:
+    """Return the fields of a request class, without `extra`."""
     return tuple(_parse_annotation(name, annotation) for name, annotation in fields_of(kind).items())
 
 
-def _parse_annotation(name: str, annotation: Any) -> _Field:
+def _parse_annotation(name: str, annotation: Any) -> RequestField:
     leaves: list[Any] = []
     codes: list[str] = []
     constraints: list[Any] = []
@@ -413,12 +384,12 @@ def _parse_annotation(name: str, annotation: Any) -> _Field:
     kinds = tuple(leaf for leaf in leaves if leaf not in (NoneType, Unset))
     nullable = NoneType in leaves or Unset in leaves
     marks = {type(constraint): constraint for constraint in constraints}
-    return _Field(
+    return RequestField(
         name,
         kinds,
         usual=frozenset() if codes or Cents in marks else frozenset(kinds) & _PLAIN_TYPES,
         required=not nullable or Required in marks,
-        is_money=Cents in marks,
+        cents=marks.get(Cents),
         codes=tuple(codes),
         open_codes=tuple(kind for kind in kinds if issubclass(kind, OpenStr)),
         items=marks.get(Items),

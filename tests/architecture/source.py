@@ -9,11 +9,17 @@ from pathlib import Path
 import gateway_async
 import gateway_async.postbacks
 from gateway_async._wire.response_matching import MODELS
+from gateway_async.models.record import Record
+from gateway_async.models.request import Request
 
 TESTS = Path(__file__).parent.parent
 PACKAGE = Path(gateway_async.__file__).parent
 
-NOUNS = MODELS
+NOUNS = tuple(
+    module
+    for module in MODELS
+    if any(kind.__module__ == module.__name__ for kind in (*Record.__subclasses__(), *Request.__subclasses__()))
+)
 """The modules of the gateway's records."""
 
 LAYERS = (

@@ -27,6 +27,7 @@ LAZY: Final = {
 
 BY_NAME: Final = {
     "_kernel.py": "extras: says how to install one",
+    "_wire/response_matching.py": "every model: a list could miss one",
     "cli/app.py": "heavy commands: `gateway-async --help` and completions load none",
     "crash_testing/worker.py": "the program under test",
     "migration/sources/parquet.py": "the extra parquet",

@@ -111,10 +111,10 @@ def _shared_lookup_connection() -> Iterator[None]:
 def _response_without_evidence() -> Iterator[None]:
     """Take every response about the right record as the result of a change."""
 
-    def judged(reader: RecordReader[Any], _query: OutcomeQuery, response: RecordReader[Any] | None = None) -> Any:
+    def write_reader(reader: RecordReader[Any], _query: OutcomeQuery, response: RecordReader[Any] | None = None) -> Any:
         return lambda content: reader._record((response or reader).unwrap(content))
 
-    with mock.patch.object(RecordReader, "judged", judged):
+    with mock.patch.object(RecordReader, "write_reader", write_reader):
         yield
 
 
