@@ -257,8 +257,9 @@ class CallExecutor:
             started = anyio.current_time()
         ended_by: BaseException | None = None
         seconds = plan.attempt_seconds
+        deadline = self._http.deadline(plan.started + seconds)
         try:
-            with self._http.deadline(plan.started + seconds):
+            with deadline:
                 result = await self._http.send(call, progress, seconds)
                 state.may_have_been_executed = True  # whatever happens to the result
                 if self._circuit_breaker is not None and self._circuit_breaker.record(None):
@@ -284,6 +285,7 @@ class CallExecutor:
             ended_by = error
             raise
         finally:
+            self._http.forget(deadline)
             if state.is_observed:
                 facts = {**state.end_facts, "seconds": anyio.current_time() - started}
                 self._events.emit(AttemptEnded(**facts, attempt=state.attempt, error=ended_by))

@@ -6,7 +6,7 @@ If that fails, the error states how far the request got.
 import asyncio
 import re
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
@@ -16,12 +16,12 @@ import anyio.lowlevel
 import httpx
 
 from gateway_async._execution.tokens import Authenticator
-from gateway_async._http.messages import BaseUrl, LazyRequest, headers_of
+from gateway_async._http.messages import BaseUrl, LazyRequest, header_lines, headers_of
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_response_body
 from gateway_async._http.transport import FRESH, POOL, DirectClient
 from gateway_async._http.upload import Upload, open_upload
-from gateway_async._secrets import quote_text, strip_traceback
+from gateway_async._secrets import Secret, quote_text, strip_traceback
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Form, RepeatEffect
 from gateway_async._wire.query import plain_params
@@ -49,19 +49,20 @@ MAX_BODY: Final = 64 * 1024 * 1024
 """Maximum bytes of a response. A page of 5000 records has about 6 MB."""
 
 _CONNECT_SECONDS: Final = 10.0
+
+_TICK: Final = 1.0
+"""Seconds in which most calls end, so that they need no timer."""
+
 _CLOSING_SECONDS: Final = 10.0
 """Maximum seconds for closing the connections, and for revoking a token before."""
 
 _HEADERS: Final = (
-    (b"Accept", b"application/json"),
-    (b"Accept-Encoding", b"gzip, deflate"),
-    (b"User-Agent", f"gateway-async/{__version__}".encode()),
+    ("Accept", "application/json"),
+    ("Accept-Encoding", "gzip, deflate"),
+    ("User-Agent", f"gateway-async/{__version__}"),
 )
-_JSON: Final = (b"Content-Type", b"application/json")
-_NO_BODY: Final = (b"Content-Length", b"0")
 _WITH_BODY: Final = ("POST", "PUT", "PATCH")
 """Methods whose requests usually have a body. Some servers demand its length, also if it is empty (411)."""
-_CLOSE: Final = (b"Connection", b"close")
 _NOT_SENT: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -98,7 +99,7 @@ class HttpClient:
         url = httpx.URL(base_url)
         self.gateway = str(url)
         self._base = BaseUrl.parse(url)
-        self._host = (b"Host", self._base.host)
+        self._signed_lines: tuple[Signature, Secret] | None = None
         self._authenticator = Authenticator(credentials, developer_id, self._fetch)
         self.is_closed = False
         self._event_loop: _EventLoop | None = None
@@ -125,9 +126,13 @@ class HttpClient:
         return anyio.current_time() if self._event_loop is None else self._event_loop.now()
 
     def deadline(self, at: float) -> anyio.CancelScope:
-        """Return a cancel scope that ends at a time of the event loop."""
-        make_scope = anyio.CancelScope if self._event_loop is None else self._event_loop.cancel_scope
-        return make_scope(deadline=at)
+        """Return a cancel scope that ends at a time of that clock; `forget` it after its block."""
+        return anyio.CancelScope(deadline=at) if self._event_loop is None else self._event_loop.deadline(at)
+
+    def forget(self, deadline: anyio.CancelScope) -> None:
+        """Create no timer for a cancel scope whose block has ended."""
+        if self._event_loop is not None:
+            self._event_loop.open_scopes.pop(deadline, None)
 
     def check_closable(self) -> None:
         """Check that an open client is closed in its own event loop; raise `NotSentError` otherwise."""
@@ -240,28 +245,28 @@ class HttpClient:
     def _request(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
     ) -> httpx.Request:
-        params = plain_params((*call.request.params, *signature.params))
-        query = urlencode(params, quote_via=quote, safe=",") if params else ""
-        path, body = call.request.path, call.request.body or b""
-        headers = [self._host, *_HEADERS, *_encode(plain_params(signature.headers))]
+        target, body, lines = call.request.path, call.request.body or b"", self._lines(signature)
+        if params := (*call.request.params, *signature.params):
+            target = f"{target}?{urlencode(plain_params(params), quote_via=quote, safe=',')}"
         if call.fresh_connection:
-            headers.append(_CLOSE)
+            lines += "Connection: close\r\n"
         if self._trace_headers is not None:
-            headers += read_trace_headers(self._trace_headers)
+            trace = read_trace_headers(self._trace_headers)
+            lines += header_lines((name.decode(), value.decode()) for name, value in trace)
         if upload is not None:
-            headers += _encode(upload.headers.items())
+            lines += header_lines(upload.headers.items())
         elif body:
-            headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
+            lines += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         elif call.request.method in _WITH_BODY:
-            headers.append(_NO_BODY)
+            lines += "Content-Length: 0\r\n"
         request = LazyRequest(
             call.request.method,
             self._base,
-            f"{path}?{query}" if query else path,
-            headers,
+            target,
+            lines,
             body if upload is None else upload,
             {
-                "timeout": {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds},  # the caller limits the others
+                "timeout": {"connect": min(_CONNECT_SECONDS, seconds)},  # the caller limits the whole
                 POOL: "terminal" if call.repeat_effect is RepeatEffect.TERMINAL else "ordinary",
                 PROGRESS: progress,
                 FRESH: call.fresh_connection,
@@ -270,21 +275,50 @@ class HttpClient:
         progress.stage = Stage.UNREPORTED  # until the transport reports a stage
         return request
 
+    def _lines(self, signature: Signature) -> str:
+        """Return the headers that all requests with a signature have."""
+        if self._signed_lines is None or self._signed_lines[0] is not signature:
+            fields = (("Host", self._base.host), *_HEADERS, *plain_params(signature.headers))
+            self._signed_lines = signature, Secret(header_lines(fields))
+        return self._signed_lines[1].reveal()
+
 
 class _EventLoop:
     """The event loop of the current task, asked directly: anyio would find out first which library runs.
 
     Attributes:
         now: function that returns its time.
-        cancel_scope: its class of cancel scopes.
+        open_scopes: the deadlines of cancel scopes that have no timer yet.
     """
 
-    __slots__ = ("_loop", "cancel_scope", "now")
+    __slots__ = ("_cancel_scope", "_has_timer", "_loop", "now", "open_scopes")
 
     def __init__(self) -> None:
         self._loop = loop = anyio.lowlevel.current_token().native_token
         self.now: Callable[[], float] = loop.time if isinstance(loop, asyncio.AbstractEventLoop) else anyio.current_time
-        self.cancel_scope: Callable[..., anyio.CancelScope] = type(anyio.CancelScope())
+        self._cancel_scope: Callable[..., anyio.CancelScope] = type(anyio.CancelScope())
+        self._has_timer = False
+        self.open_scopes: dict[anyio.CancelScope, float] = {}
+
+    def deadline(self, at: float) -> anyio.CancelScope:
+        """Return a cancel scope that ends at a time.
+
+        On asyncio, it gets its timer at the next tick of one timer for all: most calls have ended by then.
+        """
+        if not isinstance(self._loop, asyncio.AbstractEventLoop) or at < self.now() + 2 * _TICK:
+            return self._cancel_scope(deadline=at)
+        scope = self._cancel_scope()
+        self.open_scopes[scope] = at
+        if not self._has_timer:
+            self._has_timer = True
+            self._loop.call_later(_TICK, self._create_timers)
+        return scope
+
+    def _create_timers(self) -> None:
+        self._has_timer = False
+        scopes, self.open_scopes = self.open_scopes, {}
+        for scope, at in scopes.items():
+            scope.deadline = at
 
     @property
     def is_current(self) -> bool:
@@ -295,10 +329,6 @@ class _EventLoop:
             return asyncio.current_task() is not None and asyncio.get_running_loop() is self._loop
         except RuntimeError:
             return False
-
-
-def _encode(fields: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("ascii"), value.encode("ascii")) for name, value in fields]
 
 
 def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:

@@ -5,7 +5,9 @@ response to a sent request is read. If any other data arrives, the connection is
 """
 
 import abc
+import select
 import socket
+import sys
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -101,13 +103,14 @@ class Connection(abc.ABC):
 
 def has_pending_input(raw: socket.socket) -> bool:
     """Return whether a socket has unread data or EOF, or is closed."""
-    try:
-        raw.recv(1, socket.MSG_PEEK)
-    except (BlockingIOError, InterruptedError):
-        return False
-    except OSError:
+    number = raw.fileno()
+    if number < 0:
         return True
-    return True
+    if sys.platform == "win32":
+        return bool(select.select([number], [], [], 0)[0])
+    events = select.poll()  # `select` cannot watch numbers above 1023
+    events.register(number, select.POLLIN)
+    return bool(events.poll(0))
 
 
 def set_options(raw: socket.socket) -> None:

@@ -3,20 +3,18 @@
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
-from contextlib import AbstractContextManager
 from typing import Final, Self, cast
 
-import anyio
 import attrs
 import httpx
 
 from gateway_async._http.connection import Connection
 from gateway_async._http.messages import WRONG_LENGTH, Origin
-from gateway_async._http.pool import TIMED_OUT, ConnectionPool, Timeouts
+from gateway_async._http.pool import ConnectionPool, Timeouts, within
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.response_parser import ResponseParser
 
-_NO_TIMEOUT: Final = contextlib.nullcontext()
+_CLOSED: Final = "the server closed the connection before the request"
 
 
 @attrs.define(eq=False)
@@ -46,43 +44,39 @@ class Exchange(httpx.AsyncByteStream):
     connection: Connection | None = None
     response: ResponseParser | None = None
 
-    async def send(self, start: bytes, request: httpx.Request | None) -> None:
+    async def send(self, start: bytes, rest: AsyncIterator[bytes] | None = None) -> None:
         """Acquire a connection and send the request.
 
         On failure, the connection is released. Nothing of the request is kept.
 
         Args:
             start: its first bytes.
-            request: whose body follows; None if `start` is the whole request.
+            rest: its remaining chunks; None if `start` is the whole request.
         """
-        try:
-            if request is None:
-                await self._send(start, None)
-                return
-            async with contextlib.aclosing(_encode_body(request)) as body:
-                # Read the body's first chunks now, so that writing starts as soon as there is a connection.
-                chunks = [start, await anext(body, b""), await anext(body, b"")]
-                await self._send(b"".join(chunks), body)
-        except BaseException:
-            await self.aclose()
-            raise
-
-    async def _send(self, start: bytes, rest: AsyncIterator[bytes] | None) -> None:
         progress = self.progress
         progress.stage = Stage.QUEUED
         connection = self.connection = await self.pool.acquire(
             self.origin, self.tls, self.timeouts, progress, fresh=self.fresh
         )
-        if progress.before_sending is not None:
-            await progress.check()  # takes a while, in which the server may close the connection
-            if not connection.is_silent:
-                raise httpx.ConnectError("the server closed the connection before the request")
-        self.pool.check_open()  # it may have been closed while the connection was opened
-        progress.discard = connection.aclose
-        progress.stage = Stage.SENDING
-        with self._timeout_scope("write"):
-            return await connection.send(start, rest)
-        raise httpx.WriteTimeout(TIMED_OUT)
+        try:
+            if progress.before_sending is not None:
+                await progress.check()  # takes a while, in which the server may close the connection
+                if not connection.is_silent:
+                    raise httpx.ConnectError(_CLOSED)  # noqa: TRY301  its connection is released below
+            self.pool.check_open()  # it may have been closed while the connection was opened
+            progress.discard = connection.aclose
+            progress.stage = Stage.SENDING
+            await within(self.timeouts.get("write"), connection.send(start, rest), httpx.WriteTimeout)
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def upload(self, start: bytes, request: httpx.Request) -> None:
+        """Send a request whose body is read in chunks; the rest is as for `send`."""
+        async with contextlib.aclosing(_encode_body(request)) as body:
+            # Read the body's first chunks now, so that writing starts as soon as there is a connection.
+            chunks = [start, await anext(body, b""), await anext(body, b"")]
+            await self.send(b"".join(chunks), body)
 
     async def head(self, *, bodiless: bool) -> ResponseParser:
         """Wait for the head of the response.
@@ -91,16 +85,16 @@ class Exchange(httpx.AsyncByteStream):
         """
         connection = cast("Connection", self.connection)
         try:
-            with self._timeout_scope("read"):
-                response = self.response = await connection.head(bodiless=bodiless)
-                self.progress.stage = Stage.RESPONSE_STARTED
+            response = self.response = await within(
+                self.timeouts.get("read"), connection.head(bodiless=bodiless), httpx.ReadTimeout
+            )
+            self.progress.stage = Stage.RESPONSE_STARTED
+            if self.pool.staggered:
                 await self.pool.wait_to_read()
-                return response
         except BaseException:
             await self.aclose()
             raise
-        await self.aclose()
-        raise httpx.ReadTimeout(TIMED_OUT)
+        return response
 
     def take_complete_body(self) -> bytes | None:
         """Return the whole body if it has arrived, otherwise None."""
@@ -111,11 +105,11 @@ class Exchange(httpx.AsyncByteStream):
         return self
 
     async def __anext__(self) -> bytes:
-        with self._timeout_scope("read"):
-            if self.connection is not None and (chunk := await self.connection.read()):
-                return chunk
-            raise StopAsyncIteration
-        raise httpx.ReadTimeout(TIMED_OUT)
+        if self.connection is not None and (
+            chunk := await within(self.timeouts.get("read"), self.connection.read(), httpx.ReadTimeout)
+        ):
+            return chunk
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """End the exchange; give the connection back to the pool.
@@ -125,14 +119,6 @@ class Exchange(httpx.AsyncByteStream):
         connection, self.connection = self.connection, None
         if connection is not None:
             await self.pool.release(self.origin, connection, discard=self.fresh)
-
-    def _timeout_scope(self, phase: str) -> AbstractContextManager[object, bool | None]:
-        """Return a cancel scope for the timeout of a phase.
-
-        The code after the block raises the timeout error.
-        """
-        seconds = self.timeouts.get(phase)
-        return _NO_TIMEOUT if seconds is None else anyio.move_on_after(seconds)
 
 
 async def _encode_body(request: httpx.Request) -> AsyncGenerator[bytes]:

@@ -4,7 +4,7 @@ httpx's URL, headers and streams take longer to build than a request takes to se
 at them: a transport of the user, a mock, an event hook. The package's own transport needs none of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final, Self
 
@@ -20,6 +20,7 @@ Fields = list[tuple[bytes, bytes]]
 WRONG_LENGTH: Final = "the length of the body differs from its content-length"
 _PORTS: Final = {"http": 80, "https": 443}
 _BUILT: Final = frozenset({"url", "headers", "stream"})
+"""Attributes that exist once something has looked at them; they may have been changed then."""
 
 
 @attrs.frozen
@@ -36,13 +37,13 @@ class BaseUrl:
     origin: Origin
     root: str
     path: str
-    host: bytes
+    host: str
 
     @classmethod
     def parse(cls, url: httpx.URL) -> Self:
         """Split a URL."""
-        root = f"{url.scheme}://{url.netloc.decode('ascii')}"
-        return cls(origin_of(url), root, url.raw_path.decode("ascii").rstrip("/"), url.netloc)
+        host = url.netloc.decode("ascii")
+        return cls(origin_of(url), f"{url.scheme}://{host}", url.raw_path.decode("ascii").rstrip("/"), host)
 
 
 def origin_of(url: httpx.URL) -> Origin:
@@ -57,6 +58,23 @@ def origin_of(url: httpx.URL) -> Origin:
     return scheme, url.raw_host.decode("ascii"), url.port or _PORTS[scheme]
 
 
+def header_lines(fields: Iterable[tuple[str, str]]) -> str:
+    """Return headers as they are sent, each with its line end.
+
+    Raises:
+        httpx.LocalProtocolError: a header contains a line break.
+    """
+    return _checked([f"{name}: {value}\r\n" for name, value in fields])
+
+
+def _checked(lines: list[str]) -> str:
+    """Join lines; no line may become two, nor the start of another request."""
+    text = "".join(lines)
+    if text.count("\r") != len(lines) or text.count("\n") != len(lines) or "\0" in text:
+        raise httpx.LocalProtocolError("a header contains a line break")
+    return text
+
+
 class LazyRequest(httpx.Request):
     """A request to a server whose address is known.
 
@@ -64,7 +82,7 @@ class LazyRequest(httpx.Request):
         method: the HTTP method.
         base: the address of the server.
         target: the percent-encoded path and query, after the path of `base`.
-        fields: the headers; the length of `body` is one of them.
+        lines: what `header_lines` returned; the length of `body` is one of them.
         body: the body, in memory or in chunks.
         extensions: what the transport needs besides.
     """
@@ -74,7 +92,7 @@ class LazyRequest(httpx.Request):
         method: str,
         base: BaseUrl,
         target: str,
-        fields: Fields,
+        lines: str,
         body: bytes | httpx.AsyncByteStream,
         extensions: dict[str, Any],
     ) -> None:
@@ -82,14 +100,15 @@ class LazyRequest(httpx.Request):
         self.extensions = extensions
         self._base = base
         self._target = f"{base.path}{target}"
-        self._fields = fields
+        self._lines = lines
         self._body = body
         if isinstance(body, bytes):
             self._content = body
 
     def encode(self) -> tuple[Origin, bytes, bool]:
         """Do what `encode_request` does, with what was given."""
-        head = _head(self.method, self._target.encode("ascii"), self._fields)
+        start = _checked([f"{self.method} {self._target} HTTP/1.1\r\n"])
+        head = f"{start}{self._lines}\r\n".encode("ascii")
         if isinstance(self._body, bytes):
             return self._base.origin, head + self._body, True
         return self._base.origin, head, False
@@ -102,17 +121,14 @@ class LazyRequest(httpx.Request):
     @cached_property
     def headers(self) -> httpx.Headers:  # type: ignore[override]
         """The headers."""
-        return httpx.Headers(self._fields, encoding="ascii")  # otherwise httpx tries encodings at every access
+        fields = [line.split(": ", 1) for line in self._lines.splitlines()]
+        # Without the encoding, httpx would try several at every access.
+        return httpx.Headers([(name, value) for name, value in fields], encoding="ascii")
 
     @cached_property
     def stream(self) -> httpx.AsyncByteStream:  # type: ignore[override]
         """The body."""
         return httpx.ByteStream(self._body) if isinstance(self._body, bytes) else self._body
-
-    @property
-    def is_untouched(self) -> bool:
-        """Whether nothing has looked at the URL, the headers or the body, so that nothing can have changed them."""
-        return _BUILT.isdisjoint(vars(self))
 
 
 def encode_request(request: httpx.Request) -> tuple[Origin, bytes, bool]:
@@ -124,25 +140,18 @@ def encode_request(request: httpx.Request) -> tuple[Origin, bytes, bool]:
         httpx.LocalProtocolError: a header contains a line break, or the length of the body is wrong.
         httpx.UnsupportedProtocol: the URL does not start with http:// or https://.
     """
-    if isinstance(request, LazyRequest) and request.is_untouched:
+    if isinstance(request, LazyRequest) and _BUILT.isdisjoint(vars(request)):
         return request.encode()
     origin = origin_of(request.url)
-    head = _head(request.method, request.url.raw_path, request.headers.raw)
+    lines = [f"{request.method} {request.url.raw_path.decode('ascii')} HTTP/1.1\r\n"]
+    lines += [f"{name.decode('latin-1')}: {value.decode('latin-1')}\r\n" for name, value in request.headers.raw]
+    head = f"{_checked(lines)}\r\n".encode("latin-1")
     if not isinstance(request.stream, httpx.ByteStream):
         return origin, head, False
     body = b"".join(request.stream)
     if body and request.headers.get("content-length") != str(len(body)):
         raise httpx.LocalProtocolError(WRONG_LENGTH)
     return origin, head + body, True
-
-
-def _head(method: str, target: bytes, fields: Fields) -> bytes:
-    lines = [b"%b %b HTTP/1.1" % (method.encode("ascii"), target)]
-    lines += [b"%b: %b" % field for field in fields]
-    head = b"\r\n".join([*lines, b"", b""])
-    if len(head.splitlines()) != len(lines) + 1 or b"\0" in head:
-        raise httpx.LocalProtocolError("a header contains a line break")
-    return head
 
 
 class LazyResponse(httpx.Response):
@@ -155,10 +164,20 @@ class LazyResponse(httpx.Response):
         version: the version of HTTP. There is no reason phrase: it may repeat what was sent.
     """
 
-    def __init__(self, status_code: int, fields: Fields, stream: httpx.AsyncByteStream, version: bytes) -> None:
-        super().__init__(status_code, stream=stream, extensions={"http_version": version})
-        del self.headers
+    is_closed = is_stream_consumed = False
+    next_request: httpx.Request | None = None
+    _request: httpx.Request | None = None
+    default_encoding = "utf-8"
+    _num_bytes_downloaded = 0
+
+    def __init__(  # not httpx's, which builds the headers
+        self, status_code: int, fields: Fields, stream: httpx.AsyncByteStream, version: bytes
+    ) -> None:
+        self.status_code = status_code
         self.fields = fields
+        self.stream = stream
+        self.extensions = {"http_version": version}
+        self.history = []
 
     @cached_property
     def headers(self) -> httpx.Headers:  # type: ignore[override]
@@ -180,9 +199,6 @@ class LazyHeaders(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         return self._headers[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._headers
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._headers)

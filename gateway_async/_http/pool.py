@@ -7,7 +7,8 @@ how many others wait.
 import asyncio
 import ssl
 from collections import defaultdict, deque
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -20,10 +21,10 @@ from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.proxy import Proxy
 from gateway_async.telemetry.health import PoolUse
 
+T = TypeVar("T")
+
 Timeouts = dict[str, float | None]
 """httpx's timeouts in seconds, by phase."""
-
-TIMED_OUT: Final = "timed out"
 
 _MAX_CONNECTING: Final = 200
 """New connections that a pool opens at the same time.
@@ -42,7 +43,7 @@ class ConnectionPool:
         max_idle: maximum number of idle connections for each origin.
         keepalive_expiry: seconds for which an idle connection is kept.
         proxy: the proxy through which connections are opened.
-        staggered: let one response be read in each round of the event loop.
+        staggered: whether each response has to `wait_to_read`.
 
     Attributes:
         closed: whether the pool is closed.
@@ -64,7 +65,8 @@ class ConnectionPool:
         self._idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
         self._busy: set[Connection] = set()
         self._connecting: set[anyio.CancelScope] = set()
-        self._reading_lock = anyio.Lock() if staggered else None
+        self.staggered = staggered
+        self._reading_lock = anyio.Lock()
         self._max_idle = max_idle
         self._keepalive_expiry = keepalive_expiry
         self._proxy = proxy
@@ -107,9 +109,15 @@ class ConnectionPool:
         try:
             progress.stage = Stage.CONNECTING
             self.check_open()
-            connection = None if fresh else await self._take_idle(origin)
-            progress.is_reused = connection is not None
-            if connection is None:
+            idle = self._idle[origin]
+            while idle and not fresh:
+                connection = idle.pop()
+                if connection.idle_seconds < self._keepalive_expiry and connection.is_open:
+                    progress.is_reused = True
+                    break
+                await connection.aclose()
+                self.check_open()
+            else:
                 connection = await self._connect(origin, tls, timeouts)
         except BaseException:
             self._slots.release()
@@ -127,7 +135,7 @@ class ConnectionPool:
         idle = self._idle[origin]
         try:
             try:
-                while idle and (len(idle) >= self._max_idle or self._has_expired(idle[0])):
+                while idle and (len(idle) >= self._max_idle or idle[0].idle_seconds >= self._keepalive_expiry):
                     await idle.popleft().aclose()
             finally:
                 self._busy.discard(connection)
@@ -139,13 +147,12 @@ class ConnectionPool:
             self._slots.release()
 
     async def wait_to_read(self) -> None:
-        """Let one response of a `staggered` pool be read in each round.
+        """Let one response be read in each round of the event loop.
 
-        Thousands of responses that arrive together would otherwise block the event loop.
+        Thousands that arrive together would otherwise block it.
         """
-        if self._reading_lock is not None:
-            async with self._reading_lock:
-                await anyio.lowlevel.checkpoint()
+        async with self._reading_lock:
+            await anyio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
         """Close idle and busy connections; calls that wait for a slot fail."""
@@ -158,17 +165,6 @@ class ConnectionPool:
                 closing.start_soon(connection.aclose)
         self._idle.clear()  # at the end: closing again closes what an interrupted call has left
 
-    async def _take_idle(self, origin: Origin) -> Connection | None:
-        """Take the newest usable connection from its stack; close unusable ones."""
-        idle = self._idle[origin]
-        while idle:
-            connection = idle.pop()
-            if not self._has_expired(connection) and connection.is_open:
-                return connection
-            await connection.aclose()
-            self.check_open()
-        return None
-
     async def _connect(self, origin: Origin, tls: ssl.SSLContext | None, timeouts: Timeouts) -> Connection:
         """Open a connection; closing the pool cancels it."""
         await _acquire_slot(self._connect_slots, timeouts)
@@ -180,21 +176,29 @@ class ConnectionPool:
                     return await _connect(origin[1], origin[2], tls, self._proxy)
                 finally:
                     self._connecting.discard(scope)
-            raise httpx.ConnectTimeout(TIMED_OUT)
+            raise httpx.ConnectTimeout("timed out")
         finally:
             self._connect_slots.release()
-
-    def _has_expired(self, connection: Connection) -> bool:
-        return connection.idle_seconds >= self._keepalive_expiry
 
 
 async def _acquire_slot(slots: anyio.Semaphore, timeouts: Timeouts) -> None:
     try:
         slots.acquire_nowait()
     except anyio.WouldBlock:
-        with anyio.move_on_after(timeouts.get("pool")):
-            return await slots.acquire()
-        raise httpx.PoolTimeout(TIMED_OUT) from None
+        await within(timeouts.get("pool"), slots.acquire(), httpx.PoolTimeout)
+
+
+def within(
+    seconds: float | None, work: Coroutine[Any, Any, T], error: type[httpx.TimeoutException]
+) -> Coroutine[Any, Any, T]:
+    """Limit `work` to that many seconds, after which `error` is raised."""
+    return work if seconds is None else _within(seconds, work, error)
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, T], error: type[httpx.TimeoutException]) -> T:
+    with anyio.move_on_after(seconds):
+        return await work
+    raise error("timed out") from None
 
 
 async def _connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy | None) -> Connection:

@@ -67,7 +67,10 @@ async def _join(stream: AsyncIterable[bytes], limit: int) -> bytes:
 
 def take_coding(headers: list[tuple[bytes, bytes]]) -> str:
     """Remove the content codings from the headers; return them, or "" if the body has none."""
-    codings = [value for name, value in headers if name.lower() == b"content-encoding"]
+    codings: list[bytes] = []
+    for name, value in headers:
+        if name.lower() == b"content-encoding":
+            codings.append(value)
     if not codings:
         return ""
     headers[:] = [field for field in headers if field[0].lower() != b"content-encoding"]

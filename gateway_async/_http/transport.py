@@ -94,7 +94,10 @@ class PooledTransport(httpx.AsyncBaseTransport):
             fresh=bool(extensions.get(FRESH)),
         )
         bodiless = request.method == "HEAD"
-        await exchange.send(start, None if is_whole else request)
+        if is_whole:
+            await exchange.send(start)
+        else:
+            await exchange.upload(start, request)
         del request, start, extensions  # free their memory: thousands of calls may wait here
         response = await exchange.head(bodiless=bodiless)
         stream: httpx.AsyncByteStream = exchange

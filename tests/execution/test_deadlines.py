@@ -1,13 +1,19 @@
 """Deadlines and cancellation of writes: time runs out, but no payment gets lost."""
 
 import asyncio
+import math
+from unittest import mock
 
+import anyio
 import httpx
 import pytest
 import trio
 
-from gateway_async import NotSentError, OutcomeUnknownError, Transaction
+from gateway_async import NotSentError, OutcomeUnknownError, Transaction, UserApiKey
+from gateway_async._execution import http_client
+from gateway_async._execution.http_client import HttpClient
 from gateway_async._http.progress import PROGRESS, Stage
+from gateway_async._http.transport import DirectClient
 from gateway_async.observe import OutcomeLookedUp
 from tests.support.outcomes import resolved
 
@@ -126,3 +132,48 @@ async def test_cancelling_a_read_is_immediate() -> None:
     script = Script(get=[silent])
     await script.cancel(lambda g: g.transactions.get("1"), 5)
     assert (script.methods, trio.current_time()) == (["GET"], 5)
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.1])
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_deadline_is_kept_although_its_timer_is_created_later(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call ends at its deadline, not before, also if it began between two ticks."""
+    monkeypatch.setattr(http_client, "_TICK", 0.02)
+    http = idle_http_client()
+    http.check_usable("GET /v2/contacts")
+    until = http.now() + seconds
+    with http.deadline(until) as scope:
+        await anyio.sleep(10)
+    assert scope.cancelled_caught
+    assert http.now() >= until
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_call_that_ends_early_creates_no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many calls end between two ticks, one timer serves them all."""
+    monkeypatch.setattr(http_client, "_TICK", 0.02)
+    http = idle_http_client()
+    http.check_usable("GET /v2/contacts")
+    loop = asyncio.get_running_loop()
+    call_at = mock.Mock(wraps=loop.call_at)
+    monkeypatch.setattr(loop, "call_at", call_at)
+    scopes = []
+    for _ in range(10):
+        with http.deadline(http.now() + 30) as scope:
+            scopes.append(scope)
+        http.forget(scope)
+    assert call_at.call_count == 1
+    await asyncio.sleep(0.05)
+    assert [scope.deadline for scope in scopes] == [math.inf] * 10
+
+
+def idle_http_client() -> HttpClient:
+    """Make a client that sends nothing."""
+    return HttpClient(
+        DirectClient(httpx.MockTransport(silent)),
+        "https://gateway.example",
+        UserApiKey("u" * 24, "k" * 40),
+        "developer",
+    )

@@ -1,8 +1,10 @@
 """Slots of the pool: how many there are, who gets them, and that none is ever lost."""
 
 import asyncio
+import contextlib
 import functools
 from collections.abc import AsyncIterator, Callable
+from random import Random
 
 import anyio
 import anyio.lowlevel
@@ -268,6 +270,73 @@ async def test_a_call_that_is_cancelled_as_it_gets_a_slot(monkeypatch: pytest.Mo
     assert (len(got), pool.use()) == (1, PoolUse(in_use=1, waiting=0, limit=1))
     await pool.release(ORIGIN, got[0])
     assert pool.use().in_use == 0
+
+
+class Crowd:
+    """Calls that use a pool at random, for some steps of the event loop each."""
+
+    def __init__(self, pool: ConnectionPool, draw: Random) -> None:
+        self.pool, self.draw = pool, draw
+        self.busy = self.busiest = 0
+        self.tasks: list[asyncio.Task[object]] = []
+
+    async def connect(self, *_address: object) -> Kept:
+        """Open a connection, or fail."""
+        await self.pause()
+        if self.draw.random() < 0.2:
+            raise httpx.ConnectError("refused")
+        return Kept()
+
+    async def call(self, scope: anyio.CancelScope) -> None:
+        """Use a connection."""
+        if (task := asyncio_task()) is not None:
+            self.tasks.append(task)
+        with scope, contextlib.suppress(httpx.ConnectError, httpx.PoolTimeout, asyncio.CancelledError):
+            timeouts = {"pool": self.draw.choice([None, 0.0, 0.001])}
+            fresh = self.draw.random() < 0.3
+            connection = await self.pool.acquire(ORIGIN, None, timeouts, Progress(), fresh=fresh)
+            self.busy += 1
+            self.busiest = max(self.busiest, self.busy)
+            try:
+                await self.pause(20)
+            finally:
+                self.busy -= 1
+                await self.pool.release(ORIGIN, connection, discard=self.draw.random() < 0.3)
+
+    async def pause(self, steps: int = 3) -> None:
+        """Wait for fewer steps than that."""
+        for _ in range(self.draw.randrange(steps)):
+            await anyio.lowlevel.checkpoint()
+
+
+def asyncio_task() -> "asyncio.Task[object] | None":
+    """Return the current task of asyncio; None on trio."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+@pytest.mark.parametrize("seed", range(30))
+async def test_no_schedule_loses_a_slot(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls begin, end, fail, time out and are cancelled at random steps; then every slot is free.
+
+    On asyncio, some are also cancelled natively.
+    """
+    draw = Random(seed)  # noqa: S311
+    pool = ConnectionPool(3, max_idle=2, keepalive_expiry=4.0)
+    crowd = Crowd(pool, draw)
+    monkeypatch.setattr(module, "_connect", crowd.connect)
+    async with anyio.create_task_group() as tasks:
+        scopes = [anyio.CancelScope() for _ in range(60)]
+        for scope in scopes:
+            tasks.start_soon(crowd.call, scope)
+            await crowd.pause()
+            if draw.random() < 0.3:
+                draw.choice(scopes).cancel()
+                if crowd.tasks:
+                    draw.choice(crowd.tasks).cancel()
+    assert (crowd.busiest, pool.use()) == (3, PoolUse(in_use=0, waiting=0, limit=3))
 
 
 async def test_failed_calls_leave_nothing_behind(closed_port: Peer) -> None:

@@ -11,7 +11,7 @@ from unittest import mock
 
 from tests.simulation.event_loop import VirtualEventLoop
 from tests.simulation.ledger_writer import VirtualWriter
-from tests.simulation.network import connect
+from tests.simulation.network import VirtualSocket, connect
 
 __all__ = ["START", "simulated_environment"]
 
@@ -47,6 +47,7 @@ def simulated_environment(loop: VirtualEventLoop, seed: int) -> Iterator[None]:
         "gateway_async.ledger._group_commit_ledger.datetime": VirtualDatetime,
         "gateway_async.ledger._group_commit_ledger.GroupCommitWriter": VirtualWriter,
         "gateway_async._http.asyncio_connection.start_connection": connect,
+        "gateway_async._http.asyncio_connection.has_pending_input": VirtualSocket.has_pending_input,
     }
     state, disabled = random.getstate(), logging.root.manager.disable
     with ExitStack() as stack:
