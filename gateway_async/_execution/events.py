@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import anyio
 
-from gateway_async._http.background import run_in_background
+from gateway_async._background import run_in_background
 from gateway_async._wire.call import Call
 from gateway_async.errors import InvalidRequestError
 from gateway_async.observe import (

@@ -16,9 +16,9 @@ import anyio.lowlevel
 import httpx
 
 from gateway_async._execution.tokens import Authenticator
+from gateway_async._http.exchange import BodyTooLongError, read_response_body
 from gateway_async._http.messages import BaseUrl, LazyRequest, header_lines, headers_of
 from gateway_async._http.progress import PROGRESS, Progress, Stage
-from gateway_async._http.response_body import BodyTooLongError, read_response_body
 from gateway_async._http.transport import FRESH, POOL, DirectClient
 from gateway_async._http.upload import Upload, open_upload
 from gateway_async._secrets import Secret, quote_text, strip_traceback

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 import anyio.lowlevel
 import attrs
 
-from gateway_async._http.background import Prefetch
+from gateway_async._background import Prefetch
 from gateway_async._secrets import strip_traceback
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.query import MAX_PAGE_SIZE

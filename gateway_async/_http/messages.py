@@ -121,9 +121,9 @@ class LazyRequest(httpx.Request):
     @cached_property
     def headers(self) -> httpx.Headers:  # type: ignore[override]
         """The headers."""
-        fields = [line.split(": ", 1) for line in self._lines.splitlines()]
+        fields = [line.partition(": ") for line in self._lines.split("\r\n")[:-1]]
         # Without the encoding, httpx would try several at every access.
-        return httpx.Headers([(name, value) for name, value in fields], encoding="ascii")
+        return httpx.Headers([(name, value) for name, _, value in fields], encoding="ascii")
 
     @cached_property
     def stream(self) -> httpx.AsyncByteStream:  # type: ignore[override]

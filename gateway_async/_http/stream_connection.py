@@ -10,7 +10,7 @@ import anyio.abc
 import httpx
 from anyio.streams.tls import TLSAttribute, TLSStream
 
-from gateway_async._http.background import run_in_background
+from gateway_async._background import run_in_background
 from gateway_async._http.connection import (
     CLOSED_EARLY,
     SPOKE_FIRST,

@@ -15,12 +15,11 @@ import anyio
 import certifi
 import httpx
 
-from gateway_async._http.exchange import Exchange
+from gateway_async._http.exchange import BoundedDecompressor, Exchange, take_coding
 from gateway_async._http.messages import LazyResponse, encode_request
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.proxy import Proxy
-from gateway_async._http.response_body import BoundedDecompressor, take_coding
 from gateway_async.telemetry.health import PoolUse
 
 POOL: Final = "gateway_async.pool"

@@ -34,6 +34,7 @@ LAYERS = (
     "_storage",
     "leases",
     "ledger",
+    "_background",
     "_wire",
     "hosted_forms",
     "_http",

@@ -14,7 +14,7 @@ from gateway_async.resources import RESOURCES, Resources
 from .source import NOUNS, PACKAGE, modules, tree
 
 LAZY: Final = {
-    "_http/background.py": "trio: a program that runs on trio has it installed",
+    "_background.py": "trio: a program that runs on trio has it installed",
     "cli/__init__.py": "the extra cli: says how to install it",
     "cli/config_id_file.py": "fcntl: Windows has none",
     "migration/distributed/worker.py": "the extra dask",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import anyio
 
-from gateway_async._http.background import run_in_background
+from gateway_async._background import run_in_background
 from gateway_async._kernel import first_error
 from gateway_async.errors import JournalError
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, ShardResult
