@@ -326,7 +326,7 @@ class _EventLoop:
             return anyio.lowlevel.current_token().native_token is self._loop
         try:
             # Trio can run as a guest of the same loop, but not in one of its tasks.
-            return asyncio.current_task() is not None and asyncio.get_running_loop() is self._loop
+            return asyncio.get_running_loop() is self._loop and asyncio.current_task(self._loop) is not None
         except RuntimeError:
             return False
 

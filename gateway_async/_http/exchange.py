@@ -27,8 +27,6 @@ _CLOSED: Final = "the server closed the connection before the request"
 _STEP: Final = 256 * 1024
 """Maximum bytes that are decompressed at a time."""
 
-_WITH_HEADER: Final = 32 + zlib.MAX_WBITS
-_WITHOUT_HEADER: Final = -zlib.MAX_WBITS
 _CODINGS: Final = ("gzip", "x-gzip", "deflate")
 
 
@@ -98,11 +96,11 @@ class Exchange(httpx.AsyncByteStream):
 
         A `bodiless` response is complete after its head. On failure, the connection is released.
         """
-        connection = cast("Connection", self.connection)
+        if (connection := self.connection) is None:
+            raise RuntimeError("the request was not sent")
         try:
-            response = self.response = await within(
-                self.timeouts.get("read"), connection.head(bodiless=bodiless), httpx.ReadTimeout
-            )
+            work = connection.head(bodiless=bodiless)
+            self.response = response = await within(self.timeouts.get("read"), work, httpx.ReadTimeout)
             self.progress.stage = Stage.RESPONSE_STARTED
             if self.pool.staggered:
                 await self.pool.wait_to_read()
@@ -110,11 +108,6 @@ class Exchange(httpx.AsyncByteStream):
             await self.aclose()
             raise
         return response
-
-    def take_complete_body(self) -> bytes | None:
-        """Return the whole body if it has arrived, otherwise None."""
-        response = self.response
-        return response.take_body() if response is not None and response.complete else None
 
     def __aiter__(self) -> Self:
         return self
@@ -169,23 +162,18 @@ async def read_response_body(response: httpx.Response, limit: int) -> bytes:
         httpx.TransportError: the connection ended before the end of the body.
     """
     stream = response.stream
-    if isinstance(stream, Exchange):  # the common case, without httpx's layers
-        try:
-            body = stream.take_complete_body()
-            if body is None:
-                return await _join(stream, limit)
+    try:
+        if isinstance(stream, Exchange) and (parsed := stream.response) and parsed.complete:
+            body = parsed.take_body()
             if len(body) > limit:
                 raise BodyTooLongError
             return body
-        finally:
-            await stream.aclose()
-    try:
-        if isinstance(stream, BoundedDecompressor):
+        if isinstance(stream, Exchange | BoundedDecompressor):  # without httpx's layers
             return await _join(stream, limit)
         async with aclosing(cast("AsyncGenerator[bytes]", response.aiter_bytes())) as chunks:
             return await _join(chunks, limit)
     finally:
-        await response.aclose()
+        await (stream if isinstance(stream, Exchange) else response).aclose()
 
 
 async def _join(stream: AsyncIterable[bytes], limit: int) -> bytes:
@@ -261,12 +249,5 @@ class BoundedDecompressor(httpx.AsyncByteStream):
 def _make_decompressor(coding: str, start: bytes) -> "_Decompress":
     if coding not in _CODINGS:
         raise httpx.DecodingError(f"the body is encoded as {coding!r}, which was not offered")
-    return zlib.decompressobj(_WITH_HEADER if _starts_with_header(start) else _WITHOUT_HEADER)
-
-
-def _starts_with_header(start: bytes) -> bool:
-    """Return whether a body starts with a gzip or zlib header.
-
-    Some servers send `deflate` without a header.
-    """
-    return start[:1] in (b"\x1f", b"\x78")
+    has_header = start[:1] in (b"\x1f", b"\x78")  # some servers send `deflate` without one
+    return zlib.decompressobj(32 + zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)

@@ -18,6 +18,7 @@ Fields = list[tuple[bytes, bytes]]
 """Names and values of headers, in order."""
 
 WRONG_LENGTH: Final = "the length of the body differs from its content-length"
+_LINE_BREAK: Final = "a header contains a line break"
 _PORTS: Final = {"http": 80, "https": 443}
 _BUILT: Final = frozenset({"url", "headers", "stream"})
 """Attributes that exist once something has looked at them; they may have been changed then."""
@@ -64,14 +65,10 @@ def header_lines(fields: Iterable[tuple[str, str]]) -> str:
     Raises:
         httpx.LocalProtocolError: a header contains a line break.
     """
-    return _checked([f"{name}: {value}\r\n" for name, value in fields])
-
-
-def _checked(lines: list[str]) -> str:
-    """Join lines; no line may become two, nor the start of another request."""
+    lines = [f"{name}: {value}\r\n" for name, value in fields]
     text = "".join(lines)
     if text.count("\r") != len(lines) or text.count("\n") != len(lines) or "\0" in text:
-        raise httpx.LocalProtocolError("a header contains a line break")
+        raise httpx.LocalProtocolError(_LINE_BREAK)
     return text
 
 
@@ -107,8 +104,9 @@ class LazyRequest(httpx.Request):
 
     def encode(self) -> tuple[Origin, bytes, bool]:
         """Do what `encode_request` does, with what was given."""
-        start = _checked([f"{self.method} {self._target} HTTP/1.1\r\n"])
-        head = f"{start}{self._lines}\r\n".encode("ascii")
+        if not self._target.isprintable():
+            raise httpx.LocalProtocolError(_LINE_BREAK)
+        head = f"{self.method} {self._target} HTTP/1.1\r\n{self._lines}\r\n".encode("ascii")
         if isinstance(self._body, bytes):
             return self._base.origin, head + self._body, True
         return self._base.origin, head, False
@@ -143,9 +141,8 @@ def encode_request(request: httpx.Request) -> tuple[Origin, bytes, bool]:
     if isinstance(request, LazyRequest) and _BUILT.isdisjoint(vars(request)):
         return request.encode()
     origin = origin_of(request.url)
-    lines = [f"{request.method} {request.url.raw_path.decode('ascii')} HTTP/1.1\r\n"]
-    lines += [f"{name.decode('latin-1')}: {value.decode('latin-1')}\r\n" for name, value in request.headers.raw]
-    head = f"{_checked(lines)}\r\n".encode("latin-1")
+    lines = header_lines((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
+    head = f"{request.method} {request.url.raw_path.decode()} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
     if not isinstance(request.stream, httpx.ByteStream):
         return origin, head, False
     body = b"".join(request.stream)

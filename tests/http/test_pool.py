@@ -319,10 +319,7 @@ def asyncio_task() -> "asyncio.Task[object] | None":
 
 @pytest.mark.parametrize("seed", range(30))
 async def test_no_schedule_loses_a_slot(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls begin, end, fail, time out and are cancelled at random steps; then every slot is free.
-
-    On asyncio, some are also cancelled natively.
-    """
+    """Calls begin, end, fail, time out and are cancelled at random, natively too; then every slot is free."""
     draw = Random(seed)  # noqa: S311
     pool = ConnectionPool(3, max_idle=2, keepalive_expiry=4.0)
     crowd = Crowd(pool, draw)
