@@ -90,6 +90,13 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
+def sizes(session: nox.Session) -> None:
+    """Count lines, files, imports in functions and names with two meanings, and compare them with their limits."""
+    session.install("-e", ".[tests]")
+    session.run("python", "-m", "tests.architecture.sizes")
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation site in docs/_build, and check it in a browser."""
     session.install("-e", ".[docs,tests]")
