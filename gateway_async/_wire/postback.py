@@ -97,14 +97,16 @@ def seal_passwords(passwords: Passwords | None) -> Sequence[Secret] | None:
     """Return passwords as secrets, which no traceback shows."""
     if passwords is None:
         return None
-    return [Secret(each) for each in ((passwords,) if isinstance(passwords, str | Secret) else passwords)]
+    if isinstance(passwords, str | Secret) or not isinstance(passwords, Iterable):
+        return [Secret(passwords)]
+    return [Secret(each) for each in passwords]
 
 
 def credentials_problems(username: str | None, passwords: Sequence[Secret] | None) -> Iterator[str]:
     """Yield one line for each problem of the expected credentials. None and None are no problem."""
     if username is None and passwords is None:
         return
-    if not username or not passwords or not all(each.reveal() for each in passwords):
+    if not isinstance(username, str) or not username or not passwords or not all(each.reveal() for each in passwords):
         yield "username, password: both must be given"
     elif ":" in username:
         yield "username: Basic credentials cannot have a colon in it"

@@ -94,6 +94,13 @@ async def test_no_credentials_are_a_mistake(options: dict[str, Any]) -> None:
         PostbackReceiver(**options)
 
 
+@pytest.mark.parametrize("options", [{"username": 7, "password": PASSWORD}, {"username": USER, "password": 7}])
+async def test_credentials_that_are_not_text_are_a_mistake(options: dict[str, Any]) -> None:
+    """Reject a number, such as a password that a settings file has without quotes."""
+    with pytest.raises(InvalidRequestError, match="username, password: both must be given"):
+        PostbackReceiver(**options)
+
+
 async def test_credentials_are_checked_or_not() -> None:
     """Whether postbacks without credentials are accepted is never in doubt."""
     with pytest.raises(InvalidRequestError, match="allow_unauthenticated: not possible with"):

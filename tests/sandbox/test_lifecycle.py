@@ -97,6 +97,7 @@ def test_a_sandbox_that_does_not_run_says_so() -> None:
     [
         ({"terminals": "robot"}, "terminals"),
         ({"terminal_delay": -1}, "terminal_delay"),
+        ({"terminal_delay": "2"}, "terminal_delay"),
         ({"terminal_delay": float("nan")}, "terminal_delay"),
     ],
 )

@@ -477,6 +477,7 @@ async def pages(gateway: AsyncGateway) -> None:
     assert_type(first_page.records, tuple[ga.AccountVault, ...])
     assert_type(list(first_page), list[ga.AccountVault])
     assert_type(len(first_page), int)
+    assert_type(bool(first_page), bool)
     assert_type(first_page.number, int)
     assert_type(first_page.total_count, int | None)
     assert_type(first_page.page_count, int | None)
@@ -559,6 +560,12 @@ async def errors(error: ga.GatewayError) -> None:
         await error.resolve("5")  # type: ignore[arg-type]
     if isinstance(error, ga.DeclinedError):
         assert_type(error.reason_code_id, int | None)
+
+
+def stores(error: ga.LedgerError | ga.InboxError | ga.JournalError) -> None:
+    """Each error of a store says where the store is."""
+    assert_type(error.location, str)
+    assert_type(error.reason, str)
 
 
 def truth(error: ga.OutcomeUnknownError) -> None:

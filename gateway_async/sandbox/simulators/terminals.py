@@ -66,7 +66,7 @@ class TerminalOptions:
         delay: Seconds until a card is presented automatically.
 
     Raises:
-        ValueError: The mode is unknown, or the delay is negative or not finite.
+        ValueError: The mode is unknown, or the delay is no number, negative or not finite.
     """
 
     mode: Mode = "auto"
@@ -75,7 +75,7 @@ class TerminalOptions:
     def __attrs_post_init__(self) -> None:
         if self.mode not in get_args(Mode):
             raise ValueError(f"terminals: must be one of {', '.join(get_args(Mode))}.")
-        if not 0 <= self.delay < inf:
+        if not isinstance(self.delay, int | float) or not 0 <= self.delay < inf:
             raise ValueError("terminal_delay: must be 0 or more seconds.")
 
 
