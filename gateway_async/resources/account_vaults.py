@@ -42,7 +42,11 @@ VAULT_BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", rec
 
 
 class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVault, VaultCreate]):
-    """Stored cards and bank accounts."""
+    """Stored cards and bank accounts.
+
+    `expand` accepts account_vault_cau_logs, account_vault_cau_product_transaction, changelogs, contact,
+    created_user, location, product_transaction, signature and tags.
+    """
 
     spec = ACCOUNT_VAULT
 

@@ -23,7 +23,10 @@ CONTACT: Final = ResourceSpec(
 
 
 class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCreate]):
-    """The customers of a location."""
+    """The customers of a location.
+
+    `expand` accepts changelogs, created_user, location, notes, tags and user.
+    """
 
     spec = CONTACT
 

@@ -16,6 +16,9 @@ class Terminals(ListableResource[Terminal]):
 
     Every gateway lists them by `location_id`. Other filters, and to read one by its id, are not documented: a gateway
     that cannot do so raises `NotFoundError` or `MethodNotAllowedError`. `gateway.locations.infos()` lists them too.
+
+    `expand` accepts changelogs, created_user, has_terminal_routers, location, terminal_application,
+    terminal_cvm, terminal_manufacturer and terminal_routers.
     """
 
     spec = TERMINAL

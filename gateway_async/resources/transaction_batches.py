@@ -22,7 +22,7 @@ class TransactionBatches(ListableResource[TransactionBatch], WritableResource[Tr
     """Batches of transactions that are settled together.
 
     Filters: `is_open`, `processing_status_id`, `product_transaction_id`, and a `TimeRange` for `created_ts` and
-    `batch_close_ts`.
+    `batch_close_ts`. `expand` accepts changelogs and product_transaction.
     """
 
     spec = TRANSACTION_BATCH

@@ -35,7 +35,10 @@ TRANSACTION: Final = ResourceSpec(
 class Transactions(ListableResource[Transaction], CreatableResource[Transaction, TransactionCreate]):
     """Payments without a terminal, and the actions on existing payments.
 
-    `expand` also accepts is_voidable, is_refundable, is_settled and is_completable.
+    `expand` accepts account_vault, changelogs, contact, created_user, entrymode, is_completable, is_refundable,
+    is_reversible, is_settled, is_voidable, location, product_transaction, quick_invoice, reason_code,
+    recurring, signature, status, surcharge, surcharge_transaction, tags, terminal, transaction_histories,
+    transaction_level3 and type.
     """
 
     spec = TRANSACTION

@@ -1,6 +1,6 @@
 """The endpoints of the contract: path, method and handler.
 
-To add an endpoint, add a line here, a function in `handlers/` and its fields in `schema/`.
+To add an endpoint, add a line here, a function in `handlers/` and its fields in `contract/`.
 """
 
 from gateway_async.sandbox.handlers import (

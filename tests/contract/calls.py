@@ -1,39 +1,21 @@
-"""Every method of the SDK, called once; the records that it needs are created before."""
+"""Every method of the SDK, called once; the records that it needs are created before.
 
-from collections.abc import Awaitable, Callable
-from datetime import date
+The calls to create, read, list, change and delete come from `record_types.py`, and the others are listed here.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
-from gateway_async import (
-    AccountVaultUpdate,
-    AsyncGateway,
-    Attachment,
-    CardVaultCreate,
-    ContactCreate,
-    ContactUpdate,
-    NoteCreate,
-    NoteUpdate,
-    PaylinkCreate,
-    PaylinkUpdate,
-    PostbackConfigCreate,
-    PostbackConfigUpdate,
-    ProductFileCreate,
-    QuickInvoiceCreate,
-    QuickInvoiceUpdate,
-    RecurringCreate,
-    RecurringUpdate,
-    RouterAccountVaultCreate,
-    RouterTransactionCreate,
-    TagCreate,
-    TagUpdate,
-    TransactionCreate,
-    TransactionUpdate,
-    UntypedResource,
-)
+import gateway_async
+from gateway_async import AsyncGateway, Attachment, UntypedResource
+from gateway_async.models.request import Request
+from gateway_async.resources import RESOURCES
 
-from .raw_client import BANK_ACCOUNT, VISA, RawClient
-
-RECEIVER = "https://127.0.0.1/receiver"
+from .endpoints import WITH_RESOURCE
+from .raw_client import BANK_ACCOUNT, RECEIVER, RawClient
+from .record_type import RecordType
+from .sdk_matrix import make_request
 
 
 def invoice(raw_client: RawClient, **fields: Any) -> str:
@@ -180,56 +162,56 @@ def token(raw_client: RawClient) -> str:
     return str(raw_client.http.post("/v2/token", json=login).json()["token"]["token"])
 
 
-NEW_INVOICE = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 31), item_list={"Tea": 12})
-NEW_VAULT = CardVaultCreate(account_number=VISA, exp_date="1230")
-NEW_SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_number=VISA, exp_date="1230")
-NEW_CONFIG = PostbackConfigCreate(resource="contact", url=RECEIVER)
 FILE = Attachment("a.txt", b"tea")
 
-CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
+Call = Callable[[AsyncGateway, RawClient], Awaitable[Any]]
+
+
+def _calls(record_type: RecordType) -> Iterator[tuple[str, Call]]:
+    """Yield the calls of the methods that most resources have, and of actions that need only a new record."""
+    found: dict[str, Callable[[Any, RawClient], Awaitable[Any]]] = {
+        "create": lambda resource, at: resource.create(_request(record_type.create_modes[0].request, record_type, at)),
+        "update": lambda resource, at: resource.update(record_type.make(at), _request(record_type.update, record_type)),
+        "get": lambda resource, at: resource.get(record_type.make(at)),
+        "list": lambda resource, _: resource.list().first(),
+        "delete": lambda resource, at: resource.delete(record_type.make(at)),
+    }
+    found |= {verb: partial(_act, record_type, verb) for verb in record_type.actions.values()}
+    for verb, call in found.items():
+        if hasattr(RESOURCES[record_type.resource], verb):
+            yield f"{record_type.resource}.{verb}", partial(_on_resource, record_type.resource, call)
+
+
+def _request(name: str, record_type: RecordType, raw_client: RawClient | None = None) -> Request:
+    body = record_type.create_modes[0].body(raw_client) if raw_client else record_type.change
+    return make_request(getattr(gateway_async, name), body)
+
+
+def _act(record_type: RecordType, verb: str, resource: Any, raw_client: RawClient) -> Awaitable[Any]:
+    action: Awaitable[Any] = getattr(resource, verb)(record_type.make(raw_client))
+    return action
+
+
+def _on_resource(
+    name: str, call: Callable[[Any, RawClient], Awaitable[Any]], gateway: AsyncGateway, raw_client: RawClient
+) -> Awaitable[Any]:
+    return call(getattr(gateway, name), raw_client)
+
+
+CALLS: dict[str, Call] = {
     "tokens.create": lambda to, at: to.tokens.create(at.info.username, at.info.password, at.info.domain),
     "tokens.delete": lambda to, at: to.tokens.delete(token(at)),
-    "quick_invoices.create": lambda to, _: to.quick_invoices.create(NEW_INVOICE),
-    "quick_invoices.update": lambda to, at: to.quick_invoices.update(invoice(at), QuickInvoiceUpdate(title="Tea")),
-    "quick_invoices.get": lambda to, at: to.quick_invoices.get(invoice(at)),
-    "quick_invoices.list": lambda to, _: to.quick_invoices.list().first(),
-    "quick_invoices.delete": lambda to, at: to.quick_invoices.delete(invoice(at)),
     "quick_invoices.reopen": lambda to, at: to.quick_invoices.reopen(closed_invoice(at)),
     "quick_invoices.add_transaction": lambda to, at: to.quick_invoices.add_transaction(invoice(at), at.sale()["id"]),
     "quick_invoices.remove_transaction": lambda to, at: to.quick_invoices.remove_transaction(*paid_invoice(at)),
     "quick_invoices.resend": lambda to, at: to.quick_invoices.resend(invoice(at)),
     "quick_invoices.attach_file": lambda to, at: to.quick_invoices.attach_file(invoice(at), FILE),
     "quick_invoices.remove_file": lambda to, at: to.quick_invoices.remove_file(*attached(at)),
-    "product_files.create": lambda to, _: to.product_files.create(
-        ProductFileCreate(title="Files", product_file_credential_id="c" * 24)
-    ),
-    "paylinks.create": lambda to, _: to.paylinks.create(PaylinkCreate(amount_due="12.50")),
-    "paylinks.update": lambda to, at: to.paylinks.update(paylink(at), PaylinkUpdate(email="other@example.test")),
-    "paylinks.get": lambda to, at: to.paylinks.get(paylink(at)),
-    "paylinks.list": lambda to, _: to.paylinks.list().first(),
-    "paylinks.delete": lambda to, at: to.paylinks.delete(paylink(at)),
     "paylinks.resend": lambda to, at: to.paylinks.resend(paylink(at)),
-    "account_vaults.create": lambda to, _: to.account_vaults.create(NEW_VAULT),
-    "account_vaults.update": lambda to, at: to.account_vaults.update(at.vault()["id"], AccountVaultUpdate(title="Tea")),
-    "account_vaults.get": lambda to, at: to.account_vaults.get(at.vault()["id"]),
-    "account_vaults.list": lambda to, _: to.account_vaults.list().first(),
-    "account_vaults.delete": lambda to, at: to.account_vaults.delete(at.vault()["id"]),
     "account_vaults.bin_info": lambda to, at: to.account_vaults.bin_info(at.vault()["id"]),
-    "router_account_vaults.create": lambda to, at: to.router_account_vaults.create(
-        RouterAccountVaultCreate(terminal_id=at.info.terminal_id, contact_id=at.info.contact_id)
-    ),
     "transaction_batches.list": lambda to, _: to.transaction_batches.list().first(),
     "transaction_batches.get": lambda to, at: to.transaction_batches.get(open_batch(at)),
     "transaction_batches.settle": lambda to, at: to.transaction_batches.settle(open_batch(at)),
-    "postback_configs.create": lambda to, _: to.postback_configs.create(NEW_CONFIG),
-    "postback_configs.update": lambda to, at: to.postback_configs.update(
-        config(at), PostbackConfigUpdate(on_create=True)
-    ),
-    "postback_configs.delete": lambda to, at: to.postback_configs.delete(config(at)),
-    "transactions.create": lambda to, _: to.transactions.create(NEW_SALE),
-    "transactions.get": lambda to, at: to.transactions.get(at.sale()["id"]),
-    "transactions.list": lambda to, _: to.transactions.list().first(),
-    "transactions.update": lambda to, at: to.transactions.update(at.sale()["id"], TransactionUpdate(action="void")),
     "transactions.bin_info": lambda to, at: to.transactions.bin_info(at.sale()["id"]),
     "transactions.override": lambda to, at: _payments(to).action(refused_check(at), "override"),
     "transactions.achupdate": lambda to, at: _payments(to).action(
@@ -240,41 +222,9 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
         "/custom/tsvtransactions",
         params={"location_id": at.info.location_id, "from_date": "2020-01-31 00:00:00"},
     ),
-    "router_transactions.create": lambda to, at: to.router_transactions.create(
-        RouterTransactionCreate(action="sale", terminal_id=at.info.terminal_id, transaction_amount="12.50")
-    ),
-    "contacts.create": lambda to, _: to.contacts.create(ContactCreate(last_name="Smith")),
-    "contacts.update": lambda to, at: to.contacts.update(at.contact()["id"], ContactUpdate(city="Leeds")),
-    "contacts.get": lambda to, at: to.contacts.get(at.contact()["id"]),
-    "contacts.list": lambda to, _: to.contacts.list().first(),
-    "contacts.delete": lambda to, at: to.contacts.delete(at.contact()["id"]),
-    "recurrings.create": lambda to, at: to.recurrings.create(
-        RecurringCreate(
-            account_vault_id=at.vault()["id"],
-            interval=1,
-            interval_type="m",
-            start_date=date(2030, 1, 31),
-            transaction_amount="10.00",
-        )
-    ),
-    "recurrings.update": lambda to, at: to.recurrings.update(recurring(at), RecurringUpdate(description="Tea")),
-    "recurrings.get": lambda to, at: to.recurrings.get(recurring(at)),
-    "recurrings.list": lambda to, _: to.recurrings.list().first(),
-    "recurrings.delete": lambda to, at: to.recurrings.delete(recurring(at)),
     "recurrings.skip": lambda to, at: to.recurrings.skip(recurring(at), 1),
     "recurrings.defer": lambda to, at: to.recurrings.defer(recurring(at), 1),
-    "recurrings.hold": lambda to, at: to.recurrings.hold(recurring(at)),
     "recurrings.activate": lambda to, at: to.recurrings.activate(held_recurring(at)),
-    "tags.create": lambda to, _: to.tags.create(TagCreate(title="Tea")),
-    "tags.update": lambda to, at: to.tags.update(tag(at), TagUpdate(title="Coffee")),
-    "tags.get": lambda to, at: to.tags.get(tag(at)),
-    "tags.list": lambda to, _: to.tags.list().first(),
-    "tags.delete": lambda to, at: to.tags.delete(tag(at)),
-    "notes.create": lambda to, at: to.notes.create(NoteCreate(resource="Contact", resource_id=at.info.contact_id)),
-    "notes.update": lambda to, at: to.notes.update(note(at), NoteUpdate(note="Coffee")),
-    "notes.get": lambda to, at: to.notes.get(note(at)),
-    "notes.list": lambda to, _: to.notes.list().first(),
-    "notes.delete": lambda to, at: to.notes.delete(note(at)),
     "hostedpaymentpages.create": lambda to, at: _hosted_pages(to).create(
         {"location_id": at.info.location_id, "title": "Tea"}
     ),
@@ -302,5 +252,5 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
     "authroleusers.get": lambda to, at: _untyped(to, "authroleuser").get(role(at)),
     "authroleusers.create": lambda to, at: _untyped(to, "authroleuser").create(new_role(at)),
     "authroleusers.delete": lambda to, at: _untyped(to, "authroleuser").delete(role(at)),
-}
+} | dict(call for record_type in WITH_RESOURCE for call in _calls(record_type))
 """The calls by name: from an SDK client and a raw client to the method's result."""

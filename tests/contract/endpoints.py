@@ -1,85 +1,44 @@
 """Every endpoint of the contract, what the SDK calls it, and which credentials it takes.
 
+The endpoints that create, read, list, change and delete records come from `record_types.py`, the others from here.
 A hash-key serves where the contract's list of HMAC endpoints says so (`hash-key`: `yes` or `no`); all other
 credentials serve everywhere. A login itself (`none`) takes no credentials but the developer id. The SDK calls what has
 no model by `gateway.resource`, and `custom` by `gateway.request`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import attrs
 
 from gateway_async import AccessToken, BearerToken, HashKey, PasswordLogin, UserApiKey
 from gateway_async.credentials import Credentials
+from gateway_async.resources import RESOURCES
 from gateway_async.sandbox import SandboxInfo
+
+from .record_type import RecordType
+from .record_types import RECORD_TYPES
 
 _ENDPOINTS = """
     POST    /v2/token                                  tokens.create                     none
     DELETE  /v2/token/{token}                          tokens.delete                     no
-    POST    /v2/quickinvoices                          quick_invoices.create             no
-    PUT     /v2/quickinvoices/{id}                     quick_invoices.update             no
-    GET     /v2/quickinvoices/{id}                     quick_invoices.get                no
-    GET     /v2/quickinvoices                          quick_invoices.list               no
-    DELETE  /v2/quickinvoices/{id}                     quick_invoices.delete             no
     POST    /v2/quickinvoices/{id}/reopen              quick_invoices.reopen             no
     PUT     /v2/quickinvoices/{id}/addTransaction      quick_invoices.add_transaction    no
     PUT     /v2/quickinvoices/{id}/removeTransaction   quick_invoices.remove_transaction no
     POST    /v2/quickinvoices/{id}/resend              quick_invoices.resend             no
     POST    /v2/quickinvoices/{id}/files               quick_invoices.attach_file        no
     DELETE  /v2/quickinvoices/{id}/files/{file_id}     quick_invoices.remove_file        no
-    POST    /v2/productfiles                           product_files.create              no
-    POST    /v2/paylinks                               paylinks.create                   no
-    PUT     /v2/paylinks/{id}                          paylinks.update                   no
-    GET     /v2/paylinks/{id}                          paylinks.get                      no
-    GET     /v2/paylinks                               paylinks.list                     no
-    DELETE  /v2/paylinks/{id}                          paylinks.delete                   no
     POST    /v2/paylinks/{id}/resend                   paylinks.resend                   no
-    POST    /v2/accountvaults                          account_vaults.create             yes
-    PUT     /v2/accountvaults/{id}                     account_vaults.update             yes
-    GET     /v2/accountvaults/{id}                     account_vaults.get                yes
-    GET     /v2/accountvaults                          account_vaults.list               yes
-    DELETE  /v2/accountvaults/{id}                     account_vaults.delete             yes
     GET     /v2/accountvaults/{id}/bininfo             account_vaults.bin_info           yes
-    POST    /v2/routeraccountvaults                    router_account_vaults.create      yes
     GET     /v2/transactionbatches                     transaction_batches.list          no
     GET     /v2/transactionbatches/{id}                transaction_batches.get           no
     POST    /v2/transactionbatches/{id}/settle         transaction_batches.settle        no
-    POST    /v2/postbackconfigs                        postback_configs.create           no
-    PUT     /v2/postbackconfigs/{id}                   postback_configs.update           no
-    DELETE  /v2/postbackconfigs/{id}                   postback_configs.delete           no
-    POST    /v2/transactions                           transactions.create               yes
-    GET     /v2/transactions/{id}                      transactions.get                  yes
-    GET     /v2/transactions                           transactions.list                 yes
-    PUT     /v2/transactions/{id}                      transactions.update               yes
     GET     /v2/transactions/{id}/bininfo              transactions.bin_info             yes
     POST    /v2/transactions/{id}/override             transactions.override             yes
     POST    /v2/transactions/{id}/achupdate            transactions.achupdate            yes
     GET     /custom/tsvtransactions                    custom.tsvtransactions            no
-    POST    /v2/routertransactions                     router_transactions.create        no
-    POST    /v2/contacts                               contacts.create                   no
-    PUT     /v2/contacts/{id}                          contacts.update                   no
-    GET     /v2/contacts/{id}                          contacts.get                      no
-    GET     /v2/contacts                               contacts.list                     no
-    DELETE  /v2/contacts/{id}                          contacts.delete                   no
-    POST    /v2/recurrings                             recurrings.create                 no
-    PUT     /v2/recurrings/{id}                        recurrings.update                 no
-    GET     /v2/recurrings/{id}                        recurrings.get                    no
-    GET     /v2/recurrings                             recurrings.list                   no
-    DELETE  /v2/recurrings/{id}                        recurrings.delete                 no
     POST    /v2/recurrings/{id}/skipPayment            recurrings.skip                   no
     POST    /v2/recurrings/{id}/deferPayment           recurrings.defer                  no
-    POST    /v2/recurrings/{id}/placeOnHold            recurrings.hold                   no
     POST    /v2/recurrings/{id}/activate               recurrings.activate               no
-    POST    /v2/tags                                   tags.create                       no
-    PUT     /v2/tags/{id}                              tags.update                       no
-    GET     /v2/tags/{id}                              tags.get                          no
-    GET     /v2/tags                                   tags.list                         no
-    DELETE  /v2/tags/{id}                              tags.delete                       no
-    POST    /v2/notes                                  notes.create                      no
-    PUT     /v2/notes/{id}                             notes.update                      no
-    GET     /v2/notes/{id}                             notes.get                         no
-    GET     /v2/notes                                  notes.list                        no
-    DELETE  /v2/notes/{id}                             notes.delete                      no
     POST    /v2/hostedpaymentpages                     hostedpaymentpages.create         no
     GET     /v2/hostedpaymentpages/{id}                hostedpaymentpages.get            no
     GET     /v2/hostedpaymentpages                     hostedpaymentpages.list           no
@@ -149,7 +108,30 @@ def _endpoint(line: str) -> Endpoint:
     return Endpoint(method, path, verb, {"yes": True, "no": False, "none": None}[hash_key])
 
 
-ENDPOINTS = tuple(_endpoint(line) for line in _ENDPOINTS.strip().splitlines())
+def _endpoints(record_type: RecordType) -> Iterator[Endpoint]:
+    path, resource = record_type.path, record_type.resource
+    for verb, (method, tail) in VERBS.items():
+        if hasattr(RESOURCES[resource], verb):
+            yield Endpoint(method, path + tail, f"{resource}.{verb}", record_type.hash_key)
+    for word, verb in record_type.actions.items():
+        yield Endpoint("POST", f"{path}/{{id}}/{word}", f"{resource}.{verb}", record_type.hash_key)
+
+
+VERBS = {
+    "create": ("POST", ""),
+    "update": ("PUT", "/{id}"),
+    "get": ("GET", "/{id}"),
+    "list": ("GET", ""),
+    "delete": ("DELETE", "/{id}"),
+}
+"""The methods of most resources, with their requests."""
+
+WITH_RESOURCE = tuple(record_type for record_type in RECORD_TYPES if record_type.resource)
+
+ENDPOINTS = (
+    *(_endpoint(line) for line in _ENDPOINTS.strip().splitlines()),
+    *(endpoint for record_type in WITH_RESOURCE for endpoint in _endpoints(record_type)),
+)
 
 
 CREDENTIALS: dict[str, Callable[[SandboxInfo, str], Credentials]] = {
@@ -194,3 +176,7 @@ def print_out_of_scope() -> str:
     """Return the endpoints without a row, and the reasons, in Markdown."""
     lines = ["| named by the contract | why it has no row |", "|---|---|"]
     return "\n".join([*lines, *(f"| {name} | {reason} |" for name, reason in OUT_OF_SCOPE.items())])
+
+
+if __name__ == "__main__":
+    print(print_table())  # noqa: T201

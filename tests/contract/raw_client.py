@@ -10,6 +10,7 @@ import httpx
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
 
+RECEIVER = "https://127.0.0.1/receiver"
 VISA = "4111111111111111"
 BANK_ACCOUNT = {
     "account_number": "100020003000",

@@ -77,6 +77,10 @@ class RecordType:
         arguments: fields that the SDK takes beside the request.
         expanded: relations that the SDK's record has fields for, though they come only when they are asked for.
         computed: fields that are computed for each response; a PUT may contain any value of them.
+        resource: the attribute of the client; empty if the client has none for records of the type.
+        change: the fields of a small change.
+        actions: the last part of the path of a POST without a body → the client's method with the id of a new record.
+        hash_key: whether the endpoints take a hash-key.
     """
 
     table: FieldTable
@@ -90,6 +94,10 @@ class RecordType:
     arguments: frozenset[str] = frozenset()
     expanded: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
+    resource: str = ""
+    change: Mapping[str, Any] = attrs.field(factory=dict)
+    actions: Mapping[str, str] = attrs.field(factory=dict)
+    hash_key: bool = False
 
     def __str__(self) -> str:
         return self.table.name
@@ -97,6 +105,12 @@ class RecordType:
     def create_mode(self, recipe: Recipe) -> CreateMode:
         """Return the way that a recipe names."""
         return next(create_mode for create_mode in self.create_modes if recipe.create_mode in ("", create_mode.name))
+
+    def make(self, raw_client: Any) -> str:
+        """Create a record, and return its id."""
+        response = raw_client.post(self.path, self.wrapper, self.create_modes[0].body(raw_client))
+        assert response.is_success, response.text
+        return str(response.json()[self.response]["id"])
 
     def recipes_of(self, name: str) -> tuple[Recipe, ...]:
         """Return the recipes for a field."""

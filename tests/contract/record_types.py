@@ -6,9 +6,8 @@ The data files of the sandbox describe a field; this module only makes it possib
 from collections.abc import Callable
 from typing import Any
 
-from .calls import RECEIVER
 from .field_table import table
-from .raw_client import BANK_ACCOUNT, VISA
+from .raw_client import BANK_ACCOUNT, RECEIVER, VISA
 from .record_type import Body, CreateMode, Recipe, RecordType
 from .sample_values import (
     ACCOUNT_FIELDS,
@@ -74,6 +73,8 @@ QUICK_INVOICES = RecordType(
     arguments=frozenset({"files"}),
     expanded=frozenset({"payment_url"}),
     computed=frozenset({"active", "files", "transactions"}),
+    resource="quick_invoices",
+    change={"title": "Tea"},
 )
 
 PAYLINKS = RecordType(
@@ -87,6 +88,8 @@ PAYLINKS = RecordType(
         "delivery_method": WITH_PHONE,
     },
     expanded=frozenset({"payment_url", "tags"}),
+    resource="paylinks",
+    change={"email": "other@example.test"},
 )
 
 ACCOUNT_VAULTS = RecordType(
@@ -128,6 +131,9 @@ ACCOUNT_VAULTS = RecordType(
         ),
     },
     computed=frozenset({"expiring_in_months"}),
+    resource="account_vaults",
+    change={"title": "Tea"},
+    hash_key=True,
 )
 
 CONTACTS = RecordType(
@@ -142,6 +148,8 @@ CONTACTS = RecordType(
         "cell_phone": Recipe(),
         "update_if_exists": Recipe(beside={"contact_api_id": lambda raw_client: raw_client.own_id(12)}),
     },
+    resource="contacts",
+    change={"city": "Leeds"},
 )
 
 TRANSACTIONS = RecordType(
@@ -219,6 +227,9 @@ TRANSACTIONS = RecordType(
             create_mode="refund", value=sales_id, beside={"previous_transaction_id": ..., "transaction_amount": "1.00"}
         ),
     },
+    resource="transactions",
+    change={"action": "void"},
+    hash_key=True,
 )
 
 ROUTER_ACCOUNT_VAULTS = RecordType(
@@ -235,6 +246,8 @@ ROUTER_ACCOUNT_VAULTS = RecordType(
     ),
     response="accountvault",
     recipes=SHARED,
+    resource="router_account_vaults",
+    hash_key=True,
 )
 
 ROUTER_TRANSACTIONS = RecordType(
@@ -253,6 +266,7 @@ ROUTER_TRANSACTIONS = RecordType(
         "batch": Recipe(beside={"action": "authonly"}),
         "notification_email_address": Recipe(value=address),
     },
+    resource="router_transactions",
 )
 
 POSTBACK_CONFIGS = RecordType(
@@ -278,6 +292,8 @@ POSTBACK_CONFIGS = RecordType(
         "product_transaction_id": Recipe(create_mode="of transactions", value=fact("cc_product_transaction_id")),
         "expands": Recipe(create_mode="of transactions", value=lambda *_: "changelogs,tags"),
     },
+    resource="postback_configs",
+    change={"on_create": True},
 )
 
 PRODUCT_FILES = RecordType(
@@ -288,6 +304,7 @@ PRODUCT_FILES = RecordType(
         CreateMode("storage", "ProductFileCreate", _at_location(title="Files", product_file_credential_id="c" * 24)),
     ),
     recipes=SHARED,
+    resource="product_files",
 )
 
 TOKEN_REQUESTS = RecordType(
@@ -330,6 +347,9 @@ RECURRINGS = RecordType(
         "account_vault_api_id": Recipe(value=vaults_id, beside={"account_vault_id": ...}),
         "payment_method": (Recipe(values=("cc",)), Recipe(create_mode="bank account", values=("ach",))),
     },
+    resource="recurrings",
+    change={"description": "Tea"},
+    actions={"placeOnHold": "hold"},
 )
 
 TAGS = RecordType(
@@ -339,6 +359,8 @@ TAGS = RecordType(
     create_modes=(CreateMode("tag", "TagCreate", _at_location(title="Tea")),),
     update="TagUpdate",
     recipes=SHARED,
+    resource="tags",
+    change={"title": "Coffee"},
 )
 
 NOTES = RecordType(
@@ -354,6 +376,8 @@ NOTES = RecordType(
     ),
     update="NoteUpdate",
     recipes={**SHARED, "resource_id": Recipe(value=fact("contact_id"))},
+    resource="notes",
+    change={"note": "Coffee"},
 )
 
 TOKENS = RecordType(table("tokens.response"), record="Token")

@@ -202,16 +202,11 @@ def _transaction(raw_client: RawClient, operation: str, ids: tuple[str, str]) ->
 
 
 CREATED: dict[str, Callable[[RawClient], str]] = {
-    "/v2/contacts": lambda raw_client: raw_client.contact()["id"],
-    "/v2/accountvaults": lambda raw_client: raw_client.vault()["id"],
+    **{path: record_type.make for path, record_type in _FAMILIES.items() if record_type.resource},
     "/v2/transactions": lambda raw_client: raw_client.sale(action="authonly")["id"],
     "/v2/transactionbatches": calls.open_batch,
-    "/v2/postbackconfigs": calls.config,
     "/v2/quickinvoices": calls.invoice,
-    "/v2/paylinks": calls.paylink,
     "/v2/recurrings": calls.recurring,
-    "/v2/tags": calls.tag,
-    "/v2/notes": calls.note,
     **{path: partial(make, path=path) for path in UNTYPED},
     "/v2/hostedpaymentpages": calls.hosted_page,
     "/v2/locations": calls.location,

@@ -1,11 +1,11 @@
-"""Write the package's modules in import order into docs/why/modules.md: `python -m tests.docs.module_tree`."""
+"""Print the package's modules in import order: `python -m tests.docs.module_tree`."""
 
 import ast
 import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from .documents import PACKAGE, ROOT
+from .documents import PACKAGE
 
 SANDBOX = {f"sandbox/{path.parent.name}" for path in PACKAGE.glob("sandbox/*/__init__.py")}
 FOLDERS_ONLY = SANDBOX | {"crash_testing", "cli"}
@@ -92,6 +92,4 @@ def relative(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    page = ROOT / "docs/why/modules.md"
-    start, _, end = page.read_text(encoding="utf-8").partition("gateway_async/\n")
-    page.write_text(start + module_tree() + end[end.index("\n```") :], encoding="utf-8")
+    print(module_tree())  # noqa: T201

@@ -59,7 +59,6 @@ TEXTS: Mapping[tuple[str, str], str] = {
     ("docs/guides/logs-and-events.md", "See what the SDK does"): "test_readme.py compares this output",
     ("docs/guides/logs-and-events.md", "In production"): "test_readme.py compares this output",
     ("docs/reference/errors.md", "The error tree"): "test_links.py compares this tree",
-    ("docs/why/modules.md", "Modules"): "test_contributing.py compares this tree",
     ("CONTRIBUTING.md", "Layout"): "test_contributing.py compares this tree",
     ("docs/start/concepts.md", "What the gateway has"): "a drawing",
     ("docs/start/concepts.md", "What this package adds"): "a drawing",

@@ -86,7 +86,9 @@ def test_every_page_of_every_record_opens(
         assert [secret for secret in secrets if secret in page] == []
         waiting |= {link for link in re.findall('href="(/records[^"#]*)"', page) if link not in found}
     families = {path.split("/")[2] for path in found if path.count("/") == 3}
-    assert {table.plural for table in STORED} - families == {"productfiles", "transactionlevel3s", FILE_CONTENT.plural}
+    stored = sandbox._call(lambda gateway: {table.plural for table in STORED if gateway.store.select(table)})
+    assert len(stored) > 20
+    assert stored - families == {FILE_CONTENT.plural}
 
 
 def test_counts(shop: Shop, browser: httpx.Client) -> None:
