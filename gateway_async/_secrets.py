@@ -43,7 +43,7 @@ class Secret:
     """A text that is never shown: a key, a CVV, track data or a token.
 
     Two secrets are equal if their values are equal. A secret never equals a plain string. If the value is not text,
-    only its type is stored, so that an error can name it.
+    only its type is stored, for error messages.
     """
 
     __slots__ = ("_key", "kind")
@@ -119,7 +119,7 @@ class Secret:
 
 
 def kind_of(value: object) -> type:
-    """Return the type of a value, or that of a secret's value."""
+    """Return the type of a value; of a secret, the type of its content."""
     return value.kind if isinstance(value, Secret) else type(value)
 
 
@@ -272,7 +272,7 @@ def _luhn_sums(digits: str) -> tuple[Sequence[int], Sequence[int]]:
 
 
 _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-"""For each digit, the sum of the digits of its double."""
+"""Luhn: digit sum of twice the digit."""
 
 _in_prose = _Numbers(_IN_PROSE, smallest=3, excluded=_FLOAT_AMOUNT)
 _anywhere = _Numbers(_ANYWHERE, smallest=1)
@@ -535,7 +535,7 @@ def passwords_in(text: str) -> Iterator[Secret]:
 def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> str:
     """Return the first `limit` characters of `text`, masked and on one line.
 
-    A longer text ends with "…". A card number that is broken over lines is masked, too.
+    A longer text ends with "…". A card number that is broken over lines is masked as well.
 
     Only the beginning of the text is read, so a long text costs no more than a short one. A secret that is cut at the
     end of this beginning cannot be masked, so the characters that may belong to it are dropped.

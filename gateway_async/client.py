@@ -40,7 +40,7 @@ from gateway_async.telemetry.readiness import Readiness
 
 __all__ = ["AsyncGateway", "Options"]
 
-_ID_BYTES: Final = 16  # as many as a UUID, so that no other call has the same id
+_ID_BYTES: Final = 16  # as many as a UUID, which makes the id unique
 _DIGIT_TRANSLATION: Final = str.maketrans("0123456789", "ghijklmnop")
 
 
@@ -243,7 +243,7 @@ class AsyncGateway(Resources):
 
     @property
     def base_url(self) -> str:
-        """The gateway's address, normalized so that all its spellings are equal."""
+        """The gateway's address in its normalized spelling."""
         return self._address
 
     @property
@@ -266,8 +266,8 @@ class AsyncGateway(Resources):
 
         The view shares the connections, the credentials, the ledger, the terminals, the retry budget, the circuit
         breaker and the observers. It costs little, is not closed, and ends with the client that it came from: closing a
-        view does nothing. A view can have views. An omitted option stays as it is. The options mean what those of the
-        constructor mean.
+        view does nothing. A view can have views. An omitted option stays as it is. The options mean the same as in
+        the constructor.
 
         Args:
             timeout: total seconds for an ordinary call. The lookup of a lost response is part of it.
@@ -308,7 +308,7 @@ class AsyncGateway(Resources):
             plan = await plans.create({"title": "Tea", "transaction_amount": "12.50"})
             print(plan["title"])
 
-        Lookups, deadlines, paging and errors are those of the typed resources.
+        Lookups, deadlines, paging and errors are the same as for the typed resources.
 
         Args:
             plural: the resource's path without `/v2/`, and the JSON key of its lists.
@@ -368,7 +368,7 @@ class AsyncGateway(Resources):
     def health(self) -> Health:
         """Return the load of this client: connections, queues, retries, and counts of unknown outcomes.
 
-        It sends nothing and costs little, so that a program can call it every second.
+        It sends nothing and is cheap enough to call every second.
         """
         pooled = self._transport if isinstance(self._transport, PooledTransport) else None
         uses = (None if pooled is None else pooled.pool_use(name) for name in ("ordinary", "terminal"))
@@ -377,7 +377,7 @@ class AsyncGateway(Resources):
     async def check(self, *, timeout: float = 5.0) -> Readiness:  # noqa: ASYNC109  it raises nothing when it is over
         """Return whether calls can work now: one read at the gateway, and one of the ledger.
 
-        It is for a readiness probe. Problems are returned, not raised. The read is not repeated, and nothing is
+        Meant for a readiness probe: problems are returned, not raised. The read is not repeated, and nothing is
         written. Credentials that may not list contacts are accepted.
 
         Args:
@@ -439,8 +439,8 @@ class AsyncGateway(Resources):
         Args:
             since: begin of the period, with a time zone. The ledger must keep its intents (`keep_days`) for longer.
             until: end of the period, with a time zone; it is not part of it. None is now.
-            margin: maximum seconds between the time of a call in the ledger and that of its payment at the gateway. It
-                must exceed the difference of their clocks and the duration of a call, also of a `terminal_timeout`.
+            margin: maximum seconds between the time of a call in the ledger and of its payment at the gateway. It must
+                exceed the difference of their clocks and the duration of a call, including `terminal_timeout`.
             page_size: transactions in each page of the list, at most 5000.
 
         Raises:

@@ -8,9 +8,9 @@
 | `HashKey` | a signature of each request, where the gateway accepts one |
 | `BearerToken` | an OAuth token |
 
-The secret of each class is a value, or a function that returns it. The function may be async. The client calls it
-before each request (for a `PasswordLogin`: before each login), so that a key can be replaced while the client runs. A
-function that reads a file or asks a service should cache its result.
+The secret of each class is a value, or a function that returns it, which may be async. The client calls it before each
+request (for a `PasswordLogin`: before each login), which lets you rotate a key while the client runs. A function that
+reads a file or asks a service should cache its result.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -103,7 +103,7 @@ _ErrorT = TypeVar("_ErrorT", bound="GatewayError")
 
 
 class GatewayError(Exception):
-    """The base class of every error that this package raises on purpose.
+    """The base of all gateway_async errors.
 
     Attributes:
         call: the request, such as `"POST /v2/transactions"`; empty when the error is not about a request.
@@ -251,7 +251,7 @@ class AuthenticationError(StatusError):
     """401, or a login that failed: the developer id, user id, key, token or password is wrong or has expired.
 
     Attributes:
-        is_login: whether the login failed, so that nothing else was sent.
+        is_login: whether the login failed; nothing else was sent.
     """
 
     meaning = "the credentials were not accepted"

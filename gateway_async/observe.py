@@ -69,7 +69,7 @@ class _CallEvent:
 
     Attributes:
         call: such as `"GET /v2/contacts/11e8…"`.
-        call_id: the same in all events of one call, so that they can be put together; empty for a call of an earlier
+        call_id: the same in all events of one call; empty for a call of an earlier
             process that `recover()` looks up.
         api_id: the integrator id of what is written, if it has one.
         terminal_id: the terminal, for a call that waits at one.
@@ -254,7 +254,7 @@ class RetryBudgetExhausted(_CallEvent):
 class CircuitOpened(_CallEvent):
     """The circuit breaker opened: the client rejects new writes.
 
-    The facts are those of the call whose attempt failed last. A failed probe opens the breaker again.
+    The attributes describe the call whose attempt failed last. A failed probe opens the breaker again.
     """
 
 

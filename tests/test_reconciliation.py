@@ -45,7 +45,7 @@ class _Lists:
         for record in self.records:
             yield Page(records=(record,), number=1, total_count=None, page_count=None)
 
-    async def get(self, id: str) -> Any:  # noqa: A002
+    async def get(self, id: str) -> Any:
         for record in self.readable:
             if record.id == id:
                 return record

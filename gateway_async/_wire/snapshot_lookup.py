@@ -234,7 +234,7 @@ def _ids(records: Any) -> list[str] | None:
 def with_schedule_lookup(
     call: Call[Recurring],
     spec: Spec,
-    id: str,  # noqa: A002
+    id: str,
     expected_shift: Mapping[str, int],
 ) -> Call[Recurring]:
     """Add this lookup to a skip or a deferral. Its prerequisite reads the recurring.
@@ -284,11 +284,11 @@ def schedule_change(spec: Spec, outcome_query: OutcomeQuery) -> Lookup[Recurring
     return Lookup(request=_recurring_request(spec, outcome_query.id), read=read)
 
 
-def _recurring_request(spec: Spec, id: str) -> HttpRequest:  # noqa: A002
+def _recurring_request(spec: Spec, id: str) -> HttpRequest:
     return HttpRequest(path=f"{spec.path}/{segment(id)}", params=expansion(("transactions",)))
 
 
-def _read_recurring(spec: Spec, id: str, content: Any) -> Recurring:  # noqa: A002
+def _read_recurring(spec: Spec, id: str, content: Any) -> Recurring:
     data = spec.unwrap(content)
     check_belongs({"id": id}, data)
     return structure(spec.record, data)

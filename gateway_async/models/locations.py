@@ -1,6 +1,6 @@
 """Locations: the merchants whose records a user sees (contract, *Locations*), and what a client must know about them.
 
-These records contain no money, so that a value that does not fit its field is in `extra`.
+These records contain no money: a value that does not fit its field is in `extra`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,9 +54,9 @@ class Location(Record):
     dda: str | None = None
     """The number of the merchant's own bank account, 3 to 32 characters. The repr leaves it out."""
     default_cc: str | None = None
-    """The merchant account of card payments that name none."""
+    """Default merchant account for cards."""
     default_ach: str | None = None
-    """The merchant account of bank payments that name none."""
+    """Default merchant account for bank payments."""
     branding_domain_id: str | None = None
     """The id of the location's web address."""
     branding_domain_url: str | None = None
@@ -180,9 +180,9 @@ class LocationInfo(Record):
     branding_domain: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
     """The look of the hosted interface."""
     default_cc: str | None = None
-    """The merchant account of card payments that name none."""
+    """Default merchant account for cards."""
     default_ach: str | None = None
-    """The merchant account of bank payments that name none."""
+    """Default merchant account for bank payments."""
     contact_email_trx_receipt_default: bool | None = None
     """Whether a new contact gets receipts by e-mail."""
     show_contact_files: bool | None = None

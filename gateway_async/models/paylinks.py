@@ -1,4 +1,4 @@
-"""Paylinks: links by which a customer pays one amount (contract, *Paylink*)."""
+"""Paylinks: payment links for one amount (contract, *Paylink*)."""
 
 from collections.abc import Sequence
 from datetime import date, datetime

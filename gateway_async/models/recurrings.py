@@ -1,4 +1,4 @@
-"""Recurrings: plans by which the gateway charges a stored account again and again (contract, *Recurrings*)."""
+"""Recurrings: recurring payment plans, or subscriptions (contract, *Recurrings*)."""
 
 from datetime import date, datetime
 from decimal import Decimal

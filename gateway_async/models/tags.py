@@ -1,4 +1,4 @@
-"""Tags: words by which a location groups its transactions and invoices (contract, *Tags*)."""
+"""Tags: labels for transactions and invoices (contract, *Tags*)."""
 
 from datetime import datetime
 from typing import Annotated

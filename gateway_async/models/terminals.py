@@ -43,7 +43,7 @@ class Terminal(Record):
     terminal_cvm_id: str | None = None
     """The id of the set of cardholder verification methods."""
     default_product_transaction_id: str | None = None
-    """The merchant account of payments that name none."""
+    """Default merchant account for payments."""
     payment_type_priority: str | None = None
     """Whether a card that is both counts as `Credit` or `Debit`."""
     mac_address: str | None = None

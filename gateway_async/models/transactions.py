@@ -325,7 +325,7 @@ class Transaction(Record):
     room_num: str | None = None
     """The room of a stay."""
     room_rate: Decimal | None = None
-    """The price of the room for a day."""
+    """Daily room rate."""
     advance_deposit: bool | None = None
     """Whether the payment is a deposit for a later stay."""
     no_show: bool | None = None
@@ -608,7 +608,7 @@ class TransactionCreate(Request):
     room_num: Text | None = None
     """The room. It is documented with at most 12 characters."""
     room_rate: Amount | None = None
-    """The price of the room for a day, at most 10 characters. The gateway requires it from lodging merchants."""
+    """Daily room rate, at most 10 characters. The gateway requires it from lodging merchants."""
     advance_deposit: bool | None = None
     """Whether the payment is a deposit for a later stay."""
     no_show: bool | None = None
@@ -724,7 +724,7 @@ class TransactionUpdate(Request):
     room_num: Text | Unset | None = UNSET
     """The room, at most 250 characters."""
     room_rate: Amount | Unset | None = UNSET
-    """The price of the room for a day, at most 10 characters."""
+    """Daily room rate, at most 10 characters."""
     advance_deposit: bool | Unset | None = UNSET
     """Whether the payment is a deposit for a later stay."""
     no_show: bool | Unset | None = UNSET
@@ -796,7 +796,7 @@ class RouterTransactionCreate(Request):
     room_num: TerminalRoom | None = None
     """The room, at most 12 characters."""
     room_rate: Amount | None = None
-    """The price of the room for a day, at most 10 characters. The gateway requires it from lodging merchants."""
+    """Daily room rate, at most 10 characters. The gateway requires it from lodging merchants."""
     advance_deposit: bool | None = None
     """Whether the payment is a deposit for a later stay."""
     no_show: bool | None = None

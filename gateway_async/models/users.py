@@ -1,4 +1,4 @@
-"""Users: the people and programs that call the gateway (contract, *Users*)."""
+"""User accounts of the gateway (contract, *Users*)."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -15,7 +15,7 @@ __all__ = ["User"]
 @lenient
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class User(Record):
-    """A user of the gateway. It contains no money, so that a value that does not fit its field is in `extra`."""
+    """A user of the gateway. It contains no money: a value that does not fit its field is in `extra`."""
 
     id: str
     """The gateway's id, which `UserApiKey` and `HashKey` take."""
@@ -58,7 +58,7 @@ class User(Record):
     requires_new_password: bool | None = None
     """Whether the user must change the password at the next login."""
     primary_location_id: str | None = None
-    """The location of transactions that name none."""
+    """Default location for transactions."""
     branding_domain_id: str | None = None
     """The id of the user's web address."""
     branding_domain_url: str | None = None

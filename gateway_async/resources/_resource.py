@@ -68,7 +68,7 @@ class ListableResource(Resource, Generic[R]):
 
     spec: ClassVar[ResourceSpec[Any]]
 
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> R:  # noqa: A002
+    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> R:
         """Read a record. `expand` adds related records to its `.extra`.
 
         Raises:
@@ -118,7 +118,7 @@ class ListableResource(Resource, Generic[R]):
 class DeletableResource(ListableResource[R]):
     """A resource whose records can be deleted."""
 
-    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
+    async def delete(self, id: str | ApiId) -> None:
         """Delete a record.
 
         Raises:

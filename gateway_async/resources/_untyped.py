@@ -59,7 +59,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
         new = seal(new, self._spec.name)  # an error's traceback shows local variables
         return await self._executor.execute(self._spec.create_from(new, self._defaults))
 
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> UntypedRecord:  # noqa: A002
+    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> UntypedRecord:
         """Read a record. `expand` adds related records.
 
         Raises:
@@ -83,7 +83,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
         filters = seal(filters, self._spec.name)  # as above
         return pages_of(self._spec, self._executor, filters, sort=sort, page_size=page_size, expand=expand)
 
-    async def update(self, id: str | ApiId, changes: Mapping[str, Any]) -> UntypedRecord:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: Mapping[str, Any]) -> UntypedRecord:
         """Change a record. If the response is lost, the client reads the record.
 
         A change with an `action` is not looked up, and is sent again only if it was certainly not sent.
@@ -96,7 +96,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
         changes = seal(changes, self._spec.name)  # as above
         return await self._executor.execute(self._spec.update_from(id, changes, self._defaults))
 
-    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
+    async def delete(self, id: str | ApiId) -> None:
         """Delete a record.
 
         Raises:
@@ -107,7 +107,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
 
     async def action(
         self,
-        id: str | ApiId,  # noqa: A002
+        id: str | ApiId,
         verb: str,
         content: Mapping[str, Any] | None = None,
         *,

@@ -54,7 +54,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
         """Store a card or a bank account.
 
         The account can also come from a ticket, a transaction or another vault. `account_vault_api_id` is generated
-        when omitted, so that the vault can be looked up if the response is lost.
+        when omitted: it finds the vault if the response is lost.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
@@ -64,7 +64,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(ACCOUNT_VAULT.create(new, self._defaults))
 
-    async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:
         """Change a vault. If the response is lost, the client reads the vault.
 
         Raises:
@@ -74,7 +74,7 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
         changes = seal(changes)  # as above
         return await self._executor.execute(ACCOUNT_VAULT.update(id, changes, self._defaults))
 
-    async def bin_info(self, id: str | ApiId) -> BinInfo:  # noqa: A002
+    async def bin_info(self, id: str | ApiId) -> BinInfo:
         """Read what the card's first digits identify: issuer, country, product.
 
         Raises:

@@ -33,7 +33,7 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
     async def create(self, new: ContactCreate) -> Contact:
         """Create a contact.
 
-        `contact_api_id` is generated when omitted, so that the contact can be looked up if the response is lost.
+        `contact_api_id` is generated when omitted: it finds the contact if the response is lost.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
@@ -47,7 +47,7 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
             )
         return await self._executor.execute(CONTACT.create(new, self._defaults))
 
-    async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:
         """Change a contact. If the response is lost, the client reads the contact.
 
         Raises:

@@ -53,10 +53,8 @@ class Locations(ListableResource[Location]):
         Raises:
             InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
         """
-        filters, extra_filters = (
-            seal(filters, LOCATION_INFO.name),
-            seal(extra_filters),
-        )  # a traceback shows local variables
+        filters = seal(filters, LOCATION_INFO.name)  # an error's traceback shows local variables
+        extra_filters = seal(extra_filters)
         known = LOCATION_INFO.names_to_check
         return pages_of(
             LOCATION_INFO,

@@ -29,7 +29,7 @@ class Notes(DeletableResource[Note], WritableResource[Note]):
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(NOTE.create(new, self._defaults))
 
-    async def update(self, id: str | ApiId, changes: NoteUpdate) -> Note:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: NoteUpdate) -> Note:
         """Change a note. If the response is lost, the client reads the note.
 
         Raises:

@@ -23,7 +23,7 @@ PAYLINK: Final = ResourceSpec(
 
 
 class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCreate]):
-    """Links by which a customer pays one amount.
+    """Payment links for one amount.
 
     `expand` accepts contact, email_blacklist, sms_blacklist, location, tags, created_user and payment_url.
     """
@@ -33,7 +33,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
     async def create(self, new: PaylinkCreate) -> Paylink:
         """Create a paylink.
 
-        `paylink_api_id` is generated when omitted, so that the paylink can be looked up if the response is lost.
+        `paylink_api_id` is generated when omitted: it finds the paylink if the response is lost.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
@@ -43,7 +43,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(PAYLINK.create(new, self._defaults))
 
-    async def update(self, id: str | ApiId, changes: PaylinkUpdate) -> Paylink:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: PaylinkUpdate) -> Paylink:
         """Change a paylink that is not closed. If the response is lost, the client reads the paylink.
 
         Raises:
@@ -53,7 +53,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
         changes = seal(changes)  # as above
         return await self._executor.execute(PAYLINK.update(id, changes, self._defaults))
 
-    async def resend(self, id: str | ApiId) -> None:  # noqa: A002
+    async def resend(self, id: str | ApiId) -> None:
         """Send the notification again, by the paylink's `delivery_method`.
 
         Raises:
@@ -62,7 +62,7 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
         """
         await self._executor.execute(PAYLINK.notify(id, "resend", self._defaults))
 
-    def payment_url(self, id: str | ApiId) -> str:  # noqa: A002
+    def payment_url(self, id: str | ApiId) -> str:
         """Return the URL of the page where the customer pays. Nothing is sent.
 
         Raises:

@@ -43,7 +43,7 @@ class PostbackConfigs(WritableResource[PostbackConfig]):
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(POSTBACK_CONFIG.create(new, self._defaults))
 
-    async def update(self, id: str, changes: PostbackConfigUpdate) -> PostbackConfig:  # noqa: A002
+    async def update(self, id: str, changes: PostbackConfigUpdate) -> PostbackConfig:
         """Change a postback config. If the response is lost, the client sends the change once more.
 
         Raises:
@@ -55,7 +55,7 @@ class PostbackConfigs(WritableResource[PostbackConfig]):
         changes = seal(changes)  # as above
         return await self._executor.execute(_repeatable(POSTBACK_CONFIG.update(id, changes, self._defaults)))
 
-    async def delete(self, id: str) -> None:  # noqa: A002
+    async def delete(self, id: str) -> None:
         """Delete a postback config. If the response is lost, the client deletes it once more.
 
         Raises:

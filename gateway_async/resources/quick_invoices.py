@@ -72,11 +72,11 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         """Create an invoice, with up to four files.
 
         A file has at most 5,242,880 bytes. Files are streamed while they are read, and the client's `timeout` includes
-        the upload. `quick_invoice_api_id` is generated when omitted, so that the invoice can be looked up if the
+        the upload. `quick_invoice_api_id` is generated when omitted: it finds the invoice if the
         response is lost.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` lists what to correct, also in the files.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct, including the files.
             ValidationError: the gateway rejects it, for example without file storage for the location; `.fields` says
                 why.
             OutcomeUnknownError: it may have been created; `resolve(error)` looks it up again.
@@ -99,7 +99,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         new = seal(new)  # as above
         return await self._once.create(new, files)
 
-    async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:
         """Change an invoice that is not closed.
 
         If the response is lost or the gateway refuses, the client reads the invoice. An invoice that shows the changes
@@ -114,7 +114,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
             QUICK_INVOICE.update(id, changes, self._defaults, evidence=FIELDS_MATCH_OR_CLOSED)
         )
 
-    async def reopen(self, id: str | ApiId) -> QuickInvoice:  # noqa: A002
+    async def reopen(self, id: str | ApiId) -> QuickInvoice:
         """Reopen a closed invoice that has not expired and is not paid. An open one is returned as it is.
 
         Raises:
@@ -122,7 +122,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         """
         return await self._executor.execute(QUICK_INVOICE.action(id, "reopen", self._defaults, evidence=IS_REOPENED))
 
-    async def add_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:  # noqa: A002
+    async def add_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:
         """Count a payment that was taken elsewhere towards an open invoice.
 
         If the response is lost or the gateway refuses, the client reads the transaction, which contains the id of its
@@ -134,7 +134,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         """
         return await self._executor.execute(_move_transaction(id, "addTransaction", transaction_id, self._defaults))
 
-    async def remove_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:  # noqa: A002
+    async def remove_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:
         """Remove a payment from an invoice. A lost response and a refusal are handled as in `add_transaction`.
 
         Raises:
@@ -143,7 +143,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         """
         return await self._executor.execute(_move_transaction(id, "removeTransaction", transaction_id, self._defaults))
 
-    async def resend(self, id: str | ApiId, *, email: bool = True, sms: bool = True) -> None:  # noqa: A002
+    async def resend(self, id: str | ApiId, *, email: bool = True, sms: bool = True) -> None:
         """Send the notification again by email and SMS.
 
         A channel is used if the invoice has an address for it.
@@ -158,7 +158,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         only = (*((("email", "0"),) if not email else ()), *((("sms", "0"),) if not sms else ()))
         await self._executor.execute(QUICK_INVOICE.notify(id, "resend", self._defaults, only))
 
-    async def attach_file(self, id: str | ApiId, attachment: Attachment) -> QuickInvoiceFile | None:  # noqa: A002
+    async def attach_file(self, id: str | ApiId, attachment: Attachment) -> QuickInvoiceFile | None:
         """Attach a file. An invoice can have at most four files.
 
         Returns:
@@ -172,7 +172,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         call = _attach(id, attachment, self._defaults)
         return await self._executor.execute(await measure_files(call, limits=self._defaults.check_limits))
 
-    async def remove_file(self, id: str | ApiId, file_id: str) -> None:  # noqa: A002
+    async def remove_file(self, id: str | ApiId, file_id: str) -> None:
         """Remove a file. If the response is lost, the client reads the invoice.
 
         Raises:
@@ -180,7 +180,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         """
         await self._executor.execute(_detach(id, file_id, self._defaults))
 
-    def payment_url(self, id: str | ApiId) -> str:  # noqa: A002
+    def payment_url(self, id: str | ApiId) -> str:
         """Return the URL of the page where the customer pays. Nothing is sent.
 
         Raises:

@@ -30,7 +30,7 @@ RECURRING: Final = ResourceSpec(
 
 
 class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
-    """Plans by which the gateway charges a stored account again and again.
+    """Recurring payment plans (subscriptions), which charge a stored account.
 
     The gateway makes each charge by itself: a transaction with `recurring_id`, `is_recurring` and `trx_source_id` 13.
 
@@ -59,7 +59,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(_create_call(new, self._defaults))
 
-    async def update(self, id: str | ApiId, changes: RecurringUpdate) -> Recurring:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: RecurringUpdate) -> Recurring:
         """Change a recurring. If the response is lost, the client reads the recurring.
 
         Raises:
@@ -70,7 +70,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         changes = seal(changes)  # as above
         return await self._executor.execute(RECURRING.update(id, changes, self._defaults))
 
-    async def skip(self, id: str, count: int = 1) -> Recurring:  # noqa: A002
+    async def skip(self, id: str, count: int = 1) -> Recurring:
         """Drop the next `count` charges. The end date stays.
 
         A repetition would drop further charges. The client therefore first reads the recurring. If the response is
@@ -90,7 +90,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             _move_charges(id, "skipPayment", "skip_count", count, shift, self._defaults)
         )
 
-    async def defer(self, id: str, count: int = 1) -> Recurring:  # noqa: A002
+    async def defer(self, id: str, count: int = 1) -> Recurring:
         """Move the next `count` charges to the end: `next_run_date` and `end_date` go on by `count` intervals.
 
         It is for installment plans, and the gateway refuses it for an ongoing recurring. A lost response is handled as
@@ -108,7 +108,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
             _move_charges(id, "deferPayment", "defer_count", count, shift, self._defaults)
         )
 
-    async def hold(self, id: str) -> Recurring:  # noqa: A002
+    async def hold(self, id: str) -> Recurring:
         """Place an active recurring on hold: no charge runs until `activate`.
 
         If the response is lost or the gateway refuses, the client reads `status`. It sends a lost request again if the
@@ -121,7 +121,7 @@ class Recurrings(DeletableResource[Recurring], WritableResource[Recurring]):
         """
         return await self._executor.execute(_change_status(id, "placeOnHold", "active", "on hold", self._defaults))
 
-    async def activate(self, id: str) -> Recurring:  # noqa: A002
+    async def activate(self, id: str) -> Recurring:
         """Activate a recurring that is on hold.
 
         A lost response and a refusal are handled as in `hold`: one that is not on hold is returned as it is.
@@ -160,7 +160,7 @@ def _find_by_list(call: Call[Recurring], new: RecurringCreate, expected: Mapping
 
 
 def _move_charges(
-    id: str,  # noqa: A002
+    id: str,
     verb: str,
     parameter: str,
     count: int,
@@ -172,6 +172,6 @@ def _move_charges(
     return with_schedule_lookup(attrs.evolve(call, sent={parameter: str(count)}), RECURRING, id, expected_shift)
 
 
-def _change_status(id: str, verb: str, before: str, after: str, defaults: RequestDefaults) -> Call[Recurring]:  # noqa: A002
+def _change_status(id: str, verb: str, before: str, after: str, defaults: RequestDefaults) -> Call[Recurring]:
     shows = {"status": after, "status_before": before}
     return RECURRING.action(id, verb, defaults, evidence=HAS_STATUS, shows=shows)

@@ -31,11 +31,11 @@ class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]
     spec = ROUTER_TRANSACTION
 
     async def create(self, new: RouterTransactionCreate, *, on_progress: OnProgress | None = None) -> Transaction:
-        """Let the customer pay at a terminal.
+        """Take a payment at a terminal.
 
         The call waits up to the client's `terminal_timeout` without blocking a thread. Calls for one terminal run one
-        after the other, and a call is never sent twice. `transaction_api_id` is generated when omitted, so that the
-        payment can be looked up if the response is lost. Besides an approval, the wait can end in three ways:
+        after the other, and a call is never sent twice. `transaction_api_id` is generated when omitted: it finds the
+        payment if the response is lost. Besides an approval, the wait can end in three ways:
 
         - *Cancel is pressed on the device*, or the issuer declines: the result is a transaction that is `.declined`,
           with the reason in `.verbiage`.
@@ -71,7 +71,7 @@ class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]
         )
 
     async def create_once(self, new: RouterTransactionCreate, *, on_progress: OnProgress | None = None) -> Transaction:
-        """Let the customer pay, or return the payment that has the `transaction_api_id`.
+        """Take a payment, or return the one that has the `transaction_api_id`.
 
         `new` needs an id of your own. The gateway refuses a taken id before it uses the terminal.
 

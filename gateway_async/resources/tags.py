@@ -14,7 +14,7 @@ TAG: Final = ResourceSpec(name="tag", plural="tags", record=Tag, creates=(TagCre
 
 
 class Tags(DeletableResource[Tag], WritableResource[Tag]):
-    """Words by which a location groups its transactions and invoices. `expand` accepts created_user."""
+    """Labels for transactions and invoices. `expand` accepts created_user."""
 
     spec = TAG
 
@@ -29,7 +29,7 @@ class Tags(DeletableResource[Tag], WritableResource[Tag]):
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(TAG.create(new, self._defaults))
 
-    async def update(self, id: str | ApiId, changes: TagUpdate) -> Tag:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: TagUpdate) -> Tag:
         """Change a tag. If the response is lost, the client reads the tag.
 
         Raises:

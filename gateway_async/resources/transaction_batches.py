@@ -27,7 +27,7 @@ class TransactionBatches(ListableResource[TransactionBatch], WritableResource[Tr
 
     spec = TRANSACTION_BATCH
 
-    async def settle(self, id: str) -> TransactionBatch:  # noqa: A002
+    async def settle(self, id: str) -> TransactionBatch:
         """Close a batch and settle its transactions.
 
         Settlement may fail: check `.processing_status_id` of the result. If the response is lost or the gateway

@@ -58,7 +58,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(TRANSACTION.create(new, self._defaults))
 
-    async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
+    async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:
         """Perform `changes.action` on a transaction.
 
         If the response is lost or does not show the change, or the gateway refuses, the client reads the transaction.
@@ -73,7 +73,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         changes = seal(changes)  # as above
         return await self._executor.execute(TRANSACTION.update_with_action(id, changes, self._defaults))
 
-    async def void(self, id: str | ApiId) -> Transaction:  # noqa: A002
+    async def void(self, id: str | ApiId) -> Transaction:
         """Void a transaction before it settles. Its amount becomes 0, and `auth_amount` stays.
 
         A transaction that is voided already is returned as it is.
@@ -83,7 +83,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         """
         return await self.update(id, TransactionUpdate(action=TransactionAction.VOID))
 
-    async def increment(self, id: str | ApiId, new_total: Decimal | int | str) -> Transaction:  # noqa: A002
+    async def increment(self, id: str | ApiId, new_total: Decimal | int | str) -> Transaction:
         """Raise an authorization to `new_total`. One of this amount is returned as it is.
 
         Raises:
@@ -92,7 +92,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         changes = TransactionUpdate(action=TransactionAction.AUTH_INCREMENT, transaction_amount=new_total)
         return await self.update(id, changes)
 
-    async def complete(self, id: str | ApiId, amount: Decimal | int | str | None = None) -> Transaction:  # noqa: A002
+    async def complete(self, id: str | ApiId, amount: Decimal | int | str | None = None) -> Transaction:
         """Capture an authorization, for its full amount or for `amount`.
 
         A transaction that is captured already, for `amount` if it is given, is returned as it is.
@@ -106,7 +106,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
 
     async def refund(
         self,
-        id: str | ApiId,  # noqa: A002
+        id: str | ApiId,
         amount: Decimal | int | str | None = None,
         *,
         transaction_api_id: str | None = None,
@@ -142,7 +142,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
 
     async def tip_adjust(
         self,
-        id: str | ApiId,  # noqa: A002
+        id: str | ApiId,
         tip: Decimal | int | str,
         new_total: Decimal | int | str | None = None,
     ) -> Transaction:
@@ -174,7 +174,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
 
     async def edit(
         self,
-        id: str | ApiId,  # noqa: A002
+        id: str | ApiId,
         *,
         contact_id: str | Unset | None = UNSET,
         description: str | Unset | None = UNSET,
@@ -182,7 +182,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         move_account_vault: bool | Unset = UNSET,
         move_account_vault_transactions: bool | Unset = UNSET,
     ) -> Transaction:
-        """Change what a payment says, also after it has settled. No money moves.
+        """Change the description, tags or customer of a payment, even a settled one. No money moves.
 
         Omitted fields keep their values; None is sent as null. Other fields are changed by `update`.
 
@@ -208,7 +208,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         )
         return await self.update(id, changes)
 
-    async def bin_info(self, id: str | ApiId) -> BinInfo:  # noqa: A002
+    async def bin_info(self, id: str | ApiId) -> BinInfo:
         """Read what the first digits of the charged card identify: issuer, country, product.
 
         Raises:
@@ -217,7 +217,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         """
         return await self._executor.execute(TRANSACTION.sub_resource(id, TRANSACTION_BIN_INFO, self._defaults))
 
-    async def _read_before(self, purpose: str, id: str | ApiId) -> Transaction:  # noqa: A002
+    async def _read_before(self, purpose: str, id: str | ApiId) -> Transaction:
         """Read the payment that a write refers to.
 
         Raises:

@@ -12,7 +12,7 @@ USER: Final = ResourceSpec(name="user", plural="users", record=User)
 
 
 class Users(ListableResource[User]):
-    """The people and programs that call the gateway.
+    """User accounts of the gateway.
 
     Users have no integrator ids and no expands.
     """
@@ -22,7 +22,7 @@ class Users(ListableResource[User]):
     async def me(self) -> User:
         """Read the user whose credentials the client has.
 
-        It is the cheapest check of credentials. `.primary_location_id` is the location of payments that name none.
+        It is the cheapest check of credentials. `.primary_location_id` is the default location for payments.
 
         Raises:
             AuthenticationError: the gateway rejects the credentials.

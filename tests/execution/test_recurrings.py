@@ -50,7 +50,7 @@ NEW = RecurringCreate(
 PLAN = {"id": "r", "interval": 1, "interval_type": "m", "next_run_date": "2019-02-23", "end_date": "2020-10-22"}
 
 
-def row(id: str, created_ts: int = 100, **fields: Any) -> dict[str, Any]:  # noqa: A002
+def row(id: str, created_ts: int = 100, **fields: Any) -> dict[str, Any]:
     """A recurring like the new one, as a list shows it."""
     shown = {"account_vault_id": "v", "location_id": "loc", "interval": "1", "interval_type": "m"}
     shown |= {"start_date": "2030-01-31", "transaction_amount": "10.00"}

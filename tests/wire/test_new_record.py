@@ -14,7 +14,7 @@ from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 EXPECTED = {"contact_id": "c", "payment_method": "cc"}
 
 
-def row(id: str, created_ts: Any = 100, **fields: Any) -> dict[str, Any]:  # noqa: A002
+def row(id: str, created_ts: Any = 100, **fields: Any) -> dict[str, Any]:
     """A vault as a list shows it."""
     return {"id": id, "created_ts": created_ts, "last_four": "1111", **EXPECTED, **fields}
 

@@ -1,4 +1,4 @@
-"""Tags (contract, "Tags"): words by which a location groups its transactions and invoices."""
+"""Tags (contract, "Tags"): labels for transactions and invoices."""
 
 from gateway_async.sandbox.request.records import make_create, make_delete, make_get, make_list, make_update
 from gateway_async.sandbox.schema import TAG

@@ -1,4 +1,4 @@
-"""Users (contract, "Users"): the people and programs that call the gateway.
+"""Users (contract, "Users"): user accounts of the gateway.
 
 A caller sees the users of its location and of those directly below it. A user has no rights before it gets a role.
 """

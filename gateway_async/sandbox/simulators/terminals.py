@@ -66,7 +66,7 @@ class TerminalOptions:
         delay: Seconds until a card is presented automatically.
 
     Raises:
-        ValueError: The mode is unknown, or the delay is no number, negative or not finite.
+        ValueError: The mode is unknown, or the delay is not a number, negative or not finite.
     """
 
     mode: Mode = "auto"
