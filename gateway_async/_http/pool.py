@@ -105,7 +105,10 @@ class ConnectionPool:
             httpx.ProxyError: the proxy refused.
             RuntimeError: the pool is closed.
         """
-        await _acquire_slot(self._slots, timeouts)
+        if self._slots.value:
+            self._slots.acquire_nowait()
+        else:
+            await within(timeouts.get("pool"), self._slots.acquire(), httpx.PoolTimeout)
         try:
             progress.stage = Stage.CONNECTING
             self.check_open()
@@ -167,7 +170,10 @@ class ConnectionPool:
 
     async def _connect(self, origin: Origin, tls: ssl.SSLContext | None, timeouts: Timeouts) -> Connection:
         """Open a connection; closing the pool cancels it."""
-        await _acquire_slot(self._connect_slots, timeouts)
+        if self._connect_slots.value:
+            self._connect_slots.acquire_nowait()
+        else:
+            await within(timeouts.get("pool"), self._connect_slots.acquire(), httpx.PoolTimeout)
         try:
             self.check_open()
             with anyio.move_on_after(timeouts.get("connect")) as scope:
@@ -181,13 +187,6 @@ class ConnectionPool:
             self._connect_slots.release()
 
 
-async def _acquire_slot(slots: anyio.Semaphore, timeouts: Timeouts) -> None:
-    try:
-        slots.acquire_nowait()
-    except anyio.WouldBlock:
-        await within(timeouts.get("pool"), slots.acquire(), httpx.PoolTimeout)
-
-
 def within(
     seconds: float | None, work: Coroutine[Any, Any, T], error: type[httpx.TimeoutException]
 ) -> Coroutine[Any, Any, T]:
@@ -198,7 +197,7 @@ def within(
 async def _within(seconds: float, work: Coroutine[Any, Any, T], error: type[httpx.TimeoutException]) -> T:
     with anyio.move_on_after(seconds):
         return await work
-    raise error("timed out") from None
+    raise error("timed out")
 
 
 async def _connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy | None) -> Connection:

@@ -93,11 +93,13 @@ class PooledTransport(httpx.AsyncBaseTransport):
             fresh=bool(extensions.get(FRESH)),
         )
         bodiless = request.method == "HEAD"
-        if is_whole:
+        upload = None if is_whole else request
+        del request, extensions  # free their memory: thousands of calls may wait for a slot
+        if upload is None:
             await exchange.send(start)
         else:
-            await exchange.upload(start, request)
-        del request, start, extensions  # free their memory: thousands of calls may wait here
+            await exchange.upload(start, upload)
+        del start, upload  # or for a terminal
         response = await exchange.head(bodiless=bodiless)
         stream: httpx.AsyncByteStream = exchange
         if content_coding := take_coding(response.headers):
