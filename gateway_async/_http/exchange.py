@@ -92,10 +92,7 @@ class Exchange(httpx.AsyncByteStream):
             await self.send(b"".join(chunks), body)
 
     async def head(self, *, bodiless: bool) -> ResponseParser:
-        """Wait for the head of the response.
-
-        A `bodiless` response is complete after its head. On failure, the connection is released.
-        """
+        """Wait for the head of the response; on failure, the connection is released."""
         if (connection := self.connection) is None:
             raise RuntimeError("the request was not sent")
         try:
@@ -120,10 +117,7 @@ class Exchange(httpx.AsyncByteStream):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """End the exchange; give the connection back to the pool.
-
-        A second call does nothing.
-        """
+        """Give the connection back to the pool; a second call does nothing."""
         connection, self.connection = self.connection, None
         if connection is not None:
             await self.pool.release(self.origin, connection, discard=self.fresh)
@@ -225,7 +219,9 @@ class BoundedDecompressor(httpx.AsyncByteStream):
         while not self._rest:
             self._rest = await anext(self._chunks, b"")
             if not self._rest:
-                self._end()
+                if self._decompressor is not None and not self._decompressor.eof:
+                    raise httpx.DecodingError("the compressed body is cut off")
+                raise StopAsyncIteration
         decompressor = self._decompressor = self._decompressor or _make_decompressor(self._coding, self._rest)
         if decompressor.eof:  # zlib would buffer all data after the end
             raise httpx.DecodingError("data follows the compressed body")
@@ -239,11 +235,6 @@ class BoundedDecompressor(httpx.AsyncByteStream):
     async def aclose(self) -> None:
         """Close the underlying stream."""
         await self._compressed.aclose()
-
-    def _end(self) -> None:
-        if self._decompressor is not None and not self._decompressor.eof:
-            raise httpx.DecodingError("the compressed body is cut off")
-        raise StopAsyncIteration
 
 
 def _make_decompressor(coding: str, start: bytes) -> "_Decompress":

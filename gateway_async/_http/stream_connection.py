@@ -77,21 +77,18 @@ class StreamConnection(Connection):
 
     async def _listen(self, writing: anyio.CancelScope, failures: list[httpx.TransportError]) -> None:
         """Stop writing after the whole response or a failure."""
-        try:
-            if await self._receives_early_response():
-                writing.cancel()
-        except httpx.TransportError as error:
-            failures.append(error)
-            writing.cancel()
-
-    async def _receives_early_response(self) -> bool:
         self._response = response = ResponseParser()
         received = 0
-        while not response.complete and received < _MAX_EARLY_BYTES:
-            data = await self._receive()
-            received += len(data)
-            self._feed(data)
-        return response.complete
+        try:
+            while not response.complete:
+                if received >= _MAX_EARLY_BYTES:
+                    return
+                data = await self._receive()
+                received += len(data)
+                self._feed(data)
+        except httpx.TransportError as error:
+            failures.append(error)
+        writing.cancel()
 
     async def head(self, *, bodiless: bool) -> ResponseParser:
         if self._response is None:

@@ -7,7 +7,7 @@ file is ever completely in memory.
 import io
 import mimetypes
 import os
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -89,19 +89,14 @@ def _check_file(part: FilePart, limits: bool) -> FilePart | str:
 
 
 def _start_position(attachment: Attachment) -> int:
-    match attachment.content:
-        case bytes() | str() | os.PathLike():
-            return 0
-        case file:
-            return _file_position(file)
-
-
-def _file_position(file: BinaryIO) -> int:
-    if not file.seekable():
+    content = attachment.content
+    if isinstance(content, bytes | str | os.PathLike):
+        return 0
+    if not content.seekable():
         raise ValueError("it is not seekable, so it cannot be sent twice (expected bytes or a path)")
-    if not isinstance(cast("object", file.read(0)), bytes):
+    if not isinstance(cast("object", content.read(0)), bytes):
         raise ValueError("it must be opened for reading bytes")
-    return file.tell()
+    return content.tell()
 
 
 class _Source:
@@ -185,26 +180,21 @@ class Upload(httpx.AsyncByteStream):
         raise StopAsyncIteration
 
     def _step(self) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
         with self._lock:
-            return _step(self._chunks)
+            for piece in self._chunks:
+                pieces.append(piece)
+                size += len(piece)
+                if size >= _STEP:
+                    break
+        return b"".join(pieces)
 
 
 def _file_part(part: FilePart, files: ExitStack) -> tuple[str, BinaryIO, str]:
     filename, content_type = part.attachment.filename, part.attachment.content_type
     guessed = content_type or mimetypes.guess_type(filename)[0] or "application/octet-stream"
     return filename, cast("BinaryIO", _Source(part, files)), guessed
-
-
-def _step(chunks: Iterator[bytes]) -> bytes:
-    """Return the next bytes of a body; b"" at its end."""
-    pieces: list[bytes] = []
-    size = 0
-    for piece in chunks:
-        pieces.append(piece)
-        size += len(piece)
-        if size >= _STEP:
-            break
-    return b"".join(pieces)
 
 
 @asynccontextmanager
