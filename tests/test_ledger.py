@@ -21,10 +21,9 @@ from gateway_async import InvalidRequestError, Ledger, LedgerError, PostgresLedg
 from gateway_async._storage import group_commit
 from gateway_async._storage.sqlite import describe_sqlite_error
 from gateway_async.ledger._operations import RecordedOutcome
-from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.ledger.protocol import DONE, StoredIntent
 from tests.support.intents import BARE, NOON, SALE
-from tests.support.ledgers import KINDS, LedgerStore
+from tests.support.ledgers import KINDS, LedgerFile, LedgerStore
 from tests.support.sqlite_files import full_disk
 from tests.support.waiting import until
 
@@ -265,7 +264,7 @@ async def ask(ledger):
 
 used, new = eval(sys.argv[1]), eval(sys.argv[1])
 anyio.run(ask, used)
-with used._writer._lock:  # as its thread has it now and then
+with used._store.writer._lock:  # as its thread has it now and then
     child = os.fork()
 if not child:
     signal.alarm(20)

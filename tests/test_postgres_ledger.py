@@ -86,8 +86,8 @@ async def test_an_intent_is_durable_on_a_server_that_does_not_wait(store: Ledger
     """A session of a database with `synchronous_commit = off` waits for the disk."""
     ledger = PostgresLedger(f"{POSTGRES}?options=-csynchronous_commit%3Doff", table=store.table)
     await ledger.record_intent(SALE)
-    connection = ledger._writer._backend._connection  # type: ignore[union-attr]
-    setting = ledger._writer._backend._runner  # type: ignore[union-attr]
+    connection = ledger._store.writer._backend._connection  # type: ignore[union-attr]
+    setting = ledger._store.writer._backend._runner  # type: ignore[union-attr]
     shown = await anyio.to_thread.run_sync(lambda: setting.run(connection.fetchval("SHOW synchronous_commit")))
     assert shown == "on"
     await ledger.aclose()

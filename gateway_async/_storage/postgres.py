@@ -9,9 +9,11 @@ from typing import Any, Final, Self
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import attrs
+import msgspec
 
 from gateway_async._kernel import import_extra
 from gateway_async._secrets import Secret, mask_text, strip_traceback
+from gateway_async.errors import InvalidRequestError
 
 COMMAND_SECONDS: Final = 30.0
 _CONNECTING_SECONDS: Final = 10.0
@@ -106,6 +108,7 @@ class Database:
         who: the name of the class that uses it, for messages.
         given: the `Address` of a database, or an asyncpg pool, which is left open.
         table: the name of the first table, which replaces `@` in all statements.
+        marks: other texts in the statements, and what replaces them.
         schema: the statements that create the tables.
         created_table: one of the tables, or several with blanks between them; if they exist, all exist.
         error: creates the error of a database that cannot be used.
@@ -123,6 +126,7 @@ class Database:
     _schema: str = attrs.field(alias="schema")
     _created_table: str = attrs.field(alias="created_table")
     _error: Callable[[str], Exception] = attrs.field(alias="error")
+    _marks: Mapping[str, str] = attrs.field(alias="marks")
     _create: bool = attrs.field(alias="create", default=True)
     _connections: int = attrs.field(alias="connections", default=1)
     _acquire_seconds: float | None = attrs.field(alias="acquire_seconds", default=None)
@@ -191,12 +195,11 @@ class Database:
 
     async def fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
         """Execute a statement and return its rows."""
-        rows: Sequence[Mapping[str, Any]] = await connection.fetch(statement.replace("@", self._table), *values)
+        for mark, replacement in self._marks.items():
+            statement = statement.replace(mark, replacement)
+        statement = statement.replace("@", self._table)
+        rows: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *map(_to_postgres, values))
         return rows
-
-    async def execute_many(self, connection: Any, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement once for each row of values."""
-        await connection.executemany(statement.replace("@", self._table), rows)
 
     async def aclose(self) -> None:
         """Close the connections, within 10 seconds.
@@ -289,14 +292,57 @@ class Database:
         return isinstance(error, (*server_errors, *client_errors)) and not isinstance(error, statements)
 
 
+def _to_postgres(value: Any) -> Any:
+    """Convert a value of a statement: a list of objects to JSON, and NUL, which PostgreSQL cannot store, to "?"."""
+    if isinstance(value, list) and value and not isinstance(value[0], str | int):
+        rows = msgspec.to_builtins(value, enc_hook=dict)
+        return _to_json([{name: _without_nul(each) for name, each in row.items()} for row in rows])
+    return _without_nul(value)
+
+
+def _without_nul(value: Any) -> Any:
+    match value:
+        case str():
+            return value.replace("\0", "?")
+        case list() | tuple():
+            return [_without_nul(each) for each in value]
+        case dict():
+            return _to_json(value)  # as text, in which NUL is escaped
+        case _:
+            return value
+
+
+def _to_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
 def read_committed(connection: Any) -> Any:
     """Start a transaction with READ COMMITTED isolation, whatever the database's default is."""
     return connection.transaction(isolation="read_committed")
 
 
-def is_table_name(table: object) -> bool:
-    """Return whether `table` is a valid name, with or without a schema."""
-    return isinstance(table, str) and _TABLE_NAME.fullmatch(table) is not None
+def read_address(dsn: Secret, table: object, problems: Sequence[str] = ()) -> Address:
+    """Return the address of a database.
+
+    Args:
+        dsn: the address as text.
+        table: the name of its table, with or without a schema.
+        problems: problems with other arguments, which are reported with those of these.
+
+    Raises:
+        InvalidRequestError: there are problems.
+    """
+    address, problem = Address.parse(dsn)
+    problems = [*([f"dsn: {problem}"] if problem else ()), *problems, *table_problems(table)]
+    if address is None or problems:
+        raise InvalidRequestError(problems)
+    return address
+
+
+def table_problems(table: object) -> Sequence[str]:
+    """Return what is wrong with the name of a table."""
+    is_valid = isinstance(table, str) and _TABLE_NAME.fullmatch(table)
+    return [] if is_valid else ["table: invalid name (expected lower-case letters, digits and _, or schema.table)"]
 
 
 def _in_one_line(error: Exception) -> str:

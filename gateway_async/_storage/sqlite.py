@@ -1,11 +1,13 @@
-"""`SqliteStore`: an open SQLite file of the ledger, the inbox or the journal, with its format and error texts."""
+"""The SQLite files of the ledger, the inbox and the journal: opening, format, error texts and syntax."""
 
+import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
-from os import PathLike, fspath
+from datetime import datetime, timedelta
+from functools import lru_cache
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,13 +15,11 @@ import attrs
 import msgspec
 
 from gateway_async._secrets import Secret, is_address
-from gateway_async._storage.private_file import check_owner, create_database, restrict_mode
+from gateway_async._storage.private_file import check_owner, create_database
 from gateway_async.errors import InvalidRequestError
 
 BUSY_SECONDS: Final = 10.0
 """Maximum seconds to wait while another process writes."""
-
-PRUNING_SECONDS: Final = 60.0
 
 _PRIMARY_CODE: Final = 0xFF
 """The bits of an SQLite error code that give the kind of error.
@@ -39,17 +39,56 @@ _FILE_ERRORS: Final[Mapping[int, str]] = {
 }
 
 
+_SYNTAX: Final[Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]] = (
+    (
+        re.compile(r"jsonb_to_recordset\((\$\d)::jsonb\)\s+AS (\w+) \(([^)]+)\)"),
+        lambda found: f"(SELECT {_json_fields(found[3])} FROM json_each({found[1]})) AS {found[2]}",  # noqa: S608  constant names
+    ),
+    (re.compile(r"= ANY\((\$\d)\)"), r"IN (SELECT value FROM json_each(\1))"),
+    (re.compile(r' ORDER BY given\.\w+( COLLATE "C")?'), ""),
+    (re.compile(r" FOR UPDATE( OF \w+)?( SKIP LOCKED)?"), ""),  # a transaction excludes other writers
+    (re.compile(r"::\w+"), ""),
+)
+"""PostgreSQL's syntax → SQLite's."""
+
 _encoder: Final = msgspec.json.Encoder(enc_hook=dict)  # encodes mappings of any type
 
 
-def json_fields(*names: str) -> str:
-    """Return SQL that reads fields of the JSON object `value`."""
+@lru_cache(512)
+def translate(statement: str, marks: tuple[tuple[str, str], ...]) -> str:
+    """Rewrite a statement of PostgreSQL for SQLite, with its marks replaced."""
+    for mark, replacement in marks:
+        statement = statement.replace(mark, replacement)
+    for pattern, rewritten in _SYNTAX:
+        statement = pattern.sub(rewritten, statement)
+    return statement
+
+
+def _json_fields(columns: str) -> str:
+    """Return SQL that reads the columns from the JSON object `value`."""
+    names = [column.split()[0] for column in columns.split(",")]
     return ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
 
 
-def to_json(value: Any) -> str:
-    """Encode a value for SQLite's JSON functions."""
-    return _encoder.encode(value).decode()
+def to_sqlite(value: Any) -> Any:
+    """Convert a value of a statement: lists to JSON, and times to seconds."""
+    match value:
+        case list():
+            return _encoder.encode(value).decode()
+        case timedelta():
+            return value.total_seconds()
+        case datetime():
+            return value.timestamp()
+        case _:
+            return value
+
+
+def file_identity(path: str) -> tuple[int, int] | None:
+    """Return the device and inode of a file, if it exists."""
+    with suppress(OSError):
+        found = Path(path).stat()
+        return found.st_dev, found.st_ino
+    return None
 
 
 def seal_address(path: str | PathLike[str]) -> str | PathLike[str] | Secret:
@@ -160,6 +199,8 @@ class FileFormat:
         version: the version of the tables. A file of another version is rejected.
         schema: the statements that create the tables, separated by semicolons.
         shared_table: the table that marks a store in another program's database; "" if a file cannot be shared.
+        added_schema: the statements for tables and columns that files of an earlier release lack.
+        added_table: one of those tables.
     """
 
     kind: str
@@ -167,6 +208,8 @@ class FileFormat:
     version: int
     schema: str
     shared_table: str = ""
+    added_schema: str = ""
+    added_table: str = ""
 
     def initialize(
         self, connection: sqlite3.Connection, refuse: Callable[[str], Exception], *, shared: bool = False
@@ -187,6 +230,10 @@ class FileFormat:
                     self._create_tables(connection, shared)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # on macOS, `fsync` leaves data in the cache of the disk
+        if not self._is_upgraded(connection):
+            with transaction(connection):
+                if not self._is_upgraded(connection):  # check again, now that no other process writes
+                    self._execute_all(connection, self.added_schema)
 
     def _is_new(self, connection: sqlite3.Connection, refuse: Callable[[str], Exception], shared: bool) -> bool:
         """Return whether the tables have to be created."""
@@ -204,67 +251,18 @@ class FileFormat:
             raise refuse(f"it is another program's{hint}")
         return True
 
-    def _create_tables(self, connection: sqlite3.Connection, shared: bool) -> None:
-        for statement in self.schema.split(";"):
+    def _is_upgraded(self, connection: sqlite3.Connection) -> bool:
+        return not self.added_table or _count_tables(connection, self.added_table) > 0
+
+    def _execute_all(self, connection: sqlite3.Connection, statements: str) -> None:
+        for statement in statements.split(";"):
             connection.execute(statement)
+
+    def _create_tables(self, connection: sqlite3.Connection, shared: bool) -> None:
+        self._execute_all(connection, self.schema + self.added_schema)
         if not shared:
             connection.execute(f"PRAGMA user_version = {self.version}")
             connection.execute(f"PRAGMA application_id = {self.application_id}")
-
-
-class SqliteStore:
-    """An open file of one format, for one thread at a time.
-
-    Args:
-        path: the file; it is created if it does not exist.
-        file_format: its format.
-        error: the error of a file that cannot be used, made of its path and the reason.
-        shared: whether the file may be a database of the user's own program.
-
-    Raises:
-        Exception: an `error`.
-    """
-
-    def __init__(
-        self,
-        path: str | Path,
-        file_format: FileFormat,
-        error: type[Exception],
-        *,
-        shared: bool = False,
-    ) -> None:
-        self.path = fspath(path)
-        self._file_format = file_format
-        self._error = error
-        self._next_pruning = time.monotonic()
-        with self._describe_errors():
-            self._connection = open_database(self.path, shared=shared)
-            try:
-                file_format.initialize(self._connection, partial(error, self.path), shared=shared)
-            except BaseException:
-                self._connection.close()
-                raise
-        if not shared:  # now the file is known to be one of this package's
-            restrict_mode(self.path)
-
-    def close(self) -> None:
-        """Close the file; it contains everything that was written."""
-        self._connection.close()
-
-    def _prune_if_due(self, prune: Callable[[], None]) -> None:
-        """Delete old rows once a minute; a failure is ignored until the next time."""
-        if time.monotonic() >= self._next_pruning:
-            self._next_pruning = time.monotonic() + PRUNING_SECONDS
-            with suppress(self._error):
-                prune()
-
-    @contextmanager
-    def _describe_errors(self) -> Iterator[None]:
-        """Raise errors of SQLite as errors of this store."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._error(self.path, describe_sqlite_error(error, self._file_format.kind)) from error
 
 
 def _count_tables(connection: sqlite3.Connection, name: str | None = None) -> int:

@@ -1,18 +1,80 @@
 """`PostgresLedger`: a ledger in a PostgreSQL database, shared by any number of processes and hosts."""
 
+from datetime import timedelta
 from functools import partial
+from secrets import randbits
+from typing import Final
 
 from gateway_async._arguments import retention_period
 from gateway_async._secrets import Secret
-from gateway_async._storage.postgres import Address, Database, is_table_name
-from gateway_async.errors import InvalidRequestError, LedgerError
-from gateway_async.ledger._group_commit_ledger import GroupCommitLedger
-from gateway_async.ledger._postgres_store import SCHEMA, LedgerDatabase
+from gateway_async._storage.postgres import Database, read_address
+from gateway_async._storage.sql import PostgresBackend
+from gateway_async.errors import LedgerError
+from gateway_async.ledger import _operations as operations
+from gateway_async.ledger._sql_ledger import SqlLedger
 
 __all__ = ["PostgresLedger"]
 
+_SCHEMA: Final = """
+CREATE TABLE @ (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text NOT NULL UNIQUE,
+    call text NOT NULL,
+    resource text NOT NULL,
+    api_id text,
+    location_id text,
+    terminal_id text,
+    sent_at timestamptz NOT NULL,
+    conclusive_at timestamptz NOT NULL,
+    sent json NOT NULL,
+    outcome_query json,
+    gateway text NOT NULL DEFAULT '',
+    owner bigint NOT NULL,
+    recorded_at timestamptz NOT NULL DEFAULT now(),
+    outcome text,
+    record_id text,
+    resolved_at timestamptz
+);
+CREATE INDEX ON @ (terminal_id) WHERE outcome IS NULL;
+CREATE INDEX ON @ (resolved_at) WHERE outcome IS NOT NULL;
+"""
 
-class PostgresLedger(GroupCommitLedger):
+_OWNER_BITS: Final = 63
+
+# Other ledgers know by the lock on a ledger's number, its *owner*, that its process is alive. The server releases the
+# lock when the connection ends. A shared lock does not wait for the session of a lost connection, which may hold it for
+# some time yet. The keep-alive packets end such a session after a minute. Without `synchronous_commit`, a power loss
+# could lose an intent.
+_LOCK: Final = """
+SELECT pg_advisory_lock_shared($1::bigint), set_config('gateway_async.owner', ($1::bigint)::text, false),
+    set_config('tcp_keepalives_idle', '30', false),
+    set_config('tcp_keepalives_interval', '10', false),
+    set_config('tcp_keepalives_count', '3', false),
+    CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END
+"""
+_MARKS: Final = {
+    ":owner": "owner",
+    ":is_orphaned": "FALSE",
+    ":is_shown": """(
+        owner = :mine
+        OR recorded_at + (conclusive_at - sent_at) < now()
+        OR owner NOT IN (
+            SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks
+            WHERE locktype = 'advisory' AND objsubid = 1
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        )
+    )""",
+    ":resolved_at": "now()",
+    ":oldest": """
+        SELECT number FROM @ WHERE outcome IS NOT NULL AND :is_old
+        ORDER BY resolved_at LIMIT 10000 FOR UPDATE SKIP LOCKED
+    """,
+    ":is_old": "resolved_at < now() - $1::interval",
+    ":mine": "current_setting('gateway_async.owner')::bigint",
+}
+
+
+class PostgresLedger(SqlLedger):
     """A ledger in PostgreSQL (12 or newer), for any number of processes and hosts; each client needs its own object.
 
         AsyncGateway(..., ledger=PostgresLedger("postgresql://127.0.0.1/shop"))
@@ -47,22 +109,22 @@ class PostgresLedger(GroupCommitLedger):
         self, dsn: str | Secret, *, table: str = "payment_ledger", keep_days: float = 30.0, create: bool = True
     ) -> None:
         dsn = Secret(dsn)  # an error's traceback shows local variables
-        address, problem = Address.parse(dsn)
-        if address is None:
-            raise InvalidRequestError(f"dsn: {problem}")
-        if not is_table_name(table):
-            raise InvalidRequestError(
-                "table: invalid name (expected lower-case letters, digits and _, or schema.table)"
-            )
+        address = read_address(dsn, table)
         retention = retention_period(keep_days)
         location = f"{address.shown} ({table})"
         database = Database(
             "PostgresLedger",
             address,
             table=table,
-            schema=SCHEMA,
+            marks=_MARKS,
+            schema=_SCHEMA,
             created_table="@",
             create=create,
             error=partial(LedgerError, location),
         )
-        super().__init__(location, partial(LedgerDatabase, database, retention), retention)
+        super().__init__(location, partial(_open_ledger, database, retention), retention)
+
+
+def _open_ledger(database: Database, keep: timedelta) -> PostgresBackend:
+    """Open a connection with an owner of its own, which a process that is forked before this does not share."""
+    return PostgresBackend(database, (_LOCK, (randbits(_OWNER_BITS),)), partial(operations.prune, keep))

@@ -18,11 +18,10 @@ import trustme
 from gateway_async import Intent
 from gateway_async._wire.postback import postback_of
 from gateway_async.cli import probe as probing
-from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.postbacks import SqliteInbox
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
-from tests.support.ledgers import LedgerStore
+from tests.support.ledgers import LedgerFile, LedgerStore
 from tests.support.processes import Ended, run_on_terminal
 from tests.support.servers import POSTGRES, postgres_only
 

@@ -13,10 +13,9 @@ import pytest
 
 from gateway_async import Intent, PostgresLedger, SqliteLedger, TransactionCreate
 from gateway_async.ledger._operations import RecordedOutcome
-from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
-from tests.support.ledgers import KINDS, LedgerStore
+from tests.support.ledgers import KINDS, LedgerFile, LedgerStore
 from tests.support.processes import Ended, run_on_terminal
 from tests.support.servers import postgres_only
 

@@ -1,16 +1,21 @@
 """Postbacks to put into an inbox, and an inbox of each kind."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import pytest
 
+from gateway_async._storage.sql import Steps
 from gateway_async._wire.postback import postback_of
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
+from gateway_async.postbacks.inbox import _operations as operations
+from gateway_async.postbacks.inbox._mapping import PostbackRow
+from gateway_async.postbacks.inbox.sqlite import _insert, _open_inbox
 from tests.support.servers import POSTGRES, postgres_only
 from tests.support.sqlite_files import ask_sqlite
 
@@ -32,6 +37,24 @@ def change(
     """A postback that tells of a change."""
     raw = {"id": record, "modified_ts": modified, **fields}
     return postback_of(type_, "transaction", raw, attempts=1, caught_up=caught_up)
+
+
+class InboxFile:
+    """An open file of an inbox, without the thread that writes it."""
+
+    def __init__(self, path: str | Path, *, shared: bool = False) -> None:
+        self._file = _open_inbox(path, shared=shared)
+        self._connection = self._file._connection
+        self._store_rows = partial(operations.store, _insert)
+
+    def execute_batch(self, together: Sequence[PostbackRow | Callable[[], Steps[Any]]]) -> Sequence[Any]:
+        """Store postbacks and run operations in one transaction."""
+        queued = [(self._store_rows, each) if isinstance(each, PostbackRow) else each for each in together]
+        return self._file.execute_batch(queued, [])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 class Store:

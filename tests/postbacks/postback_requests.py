@@ -79,6 +79,7 @@ class MemoryInbox(SqlInbox):
         self.kept: dict[str, Postback[Any]] = {}
         self.broken = broken
         self.closed = 0
+        self._store: Any = self
 
     async def store(self, postback: Postback[Any]) -> bool:
         """Keep it."""
@@ -92,7 +93,8 @@ class MemoryInbox(SqlInbox):
         """Accept the call; there are no claims."""
         return False
 
-    async def _run(self, *_: Any, **__: Any) -> Any:
+    async def run(self, *_: Any, **__: Any) -> Any:
+        """Find nothing."""
         return ()
 
     def reopen(self) -> None:

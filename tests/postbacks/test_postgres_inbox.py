@@ -175,7 +175,7 @@ class ConfusedPool:
 async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
     """Every error of the driver is an `InboxError`; also for statements of handlers."""
     inbox = PostgresInbox(ConfusedPool())
-    inbox._database._is_ready = True
+    inbox._store.database._is_ready = True
     claim = Claim(number=1, postback=change(), lock_token="t", attempt=1, superseded=False)
     for asked in (inbox.store(change()), inbox.claim(1, 60), inbox.complete(claim, HANDLED, [("SELECT 1", ())])):
         with pytest.raises(InboxError, match="another operation"):
@@ -211,6 +211,6 @@ def test_names_that_are_none(table: Any) -> None:
 
 def test_an_address_that_is_none() -> None:
     """The error does not repeat the address, whatever it contains."""
-    with pytest.raises(InvalidRequestError, match="database: invalid address") as caught:
+    with pytest.raises(InvalidRequestError, match="dsn: invalid address") as caught:
         PostgresInbox(f"mysql://shop:{PASSWORD}@127.0.0.1/shop")
     assert PASSWORD not in str(caught.value)

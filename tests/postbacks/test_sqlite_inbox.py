@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ import anyio
 import attrs
 import pytest
 
+from gateway_async._storage.sql import SqliteBackend
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._mapping import PostbackRow, row_of
-from gateway_async.postbacks.inbox._sqlite_store import InboxFile
 from tests.support.sqlite_files import ask_sqlite, full_disk
 
-from .inboxes import change
+from .inboxes import InboxFile, change
 
 HANDLED = PostbackState.HANDLED
 pytestmark = pytest.mark.anyio
@@ -55,15 +56,15 @@ async def claimed(inbox: SqliteInbox, *records: str) -> list[Claim]:
 async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
     """All that waits is written together: far fewer than one sync for each."""
     inbox, commits = SqliteInbox(path), 0
-    execute_batch = InboxFile.execute_batch
+    execute_batch = SqliteBackend.execute_batch
 
-    def counted(self: InboxFile, *batch: Any) -> Any:
+    def counted(self: SqliteBackend, *batch: Any) -> Any:
         nonlocal commits
         commits += 1
         return execute_batch(self, *batch)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(InboxFile, "execute_batch", counted)
+        patch.setattr(SqliteBackend, "execute_batch", counted)
         async with anyio.create_task_group() as tasks:
             for number in range(2000):
                 tasks.start_soon(inbox.store, change(f"t{number}"))
@@ -78,7 +79,8 @@ async def test_listed_states_that_come_together_are_judged_one_after_the_other(p
     together = [change("t1", 2), change("t2", 1), change("t1", 1), change("t2", 2), change("t1", 3), change("t1", 2)]
     listed = [row_of(attrs.evolve(each, caught_up=True)) for each in together]
     assert file.execute_batch(listed) == [True, True, False, True, True, False]
-    assert [stored.number for stored in file.run(operations.list_postbacks(None, 0, 10))] == [1, 2, 3, 4]
+    (listing,) = file.execute_batch([partial(operations.list_postbacks, None, 0, 10)])
+    assert [stored.number for stored in listing] == [1, 2, 3, 4]
     file.close()
 
 
@@ -120,10 +122,11 @@ def steps_of_a_postback(file: InboxFile, name: str) -> int:
     file._connection.set_progress_handler(count, 1)
     news = [change(name), change(name, 2, caught_up=True), change(f"{name} too", caught_up=True)]
     assert file.execute_batch([row_of(each) for each in news]) == [True, True, True]
-    (claims,) = file.execute_batch([lambda it: it.run(operations.claim(1, 60, "mine"))])
-    extend, listing = operations.extend(claims, 60), operations.list_postbacks(PostbackState.DEAD, 0, 10)
-    file.execute_batch([lambda it: it.run(extend), lambda it: it.complete(claims[0], HANDLED, ())])
-    file.execute_batch([lambda it: it.run(listing), lambda it: it.run(operations.replay(10**9))])
+    (claims,) = file.execute_batch([partial(operations.claim, 1, 60, "mine")])
+    complete = partial(operations.complete, claims[0], HANDLED, None)
+    file.execute_batch([partial(operations.extend, claims, 60), complete])
+    listing = partial(operations.list_postbacks, PostbackState.DEAD, 0, 10)
+    file.execute_batch([listing, partial(operations.replay, 10**9)])
     file._connection.set_progress_handler(None, 1)
     return steps
 

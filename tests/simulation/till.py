@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Coroutine
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gateway_async import AsyncGateway, GatewayError, SqliteLedger, UserApiKey
+from gateway_async._storage.sql import SqliteBackend
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.ledger import StoredIntent
-from gateway_async.ledger._sqlite_store import LedgerFile
+from gateway_async.ledger._operations import entries_after
 from gateway_async.sandbox.runtime.info import SandboxInfo
 from tests.simulation.faults import IN_DOUBT_SECONDS
 from tests.simulation.gateway import ADDRESS
@@ -92,7 +94,7 @@ class Till:
         self._network.log(f"{self._name} {'loses power' if loses_power else 'crashes'}")
         self.has_crashed = True
         self._network.stop(self.machine)
-        writer = cast("VirtualWriter", self._ledger._writer)
+        writer = cast("VirtualWriter", self._ledger._store.writer)
         writer.stop()
         if loses_power and not writer.is_synced:
             self._restore_disk()
@@ -132,9 +134,10 @@ class Till:
 
     async def close(self) -> None:
         """Close the client, and read from its ledger what it says about every call."""
-        writer = cast("VirtualWriter", self._ledger._writer)
+        writer = cast("VirtualWriter", self._ledger._store.writer)
         writer.commit()
-        self.calls = [_call_outcome(entry) for entry in cast("LedgerFile", writer._backend).entries()]
+        entries = cast("SqliteBackend", writer._backend).run(partial(entries_after, "", -1))
+        self.calls = [_call_outcome(entry) for entry in entries]
         await self.client.aclose()
 
 

@@ -16,21 +16,21 @@ import gateway_async
 from gateway_async import InvalidRequestError, LedgerError
 from gateway_async._storage.private_file import create_private
 from gateway_async.errors import InboxError
-from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.migration import JournalEntry, RowResult, RowState, VaultRow
-from gateway_async.migration.journal._sqlite_store import JournalFile
+from gateway_async.migration.journal.sqlite import _open_journal
 from gateway_async.migration.output.formats import InputFormat
 from gateway_async.migration.output.path_checks import check_output
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.vault_ids import write_report, write_vault_ids
-from gateway_async.postbacks.inbox._sqlite_store import InboxFile
+from gateway_async.postbacks.inbox.sqlite import _open_inbox
 from gateway_async.sandbox.runtime.store import Store
+from tests.support.ledgers import LedgerFile
 
 PACKAGE = Path(gateway_async.__file__).parent
 DATABASES: dict[str, Callable[[str], Any]] = {
     "ledger": LedgerFile,
-    "inbox": InboxFile,
-    "journal": JournalFile,
+    "inbox": _open_inbox,
+    "journal": _open_journal,
     "sandbox": Store,
 }
 
@@ -107,7 +107,7 @@ def test_a_database_of_another_program_keeps_its_mode(tmp_path: Path) -> None:
         shop.execute("CREATE TABLE orders (id)")
     shop.close()
     path.chmod(0o640)
-    InboxFile(path, shared=True).close()
+    _open_inbox(path, shared=True).close()
     with pytest.raises(LedgerError, match="another program's"):
         LedgerFile(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -224,7 +224,7 @@ def test_an_existing_file_is_not_opened(tmp_path: Path) -> None:
 WRITERS = {
     "_storage/private_file.py",
     "_storage/sqlite.py",  # files that `private_file` has created
-    "sandbox/runtime/store.py",  # imports nothing of the client
+    "sandbox/runtime/store.py",  # in memory
     "migration/rows/temporary_table.py",  # a file without a name, which SQLite makes private
     "ledger/reconciliation/tables.py",  # likewise
     "cli/standard_streams.py",  # the null device only

@@ -11,11 +11,10 @@ import pytest
 
 from gateway_async import LedgerError, SqliteLedger
 from gateway_async._storage import sqlite
-from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.postbacks import InboxError, SqliteInbox
-from gateway_async.postbacks.inbox._sqlite_store import InboxFile
-from tests.postbacks.inboxes import change
+from tests.postbacks.inboxes import InboxFile, change
 from tests.support.intents import SALE
+from tests.support.ledgers import LedgerFile
 from tests.support.sqlite_files import ask_sqlite
 
 

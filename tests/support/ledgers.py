@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import pytest
 
-from gateway_async import PostgresLedger, SqliteLedger
+from gateway_async import Intent, PostgresLedger, SqliteLedger
+from gateway_async.ledger import StoredIntent
+from gateway_async.ledger import _operations as operations
+from gateway_async.ledger.sqlite import _open_ledger
 from tests.support.servers import POSTGRES, postgres_only
 from tests.support.sqlite_files import ask_sqlite
 
@@ -57,6 +61,32 @@ class LedgerStore:
         """Remove the table."""
         if self.table:
             ask_postgres(f"DROP TABLE IF EXISTS {self.table}")
+
+
+class LedgerFile:
+    """An open file of a ledger, without the thread that writes it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._file = _open_ledger(path)
+        self._connection = self._file._connection
+
+    def write(self, intents: Sequence[Intent], outcomes: Sequence[operations.RecordedOutcome]) -> None:
+        """Write intents and outcomes in one transaction."""
+        recorded = [(operations.record_intents, intent) for intent in intents]
+        resolved = [(operations.record_outcomes, outcome) for outcome in outcomes]
+        self._file.execute_batch(recorded, resolved)
+
+    def open_intents(self) -> Sequence[Intent]:
+        """Return the intents without an outcome."""
+        return self._file.run(partial(operations.open_intents, None))
+
+    def entries(self) -> Sequence[StoredIntent]:
+        """Return all intents."""
+        return self._file.run(partial(operations.entries_after, "", -1))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 def ask_postgres(sql: str) -> Sequence[Sequence[Any]]:

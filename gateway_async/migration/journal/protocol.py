@@ -14,11 +14,6 @@ from typing import Final, Protocol
 import attrs
 
 __all__ = [
-    "COLUMNS",
-    "NOT_STARTED_COLUMNS",
-    "NO_ACCOUNT",
-    "RESULT_COLUMNS",
-    "START_COLUMNS",
     "UNRESOLVED_STATES",
     "Journal",
     "JournalEntry",
@@ -26,7 +21,6 @@ __all__ = [
     "RowResult",
     "RowStarted",
     "RowState",
-    "assignments",
     "gateway_mismatch",
     "iterate_entries",
     "iterate_started",
@@ -318,20 +312,3 @@ async def iterate_entries(journal: Journal, state: RowState | None = None) -> As
         for entry in page:
             yield entry
         number = page[-1].row_number
-
-
-# --- the tables of journals in SQL
-
-COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
-START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
-RESULT_COLUMNS: Final = tuple(
-    field.name for field in attrs.fields(RowResult) if field.name not in ("started", "row_number")
-)
-NOT_STARTED_COLUMNS: Final = ("row_number", "key", "state", "line", "reasons")
-NO_ACCOUNT: Final = {"api_id": "", "fingerprint": "", "vault_id": None, "last_four": None, "brand": None}
-"""The account of an entry that was not started: none."""
-
-
-def assignments(*names: str) -> str:
-    """Return the SET clause of an upsert."""
-    return ", ".join(f"{name} = excluded.{name}" for name in names)

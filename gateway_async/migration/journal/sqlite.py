@@ -3,23 +3,74 @@
 The caller waits for started rows to be on disk. Results are written with the next batch.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Final
 
-from gateway_async._storage.group_commit import GroupCommitWriter
-from gateway_async._storage.sqlite import database_file, seal_address
+from gateway_async._storage.sql import QueuedStore, SqliteBackend
+from gateway_async._storage.sqlite import FileFormat, database_file, seal_address
 from gateway_async.errors import JournalError
-from gateway_async.migration.journal._sqlite_store import JournalFile, JournalOperation
-from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowResult, RowStarted, RowState
+from gateway_async.migration.journal._sql_journal import SqlJournal
 
 __all__ = ["SqliteJournal"]
 
-T = TypeVar("T")
+_APPLICATION_ID: Final = 0x67774A31
+"""SQLite application id in the file header: "gwJ1"."""
+
+_VERSION: Final = 1
+
+_SCHEMA: Final = """
+CREATE TABLE migration (name TEXT NOT NULL, runs INTEGER NOT NULL, gateway TEXT NOT NULL DEFAULT '');
+CREATE TABLE vaults (
+    number INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    api_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    line INTEGER,
+    reasons TEXT NOT NULL DEFAULT '[]',
+    vault_id TEXT,
+    last_four TEXT,
+    brand TEXT,
+    run INTEGER NOT NULL,
+    changed_at TEXT NOT NULL
+);
+"""
+_ADDED_SCHEMA: Final = """
+CREATE TABLE not_started (
+    row_number INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    state TEXT NOT NULL,
+    line INTEGER,
+    reasons TEXT NOT NULL DEFAULT '[]',
+    run INTEGER NOT NULL,
+    changed_at TEXT NOT NULL
+);
+ALTER TABLE vaults ADD COLUMN row_number INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE vaults ADD COLUMN read_by INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE migration ADD COLUMN has_former_keys INTEGER NOT NULL DEFAULT TRUE;
+"""
+"""Tables and columns that a journal of an earlier version lacks. They are added when it is opened."""
+
+_FORMAT: Final = FileFormat(
+    "a journal", _APPLICATION_ID, _VERSION, _SCHEMA, added_schema=_ADDED_SCHEMA, added_table="not_started"
+)
+
+_MARKS: Final = {
+    ":is_own_run": "TRUE",
+    ":is_own": "TRUE",
+    ":migration": "",
+    ":name": "",
+    ":time": "strftime('%Y-%m-%dT%H:%M:%f+00:00', :now, 'unixepoch')",
+    ":returning_keys": "",  # each row that a statement returns would wait for the interpreter's lock
+    "@_runs": "migration",
+    "@_not_started": "not_started",
+    "@": "vaults",
+}
 
 
-class SqliteJournal:
+class SqliteJournal(SqlJournal):
     """A journal in an SQLite file, for any number of processes of one machine.
 
         await migrate_vaults(gateway, rows, journal=SqliteJournal("cards.journal"))
@@ -43,67 +94,16 @@ class SqliteJournal:
     def __init__(self, path: str | PathLike[str]) -> None:
         given = seal_address(path)
         del path  # an error's traceback shows local variables
-        self._path = database_file(given)
-        self._writer = GroupCommitWriter(
-            "gateway_async journal",
-            partial(JournalFile, self._path),
-            partial(JournalError, str(self._path), "it is closed"),
-        )
-
-    async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
-        """Start a run."""
-        return await self._submit(lambda file: file.start(name, gateway, since), writes=True)
-
-    async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
-        """Write rows that are about to be sent. Return the known entry of each."""
-        return await self._submit(lambda file: file.record_starts(rows), writes=True)
-
-    async def record_results(self, rows: Sequence[RowResult]) -> None:
-        """Write the results of rows; they are on disk a moment later."""
-        self._writer.submit_nowait(JournalOperation(lambda file: file.record_results(rows), writes=True))
-
-    async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
-        """Remove rows that were not sent; the change is on disk a moment later."""
-        self._writer.submit_nowait(JournalOperation(lambda file: file.delete_unsent(rows), writes=True))
-
-    async def delete_rejected(self) -> None:
-        """Remove rejected rows, so that they count as new."""
-        await self._submit(lambda file: file.delete_rejected(), writes=True)
-
-    async def finish(self) -> None:
-        """Forget what earlier runs recorded of rows that were not started."""
-        await self._submit(lambda file: file.finish(), writes=True)
-
-    async def flush(self) -> None:
-        """Wait until all changes are on disk."""
-        await self._submit(_do_nothing, writes=True)
-
-    async def entries(
-        self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
-    ) -> Sequence[JournalEntry]:
-        """Return started rows in the order of their keys."""
-        return await self._submit(lambda file: file.entries(state, after, limit))
-
-    async def not_started(
-        self, state: RowState | None = None, *, after: int = 0, limit: int = 5000
-    ) -> Sequence[JournalEntry]:
-        """Return rows that were not started, by row number."""
-        return await self._submit(lambda file: file.not_started(state, after, limit))
-
-    async def counts(self) -> Mapping[RowState, int]:
-        """Return the number of rows of each state."""
-        return await self._submit(lambda file: file.counts())
-
-    async def aclose(self) -> None:
-        """Write pending changes and close the file, in 15 seconds at most; a second close is harmless."""
-        await self._writer.aclose()
-
-    async def _submit(self, function: "Callable[[JournalFile], T | JournalError]", *, writes: bool = False) -> T:
-        return cast("T", await self._writer.submit(JournalOperation(function, writes)))
-
-    def __repr__(self) -> str:
-        return f"SqliteJournal({str(vars(self).get('_path', ''))!r})"  # also of one whose arguments are wrong
+        file = database_file(given)
+        closed = partial(JournalError, str(file), "it is closed")
+        store = QueuedStore("gateway_async journal", partial(_open_journal, file), closed)
+        super().__init__(str(file), store, None, is_alone=True)
 
 
-def _do_nothing(_file: JournalFile) -> None:
-    """Do nothing. Its commit shows that all earlier changes are on disk."""
+def _open_journal(path: str | Path) -> SqliteBackend:
+    """Open a journal's file.
+
+    Raises:
+        JournalError: it cannot be used.
+    """
+    return SqliteBackend(path, _FORMAT, JournalError, marks=_MARKS)

@@ -3,8 +3,7 @@
 All postbacks of a record have the same *ordering key* and are handled one after the other. The `head` of the key is the
 next postback.
 
-Each operation is a generator that runs in one transaction. It yields statements with their values, and gets the rows of
-each. The statements are written for PostgreSQL, and `_sqlite_store.py` rewrites them. The stores replace these marks:
+Each operation is a generator, as `_storage/sql.py` runs them. The stores replace these marks in the statements:
 
 - `@`: the table's name
 - `:now`: the current time
@@ -16,10 +15,11 @@ committed before. A transaction that stores a postback locks the key last. There
 claimed twice.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from gateway_async._storage.sql import Steps
 from gateway_async.postbacks.inbox._mapping import (
     PostbackRow,
     claim_of,
@@ -31,10 +31,6 @@ from gateway_async.postbacks.inbox._mapping import (
 )
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
 from gateway_async.telemetry.receiver_health import InboxHealth
-
-T = TypeVar("T")
-Steps = Generator[tuple[str, tuple[Any, ...]], Sequence[Mapping[str, Any]], T]
-"""The statements of an operation; it returns a `T`."""
 
 _LISTING_TIME: Final = timedelta(seconds=60)
 """For this time, a stored postback may be newer than the list that showed its record."""
@@ -124,6 +120,33 @@ FROM (
 """
 
 
+def store(
+    insert: Callable[[Sequence[PostbackRow]], Steps[set[str]]], rows: Sequence[PostbackRow]
+) -> Steps[Sequence[bool]]:
+    """Store postbacks, and return for each whether it was new; `insert` returns the keys of the new ones."""
+    keys: set[str] = set()
+    for some in ([row for row in rows if not row.caught_up], *_split_by_key([row for row in rows if row.caught_up])):
+        if some and (new := (yield from select_new(some))):
+            keys |= yield from insert(new)
+    are_new: list[bool] = []
+    for row in rows:
+        are_new.append(row.key in keys)
+        keys.discard(row.key)  # of two with the same key in one batch, only the first is new
+    return are_new
+
+
+def _split_by_key(rows: Sequence[PostbackRow]) -> Iterator[Sequence[PostbackRow]]:
+    """Split rows into rounds with distinct ordering keys.
+
+    Each state is compared with the states stored before, so rows of one key cannot be stored together.
+    """
+    while rows:
+        firsts: dict[str, PostbackRow] = {}
+        later = [row for row in rows if firsts.setdefault(row.ordering_key, row) is not row]
+        yield list(firsts.values())
+        rows = later
+
+
 def select_new(rows: Sequence[PostbackRow]) -> Steps[Sequence[PostbackRow]]:
     """Return the rows to store: delivered changes not passed on yet, and listed states that were missed.
 
@@ -191,6 +214,20 @@ def finish_claim(claim: Claim, state: PostbackState) -> Steps[None]:
     if state is PostbackState.HANDLED:
         yield _RECORD_NEWEST, (ordering_key_of(claim.postback), row["modified"], row["deletes"])
     yield from _end_claim(claim)
+
+
+def complete(claim: Claim, state: PostbackState, execute: Callable[[Any], Any] | None) -> Steps[bool | Exception]:
+    """Mark a postback as handled; `execute` executes its handlers' statements, and returns an error, if any.
+
+    Returns whether the claim was still valid.
+    """
+    if not (yield from lock_claim(claim)):
+        return False
+    problem: Exception | None = (yield execute) if execute else None
+    if problem:
+        return problem
+    yield from finish_claim(claim, state)
+    return True
 
 
 def fail_claim(claim: Claim, error: str, retry_in: float | None) -> Steps[None]:

@@ -1,34 +1,28 @@
 """`PostgresInbox`: an inbox in a PostgreSQL database, shared by any number of processes and hosts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from time import monotonic
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final
 
 from gateway_async._arguments import retention_period
 from gateway_async._secrets import Secret
-from gateway_async._storage.postgres import Address, Database, is_table_name
-from gateway_async._storage.sqlite import PRUNING_SECONDS
+from gateway_async._storage.postgres import Address, Database, read_address, table_problems
+from gateway_async._storage.sql import PRUNING_SECONDS, PooledStore, Steps, run_on_postgres
 from gateway_async.errors import InboxError, InvalidRequestError
-from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox import _operations as operations
-from gateway_async.postbacks.inbox._mapping import PostbackRow, row_of
-from gateway_async.postbacks.inbox._operations import Steps
+from gateway_async.postbacks.inbox._mapping import PostbackRow
 from gateway_async.postbacks.inbox._sql_inbox import SqlInbox
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement
 
 __all__ = ["PostgresInbox"]
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 _CONNECTIONS: Final = 10
-_DIALECT: Final = {
+_MARKS: Final = {
     ":now": "now()",
     ":never": "'infinity'",
     ":is_caught_up": """content LIKE '%"caught_up":true%'""",
 }
-"""Mark in the statements of an operation → its replacement."""
 
 _SCHEMA: Final = """
 CREATE TABLE @ (
@@ -85,7 +79,7 @@ class PostgresInbox(SqlInbox):
     `Postback.execute` run in the same database, in the transaction that marks the postback as handled.
 
     Args:
-        database: `postgresql://…`, whose password is in no error, repr or traceback; or an asyncpg pool of yours, which
+        dsn: `postgresql://…`, whose password is in no error, repr or traceback; or an asyncpg pool of yours, which
             is left open.
         table: the name of the first table, with or without a schema. The second table has the suffix `_keys`.
         keep_days: how many days postbacks are kept after they were handled or discarded. During that time, repeated
@@ -101,106 +95,71 @@ class PostgresInbox(SqlInbox):
 
     def __init__(
         self,
-        database: Any,
+        dsn: Any,
         *,
         table: str = "postback_inbox",
         keep_days: float = 30.0,
         create: bool = True,
     ) -> None:
-        if isinstance(database, str | Secret):
-            database = Secret(database)  # an error's traceback shows local variables
-            database, problem = Address.parse(database)
-            if database is None:
-                raise InvalidRequestError(f"database: {problem}")
-        if not is_table_name(table):
-            raise InvalidRequestError(
-                "table: invalid name (expected lower-case letters, digits and _, or schema.table)"
-            )
-        shown = database.shown if isinstance(database, Address) else "of a PostgreSQL pool"
-        self._path = f"{shown} ({table})"
-        self._new_database = partial(
+        if isinstance(dsn, str | Secret):
+            dsn = Secret(dsn)  # an error's traceback shows local variables
+            dsn = read_address(dsn, table)
+        elif problems := table_problems(table):
+            raise InvalidRequestError(problems)
+        self._keep = retention_period(keep_days)
+        self._next_pruning = monotonic()
+        location = f"{dsn.shown if isinstance(dsn, Address) else 'of a PostgreSQL pool'} ({table})"
+        open_database = partial(
             Database,
             "PostgresInbox",
-            database,
+            dsn,
             connections=_CONNECTIONS,
             table=table,
+            marks=_MARKS,
             schema=_SCHEMA,
             created_table="@_keys",
             create=create,
-            error=partial(InboxError, self._path),
+            error=partial(InboxError, location),
         )
-        self._database = self._new_database()
-        self._keep = retention_period(keep_days)
-        self._pruned = float("-inf")
-
-    async def store(self, postback: Postback[Any]) -> bool:
-        """Store a postback once; it is committed when this returns."""
-        return await self._run(_store, row_of(postback))
+        self._store: PooledStore
+        super().__init__(location, PooledStore(open_database), _insert)
 
     async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
         """Claim due postbacks."""
-        if monotonic() >= self._pruned + PRUNING_SECONDS:
-            await self._run(operations.prune, self._keep)
-            self._pruned = monotonic()
+        if monotonic() >= self._next_pruning:
+            await self._store.run(operations.prune, self._keep)
+            self._next_pruning = monotonic() + PRUNING_SECONDS
         return await super().claim(limit, seconds)
 
     async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
         """Mark a postback as handled, and execute `statements` in the same transaction."""
-        async with self._database.transaction(may_fail=bool(statements)) as connection:
-            if not await self._execute(connection, operations.lock_claim(claim)):
-                return False
-            await self._execute_handlers(connection, statements)
-            await self._execute(connection, operations.finish_claim(claim, state))
-        return True
+        database = self._store.database
+        execute = partial(_execute_statements, database.driver, statements) if statements else None
+        async with database.transaction(may_fail=bool(statements)) as connection:
+            return bool(await run_on_postgres(database, connection, operations.complete(claim, state, execute)))
 
-    async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
-        """Record the failure of a handler."""
-        await super().fail(claim, error.replace("\0", "?"), retry_in)
 
-    def reopen(self) -> None:
-        """Make the inbox usable again after `aclose`; a pool of yours has to be open."""
-        if self._database.is_closed:
-            self._database = self._new_database()
+async def _execute_statements(driver: Any, statements: Sequence[Statement], connection: Any) -> None:
+    """Execute the statements of handlers.
 
-    async def aclose(self) -> None:
-        """Close the connections within 10 seconds.
-
-        A pool of yours is left open. A second close has no effect.
-        """
-        await self._database.aclose()
-
-    def __repr__(self) -> str:
-        return f"PostgresInbox({vars(self).get('_path', '')!r})"  # also of one whose arguments are wrong
-
-    async def _run(self, operation: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        async with self._database.transaction() as connection:
-            return await self._execute(connection, operation(*args, **kwargs))
-
-    async def _execute(self, connection: Any, steps: Steps[T]) -> T:
+    Raises:
+        Exception: an error of the database, of a value or of the connection.
+    """
+    for statement, values in statements:
         try:
-            statement, values = next(steps)
-            while True:
-                for name, replacement in _DIALECT.items():
-                    statement = statement.replace(name, replacement)
-                statement, values = steps.send(await self._database.fetch(connection, statement, *values))
-        except StopIteration as end:
-            return cast("T", end.value)
-
-    async def _execute_handlers(self, connection: Any, statements: Sequence[Statement]) -> None:
-        """Execute the statements of handlers."""
-        for statement, values in statements:
-            try:
-                await connection.fetch(statement, *values)
-            except self._database.driver.InterfaceError as error:
-                if connection.is_closed():
-                    raise
-                raise ValueError(str(error)) from None  # parameters that do not match the statement
-            if not connection.is_in_transaction():
-                raise RuntimeError(f"{statement.split()[0]}: a handler's statement must not end the transaction")
+            await connection.fetch(statement, *values)
+        except driver.InterfaceError as error:
+            if connection.is_closed():
+                raise
+            raise ValueError(str(error)) from None  # parameters that do not match the statement
+        if not connection.is_in_transaction():
+            raise RuntimeError(f"{statement.split()[0]}: a handler's statement must not end the transaction")
 
 
-def _store(row: PostbackRow) -> Steps[bool]:
-    """Store a postback, and return whether it was new."""
-    if not (yield from operations.select_new([row])):
-        return False
-    return bool((yield _STORE, (row.key, row.ordering_key, row.deletes, row.modified, row.content)))
+def _insert(rows: Sequence[PostbackRow]) -> Steps[set[str]]:
+    """Store postbacks, and return the keys of the new ones."""
+    new: set[str] = set()
+    for row in rows:
+        if (yield _STORE, (row.key, row.ordering_key, row.deletes, row.modified, row.content)):
+            new.add(row.key)
+    return new

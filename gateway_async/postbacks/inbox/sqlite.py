@@ -1,26 +1,81 @@
 """`SqliteInbox`: an inbox in one SQLite file, where concurrent postbacks share commits and disk syncs."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from time import time
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Final
+
+import attrs
+import msgspec
 
 from gateway_async._arguments import retention_period
-from gateway_async._storage.group_commit import GroupCommitWriter
-from gateway_async._storage.sqlite import database_file, seal_address
+from gateway_async._storage.sql import QueuedStore, SqliteBackend, Steps
+from gateway_async._storage.sqlite import FileFormat, database_file, seal_address
 from gateway_async.errors import InboxError
-from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks.inbox._mapping import row_of
-from gateway_async.postbacks.inbox._operations import Steps
+from gateway_async.postbacks.inbox import _operations as operations
+from gateway_async.postbacks.inbox._handler_statements import execute_statements
+from gateway_async.postbacks.inbox._mapping import PostbackRow
 from gateway_async.postbacks.inbox._sql_inbox import SqlInbox
-from gateway_async.postbacks.inbox._sqlite_store import InboxFile
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement
 
 __all__ = ["SqliteInbox"]
 
-P = ParamSpec("P")
-T = TypeVar("T")
+_APPLICATION_ID: Final = 0x67774931
+"""SQLite's application id in the file's header, which marks it as an inbox: "gwI1"."""
+
+_VERSION: Final = 2
+_SCHEMA: Final = """
+CREATE TABLE postback_inbox (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    ordering_key TEXT NOT NULL,
+    deletes INTEGER NOT NULL,
+    modified REAL,
+    content TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting',
+    received_at REAL NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    error TEXT NOT NULL DEFAULT '',
+    ended_at REAL
+);
+CREATE INDEX postback_inbox_by_key ON postback_inbox (ordering_key, state, number);
+CREATE INDEX postback_inbox_by_state ON postback_inbox (state, number);
+CREATE INDEX postback_inbox_by_end ON postback_inbox (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX postback_inbox_listed ON postback_inbox (ordering_key) WHERE instr(content, '"caught_up":true');
+CREATE TABLE postback_inbox_keys (
+    ordering_key TEXT PRIMARY KEY,
+    head INTEGER,
+    due_at REAL NOT NULL,
+    token TEXT,
+    newest REAL,
+    deleted REAL,
+    ended_at REAL
+) WITHOUT ROWID;
+CREATE INDEX postback_inbox_keys_due ON postback_inbox_keys (due_at) WHERE head IS NOT NULL;
+CREATE INDEX postback_inbox_keys_idle ON postback_inbox_keys (ended_at) WHERE head IS NULL;
+"""
+_FORMAT: Final = FileFormat("an inbox", _APPLICATION_ID, _VERSION, _SCHEMA, shared_table="postback_inbox")
+_MARKS: Final = {":is_caught_up": """instr(content, '"caught_up":true')""", ":never": "1e12", "@": "postback_inbox"}
+
+# One statement and one encoding for all rows: each further one would make the thread wait for the interpreter's lock.
+_STORE: Final = """
+INSERT INTO @ (key, ordering_key, deletes, modified, content, received_at)
+SELECT given.*, :now
+FROM jsonb_to_recordset($1::jsonb) AS given (key text, ordering_key text, deletes bool, modified float, content text)
+WHERE TRUE ON CONFLICT (key) DO NOTHING
+"""
+_NEW_KEYS: Final = "SELECT json_group_array(key) FROM @ WHERE number > $1"
+_LAST_NUMBER: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'postback_inbox'"
+# NOT INDEXED: search by number. Otherwise SQLite would scan the whole inbox by ordering key to group the rows.
+_ENQUEUE: Final = """
+INSERT INTO @_keys (ordering_key, head, due_at)
+SELECT ordering_key, min(number), min(received_at)
+FROM @ NOT INDEXED WHERE number > $1 GROUP BY ordering_key
+ON CONFLICT (ordering_key) DO UPDATE SET head = excluded.head, due_at = excluded.due_at WHERE head IS NULL
+"""
 
 
 class SqliteInbox(SqlInbox):
@@ -61,34 +116,34 @@ class SqliteInbox(SqlInbox):
         given = seal_address(path)
         del path  # an error's traceback shows local variables
         keep = retention_period(keep_days)
-        self._path = database_file(given)
-        self._new_writer = partial(
-            GroupCommitWriter,
-            "gateway_async inbox",
-            partial(InboxFile, self._path, keep=keep, shared=shared, now=now),
-            partial(InboxError, str(self._path), "it is closed"),
-        )
-        self._writer = self._new_writer()
-
-    async def store(self, postback: Postback[Any]) -> bool:
-        """Store a postback once; it is on the disk when this returns."""
-        return bool(await self._writer.submit(row_of(postback)))
+        file = database_file(given)
+        open_file = partial(_open_inbox, file, keep=keep, shared=shared, now=now)
+        closed = partial(InboxError, str(file), "it is closed")
+        super().__init__(str(file), QueuedStore("gateway_async inbox", open_file, closed), _insert)
 
     async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
         """Mark a postback as handled, and execute `statements` in the same transaction."""
-        return bool(await self._writer.submit(lambda file: file.complete(claim, state, statements)))
+        execute = partial(execute_statements, statements=statements) if statements else None
+        return await self._store.run(operations.complete, claim, state, execute)
 
-    def reopen(self) -> None:
-        """Make the inbox usable again after `aclose`; the next use opens the file."""
-        if self._writer.is_closed:
-            self._writer = self._new_writer()
 
-    async def aclose(self) -> None:
-        """Write pending postbacks and close the file, within 15 seconds; a second close has no effect."""
-        await self._writer.aclose()
+def _open_inbox(
+    path: str | Path, *, keep: timedelta | None = None, shared: bool = False, now: Callable[[], float] = time
+) -> SqliteBackend:
+    """Open an inbox's file; the arguments are those of `SqliteInbox`.
 
-    async def _run(self, operation: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        return cast("T", await self._writer.submit(lambda file: file.run(operation(*args, **kwargs))))
+    Raises:
+        InboxError: it cannot be used.
+    """
+    prune = partial(operations.prune, keep) if keep else None
+    return SqliteBackend(path, _FORMAT, InboxError, marks=_MARKS, prune=prune, shared=shared, now=now)
 
-    def __repr__(self) -> str:
-        return f"SqliteInbox({str(vars(self).get('_path', ''))!r})"  # also of one whose arguments are wrong
+
+def _insert(rows: Sequence[PostbackRow]) -> Steps[set[str]]:
+    """Store postbacks, and return the keys of the new ones."""
+    ((last,),) = yield _LAST_NUMBER, ()
+    values = [{**attrs.asdict(row), "modified": row.modified and row.modified.timestamp()} for row in rows]
+    yield _STORE, (values,)
+    yield _ENQUEUE, (last,)
+    ((keys,),) = yield _NEW_KEYS, (last,)
+    return set(msgspec.json.decode(keys))

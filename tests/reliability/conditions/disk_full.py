@@ -15,7 +15,6 @@ import attrs
 import httpx
 
 from gateway_async import SqliteLedger
-from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.migration.journal.protocol import JournalEntry, RowState
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.output.formats import InputFormat
@@ -34,6 +33,7 @@ from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.postback_sender import CHANGES, PostbackSender
 from tests.reliability.totals import add_up
 from tests.reliability.worker_programs import vault_rows
+from tests.support.ledgers import LedgerFile
 from tests.support.sqlite_files import full_disk
 
 __all__ = ["DISK_CONDITIONS"]

@@ -9,15 +9,16 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async.ledger._sqlite_store import LedgerFile
-from gateway_async.migration.journal._sqlite_store import JournalFile, JournalOperation
+from gateway_async._storage.sql import SqliteBackend
+from gateway_async.migration.journal import _operations as journal_operations
 from gateway_async.migration.journal.protocol import RowResult, RowStarted, RowState
+from gateway_async.migration.journal.sqlite import _open_journal
 from gateway_async.postbacks.inbox import _operations as inbox_operations
 from gateway_async.postbacks.inbox._mapping import row_of
-from gateway_async.postbacks.inbox._sqlite_store import InboxFile
-from tests.postbacks.inboxes import change
+from tests.postbacks.inboxes import InboxFile, change
 from tests.reliability.condition import Condition, Result
 from tests.support.intents import SALE
+from tests.support.ledgers import LedgerFile
 
 __all__ = ["CUT_CONDITIONS"]
 
@@ -57,28 +58,29 @@ def _write_postback(inbox: InboxFile, number: int) -> None:
 
 
 def _read_postbacks(inbox: InboxFile) -> list[int]:
-    (listed,) = inbox.execute_batch([lambda file: file.run(inbox_operations.list_postbacks(None, 0, 100))])
+    (listed,) = inbox.execute_batch([partial(inbox_operations.list_postbacks, None, 0, 100)])
     return [int(stored.postback.record_id) for stored in listed]
 
 
-def _write_row(journal: JournalFile, number: int) -> None:
+def _write_row(journal: SqliteBackend, number: int) -> None:
     row = RowStarted(key=str(number), api_id=f"id-{number}", fingerprint="f", line=number)
-    journal.execute_batch([JournalOperation(lambda file: file.record_starts([row]), writes=True)], [])
+    start = partial(journal_operations.record_starts, None, 0, 0, [row], is_alone=True)
+    journal.execute_batch([start], [])
     result = RowResult(
         key=str(number), api_id=f"id-{number}", state=RowState.STORED, fingerprint="f", line=number, vault_id="v"
     )
-    journal.execute_batch([], [JournalOperation(lambda file: file.record_results([result]), writes=True)])
+    journal.execute_batch([], [partial(journal_operations.record_results, None, 0, [result])])
 
 
-def _read_rows(journal: JournalFile) -> list[int]:
-    (entries,) = journal.execute_batch([JournalOperation(lambda file: file.entries(None, None, 100), writes=False)], [])
+def _read_rows(journal: SqliteBackend) -> list[int]:
+    entries = journal.run(partial(journal_operations.entries, None, None, None, 100))
     return [int(entry.key) for entry in entries if entry.state is RowState.STORED]
 
 
 _KINDS: Final = {
     "ledger": _Kind(LedgerFile, _write_intent, _read_intents),
     "inbox": _Kind(InboxFile, _write_postback, _read_postbacks),
-    "journal": _Kind(JournalFile, _write_row, _read_rows),
+    "journal": _Kind(_open_journal, _write_row, _read_rows),
 }
 
 

@@ -1,4 +1,4 @@
-"""`GroupCommitLedger`: what `SqliteLedger` and `PostgresLedger` share.
+"""`SqlLedger`: what `SqliteLedger` and `PostgresLedger` share.
 
 Callers wait until an intent is committed. Outcomes are written a moment later, together with other writes.
 """
@@ -6,19 +6,20 @@ Callers wait until an intent is committed. Outcomes are written a moment later, 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from gateway_async._kernel import pluralize
-from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend
+from gateway_async._storage.group_commit import WriterBackend
+from gateway_async._storage.sql import QueuedStore
 from gateway_async.errors import InvalidRequestError, LedgerError
-from gateway_async.ledger._operations import EntriesAfter, OpenIntents, RecordedOutcome, id_before
+from gateway_async.ledger import _operations as operations
 from gateway_async.ledger.protocol import DONE, Intent, StoredIntent
 
 _PAGE: Final = 1000
 """Intents that `entries` reads at once, because payments wait meanwhile."""
 
 
-class GroupCommitLedger:
+class SqlLedger:
     """A ledger that is written by a thread.
 
     Args:
@@ -30,9 +31,8 @@ class GroupCommitLedger:
     def __init__(self, location: str, open_backend: Callable[[], WriterBackend], retention: timedelta) -> None:
         self._location = location
         self._retention = retention
-        self._writer = GroupCommitWriter(
-            "gateway_async ledger", open_backend, partial(LedgerError, location, "it is closed")
-        )
+        closed = partial(LedgerError, location, "it is closed")
+        self._store = QueuedStore("gateway_async ledger", open_backend, closed)
 
     async def record_intent(self, intent: Intent) -> None:
         """Write an intent to disk.
@@ -40,7 +40,7 @@ class GroupCommitLedger:
         Raises:
             LedgerError: it cannot be written.
         """
-        await self._writer.submit(intent)
+        await self._store.run_merged(operations.record_intents, intent)
 
     def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> Awaitable[None]:
         """Record the outcome of an intent; it is on disk a moment later.
@@ -48,7 +48,8 @@ class GroupCommitLedger:
         Raises:
             LedgerError: the ledger is closed.
         """
-        self._writer.submit_nowait(RecordedOutcome(intent_id, outcome, record_id, datetime.now(UTC)))
+        recorded = operations.RecordedOutcome(intent_id, outcome, record_id, datetime.now(UTC))
+        self._store.run_merged_soon(operations.record_outcomes, recorded)
         return DONE
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
@@ -59,7 +60,7 @@ class GroupCommitLedger:
         Raises:
             LedgerError: the ledger cannot be read.
         """
-        return cast("Sequence[Intent]", await self._writer.submit(OpenIntents(terminal_id)))
+        return await self._store.run(operations.open_intents, terminal_id)
 
     async def entries(self, since: datetime) -> AsyncIterator[StoredIntent]:
         """Iterate over the intents with `sent_at` from `since`, the oldest first.
@@ -76,8 +77,8 @@ class GroupCommitLedger:
             raise InvalidRequestError(
                 f"since: too early, resolved intents are kept for {days:g} {pluralize(days, 'day')} (see keep_days)"
             )
-        after = id_before(since)
-        while page := cast("Sequence[StoredIntent]", await self._writer.submit(EntriesAfter(after, _PAGE))):
+        after = operations.id_before(since)
+        while page := await self._store.run(operations.entries_after, after, _PAGE):
             for stored in page:
                 yield stored
             after = page[-1].intent.id
@@ -90,8 +91,8 @@ class GroupCommitLedger:
         Raises:
             LedgerError: it took longer, so the last outcomes may not be written. Their intents are then open.
         """
-        await self._writer.aclose()
-        if self._writer.is_running:
+        await self._store.aclose()
+        if self._store.writer.is_running:
             raise LedgerError(self._location, "it does not respond, and was not closed")
 
     def __repr__(self) -> str:

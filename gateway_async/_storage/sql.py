@@ -1,0 +1,368 @@
+"""Run the operations of a ledger, an inbox or a journal on SQLite or PostgreSQL.
+
+An operation is a generator that runs in one transaction. It yields statements with their values, gets the rows of each,
+and returns its result; if that is an exception, it is raised to the caller. The statements are written for PostgreSQL,
+and rewritten for SQLite. Each store replaces marks in them, such as `@`, the name of its table.
+
+A `QueuedStore` runs the operations of many tasks in one transaction of a writer's thread, a `PooledStore` each in a
+transaction of its own.
+"""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from os import fspath
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend
+from gateway_async._storage.postgres import Database, read_committed
+from gateway_async._storage.private_file import restrict_mode
+from gateway_async._storage.sqlite import (
+    FileFormat,
+    describe_sqlite_error,
+    file_identity,
+    open_database,
+    to_sqlite,
+    transaction,
+    translate,
+)
+from gateway_async.errors import GatewayError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+V = TypeVar("V")
+
+_Step = tuple[str, tuple[Any, ...]] | Callable[[Any], Any]
+"""A statement with its values, or a function of the connection."""
+
+Steps = Generator[_Step, Any, T]
+"""The steps of an operation, which gets the rows of each statement and returns a `T`."""
+
+PRUNING_SECONDS: Final = 60.0
+"""How often old rows are deleted."""
+
+_CLOSING_SECONDS: Final = 10.0
+
+
+Merged = tuple[Callable[[list[Any]], Steps[Sequence[Any]]], Any]
+"""An operation that runs once for all that are queued, with a list of their values, and returns a list of results."""
+
+Queued = Merged | Callable[[], Steps[Any]]
+"""An operation in the queue of a writer; a plain tuple or function, because each payment makes two."""
+
+
+class Reading(partial[Steps[T]]):
+    """An operation that writes nothing, and so needs no lock of a file."""
+
+
+def run_together(awaited: Sequence[Queued], deferred: Sequence[Queued]) -> Steps[Sequence[Any]]:
+    """Run merged operations, then deferred ones, then the others; return the results of `awaited`."""
+    values: dict[Callable[[list[Any]], Steps[Sequence[Any]]], list[Any]] = {}
+    for each in (*awaited, *deferred):
+        if isinstance(each, tuple):
+            values.setdefault(each[0], []).append(each[1])
+    merged: dict[Callable[[list[Any]], Steps[Sequence[Any]]], Iterator[Any]] = {}
+    for operation, of_all in values.items():
+        merged[operation] = iter((yield from operation(of_all)))
+    for each in deferred:
+        if not isinstance(each, tuple):
+            yield from each()
+    results: list[Any] = []
+    for each in awaited:
+        result = next(merged[each[0]]) if isinstance(each, tuple) else (yield from each())
+        results.append(result)
+    return results
+
+
+class QueuedStore:
+    """A store that is written by a thread, for asyncio and trio.
+
+    Args:
+        name: the name of the thread.
+        open_backend: opens the file or the database, in the thread, on first use.
+        closed: creates the error that is raised after the store is closed.
+    """
+
+    def __init__(self, name: str, open_backend: Callable[[], WriterBackend], closed: Callable[[], Exception]) -> None:
+        self._new_writer = partial(GroupCommitWriter, name, open_backend, closed)
+        self.writer = self._new_writer()
+
+    def run(self, operation: Callable[P, Steps[T | Exception]], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+        """Run an operation; what it writes is on disk when this returns."""
+        return self.writer.submit(partial(operation, *args, **kwargs))
+
+    def read(self, operation: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+        """Run an operation that writes nothing, and waits for no other process that does."""
+        return self.writer.submit(Reading(operation, *args, **kwargs))
+
+    def run_merged(self, operation: Callable[[list[V]], Steps[Sequence[T]]], value: V) -> Awaitable[T]:
+        """Run an operation with the values of all tasks that wait for it; return the result of this value."""
+        return self.writer.submit((operation, value))
+
+    async def run_soon(self, operation: Callable[P, Steps[None]], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Run an operation a moment later, before every other that is called later."""
+        self.writer.submit_nowait(partial(operation, *args, **kwargs))
+
+    def run_merged_soon(self, operation: Callable[[list[V]], Steps[Sequence[None]]], value: V) -> None:
+        """Run an operation a moment later, with all values for it."""
+        self.writer.submit_nowait((operation, value))
+
+    async def flush(self) -> None:
+        """Wait until everything that was called before is on disk."""
+        await self.run(_do_nothing)
+
+    def reopen(self) -> None:
+        """Make the store usable again after `aclose`."""
+        if self.writer.is_closed:
+            self.writer = self._new_writer()
+
+    async def aclose(self) -> None:
+        """Write what is pending and close the store, within 15 seconds; a second close is harmless."""
+        await self.writer.aclose()
+
+
+def _do_nothing() -> Steps[None]:
+    yield from ()
+
+
+class PooledStore:
+    """A store in PostgreSQL with several connections, for asyncio.
+
+    Args:
+        open_database: returns the database.
+    """
+
+    def __init__(self, open_database: Callable[[], Database]) -> None:
+        self._open_database = open_database
+        self.database = open_database()
+
+    async def run(self, operation: Callable[P, Steps[T | Exception]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an operation; what it writes is committed when this returns."""
+        async with self.database.transaction() as connection:
+            result = await run_on_postgres(self.database, connection, operation(*args, **kwargs))
+            if isinstance(result, Exception):
+                raise result
+            return result
+
+    read = run
+
+    async def run_soon(self, operation: Callable[P, Steps[None]], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Run an operation; what it writes is committed when this returns."""
+        await self.run(operation, *args, **kwargs)
+
+    async def run_merged(self, operation: Callable[[list[V]], Steps[Sequence[T]]], value: V) -> T:
+        """Run an operation of several values with one."""
+        (result,) = await self.run(operation, [value])
+        return result
+
+    async def flush(self) -> None:
+        """Do nothing: every change is committed when its method returns."""
+
+    def reopen(self) -> None:
+        """Make the store usable again after `aclose`."""
+        if self.database.is_closed:
+            self.database = self._open_database()
+
+    async def aclose(self) -> None:
+        """Close the connections within 10 seconds; a second close is harmless."""
+        await self.database.aclose()
+
+
+async def run_on_postgres(database: Database, connection: Any, steps: Steps[T]) -> T:
+    """Run the steps of an operation in the transaction of a connection."""
+    try:
+        step = next(steps)
+        while True:
+            step = steps.send(
+                await (step(connection) if callable(step) else database.fetch(connection, step[0], *step[1]))
+            )
+    except StopIteration as end:
+        return cast("T", end.value)
+
+
+class SqliteBackend:
+    """An open SQLite file, for one thread at a time.
+
+    Args:
+        path: the file; it is created if it does not exist.
+        file_format: its format.
+        error: the error of a file that cannot be used, made of its path and the reason.
+        marks: texts in the statements of operations, and what replaces them.
+        prune: deletes old rows, once a minute.
+        shared: whether the file may be a database of the user's own program.
+        now: returns the current time, in seconds since 1970.
+
+    Raises:
+        Exception: an `error`; `execute_batch` raises it too.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        file_format: FileFormat,
+        error: type[Exception],
+        *,
+        marks: Mapping[str, str],
+        prune: Callable[[], Steps[None]] | None = None,
+        shared: bool = False,
+        now: Callable[[], float] | None = None,
+    ) -> None:
+        self.path = fspath(path)
+        self._file_format = file_format
+        self._error = error
+        self._marks = tuple(marks.items())
+        self._prune = prune
+        self._now = now
+        self._next_pruning = monotonic()
+        with self._describe_errors():
+            self._connection = open_database(self.path, shared=shared)
+            try:
+                file_format.initialize(self._connection, partial(error, self.path), shared=shared)
+            except BaseException:
+                self._connection.close()
+                raise
+        self._connection.row_factory = sqlite3.Row
+        self._identity = file_identity(self.path)
+        if not shared:  # now the file is known to be one of this package's
+            restrict_mode(self.path)
+
+    def execute_batch(self, awaited: Sequence[Queued], deferred: Sequence[Queued]) -> Sequence[Any]:
+        """Run all operations in one transaction; when this returns, it is on disk."""
+        only_reads = all(isinstance(each, Reading) for each in (*awaited, *deferred))
+        results = self.run(partial(run_together, awaited, deferred), only_reads=only_reads)
+        if self._prune is not None and monotonic() >= self._next_pruning:
+            self._next_pruning = monotonic() + PRUNING_SECONDS
+            with suppress(self._error):  # until the next time
+                self.run(self._prune)
+        return results
+
+    def run(self, operation: Callable[[], Steps[T]], *, only_reads: bool = False) -> T:
+        """Run an operation in a transaction."""
+        failures: dict[Callable[[Any], Any], Any] = {}
+        while True:
+            with (
+                suppress(_RolledBackError),
+                self._describe_errors(),
+                transaction(self._connection, only_reading=only_reads),
+            ):
+                self._check_path()
+                return self._run_steps(operation(), failures)
+
+    def close(self) -> None:
+        """Close the file; it contains everything that was written."""
+        self._connection.close()
+
+    def _run_steps(self, steps: Steps[T], failures: dict[Callable[[Any], Any], Any]) -> T:
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(self._call(step, failures) if callable(step) else self._fetch(*step))
+        except StopIteration as end:
+            return cast("T", end.value)
+
+    def _call(self, function: Callable[[Any], Any], failures: dict[Callable[[Any], Any], Any]) -> Any:
+        """Call a function of the connection; if it rolls back, the others run again, and it does not."""
+        if function in failures:
+            return failures[function]
+        result = function(self._connection)
+        if not self._connection.in_transaction:
+            failures[function] = result
+            raise _RolledBackError
+        return result
+
+    def _fetch(self, statement: str, values: Sequence[Any]) -> Sequence[Any]:
+        """Execute a statement of an operation and return its rows."""
+        given = {str(number): to_sqlite(value) for number, value in enumerate(values, start=1)}
+        given["now"] = (self._now or time.time)()
+        return self._connection.execute(translate(statement, self._marks), given).fetchall()
+
+    def _check_path(self) -> None:
+        """Check that the path still leads to the open file.
+
+        Data in an unlinked file would be lost with the process.
+        """
+        if file_identity(self.path) != self._identity:
+            raise self._error(self.path, "it was moved, removed or replaced: put it back, or restart the program")
+
+    @contextmanager
+    def _describe_errors(self) -> Iterator[None]:
+        """Raise errors of SQLite as errors of this store."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._error(self.path, describe_sqlite_error(error, self._file_format.kind)) from error
+
+
+class _RolledBackError(Exception):
+    """One operation has rolled back the transaction of the whole batch."""
+
+
+class PostgresBackend:
+    """A connection to a PostgreSQL database, for one thread at a time.
+
+    Its methods run their own event loop, so they need a thread without one.
+
+    Args:
+        database: the database with the table.
+        prepare: the statement that prepares a new connection.
+        prune: deletes old rows, once a minute.
+    """
+
+    def __init__(
+        self, database: Database, prepare: tuple[str, tuple[Any, ...]], prune: Callable[[], Steps[None]]
+    ) -> None:
+        self._runner = asyncio.Runner()
+        self._database = database
+        self._prepare = prepare
+        self._prune = prune
+        self._connection: Any = None
+        self._next_pruning = monotonic()
+
+    def execute_batch(self, awaited: Sequence[Queued], deferred: Sequence[Queued]) -> Sequence[Any]:
+        """Run all operations in one transaction; once more if the connection was lost."""
+        return self._runner.run(self._execute_with_retry(partial(run_together, awaited, deferred)))
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._runner:
+            if self._connection is not None:
+                self._runner.run(self._close_connection())
+
+    async def _execute_with_retry(self, operation: Callable[[], Steps[T]]) -> T:
+        try:
+            results = await self._execute(operation)
+        except GatewayError:
+            was_lost = self._connection is not None and self._connection.is_closed()
+            if self._connection is not None:
+                self._connection.terminate()  # after a failure it may hang
+            if not was_lost:
+                raise
+            results = await self._execute(operation)
+        if monotonic() >= self._next_pruning:
+            self._next_pruning = monotonic() + PRUNING_SECONDS
+            with suppress(GatewayError):  # until the next time
+                await self._execute(self._prune)
+        return results
+
+    async def _execute(self, operation: Callable[[], Steps[T]]) -> T:
+        with self._database.describe_errors():
+            connection = await self._connect()
+            async with read_committed(connection):
+                return await run_on_postgres(self._database, connection, operation())
+
+    async def _connect(self) -> Any:
+        """Return the connection; replace a closed one."""
+        if self._connection is None or self._connection.is_closed():
+            self._connection = None
+            self._connection = await self._database.connect()
+            await self._database.fetch(self._connection, self._prepare[0], *self._prepare[1])
+        return self._connection
+
+    async def _close_connection(self) -> None:
+        with suppress(GatewayError), self._database.describe_errors():
+            await self._connection.close(timeout=_CLOSING_SECONDS)

@@ -1,0 +1,277 @@
+"""One store, written once, on SQLite and on PostgreSQL: what holds for the ledger, the inbox and the journal."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import anyio
+import attrs
+import pytest
+
+from gateway_async import LedgerError
+from gateway_async._secrets import Secret
+from gateway_async._storage.postgres import Database, read_address
+from gateway_async._storage.sql import PooledStore, PostgresBackend, QueuedStore, SqliteBackend, Steps
+from gateway_async._storage.sqlite import FileFormat
+from tests.support.ledgers import ask_postgres
+from tests.support.servers import POSTGRES, postgres_only
+from tests.support.sqlite_files import ask_sqlite, full_disk
+
+pytestmark = pytest.mark.anyio
+KINDS = [
+    pytest.param(("file", "asyncio"), id="file-asyncio"),
+    pytest.param(("file", "trio"), id="file-trio"),
+    pytest.param(("connection", "asyncio"), id="connection-asyncio", marks=postgres_only),
+    pytest.param(("connection", "trio"), id="connection-trio", marks=postgres_only),
+    pytest.param(("pool", "asyncio"), id="pool-asyncio", marks=postgres_only),
+]
+"""Each kind of store, on each event loop that it runs on."""
+
+
+@attrs.frozen
+class Note:
+    """A row of the store."""
+
+    key: str
+    text: str
+
+
+ADD = """
+INSERT INTO @ (key, text) SELECT given.* FROM jsonb_to_recordset($1::jsonb) AS given (key text, text text)
+WHERE TRUE ORDER BY given.key COLLATE "C" ON CONFLICT (key) DO NOTHING
+"""
+READ = "SELECT key, text, :is_long AS is_long FROM @ WHERE key = ANY($1) ORDER BY key FOR UPDATE"
+
+
+def add(notes: Sequence[Note]) -> Steps[Sequence[int]]:
+    """Add notes; return how many were added together."""
+    yield ADD, ([*notes],)
+    return [len(notes)] * len(notes)
+
+
+def read(*keys: str) -> Steps[dict[str, tuple[str, bool]]]:
+    """Read notes."""
+    return {row["key"]: (row["text"], bool(row["is_long"])) for row in (yield READ, ([*keys],))}
+
+
+def add_one(key: str, text: str) -> Steps[None]:
+    """Add a note."""
+    yield ADD, ([Note(key, text)],)
+
+
+def refuse(key: str) -> Steps[Exception | None]:
+    """Return an error without having changed anything."""
+    found = yield from read(key)
+    return KeyError(key) if not found else None
+
+
+def fail(key: str) -> Steps[None]:
+    """Add a note, and then fail."""
+    yield from add_one(key, "")
+    yield "SELECT key FROM nowhere", ()
+
+
+class Place:
+    """A file or a table for stores of a kind."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind = kind
+        self.path = folder / "notes.db"
+        self.table = f"notes_{token_hex(6)}"
+
+    def open(self) -> QueuedStore | PooledStore:
+        """Open a store, as another process does."""
+        closed = partial(LedgerError, "notes", "it is closed")
+        if self.kind == "file":
+            schema = "CREATE TABLE notes (key TEXT PRIMARY KEY, text TEXT NOT NULL)"
+            file_format = FileFormat("a note", 7, 1, schema)
+            marks = {":is_long": "length(text) > 5", "@": "notes"}
+            return QueuedStore(
+                "notes", partial(SqliteBackend, self.path, file_format, LedgerError, marks=marks), closed
+            )
+        database = partial(
+            Database,
+            "Notes",
+            read_address(Secret(POSTGRES), self.table),
+            table=self.table,
+            marks={":is_long": "length(text) > 5"},
+            schema='CREATE TABLE @ (key text COLLATE "C" PRIMARY KEY, text text NOT NULL)',
+            created_table="@",
+            error=partial(LedgerError, "notes"),
+        )
+        if self.kind == "pool":
+            return PooledStore(database)
+        return QueuedStore("notes", lambda: PostgresBackend(database(), ("SELECT $1::int", (1,)), add_nothing), closed)
+
+    def ask(self, sql: str) -> Sequence[Sequence[Any]]:
+        """Return the rows of a query."""
+        sql = sql.replace("@", "notes" if self.kind == "file" else self.table)
+        return ask_sqlite(self.path, sql) if self.kind == "file" else ask_postgres(sql)
+
+
+def add_nothing() -> Steps[None]:
+    """Write nothing."""
+    yield "DELETE FROM @ WHERE FALSE", ()
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Which store, on which event loop."""
+    chosen: tuple[str, str] = request.param
+    return chosen
+
+
+@pytest.fixture
+def anyio_backend(kind: tuple[str, str]) -> str:
+    """The event loop."""
+    return kind[1]
+
+
+@pytest.fixture
+async def place(kind: tuple[str, str], tmp_path: Path) -> AsyncIterator[Place]:
+    """Where stores of each kind can be opened."""
+    made = Place(kind[0], tmp_path)
+    yield made
+    if made.kind != "file":
+        made.ask("DROP TABLE IF EXISTS @")
+
+
+@pytest.fixture
+async def store(place: Place) -> AsyncIterator[QueuedStore | PooledStore]:
+    """A store of each kind that is closed in the end."""
+    made = place.open()
+    yield made
+    await made.aclose()
+
+
+async def test_what_is_written_is_read(place: Place, store: QueuedStore | PooledStore) -> None:
+    """By the same store and by another one, with the same types; a known key changes nothing."""
+    await store.run(add_one, "a", "short")
+    await store.run(add_one, "a", "other")
+    assert await store.run(read, "a", "b") == {"a": ("short", False)}
+    other = place.open()
+    await other.run(add_one, "b", "longer")
+    assert await store.read(read, "a", "b") == {"a": ("short", False), "b": ("longer", True)}
+    await other.aclose()
+
+
+async def test_values_are_merged(store: QueuedStore | PooledStore) -> None:
+    """Each task gets its own result, and all values are written."""
+    together: list[int] = []
+
+    async def add_it(number: int) -> None:
+        together.append(await store.run_merged(add, Note(f"{number:02d}", "x")))
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(50):
+            tasks.start_soon(add_it, number)
+    assert len(await store.read(read, *(f"{number:02d}" for number in range(50)))) == 50
+    assert len(together) == 50
+
+
+async def test_what_is_written_soon_is_seen_next(place: Place, store: QueuedStore | PooledStore) -> None:
+    """And it is there after `flush`, for others."""
+    await store.run_soon(add_one, "a", "soon")
+    assert await store.read(read, "a") == {"a": ("soon", False)}
+    await store.run_soon(add_one, "b", "soon")
+    await store.flush()
+    assert len(place.ask("SELECT key FROM @")) == 2
+
+
+async def test_an_operation_that_returns_an_error_fails_alone(store: QueuedStore | PooledStore) -> None:
+    """Its caller gets the error; what runs with it is written."""
+    refused: list[str] = []
+
+    async def refuse_it() -> None:
+        try:
+            await store.run(refuse, "missing")
+        except KeyError as error:
+            refused.append(error.args[0])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(refuse_it)
+        tasks.start_soon(partial(run, store, add_one, "a", "kept"))
+    assert refused == ["missing"]
+    assert await store.read(read, "a") == {"a": ("kept", False)}
+
+
+async def run(store: QueuedStore | PooledStore, operation: Callable[..., Steps[Any]], *values: Any) -> None:
+    """Run an operation as a task."""
+    await store.run(operation, *values)
+
+
+async def test_a_statement_that_fails_writes_nothing(store: QueuedStore | PooledStore) -> None:
+    """Its transaction is rolled back, and the store can be used again."""
+    with pytest.raises(LedgerError, match="nowhere"):
+        await store.run(fail, "a")
+    assert await store.read(read, "a") == {}
+    await store.run(add_one, "a", "again")
+    assert await store.read(read, "a") == {"a": ("again", False)}
+
+
+async def test_a_closed_store_can_be_opened_again(store: QueuedStore | PooledStore) -> None:
+    """Until then it says that it is closed."""
+    await store.run(add_one, "a", "kept")
+    await store.aclose()
+    await store.aclose()
+    with pytest.raises(LedgerError, match="it is closed"):
+        await store.run(read, "a")
+    store.reopen()
+    assert await store.run(read, "a") == {"a": ("kept", False)}
+
+
+@pytest.mark.parametrize("kind", KINDS[2:])
+async def test_a_text_with_nul_is_stored(store: QueuedStore | PooledStore) -> None:
+    """PostgreSQL cannot store NUL: it is replaced, and the other rows are stored as they are."""
+    await store.run(add, [Note("a", "x\0y"), Note("b", "plain")])
+    assert await store.run(read, "a", "b") == {"a": ("x?y", False), "b": ("plain", False)}
+
+
+@pytest.mark.parametrize("kind", [KINDS[2]])
+async def test_a_lost_connection_is_replaced(place: Place, store: QueuedStore) -> None:
+    """An operation whose connection was lost runs once more."""
+    await store.run(add_one, "a", "kept")
+    backend: Any = store.writer._backend
+    pid = backend._connection.get_server_pid()
+    place.ask(f"SELECT pg_terminate_backend({pid}, 10000)")
+    await store.run(add_one, "b", "kept")
+    assert set(await store.run(read, "a", "b")) == {"a", "b"}
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+async def test_a_file_on_a_full_disk_takes_nothing(place: Place, store: QueuedStore) -> None:
+    """Waiting tasks get the error; deferred operations run when there is room."""
+    await store.run(add_one, "a", "kept")
+    with full_disk():
+        await store.run_soon(add_one, "b", "later")
+        with pytest.raises(LedgerError, match="the disk failed, or is full"):
+            await store.run(add_one, "c", "lost")
+    await store.flush()
+    assert place.ask("SELECT key FROM @ ORDER BY key") == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize("kind", KINDS[:1])
+async def test_a_file_that_was_moved_takes_nothing(place: Place, store: QueuedStore) -> None:
+    """A write to a file without a name would be lost with the process."""
+    await store.run(add_one, "a", "kept")
+    elsewhere = place.path.rename(place.path.with_name("elsewhere.db"))
+    with pytest.raises(LedgerError, match="it was moved, removed or replaced"):
+        await store.run(add_one, "b", "lost")
+    elsewhere.rename(place.path)
+    await store.run(add_one, "c", "kept")
+    assert set(await store.run(read, "a", "b", "c")) == {"a", "c"}
+
+
+@pytest.mark.parametrize("kind", KINDS[:1])
+async def test_a_reader_does_not_wait_for_a_writer(place: Place, store: QueuedStore) -> None:
+    """Another process may hold the lock of the file for long."""
+    await store.run(add_one, "a", "kept")
+    with sqlite3.connect(place.path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with anyio.fail_after(5):
+            assert await store.read(read, "a") == {"a": ("kept", False)}
+        other.execute("ROLLBACK")
+    other.close()
