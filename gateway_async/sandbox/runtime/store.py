@@ -7,13 +7,13 @@ thread uses.
 A watcher of a table is called for every change of the table, within the same transaction.
 """
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any, Literal
 
+from gateway_async._storage.private_file import restrict_mode
+from gateway_async._storage.sqlite import ask_pragma, open_database
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.schema.fields import Field, Row, Table
 
@@ -32,33 +32,6 @@ _APPLICATION_ID = 0x67617473
 """Identifies the file as a sandbox file (SQLite's `application_id`)."""
 
 
-_PRIVATE_MODE = 0o600
-
-
-def _create_file(path: str) -> None:
-    """Create a missing file, which only its owner may read.
-
-    SQLite's side files get the same mode.
-
-    Raises:
-        sqlite3.DatabaseError: The file belongs to another user.
-    """
-    with suppress(OSError):  # if the file cannot be created, SQLite reports the reason
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_MODE))
-        _restrict_mode(path)  # a umask may have removed the owner's own permissions
-    with suppress(OSError):
-        if hasattr(os, "geteuid") and os.geteuid() not in (0, Path(path).stat().st_uid):
-            raise sqlite3.DatabaseError("the file belongs to another user")
-
-
-def _restrict_mode(path: str) -> None:
-    """Remove the permissions of other users from the file."""
-    if hasattr(os, "geteuid"):  # Windows has no file modes
-        for each in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
-            with suppress(OSError):
-                Path(each).chmod(_PRIVATE_MODE)
-
-
 class Store:
     """The records of a gateway, in memory or in a file.
 
@@ -73,15 +46,13 @@ class Store:
     """
 
     def __init__(self, path: str | None = None) -> None:
-        if path:
-            _create_file(path)
-        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
+        self._connection = open_database(path, 0) if path else sqlite3.connect(":memory:", isolation_level=None)
         self._watchers: dict[str, Watcher] = {}
         self.on_change: Callable[[], object] = lambda: None
         try:
             self._prepare()
             if path:
-                _restrict_mode(path)
+                restrict_mode(path)
         except sqlite3.DatabaseError:
             self._connection.close()
             raise
@@ -98,7 +69,7 @@ class Store:
 
     def _check_application_id(self) -> None:
         """Raise an error if the database belongs to another program."""
-        (application_id,) = self._connection.execute("PRAGMA application_id").fetchone()
+        application_id = ask_pragma(self._connection, "application_id")
         (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and application_id != _APPLICATION_ID:
             raise sqlite3.DatabaseError("the file is another program's database")
