@@ -262,6 +262,16 @@ async def test_a_second_401_is_the_response() -> None:
     assert (office.rejected, len(office.logins)) == (["POST", "GET", "GET"], 3)  # the lookup has a new token of its own
 
 
+async def test_a_renewed_token_takes_no_attempt() -> None:
+    """The attempt with a new token comes besides `max_attempts`: a read that fails after it is still repeated."""
+    office = Office(get=[record("contact"), httpx.Response(503), record("contact")])
+    async with office.gateway(max_attempts=2) as gateway:
+        await gateway.contacts.get("found")
+        office.live.clear()
+        assert (await gateway.contacts.get("found")).id == "found"
+    assert (office.rejected, len(office.logins)) == (["GET"], 2)
+
+
 async def test_a_lost_write_is_looked_up_with_a_new_token() -> None:
     """The token ends between the lost response and its lookup: one login more, and the payment is found."""
 

@@ -88,6 +88,13 @@ async def test_another_records_response_is_asked_for_again() -> None:
     assert (await script.run(lambda g: g.contacts.get("mine"))).id == "mine"
 
 
+async def test_another_records_response_is_followed_by_a_fresh_connection() -> None:
+    """Every pooled connection may be one response behind, so the repetition is the only request of its own."""
+    script = Script(get=[record("contact", id="other"), record("contact", id="mine")])
+    await script.run(lambda g: g.contacts.get("mine"))
+    assert [request.headers.get("connection") for request in script.asked] == [None, "close"]
+
+
 async def test_a_gateway_that_keeps_answering_something_else_is_named() -> None:
     """The error says what differs."""
     script = Script(get=[record("contact", contact_api_id="other")])
