@@ -85,9 +85,7 @@ def money(amount: Decimal | int | str) -> str:
 
 
 def as_number(amount: Decimal | int | str) -> Decimal:
-    """Return an amount as a JSON number without an exponent.
-
-    The number has the same digits as the amount.
+    """Return an amount as a JSON number with the same digits, without an exponent.
 
     Raises:
         ValueError: as for `money`.

@@ -25,7 +25,7 @@ _HASH_KEY_RESOURCES: Final = frozenset(
 )
 
 
-@attrs.frozen(repr=False)
+@attrs.define(repr=False)
 class Signature:
     """Headers and query parameters that authenticate a request.
 

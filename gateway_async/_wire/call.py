@@ -73,7 +73,7 @@ class LookupStatus(enum.Enum):
     """The gateway says that the record of a deletion does not exist. A list must confirm it."""
 
 
-@attrs.frozen
+@attrs.define
 class LookupResult(Generic[T]):
     """The result of a lookup.
 
@@ -127,9 +127,8 @@ class HttpRequest:
     """The request of a call.
 
     Attributes:
-        method, path, params: the HTTP request line; `path` is percent-encoded and starts with `/v2/`. It may hold a
-            token, so it is kept as a secret.
-        body: the JSON body. It may hold a card number, so it is kept as a secret.
+        method, path, params: the request line. `path` is percent-encoded; it may hold a token, so it is a secret.
+        body: the JSON body. It may hold a card number, so it is a secret.
         form: a multipart body instead of `body`. It never appears in a repr or a log.
         secrets: the secrets in the path, the parameters and the body, which are masked in quoted response texts.
         signed: whether the request carries credentials; a login does not.
@@ -172,8 +171,7 @@ class OutcomeQuery:
     """Which record to read and which evidence in it shows that the write was executed.
 
     Attributes:
-        kind: `RECORD` reads the one record with the id `id`. `LISTED` reads a list filtered by the integrator id,
-            because its location is not known.
+        kind: `RECORD` reads one record. `LISTED` reads a list filtered by an integrator id of an unknown location.
         resource: the resource of that record, such as `"transactions"`.
         id: the record's id or its integrator id.
         location_id: the location, if `id` is an integrator id and the location is known.
@@ -277,8 +275,8 @@ class Call(Generic[T]):
 
     Attributes:
         request: the HTTP request.
-        read: function from the decoded body (None if empty) to the result. It raises `FieldError` if a value does not
-            fit and `MismatchedReplyError` if the response belongs to another request.
+        read: function from the decoded body (None if empty) to the result. It raises `FieldError` or
+            `MismatchedReplyError`.
         decode: function from the bytes of the body to what `read` takes. It raises `ValueError` if they are not JSON.
         repeat_effect: what repeating the call could change.
         api_id: the integrator id of the record to write.
@@ -290,9 +288,8 @@ class Call(Generic[T]):
         prerequisite: a read to do first. Its result is the call to send instead, which may have a prerequisite too.
         error_class: the error to raise for a refusal, regardless of its status.
         returns_reply: whether the result is the response itself, instead of what `read` returns.
-        fresh_connection: whether the request is the first and only one of its connection, so that its response cannot
-            be a late one to another request. Reads that may prove absence need it, and deletions and other writes whose
-            response could be that to another request.
+        fresh_connection: whether the request has a connection of its own, so that its response cannot be a late one to
+            another request. Reads that may prove absence need it, and writes with a common response.
         record_type: for a write, the class of the record that it returns; None for other results.
     """
 
@@ -337,8 +334,7 @@ class Lookup(Call[LookupResult[T]]):
     """A call that finds the outcome of a write.
 
     Attributes:
-        not_found_result: the result when the gateway says that the record does not exist (404, 409, 410). With None, a
-            `StatusError` is raised instead.
+        not_found_result: the result when the record does not exist (404, 409, 410); None to raise a `StatusError`.
         confirmation: builds the list read that must confirm that a record does not exist.
         follow_up: function from the found record to the lookup of the result, if that is another record.
         repeats_write: whether the lookup sends the write again, which could undo a later change.

@@ -86,10 +86,7 @@ def read_nothing(content: Any) -> None:
 
 
 def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], V]:
-    """Cache a function of a class, like `functools.cache`.
-
-    Type checkers do not know that classes are hashable, so they reject `functools.cache` here.
-    """
+    """Cache a function of a class, for which type checkers reject `functools.cache`."""
     return cast("Callable[[type[Any]], V]", cache(function))
 
 

@@ -134,10 +134,7 @@ def _fields_agree(sent: Raw, record: Raw) -> bool:
 
 
 def _fields_match_or_closed(sent: Raw, invoice: Raw) -> bool:
-    """Return whether the invoice has every value that was sent.
-
-    Status 0 and status 2 both mean closed.
-    """
+    """Return whether the invoice has every value that was sent. Status 0 and status 2 both mean closed."""
     status = str(invoice.get("status_id"))
     if str(sent.get("status_id")) in _CLOSED and status in _CLOSED:
         sent = {**sent, "status_id": status}
@@ -145,11 +142,6 @@ def _fields_match_or_closed(sent: Raw, invoice: Raw) -> bool:
 
 
 def _shown(record: Raw, name: str) -> Any:
-    """Return a value of the record.
-
-    Raises:
-        FieldError: the record does not show it.
-    """
     if record.get(name) is None:
         raise FieldError(f".{name}", "missing")
     return record[name]

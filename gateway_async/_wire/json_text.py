@@ -46,10 +46,7 @@ def as_utf8(text: bytes, content_type: str = "") -> bytes:
 
 
 def replace_surrogates(text: bytes) -> bytes:
-    """Replace escaped halves of surrogate pairs in JSON.
-
-    A program writes one when it cuts a text within an emoji.
-    """
+    """Replace escaped halves of surrogate pairs in JSON, which a program writes when it cuts an emoji in two."""
     return _SURROGATE.sub(lambda escape: escape[1] or rb"\ufffd", text)
 
 
@@ -129,10 +126,7 @@ _encoder = msgspec.json.Encoder(enc_hook=_plain_value, decimal_format="number")
 
 
 def is_utf8(text: str) -> bool:
-    """Return whether `text` can be encoded as UTF-8.
-
-    A lone surrogate cannot; it comes from a file name or a line that could not be decoded.
-    """
+    """Return whether `text` is without lone surrogates, which come from bytes that could not be decoded."""
     return text.isascii() or text.encode(errors="replace").decode() == text
 
 

@@ -113,11 +113,7 @@ def credentials_problems(username: str | None, passwords: Sequence[Secret] | Non
 
 
 def _digest(credentials: bytes) -> bytes:
-    """Return a digest of the credentials.
-
-    Its fixed length keeps a comparison from revealing the length of the credentials.
-    """
-    return sha256(credentials).digest()
+    return sha256(credentials).digest()  # of a fixed length, so that a comparison does not reveal theirs
 
 
 def _read_credentials(authorization: str) -> bytes:
@@ -207,7 +203,6 @@ def _record(resource: str, raw: Mapping[str, Any]) -> Record | None:
 
 
 def _identifier(value: Any, *, needed: bool) -> str:
-    """Return a record's id, suitable for keys, logs and databases."""
     text = str(value) if type(value) is int else value
     if isinstance(text, str) and text.isprintable() and 0 < len(text) <= _LONGEST_ID:
         return text
@@ -230,7 +225,6 @@ def _inner(value: Any) -> Iterable[Any]:
 
 
 def _fields(content_type: str, body: bytes) -> Mapping[str, Any]:
-    """Return the fields of a form or of a JSON object."""
     text = as_utf8(body, content_type)
     fields = _object(text) if text.lstrip()[:1] in (b"{", b"[") else _form(body, content_type)
     if not _FIELDS & fields.keys():
@@ -290,9 +284,6 @@ def _word(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _attempts(value: Any) -> int | None:
-    """Return the number of delivery attempts, or None if it is invalid.
-
-    An invalid number does not justify rejecting a postback.
-    """
+    """Return the number of delivery attempts; None if it is invalid, because that does not justify a refusal."""
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
     return int(text) if _ATTEMPTS.fullmatch(text) else None

@@ -249,9 +249,7 @@ def _plain(value: Any) -> Any:
 
 def _text(value: Any) -> str:
     match value:
-        case bool():
-            return str(int(value))
-        case int():
+        case int():  # or a flag
             return str(int(value))
         case Decimal() if value.is_finite():
             return f"{value:f}"

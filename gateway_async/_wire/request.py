@@ -123,7 +123,6 @@ def prepare(
 def _check_and_write(
     request: Request | Any, limits: bool, filled: Mapping[str, Any], more_problems: Iterable[str]
 ) -> PreparedRequest | list[str]:
-    """Return the prepared request, or its problems."""
     if not isinstance(request, Request):
         return [*_mapping_problems(request), *more_problems] or _write_mapping(request, filled)
     given = given_fields(request, filled)
@@ -252,7 +251,6 @@ def _mapping_problems(content: Any) -> list[str]:
 
 
 def _value_problems(value: Any, path: str) -> Iterator[str]:
-    """Yield one line for each value that cannot be sent."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if is_text(name) and name:
@@ -267,7 +265,6 @@ def _value_problems(value: Any, path: str) -> Iterator[str]:
 
 
 def _problem(path: str, value: Any) -> str | None:  # noqa: PLR0911  one for each kind of value
-    """Return what is wrong with a single value."""
     match value:
         case Secret():
             return _problem(path, value.plain()) if value.has_value else "must be text"
@@ -328,23 +325,18 @@ def _text(value: Any) -> str | Secret:
     match value:
         case Secret():
             return value
-        case bool():
+        case int():  # or a flag
             return str(int(value))
         case Decimal():
             return f"{value:f}"
         case date():
             return value.isoformat()
-        case int():
-            return str(int(value))
         case _:
             return str.__str__(value)
 
 
 def name_problems(request: Request) -> Iterator[str]:
-    """Yield the problems of names that a form cannot contain.
-
-    These are names of items and names in `extra`.
-    """
+    """Yield the problems of names that a form cannot contain: names of items and names in `extra`."""
     for field in attrs.fields(type(request)):
         value = getattr(request, field.name)
         if isinstance(value, Mapping):
@@ -364,12 +356,7 @@ def _name_problems(path: str, value: Any) -> Iterator[str]:
 
 
 def attachment_problems(files: Sequence[Attachment], *, limits: bool = True) -> Iterator[str]:
-    """Yield the problems of a create's attachments, one line each. Their sizes are not checked.
-
-    Args:
-        files: the attachments.
-        limits: whether to check the number of attachments.
-    """
+    """Yield the problems of a create's attachments. With `limits` their number is checked, but not their sizes."""
     if isinstance(files, str | bytes) or not isinstance(files, Sequence):
         yield "files: must be a sequence of Attachment"
         return
@@ -389,15 +376,11 @@ def file_problems(attachment: Attachment) -> Iterator[str]:
     content_type = attachment.content_type
     if content_type is not None and not (is_text(content_type) and _is_media_type(content_type)):
         yield 'content_type must be a media type, such as "application/pdf"'
-    if not _is_content(attachment.content):
-        kind = type(attachment.content).__name__
-        yield f"content must be bytes, a path or a file opened for reading bytes, not {kind}"
+    content = attachment.content
+    is_file = all(callable(getattr(content, name, None)) for name in ("read", "seek", "tell"))
+    if not (isinstance(content, bytes | str) or hasattr(content, "__fspath__") or is_file):
+        yield f"content must be bytes, a path or a file opened for reading bytes, not {type(content).__name__}"
 
 
 def _is_media_type(value: str) -> bool:
     return value.isascii() and value.isprintable() and "/" in value
-
-
-def _is_content(value: Any) -> bool:
-    is_file = all(callable(getattr(value, name, None)) for name in ("read", "seek", "tell"))
-    return isinstance(value, bytes | str) or hasattr(value, "__fspath__") or is_file

@@ -179,7 +179,6 @@ def check_refusal(named: Iterable[str], own: frozenset[str]) -> None:
 
 @cache
 def _every_field() -> frozenset[str]:
-    """Return the fields of all records and requests."""
     values = chain.from_iterable(vars(module).values() for module in MODELS)
     kinds = {value for value in values if isinstance(value, type) and issubclass(value, Record | Request)}
     return frozenset(field.name for kind in kinds for field in attrs.fields(kind))
@@ -258,7 +257,7 @@ def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) 
 
 
 def _sums(amounts: Sequence[Decimal]) -> set[Decimal]:
-    """Return the sum of each selection of the amounts, also of none."""
+    """Return the sums of all selections of the amounts, including none."""
     return {add(*some) for count in range(len(amounts) + 1) for some in combinations(amounts, count)}
 
 
@@ -294,10 +293,7 @@ def adds_surcharge(sent: Any, record: Mapping[str, Any]) -> bool:
 
 
 def is_less(sent: Any, got: Any) -> bool:
-    """Return whether the amount `sent` is less than the amount `got`.
-
-    Both may be in any of the gateway's notations.
-    """
+    """Return whether the amount `sent` is less than the amount `got`, in any of the gateway's notations."""
     first, second = _cents(sent), _cents(got)
     return first is not None and second is not None and first < second
 

@@ -121,7 +121,6 @@ class RowReader:
         return record
 
     def _mixed_texts(self, data: Any) -> frozenset[str]:
-        """Return the fields of type `str` that have another value."""
         rules = rules_of(self._kind)
         return frozenset(
             name
@@ -257,7 +256,6 @@ def _function(kind: type[R], lines: Iterable[str], **more: Any) -> Callable[[Any
 
 
 def _check_plain(kind: type[Record]) -> None:
-    """Reject a class whose constructor does more than set fields."""
     fields: list[Any] = [field for field in attrs.fields(kind) if field.name != "extra"]
     is_special = hasattr(kind, "__attrs_post_init__") or any(
         field.validator or field.converter or (_has_default(field) and not getattr(field.default, "takes_self", False))

@@ -28,9 +28,7 @@ _TERMINAL_PATHS: Final = ("/v2/router", "/v2/deviceterms")
 
 @attrs.frozen(kw_only=True)
 class UntypedSpec(ResourceSpec[UntypedRecord]):
-    """A resource without models.
-
-    Its calls take content that `seal` has returned.
+    """A resource without models. Its calls take content that `seal` has returned.
 
     Attributes:
         is_known: whether the gateway is known to find the records by `api_id`. A gateway that ignores unknown fields

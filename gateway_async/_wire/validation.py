@@ -137,7 +137,8 @@ def problems(request: Request, *, limits: bool = True, given: GivenFields | None
         elif limits and field.required:
             found.append(Problem("is required", field.name))
     if limits and request.rules:
-        found += _rule_problems(request.rules, {field.name: value for field, value in given if value is not None})
+        values = {field.name: value for field, value in given if value is not None}
+        found += [problem for rule in request.rules if (problem := _RULES[type(rule)](rule, values))]
     if request.extra != {}:
         found += _extra_problems(request)
     return found
@@ -172,7 +173,7 @@ def _part_problems(field: RequestField, value: Any, limits: bool) -> Iterator[tu
 
 
 def _type_problem(field: RequestField, value: Any, text: Any, kind: type) -> str | None:
-    """Describe a value of the wrong type. `text` and `kind` are those of the plain value of a secret."""
+    """Describe a value of the wrong type; for a secret, `text` and `kind` are those of its plain value."""
     if field.cents:
         return _money_problem(value)
     fits = isinstance(value, field.kinds) and (not isinstance(value, Secret) or kind is str)
@@ -218,7 +219,6 @@ def _unknown_code(field: RequestField, value: Any) -> str | None:
 
 
 def _checks(constraint: Any) -> Iterator[Check]:
-    """Yield the check of a constraint; other marks have none."""
     match constraint:
         case Length(minimum, maximum):
             yield partial(_length_problems, minimum, maximum)
@@ -283,7 +283,6 @@ def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Itera
 
 
 def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limits: bool) -> Iterator[tuple[str, str]]:
-    """Yield the problems of a list of amounts with types."""
     for index, entry in enumerate(amounts):
         path = f"{field}[{index}]"
         if not isinstance(entry, Mapping):
@@ -298,13 +297,6 @@ def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limit
             yield from ((f"{path}.amount", line) for line in _cents_problems(money(entry["amount"]), bounds.digits))
         if limits and len(str(entry.get("type", ""))) != _TYPE_CHARACTERS:
             yield f"{path}.type", f"must have {_TYPE_CHARACTERS} characters"
-
-
-def _rule_problems(rules: Iterable[FieldRule], given: Mapping[str, Any]) -> Iterator[Problem]:
-    for rule in rules:
-        problem = _RULES[type(rule)](rule, given)
-        if problem:
-            yield problem
 
 
 def _exactly_one(rule: ExactlyOne, given: Mapping[str, Any]) -> Problem | None:
