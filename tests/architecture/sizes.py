@@ -11,7 +11,7 @@ from typing import Final
 import attrs
 
 from .source import PACKAGE, TESTS, modules
-from .test_imports import inside_functions
+from .test_imports import MOST, inside_functions
 from .test_names import SAME_MEANING, names_defined_twice
 
 CORE: Final = ("_execution", "_wire", "_http", "resources")
@@ -27,13 +27,13 @@ class Limit:
 
 
 LIMITS: Final[Mapping[str, Limit]] = {
-    "lines of the core": Limit(17_200, 14_000),
-    "files of the core": Limit(79, 85),
-    "lines of the package": Limit(63_000, 50_000),
-    "files of the package": Limit(474, 340),
-    "lines of the tests": Limit(76_400, 55_000),
+    "lines of the core": Limit(16_900, 14_000),
+    "files of the core": Limit(78, 85),
+    "lines of the package": Limit(61_200, 50_000),
+    "files of the package": Limit(455, 340),
+    "lines of the tests": Limit(75_700, 55_000),
     "files of the tests": Limit(406, 400),
-    "imports in functions": Limit(14, 30),
+    "imports in functions": Limit(MOST, 30),
     "names with two meanings": Limit(0, 0),
 }
 
