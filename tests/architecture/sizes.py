@@ -31,8 +31,8 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "files of the core": Limit(78, 85),
     "lines of the package": Limit(61_200, 50_000),
     "files of the package": Limit(455, 340),
-    "lines of the tests": Limit(75_700, 55_000),
-    "files of the tests": Limit(406, 400),
+    "lines of the tests": Limit(76_400, 55_000),
+    "files of the tests": Limit(410, 400),
     "imports in functions": Limit(MOST, 30),
     "names with two meanings": Limit(0, 0),
 }
