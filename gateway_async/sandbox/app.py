@@ -18,8 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway_async.sandbox.admin import control_calls
 from gateway_async.sandbox.admin.fault_effects import with_faults
+from gateway_async.sandbox.controls.calls import CONTROL_ROUTES
 from gateway_async.sandbox.http.errors import RefusedError, RefusedFieldsError
 from gateway_async.sandbox.http.request_guards import with_request_guards
 from gateway_async.sandbox.http.request_log import LoggedRequest, OnRequest, with_request_log
@@ -52,9 +52,7 @@ def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Colle
         hosts: The names by which the pages and the control calls may be addressed, besides addresses and localhost.
     """
     routes = [Route(path, _endpoint(path, handlers), methods=_methods(path)) for path, handlers in _PATHS.items()]
-    app = Starlette(
-        routes=[*routes, *control_calls.CONTROL_ROUTES], exception_handlers=dict.fromkeys(_HANDLED, _handle_error)
-    )
+    app = Starlette(routes=[*routes, *CONTROL_ROUTES], exception_handlers=dict.fromkeys(_HANDLED, _handle_error))
     app.router.redirect_slashes = False
     app.state.gateway = gateway
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
+from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .raw_client import RawClient

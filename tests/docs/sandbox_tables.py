@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TypeVar
 
-from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
+from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.batch_errors import BATCH_ERRORS
 from gateway_async.sandbox.simulators.issuer_decisions import TRIGGERS, IssuerDecision

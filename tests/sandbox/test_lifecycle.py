@@ -120,6 +120,17 @@ def test_invalid_arguments_are_named(sandbox: Sandbox) -> None:
             ask()
 
 
+def test_a_method_shows_its_arguments_and_its_docstring() -> None:
+    """`help` and editors see the control that a method runs, without the gateway that the control takes."""
+    methods = dict(inspect.getmembers(Sandbox, inspect.isfunction))
+    signatures = {name: inspect.signature(method) for name, method in methods.items()}
+    assert {name for name, signature in signatures.items() if next(iter(signature.parameters)) != "self"} == set()
+    assert {name for name in methods if not name.startswith("_") and not inspect.getdoc(methods[name])} == set()
+    assert str(inspect.signature(Sandbox().add_terminal)) == (
+        "(title: str = 'Terminal', *, sig_capture_enable: bool = True) -> str"
+    )
+
+
 def has_ipv6() -> bool:
     """Return whether this machine can be reached over IPv6."""
     try:

@@ -15,7 +15,7 @@ from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.schemas import BaseSchema
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
-from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
+from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.openapi.document import make_document
 from gateway_async.sandbox.openapi.examples import make_body, make_path_values
 from gateway_async.sandbox.openapi.lookup import DescribedOperation, find_operation, list_operations

@@ -293,6 +293,8 @@ def test_it_can_be_paid_until_its_last_day_ends(shop: Shop, sandbox: Sandbox, cr
 def test_python_pays_it_too(sandbox: Sandbox, create: Create) -> None:
     """`pay_paylink` returns the transaction and the paylink as plain values, and raises ValueError."""
     paylink = create()
+    with pytest.raises(InvalidRequestError, match="amount: must be "):
+        sandbox.pay_paylink(paylink["id"], "0.01")
     paid = sandbox.pay_paylink(paylink["id"])
     assert (paid["transaction"]["status_id"], paid["transaction"]["additional_amounts"]) == (101, [])
     assert (paid["paylink"]["id"], paid["paylink"]["status_id"]) == (paylink["id"], 1)

@@ -400,7 +400,7 @@ def test_an_unknown_batch_is_named(sandbox: Sandbox) -> None:
         sandbox.process_batch("nowhere", 5)
 
 
-def test_a_payment_moves_to_a_batch_of_its_own(shop: Shop) -> None:
+def test_a_payment_moves_to_a_batch_of_its_own(shop: Shop, sandbox: Sandbox) -> None:
     """There it can be settled alone; the other payments and the next one stay in their batch."""
     other, moved = paid(shop), paid(shop)
     path = f"/_sandbox/transactions/{moved['id']}/batch"
@@ -412,3 +412,6 @@ def test_a_payment_moves_to_a_batch_of_its_own(shop: Shop) -> None:
     refused = shop.http.post(path, json={})
     message = f"transaction {moved['id']}: is in no open batch."
     assert (refused.status_code, refused.json()["message"]) == (422, message)
+    with pytest.raises(InvalidRequestError, match=message):
+        sandbox.isolate_payment(moved["id"])
+    assert sandbox.isolate_payment(other["id"], settle=True)["processing_status_id"] == 2

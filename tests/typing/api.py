@@ -664,6 +664,7 @@ async def sandboxes(sandbox: Sandbox) -> None:
     assert_type(sandbox.pay_paylink("id"), dict[str, Any])
     assert_type(sandbox.file("id"), bytes)
     assert_type(sandbox.process_batch("id", 5), dict[str, Any])
+    assert_type(sandbox.isolate_payment("id", settle=True), dict[str, Any])
     assert_type(sandbox.change_product(surcharge=True), dict[str, Any])
     assert_type(sandbox.return_payment("id", "R01"), dict[str, Any])
     assert_type(sandbox.update_card("id", exp_date="1230"), dict[str, Any])

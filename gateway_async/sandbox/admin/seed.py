@@ -3,7 +3,6 @@
 It is a location with a user, merchant accounts, a contact and a terminal.
 """
 
-import asyncio
 import secrets
 import sqlite3
 
@@ -14,23 +13,19 @@ from gateway_async.sandbox.handlers.merchant_accounts import add_products
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.schema import (
-    ACCOUNT_VAULT,
     AUTH_ROLE_USER,
     CONTACT,
     CREATED_RECORDS,
     LOCATION,
     PRODUCT_TRANSACTION,
     TERMINAL,
-    TICKET,
     USER,
 )
 from gateway_async.sandbox.schema.fields import Row, Table
-from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account, read_card
 
-__all__ = ["add_location", "add_terminal", "add_ticket", "add_vaults", "delete_records", "load_info"]
+__all__ = ["add_location", "add_terminal", "delete_records", "load_info"]
 
 
-_VAULTS_PER_TRANSACTION = 5000
 _CONTACT = {"first_name": "John", "last_name": "Smith"}
 _ROLE = 1
 _OWN = "created_user_id IS NULL"
@@ -73,13 +68,6 @@ def _complete_users(gateway: Gateway) -> None:
 
 def _add_role(gateway: Gateway, user: Row) -> None:
     gateway.create(AUTH_ROLE_USER, {"location_id": user["location_id"]}, {"user_id": user["id"], "auth_role_id": _ROLE})
-
-
-def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
-    """Create a ticket and return its id; it replaces a card once."""
-    row = gateway.new_row(TICKET, user, attrs.asdict(card))
-    gateway.store.insert(TICKET, row)
-    return str(row["id"])
 
 
 def delete_records(gateway: Gateway) -> None:
@@ -152,25 +140,3 @@ def add_terminal(gateway: Gateway, user: Row, title: str, *, sig_capture_enable:
     row = gateway.new_row(TERMINAL, user, values | {"serial_number": str(secrets.randbelow(10**12))})
     gateway.store.insert(TERMINAL, row)
     return str(row["id"])
-
-
-async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
-    """Store many account vaults of the first contact.
-
-    Each has its own `account_vault_api_id`.
-
-    Raises:
-        ValueError: The count is negative.
-    """
-    if count < 0:
-        raise ValueError("count: must be 0 or more.")
-    card = read_card(TEST_CARDS["visa"], "1230", "John Smith")
-    values = attrs.asdict(card) | {"contact_id": gateway.info.contact_id}
-    template = gateway.new_row(ACCOUNT_VAULT, user, values)
-    series = secrets.token_hex(4)
-    for start in range(0, count, _VAULTS_PER_TRANSACTION):
-        with gateway.store.transaction():
-            numbers = range(start, min(start + _VAULTS_PER_TRANSACTION, count))
-            names = ({"account_vault_api_id": f"seed-{series}-{n}", "title": f"Vault {n}"} for n in numbers)
-            gateway.store.insert(ACCOUNT_VAULT, *(template | {"id": gateway.ids.new()} | own for own in names))
-        await asyncio.sleep(0)

@@ -13,7 +13,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import MESSAGE
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["Channel", "Message", "read", "read_newest", "send"]
+__all__ = ["Channel", "Message", "describe_message", "read_newest", "send"]
 
 
 Channel = Literal["email", "sms"]
@@ -50,17 +50,12 @@ def send(gateway: Gateway, message: Message, channel: Channel, recipient: str) -
     gateway.store.insert(MESSAGE, gateway.new_row(MESSAGE, message.record, values))
 
 
-def read(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
-    """Return the messages, or those about one invoice or paylink, newest last."""
-    rows = gateway.store.filter(MESSAGE, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id)
-    return [_show(row) for row in rows]
-
-
 def read_newest(gateway: Gateway, most: int) -> list[Row]:
     """Return the newest messages, newest first."""
-    return [_show(row) for row in gateway.store.select(MESSAGE, "1 ORDER BY id DESC LIMIT ?", (most,))]
+    return [describe_message(row) for row in gateway.store.select(MESSAGE, "1 ORDER BY id DESC LIMIT ?", (most,))]
 
 
-def _show(row: Row) -> Row:
+def describe_message(row: Row) -> Row:
+    """Return a message as control calls and pages show it."""
     shown = {"to" if name == "recipient" else name: row[name] for name in MESSAGE.shown}
     return shown | {"attachments": msgspec.json.decode(row["attachments"])}

@@ -1,14 +1,13 @@
 """The control calls as operations, from the signatures of their functions."""
 
 import re
-from collections.abc import Awaitable
 from inspect import signature
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
-from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS, ControlCall, body_types
+from gateway_async.sandbox.controls.calls import CONTROL_CALLS, ControlCall
 from gateway_async.sandbox.openapi.parameters import describe_path_id, in_query
 from gateway_async.sandbox.openapi.records import wrap
 from gateway_async.sandbox.openapi.responses import as_json, describe_errors, empty
@@ -41,7 +40,7 @@ def _describe(method: str, path: str, call: ControlCall) -> Schema:
         "responses": _describe_success(call) | describe_errors(*_ERRORS, *(_ERRORS_OF_RECORDS if "{" in path else ())),
         "security": [],
     }
-    schemas = [_inline(each) for each in body_types(path, call)]
+    schemas = [_inline(each) for each in call.body_types]
     if method == "GET":
         properties = schemas[0]["properties"]
         described["parameters"] += [in_query(name, {"type": "string"}) for name in properties]
@@ -77,9 +76,7 @@ def _replace_decimals(schema: Any) -> Any:
 
 
 def _describe_success(call: ControlCall) -> dict[str, Schema]:
-    result = signature(call.run).return_annotation
-    if get_origin(result) is Awaitable:
-        (result,) = get_args(result)
+    result = signature(call.shows or call.run).return_annotation
     if result is Response:
         return {"200": {"description": "The content.", "content": {"*/*": {}}}}
     if result is None:

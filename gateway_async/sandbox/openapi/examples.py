@@ -59,7 +59,6 @@ _VALUES: dict[str, Any] = {
 _MORE: dict[str, dict[str, Any]] = {
     "createAccountVault": _CARD,
     "createTransaction": {"payment_method": "cc", "transaction_amount": "5.50"} | _CARD,
-    "postSandboxClock": {"advance": 60},
     **{operation: fields for table in TABLES.values() for operation, fields in table.examples.items()},
 }
 """Further fields that make a body valid or useful, by the id of the operation. The data files have most of them."""

@@ -4,7 +4,7 @@ import shlex
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.admin import actions
+from gateway_async.sandbox.controls import records
 from gateway_async.sandbox.pages.page_request import PageRequest
 
 __all__ = ["reset", "show"]
@@ -19,5 +19,5 @@ async def show(request: PageRequest) -> Response:
 
 async def reset(request: PageRequest) -> Response:
     """Handle POST /connect/reset: delete all records."""
-    await actions.reset(request.gateway)
+    await records.reset(request.gateway)
     return request.redirect("/connect")

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.admin import actions
+from gateway_async.sandbox import controls
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.routes import OPERATIONS
 from gateway_async.sandbox.simulators.faults import FAULTS, PlannedFault
@@ -37,7 +37,7 @@ async def add(request: PageRequest) -> Response:
     form = _DEFAULTS | request.form
     try:
         plan = _read_plan(form)
-        await actions.add_fault(request.gateway, plan)
+        await controls.faults.add_plans(request.gateway, [plan])
     except ValueError as problem:
         return _show(request, form, problem=str(problem), status=422)
     if plan.starts_immediately:  # the port is closed, so that a redirect would fail
@@ -47,13 +47,13 @@ async def add(request: PageRequest) -> Response:
 
 async def add_scenario(request: PageRequest) -> Response:
     """Handle POST /faults/scenario: plan the faults of a scenario."""
-    await actions.add_scenario(request.gateway, request.form.get("scenario", ""))
+    await controls.faults.scenario(request.gateway, request.form.get("scenario", ""))
     return request.redirect("/faults")
 
 
 async def clear(request: PageRequest) -> Response:
     """Handle POST /faults/clear: remove every plan."""
-    await actions.clear_faults(request.gateway)
+    await controls.faults.clear_faults(request.gateway)
     return request.redirect("/faults")
 
 
@@ -63,7 +63,7 @@ def _show(
     return request.render(
         "faults.html",
         status,
-        plans=actions.faults(request.gateway),
+        plans=controls.faults.faults(request.gateway),
         form=form,
         problem=problem,
         notice=notice,

@@ -2,10 +2,10 @@
 
 from starlette.responses import Response
 
+from gateway_async.sandbox.controls import messages
 from gateway_async.sandbox.notifications import outbox
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import find_status
-from gateway_async.sandbox.postbacks import delivery_log
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
@@ -19,21 +19,21 @@ _MOST = 200
 
 async def show_all(request: PageRequest) -> Response:
     """Handle GET /postbacks."""
-    postbacks = [_describe(request.gateway, each) for each in delivery_log.read_newest(request.gateway, _MOST)]
+    postbacks = [_describe(request.gateway, each) for each in messages.newest_postbacks(request.gateway, _MOST)]
     configs = request.gateway.store.select(POSTBACK_CONFIG, f"{ALIVE} LIMIT 1")
     return request.render("postbacks.html", postbacks=postbacks, has_config=bool(configs))
 
 
 async def show(request: PageRequest) -> Response:
     """Handle GET /postbacks/{id}."""
-    postback = delivery_log.read_one(request.gateway, request.parameter("id"))
+    postback = messages.postback(request.gateway, request.parameter("id"))
     return request.render("postback.html", postback=_describe(request.gateway, postback))
 
 
 async def replay(request: PageRequest) -> Response:
     """Handle POST /postbacks/{id}: send it once more."""
     postback_id = request.parameter("id")
-    delivery_log.replay(request.gateway, postback_id)
+    messages.replay_postback(request.gateway, postback_id)
     return request.redirect(f"/postbacks/{postback_id}")
 
 

@@ -4,20 +4,19 @@ The keys have the same effects as the control calls. What a device shows is live
 the focus and the chosen card remain.
 """
 
-from collections.abc import Callable
 from typing import cast
 
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.admin import actions
+from gateway_async.sandbox import controls
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.bin_info import DEBIT_CARDS
 from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
-from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Receipt, TerminalSimulator
+from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Receipt
 from gateway_async.sandbox.state_machines.terminal_requests import TerminalRequestState
 
 __all__ = ["add", "press", "show", "show_all"]
@@ -59,17 +58,14 @@ CARDS = {
 """The test cards, by the value in the form."""
 
 _SHOWN_MODES: tuple[EntryMode, ...] = ("C", "P", "S", "K")
-_CARD_KEYS: dict[str, Callable[[TerminalSimulator, str, str, EntryMode], None]] = {
-    "approve": TerminalSimulator.present,
-    "decline": TerminalSimulator.decline,
-    "reject_pin": TerminalSimulator.reject_pin,
+_CARD_KEYS = {
+    "approve": controls.terminals.present,
+    "decline": controls.terminals.decline,
+    "reject_pin": controls.terminals.reject_pin,
 }
 """The keys that use the chosen card."""
 
-_KEYS: dict[str, Callable[[TerminalSimulator, str], None]] = {
-    "cancel": TerminalSimulator.cancel,
-    "silence": TerminalSimulator.silence,
-}
+_KEYS = {"cancel": controls.terminals.cancel, "silence": controls.terminals.silence}
 
 
 async def show_all(request: PageRequest) -> Response:
@@ -81,15 +77,15 @@ async def add(request: PageRequest) -> Response:
     """Handle POST /terminals: add a terminal."""
     title = request.form.get("title", "").strip()
     try:
-        terminal = actions.add_terminal(request.gateway, title)
+        terminal_id = controls.terminals.add_terminal(request.gateway, title)
     except ValueError as problem:
         return _show_all(request, 422, title=title, problem=str(problem))
-    return request.redirect(f"/terminals#terminal-{terminal['id']}")
+    return request.redirect(f"/terminals#terminal-{terminal_id}")
 
 
 async def show(request: PageRequest) -> Response:
     """Handle GET /terminals/{id}."""
-    device = _make_device(request.gateway, actions.terminal(request.gateway, request.parameter("id")))
+    device = _make_device(request.gateway, controls.terminals.terminal(request.gateway, request.parameter("id")))
     return request.render(
         "terminal.html", devices=[device], too_early=bool(request.query("too_early")), **_choices(request)
     )
@@ -107,7 +103,7 @@ async def press(request: PageRequest) -> Response:
 
 def _show_all(request: PageRequest, status: int = 200, *, title: str = "", problem: str = "") -> Response:
     """Show every terminal, and the form that adds one."""
-    devices = [_make_device(request.gateway, terminal) for terminal in actions.terminals(request.gateway)]
+    devices = [_make_device(request.gateway, terminal) for terminal in controls.terminals.terminals(request.gateway)]
     shown = request.query("shown")
     added = max(0, len(devices) - int(shown)) if shown.isdecimal() else 0
     form = {"title": title, "problem": problem}
@@ -124,16 +120,16 @@ def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:
     """
     key, card, entry_mode = (form.get(name, "") for name in ("key", "card", "entry_mode"))
     if key in _KEYS:
-        actions.operate_terminal(gateway, terminal_id, _KEYS[key])
+        _KEYS[key](gateway, terminal_id)
         return
     if key == "approve" and _shows_terms(gateway, terminal_id):
-        actions.operate_terminal(gateway, terminal_id, TerminalSimulator.accept)
+        controls.terminals.accept_terms(gateway, terminal_id)
         return
     if key not in _CARD_KEYS:
         raise ValueError(f"key: must be one of {', '.join(_CARD_KEYS | _KEYS)}.")
     if card not in CARDS:
         raise ValueError(f"card: must be one of {', '.join(CARDS)}.")
-    actions.use_card(gateway, terminal_id, _CARD_KEYS[key], CARDS[card].number, cast("EntryMode", entry_mode))
+    _CARD_KEYS[key](gateway, terminal_id, card=CARDS[card].number, entry_mode=cast("EntryMode", entry_mode))
 
 
 def _shows_terms(gateway: Gateway, terminal_id: str) -> bool:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import attrs
 
+from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.runtime.id_generator import IdGenerator
@@ -82,6 +83,17 @@ class Gateway:
         user = self.store.find(USER, id=self.info.user_id)
         if user is not None:
             self.info = attrs.evolve(self.info, **{name: user[name] for name in _CREDENTIALS})
+
+    def find_known(self, table: Table, record_id: str) -> Row:
+        """Return the record with an id.
+
+        Raises:
+            UnknownRecordError: No record has it.
+        """
+        row = self.store.find(table, id=record_id)
+        if row is None:
+            raise UnknownRecordError(table.singular, record_id)
+        return row
 
     def new_row(self, table: Table, user: Row, values: Row) -> Row:
         """Return a new record: defaults, values, an id, timestamps and the creator."""

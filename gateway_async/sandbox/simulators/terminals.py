@@ -14,8 +14,6 @@ from typing import Literal, get_args
 
 import attrs
 
-from gateway_async.sandbox.schema.codes import ReasonCode
-from gateway_async.sandbox.simulators.cards import TEST_CARDS
 from gateway_async.sandbox.simulators.clock import Clock, Timer
 from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script, stop_with
 from gateway_async.sandbox.state_machines.terminal_requests import (
@@ -44,9 +42,6 @@ OVERALL_TIMEOUT = 300.0
 Mode = Literal["auto", "manual"]
 
 _OVERALL_TIMEOUT_SCRIPT = stop_with("Overall Request Timeout")
-_DECLINE_SCRIPT = Script(text="DECLINED", reason_code=ReasonCode.DENIED)
-_WRONG_PIN_SCRIPT = Script(text="BAD_PIN", reason_code=ReasonCode.BAD_PIN)
-_CANCEL_SCRIPT = stop_with("CANCELLED", ReasonCode.DENIED)
 _KEPT_RECEIPTS = 3
 
 
@@ -219,51 +214,17 @@ class TerminalSimulator:
             self._end(request, TerminalRequestTrigger.ABORT)
         return request.result
 
-    def present(self, terminal_id: str, card: str, entry_mode: str) -> None:
-        """Present a card to the active call.
+    def act(self, terminal_id: str, trigger: TerminalRequestTrigger, script: Script) -> None:
+        """End the active call as a person does, by a card or a key.
 
         Raises:
-            NothingWaitsError: No call waits at the terminal.
+            NothingWaitsError: No call waits at the terminal, or not for this.
         """
-        self._act(terminal_id, TerminalRequestTrigger.CARD, Script(card, entry_mode))
-
-    def accept(self, terminal_id: str) -> None:
-        """Let the customer accept, and sign, the terms that the terminal shows.
-
-        Raises:
-            NothingWaitsError: The terminal shows no terms.
-        """
-        self._act(terminal_id, TerminalRequestTrigger.ACCEPT, Script())
-
-    def decline(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
-        """Decline the card, or the terms, of the active call.
-
-        Raises:
-            NothingWaitsError: No call waits at the terminal.
-        """
-        self._act(
-            terminal_id, TerminalRequestTrigger.DECLINE, attrs.evolve(_DECLINE_SCRIPT, card=card, entry_mode=entry_mode)
-        )
-
-    def reject_pin(self, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: str = "C") -> None:
-        """Let the issuer reject the PIN of the active call.
-
-        Raises:
-            NothingWaitsError: No call waits at the terminal.
-        """
-        self._act(
-            terminal_id,
-            TerminalRequestTrigger.REJECT_PIN,
-            attrs.evolve(_WRONG_PIN_SCRIPT, card=card, entry_mode=entry_mode),
-        )
-
-    def cancel(self, terminal_id: str) -> None:
-        """Press the cancel key.
-
-        Raises:
-            NothingWaitsError: No call waits at the terminal.
-        """
-        self._act(terminal_id, TerminalRequestTrigger.CANCEL, _CANCEL_SCRIPT)
+        waiting = self.waiting(terminal_id)
+        if not waiting or TERMINAL_REQUEST_MACHINE.next_state(waiting[0].state, trigger) is None:
+            raise NothingWaitsError(terminal_id)
+        self._queues[terminal_id].silent = False
+        self._end(waiting[0], trigger, script)
 
     def silence(self, terminal_id: str) -> None:
         """Stop the automatic actions of a terminal until the next manual one."""
@@ -301,13 +262,6 @@ class TerminalSimulator:
     def is_silent(self, terminal_id: str) -> bool:
         """Return whether the automatic actions of the terminal are stopped."""
         return self._queues[terminal_id].silent
-
-    def _act(self, terminal_id: str, trigger: TerminalRequestTrigger, script: Script) -> None:
-        waiting = self.waiting(terminal_id)
-        if not waiting or TERMINAL_REQUEST_MACHINE.next_state(waiting[0].state, trigger) is None:
-            raise NothingWaitsError(terminal_id)
-        self._queues[terminal_id].silent = False
-        self._end(waiting[0], trigger, script)
 
     def _activate_next(self, terminal_id: str) -> None:
         queue = self._queues[terminal_id]

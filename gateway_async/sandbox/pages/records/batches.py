@@ -3,7 +3,7 @@
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.admin import actions
+from gateway_async.sandbox.controls import payments
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import Status, find_status
@@ -64,9 +64,9 @@ async def change_batch(request: PageRequest) -> Response:
     batch_id, step = request.parameter("id"), request.form.get("step", "")
     try:
         if step == _SETTLE:
-            actions.settle_batch(request.gateway, batch_id)
+            payments.settle_batch(request.gateway, batch_id)
         else:
-            actions.process_batch(request.gateway, batch_id, int(step) if step.isdecimal() else 0)
+            payments.process_batch(request.gateway, batch_id, int(step) if step.isdecimal() else 0)
     except UnknownRecordError:
         raise
     except ValueError as error:

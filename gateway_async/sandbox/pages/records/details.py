@@ -4,7 +4,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.http.responses import decode_json, encode_json
 from gateway_async.sandbox.pages.display.masking import mask_record
@@ -24,9 +23,7 @@ __all__ = ["show_details"]
 async def show_details(request: PageRequest) -> Response:
     """Handle GET /records/{family}/{id}."""
     gateway, table, record_id = request.gateway, find_table(request.parameter("family")), request.parameter("id")
-    row = next(iter(gateway.store.select(table, "id = ?", (record_id,))), None)
-    if row is None:
-        raise UnknownRecordError(table.singular, record_id)
+    row = gateway.find_known(table, record_id)
     record = _show_masked(gateway, table, row)
     return request.render(
         "record.html",

@@ -1,4 +1,4 @@
-"""Creates the postbacks of each change (contract, "Events").
+"""Creates the postbacks of each change (contract, "Events"); `runtime/postback_delivery.py` sends them.
 
 Every config that asks for the change gets one. A postback is stored in the transaction that makes the change, with the
 record as it is then. Therefore no postback is lost, and none reports a change that was rolled back.
@@ -23,9 +23,6 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import is_set
 from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
-
-__all__ = ["is_in_effect", "watch"]
-
 
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
 _HAS_MERCHANT_ACCOUNT = (TRANSACTION, TRANSACTION_BATCH)
