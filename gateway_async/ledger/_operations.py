@@ -51,9 +51,12 @@ _ENTRIES: Final = f"{_SELECT} id > $1 ORDER BY id LIMIT $2"
 _PRUNE: Final = "DELETE FROM @ WHERE number IN (:oldest) AND outcome IS NOT NULL AND :is_old"
 
 
-@attrs.frozen
+@attrs.define
 class RecordedOutcome:
-    """The outcome of an intent; the fields are those of `Ledger.record_outcome`."""
+    """The outcome of an intent; the fields are those of `Ledger.record_outcome`.
+
+    It is not frozen, because that would double the time in which each payment makes one.
+    """
 
     intent_id: str
     outcome: str

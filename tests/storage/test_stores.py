@@ -1,21 +1,25 @@
 """One store, written once, on SQLite and on PostgreSQL: what holds for the ledger, the inbox and the journal."""
 
+import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import anyio
 import attrs
 import pytest
 
-from gateway_async import LedgerError
+from gateway_async import JournalError, LedgerError, PostgresLedger
 from gateway_async._secrets import Secret
 from gateway_async._storage.postgres import Database, read_address
 from gateway_async._storage.sql import PooledStore, PostgresBackend, QueuedStore, SqliteBackend, Steps
 from gateway_async._storage.sqlite import FileFormat
+from gateway_async.migration import PostgresJournal
+from gateway_async.postbacks import InboxError, PostgresInbox
 from tests.support.ledgers import ask_postgres
 from tests.support.servers import POSTGRES, postgres_only
 from tests.support.sqlite_files import ask_sqlite, full_disk
@@ -275,3 +279,88 @@ async def test_a_reader_does_not_wait_for_a_writer(place: Place, store: QueuedSt
             assert await store.read(read, "a") == {"a": ("kept", False)}
         other.execute("ROLLBACK")
     other.close()
+
+
+# --- where the stores in PostgreSQL cannot be used
+
+
+async def open_ledger(address: str) -> None:
+    """Open a ledger, and read it."""
+    ledger = PostgresLedger(address)
+    try:
+        await ledger.open_intents()
+    finally:
+        await ledger.aclose()
+
+
+async def open_inbox(address: str) -> None:
+    """Open an inbox, and read it."""
+    inbox = PostgresInbox(address)
+    try:
+        await inbox.list()
+    finally:
+        await inbox.aclose()
+
+
+async def open_journal(address: str) -> None:
+    """Open a journal."""
+    journal = PostgresJournal(address, "cards")
+    try:
+        await journal.start("cards")
+    finally:
+        await journal.aclose()
+
+
+def ask_database(statement: str, address: str = POSTGRES) -> list[str]:
+    """Return the first column of a statement's rows."""
+    import asyncpg
+
+    async def run() -> list[str]:
+        connection = await asyncpg.connect(address)
+        try:
+            return [str(row[0]) for row in await connection.fetch(statement)]
+        finally:
+            await connection.close()
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(params=["LATIN1", "SQL_ASCII"])
+def encoded(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """A database with another encoding: its address, and the encoding."""
+    name = f"encoding_{token_hex(6)}"
+    ask_database(f"CREATE DATABASE {name} ENCODING '{request.param}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    yield urlunsplit(urlsplit(POSTGRES)._replace(path=f"/{name}")), request.param
+    ask_database(f"DROP DATABASE {name}")
+
+
+@postgres_only
+@pytest.mark.parametrize(
+    ("open_store", "error"),
+    [(open_ledger, LedgerError), (open_inbox, InboxError), (open_journal, JournalError)],
+    ids=["ledger", "inbox", "journal"],
+)
+def test_a_database_that_is_not_in_utf_8(
+    encoded: tuple[str, str], open_store: Callable[[str], Coroutine[Any, Any, None]], error: type[Exception]
+) -> None:
+    """A name with an emoji could not be stored later, so the store is not opened, and no table is created."""
+    address, encoding = encoded
+    with pytest.raises(error, match=rf"the database has the encoding {encoding} \(expected UTF8\)"):
+        asyncio.run(open_store(address))
+    assert ask_database("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", address) == []
+
+
+@postgres_only
+def test_an_inbox_belongs_to_its_event_loop() -> None:
+    """The use and the end in another one fail with one sentence each."""
+    table = f"inbox_{token_hex(6)}"
+    inbox = PostgresInbox(POSTGRES, table=table)
+    with asyncio.Runner() as own:
+        own.run(inbox.list())
+        for use in (inbox.list, inbox.aclose):
+            with pytest.raises(InboxError, match="belongs to another event loop") as failed:
+                asyncio.run(use())
+            assert failed.value.__cause__ is None
+        own.run(inbox.aclose())
+    asyncio.run(inbox.aclose())
+    ask_database(f"DROP TABLE {table}, {table}_keys")
