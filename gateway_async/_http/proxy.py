@@ -42,12 +42,13 @@ class Proxy:
         """
         try:
             url = httpx.URL(address)
-            host = url.host  # a host that IDNA cannot decode is a ValueError
+            host = url.host
+            is_host = bool(host.encode("idna"))  # a host that IDNA cannot decode or encode is a ValueError
         except (TypeError, ValueError, httpx.InvalidURL):
             return None, _FORM
         port = _DEFAULT_PORT if url.port is None else url.port
         is_bare = url.path in ("", "/") and not url.query and not url.fragment
-        if url.scheme != "http" or not _is_host(host) or not is_bare or port not in _PORTS:
+        if url.scheme != "http" or not is_host or not is_bare or port not in _PORTS:
             return None, _FORM
         if not url.userinfo:
             return cls(host, port), ""
@@ -65,14 +66,6 @@ class Proxy:
         authority = f"{_in_url(host)}:{port}"
         lines = (f"{name}: {value}" for name, value in {"Host": authority, **self.headers}.items())
         return "\r\n".join((f"CONNECT {authority} HTTP/1.1", *lines, "", "")).encode("ascii")
-
-
-def _is_host(host: str) -> bool:
-    """Return whether a name has the form of a host."""
-    try:
-        return bool(host.encode("idna"))
-    except UnicodeError:
-        return False
 
 
 def _in_url(host: str) -> str:
