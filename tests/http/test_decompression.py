@@ -50,7 +50,9 @@ async def test_no_body_at_all() -> None:
         assert (await http.get("/")).content == b""
 
 
-@pytest.mark.parametrize("body", [gzip.compress(TEXT)[:-9], b"\x1f\x8b garbage", b"\x1f"], ids=["cut", "garbage", "a byte"])
+@pytest.mark.parametrize(
+    "body", [gzip.compress(TEXT)[:-9], b"\x1f\x8b garbage", b"\x1f"], ids=["cut", "garbage", "a byte"]
+)
 async def test_a_body_that_is_not_what_its_head_says(body: bytes) -> None:
     """Cut off or garbage, it is an error, and never part of a response that passes for the whole."""
     async with serving(once(packed("gzip", body))) as peer, client(peer) as http:
