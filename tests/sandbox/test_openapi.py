@@ -28,10 +28,16 @@ load_all_checks()
 GeneratedCase = Case[Any]
 
 OPERATIONS = [operation.id for operation in list_operations()]
+NOT_CREATED = {
+    *("createLocation", "createTerminal", "createUser", "createUserRole"),
+    *("createDeviceTerm", "createRouterAccountVault", "createRouterTransaction"),
+    *("createLevel3Record", "createToken"),
+}
+"""Records that are there from the start, what happens at a terminal, and what needs a setting or is no record."""
 CREATED = [
-    *("createContact", "createAccountVault", "createTransaction", "createQuickInvoice", "createPaylink"),
-    *("createRecurring", "createTag", "createNote", "createPostbackConfig", "createFileStorage"),
-    *("createSignature", "createHostedPaymentPage"),
+    operation.id
+    for operation in list_operations()
+    if operation.id.startswith("create") and operation.id not in NOT_CREATED
 ]
 """The operations whose examples create the records that generated requests are about."""
 
