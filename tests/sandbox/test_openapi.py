@@ -33,7 +33,7 @@ NOT_CREATED = {
     *("createDeviceTerm", "createRouterAccountVault", "createRouterTransaction"),
     *("createLevel3Record", "createToken"),
 }
-"""Records that are there from the start, what happens at a terminal, and what needs a setting or is no record."""
+"""Records that are there from the start, calls of a terminal, a token, and what needs a setting."""
 CREATED = [
     operation.id
     for operation in list_operations()
