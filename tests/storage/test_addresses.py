@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -10,6 +11,7 @@ from urllib.parse import quote
 
 import anyio
 import pytest
+from redis.asyncio import SSLConnection
 
 from gateway_async import (
     AsyncGateway,
@@ -187,6 +189,7 @@ async def test_a_redis_that_cannot_be_used_tells_no_password(name: str, fault: s
     await used.opened.aclose()
 
 
+@pytest.mark.skipif("ssl_password" not in signature(SSLConnection).parameters, reason="redis-py refuses the option")
 async def test_the_password_of_a_key_of_redis_is_not_told() -> None:
     """Neither the store nor its error leads to the password of the key that the client shows."""
     url = f"rediss://127.0.0.1:{free_port()}/0?ssl_password={ENCODED}&ssl_ca_certs=/missing.pem"
