@@ -7,8 +7,12 @@ from functools import wraps
 from typing import Any, Final
 from unittest import mock
 
+import attrs
+import httpx
+
 from gateway_async._execution import execute, http_client
 from gateway_async._execution.execute import CallExecutor
+from gateway_async._execution.http_client import HttpClient
 from gateway_async._execution.lease_holder import LeaseHolder
 from gateway_async._storage.sqlite import FileFormat
 from gateway_async._wire import pagination, record_reader, reply, retry_policy
@@ -99,11 +103,12 @@ def _unsynced_intent() -> Iterator[None]:
 @contextmanager
 def _shared_lookup_connection() -> Iterator[None]:
     """Read what may prove absence on a connection that other requests use, and do not look at a list's links."""
-    with (
-        mock.patch.object(http_client, "FRESH", "ignored"),
-        mock.patch.object(http_client, "_CLOSE", (b"Connection", b"keep-alive")),
-        mock.patch.object(pagination, "check_link"),
-    ):
+    request = HttpClient._request
+
+    def reuse_connection(client: HttpClient, call: Call[Any], *args: Any) -> httpx.Request:
+        return request(client, attrs.evolve(call, fresh_connection=False), *args)
+
+    with mock.patch.object(HttpClient, "_request", reuse_connection), mock.patch.object(pagination, "check_link"):
         yield
 
 
