@@ -221,6 +221,7 @@ class Worker:
         dead = claim.attempt >= self._max_attempts
         pause = None if dead else self._backoff(claim.attempt)
         message = mask_text(f"{type(error).__name__}: {error}")[:_MAX_ERROR_CHARACTERS]
+        message = message.encode(errors="replace").decode()  # a lone surrogate, as in a file name, cannot be stored
         await self._retry(lambda: self._inbox.fail(self._claims[claim.number], message, pause))
         trace = mask_text("".join(traceback.format_exception(error)))
         if pause is None:

@@ -307,16 +307,22 @@ async def run_out(postback: Postback[Any]) -> None:
         await anyio.sleep_forever()
 
 
+async def miss_a_file(postback: Postback[Any]) -> None:
+    """Fail with a file name that is not UTF-8, as Python reads it."""
+    raise FileNotFoundError("caf\udce9.csv")
+
+
 @pytest.mark.parametrize(
     ("handler", "error"),
     [
+        (miss_a_file, "FileNotFoundError: caf?.csv"),
         (write_nowhere, "OperationalError: no such table: nowhere"),
         (hang, "TimeoutError: the handlers took longer than 0.2 seconds"),
         (run_out, "TimeoutError: "),
     ],
 )
 async def test_a_handler_that_does_not_succeed_is_tried_again(inbox: BrokenInbox, handler: Any, error: str) -> None:
-    """A statement fails, the time is over, or the handler's own time is."""
+    """Its error cannot be stored as it is, a statement fails, the time is over, or the handler's own time is."""
     await inbox.store(change())
     await worker(inbox, Shop(handler), handler_seconds=0.2).work(until_empty=True)
     (stored,) = await inbox.list()

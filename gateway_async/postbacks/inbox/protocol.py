@@ -69,7 +69,7 @@ class Claim:
     Attributes:
         number: the number of the stored postback.
         postback: the postback itself.
-        token: proves that the claim is still valid; after a claim has expired, another worker may hold the postback.
+        lock_token: proves that the claim is still valid; after it has expired, another worker may hold the postback.
         attempt: how often handling was started, including this time.
         superseded: whether a newer state of the record has been handled.
     """
