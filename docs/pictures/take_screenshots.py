@@ -7,6 +7,7 @@ GATEWAY_TEST_CHROMIUM=/usr/bin/chromium python docs/pictures/take_screenshots.py
 import asyncio
 import io
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import date
@@ -47,7 +48,7 @@ PAGES = {
     "clock": "/clock",
     "connect": "/connect",
     "reference": "/reference",
-    "operation": "/reference/createContact",
+    "operation": "/reference#/Contacts/createContact",
 }
 """The pages whose address is the same in every sandbox, by the name of the picture."""
 
@@ -164,6 +165,12 @@ async def take(browser: Browser, base_url: str, name: str, path: str) -> None:
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
             await page.goto(base_url + path)
+            if path.startswith("/reference"):
+                await page.locator(".opblock-tag").first.wait_for()
+            if path == PAGES["operation"]:
+                await page.get_by_role("button", name="Execute").click()
+                await page.locator(".live-responses-table").wait_for()
+                await page.wait_for_timeout(3000)  # until the viewer has scrolled
             picture = Image.open(io.BytesIO(await page.screenshot()))
             picture.quantize(COLORS).save(
                 FOLDER / f"{name}-{width}-{scheme}.png", optimize=True
@@ -172,15 +179,15 @@ async def take(browser: Browser, base_url: str, name: str, path: str) -> None:
 
 
 async def main() -> None:
-    """Take the pictures of all pages."""
+    """Take the pictures of all pages, or of those that the arguments name."""
     FOLDER.mkdir(exist_ok=True)
     async with busy_sandbox() as (sandbox, pages), async_playwright() as playwright:
         chromium = os.environ.get("GATEWAY_TEST_CHROMIUM")
         browser = await playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox"]
         )
-        for name, path in pages.items():
-            await take(browser, sandbox.base_url, name, path)
+        for name in sys.argv[1:] or pages:
+            await take(browser, sandbox.base_url, name, pages[name])
 
 
 if __name__ == "__main__":

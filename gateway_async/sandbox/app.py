@@ -6,9 +6,7 @@ character. A trailing slash is optional.
 
 from collections.abc import Collection
 from email.utils import formatdate
-from functools import partial
 from http import HTTPStatus
-from itertools import count
 from typing import Any, cast
 
 from starlette.applications import Starlette
@@ -62,8 +60,8 @@ def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Colle
         if on_request:
             on_request(entry)
 
-    logged = partial(with_request_log, on_request=log, numbers=count(1))
-    whole_app = with_request_guards(with_pages(logged(with_faults(app, gateway)), gateway, logged(app)), hosts)
+    logged = with_request_log(with_faults(app, gateway), on_request=log)
+    whole_app = with_request_guards(with_pages(logged, gateway), hosts)
 
     async def with_encoded_path(scope: Scope, receive: Receive, send: Send) -> None:
         scope["path"] = scope["raw_path"].decode("ascii").rstrip("/") or "/"

@@ -5,7 +5,8 @@ An entry keeps what went over the wire, and nothing is parsed before a page asks
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import count
 from time import perf_counter, time
 from typing import Any
 
@@ -91,11 +92,9 @@ class LoggedRequest:
 OnRequest = Callable[[LoggedRequest], object]
 
 
-def with_request_log(app: ASGIApp, on_request: OnRequest, numbers: Iterator[int]) -> ASGIApp:
-    """Wrap an application so that `on_request` is called after each request.
-
-    The requests get the next `numbers`. Applications that share a log share them.
-    """
+def with_request_log(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
+    """Wrap an application so that `on_request` is called after each request."""
+    numbers = count(1)
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:
         request, response = LoggedMessage(scope["headers"]), LoggedMessage()

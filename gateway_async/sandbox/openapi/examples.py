@@ -1,10 +1,11 @@
-"""Minimal valid requests, with ids of this sandbox."""
+"""The document with minimal valid requests, which name records of this sandbox."""
 
 import json
 import re
 from datetime import timedelta
 from typing import Any
 
+from gateway_async.sandbox.openapi.document import make_document
 from gateway_async.sandbox.openapi.values import Schema
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
@@ -22,12 +23,10 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.fields import Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 
-__all__ = ["PASSWORD", "make_body", "make_path_values", "make_query_values"]
+__all__ = ["make_document_with_examples"]
 
 
-PASSWORD = "{password}"  # noqa: S105  # not a password
-"""A placeholder for the password of the sandbox's user, until a request is sent."""
-
+_JSON = "application/json"
 _NO_ID = "none-yet"
 _CARD = {"account_number": TEST_CARDS["visa"], "exp_date": "1230"}
 
@@ -42,7 +41,6 @@ _VALUES: dict[str, Any] = {
     "level3_data": {},
     "name": "Second shop",
     "payment_method": "cc",
-    "password": PASSWORD,
     "product_file_credential_id": "storage",
     "require_signature": "0",
     "resource": "contact",
@@ -83,7 +81,32 @@ _OBJECT = re.compile(r"\{.*?\}")
 _DAYS_UNTIL_DUE = 30
 
 
-def make_query_values(gateway: Gateway, operation_id: str) -> dict[str, str]:
+def make_document_with_examples(gateway: Gateway) -> Schema:
+    """Return the document with an example of each parameter that is needed, and of each JSON body."""
+    document = make_document()
+    paths = {
+        path: {method: _add_examples(gateway, path, operation) for method, operation in item.items()}
+        for path, item in document["paths"].items()
+    }
+    return document | {"paths": paths}
+
+
+def _add_examples(gateway: Gateway, path: str, operation: Schema) -> Schema:
+    values = {"path": _path_values(gateway, path), "query": _query_values(gateway, operation["operationId"])}
+    added = {"parameters": [_with_example(each, values[each["in"]]) for each in operation["parameters"]]}
+    content = operation.get("requestBody", {}).get("content", {})
+    if _JSON in content:
+        body = content[_JSON] | {"example": _body(gateway, operation, content[_JSON]["schema"])}
+        added["requestBody"] = operation["requestBody"] | {"content": content | {_JSON: body}}
+    return operation | added
+
+
+def _with_example(parameter: Schema, values: dict[str, str]) -> Schema:
+    value = values.get(parameter["name"])
+    return parameter if value is None else parameter | {"example": value}
+
+
+def _query_values(gateway: Gateway, operation_id: str) -> dict[str, str]:
     """Return the parameters of the query that an operation needs."""
     info = gateway.info
     ids = {"location_id": info.location_id, "product_transaction_id": info.cc_product_transaction_id}
@@ -104,26 +127,29 @@ def _as_hex(fields: Any) -> dict[str, str]:
     return {"data": json.dumps(fields).encode().hex()}
 
 
-def make_path_values(gateway: Gateway, path: str) -> dict[str, str]:
+def _path_values(gateway: Gateway, path: str) -> dict[str, str]:
     """Return the newest ids for a path, by their names in it."""
     names = re.findall(r"\{(\w+)\}", path)
     tables = {"id": BY_PLURAL.get(path.split("/")[2]), "file_id": BY_PLURAL["files"]} if names else {}
     return {name: _newest(gateway, tables.get(name)) for name in names}
 
 
-def make_body(gateway: Gateway, operation_id: str, schema: Schema, description: str = "") -> Any:
-    """Return a minimal valid body for a schema without references.
-
-    A description may contain an example, as those of control calls do.
-    """
-    more = _MORE.get(operation_id)
+def _body(gateway: Gateway, operation: Schema, schema: Schema) -> Any:
+    """Return a minimal valid body. The description of a control call contains one."""
+    name, description = operation["operationId"], operation.get("description", "")
     if "properties" not in schema or not schema.get("required"):
-        return more or _find_object(description)
-    wrapped = [name for name, each in schema["properties"].items() if each.get("type") == "object"]
-    if len(wrapped) == len(schema["properties"]) == 1:
-        name = wrapped[0]
-        return {name: _make_record(gateway, operation_id, schema["properties"][name])}
-    return _find_object(description) or _make_record(gateway, operation_id, schema)
+        return _MORE.get(name) or _find_object(description)
+    wrapped = {key: _resolve(each) for key, each in schema["properties"].items()}
+    if len(wrapped) == 1:
+        ((key, fields),) = wrapped.items()
+        if fields.get("type") == "object":
+            return {key: _make_record(gateway, name, fields)}
+    return _find_object(description) or _make_record(gateway, name, schema)
+
+
+def _resolve(schema: Schema) -> Schema:
+    reference = schema.get("$ref")
+    return schema if reference is None else make_document()["components"]["schemas"][reference.rsplit("/", 1)[1]]
 
 
 def _make_record(gateway: Gateway, operation_id: str, schema: Schema) -> dict[str, Any]:
@@ -146,6 +172,7 @@ def _known_values(gateway: Gateway) -> dict[str, Any]:
         "due_date": (today + timedelta(days=_DAYS_UNTIL_DUE)).isoformat(),
         "location_id": info.location_id,
         "parent_id": info.location_id,
+        "password": info.password,
         "start_date": today.isoformat(),
         "terminal_id": info.terminal_id,
         "user_id": info.user_id,

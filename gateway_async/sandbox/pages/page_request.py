@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlencode
 import attrs
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
 from gateway_async.sandbox.pages.rendering import render
@@ -27,14 +26,12 @@ class PageRequest:
     """One request for a page.
 
     Attributes:
-        api: The application that responds to requests for records, without planned faults.
         error_template: The template that shows what is wrong with the request.
         form: The fields of the submitted form; empty for a GET.
     """
 
     gateway: Gateway
     http_request: Request
-    api: ASGIApp
     error_template: str
     form: dict[str, str] = attrs.field(factory=dict)
 

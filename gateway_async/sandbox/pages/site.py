@@ -14,11 +14,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.pages import clock, connect, event_stream, faults, postbacks, requests, terminals
+from gateway_async.sandbox.pages import clock, connect, event_stream, faults, postbacks, reference, requests, terminals
 from gateway_async.sandbox.pages.page_request import PageRequest, PageView
 from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
 from gateway_async.sandbox.pages.records import batches, details, ledger, lists
-from gateway_async.sandbox.pages.reference import views as reference
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
@@ -47,7 +46,7 @@ _DASHBOARD: dict[str, dict[str, PageView]] = {
     "/terminals": {"GET": terminals.show_all, "POST": terminals.add},
     "/terminals/{id}": {"GET": terminals.show, "POST": terminals.press},
     "/reference": {"GET": reference.show},
-    "/reference/{operation}": {"GET": reference.show_operation, "POST": reference.send_operation},
+    "/reference/openapi.json": {"GET": reference.show_example_document},
     "/openapi.json": {"GET": reference.show_document},
 }
 _PAYMENT: dict[str, dict[str, PageView]] = {
@@ -64,26 +63,20 @@ PAGES = _DASHBOARD | _PAYMENT
 _STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))
 
 
-def with_pages(app: ASGIApp, gateway: Gateway, api: ASGIApp) -> ASGIApp:
-    """Wrap an application so that the pages are served beside it.
-
-    Args:
-        app: The application.
-        gateway: The gateway.
-        api: The application without planned faults, for requests that a page sends.
-    """
+def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
+    """Wrap an application so that the pages are served beside it."""
     routes: list[BaseRoute] = [_STATIC]
     for path, pages in PAGES.items():
         error_template = "payment/error.html" if path in _PAYMENT else "error.html"
-        routes.append(Route(path, _endpoint(gateway, api, pages, error_template), methods=[*pages]))
+        routes.append(Route(path, _endpoint(gateway, pages, error_template), methods=[*pages]))
     return Router(routes, redirect_slashes=False, default=app)
 
 
 def _endpoint(
-    gateway: Gateway, api: ASGIApp, pages: dict[str, PageView], error_template: str
+    gateway: Gateway, pages: dict[str, PageView], error_template: str
 ) -> Callable[[Request], Awaitable[Response]]:
     async def run(http_request: Request) -> Response:
-        request = PageRequest(gateway, http_request, api, error_template)
+        request = PageRequest(gateway, http_request, error_template)
         try:
             if http_request.method == "POST":
                 return await pages["POST"](await request.with_form())
