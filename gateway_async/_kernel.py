@@ -1,4 +1,4 @@
-"""Lines of problems, nouns in messages, exceptions, backoff, and optional libraries, for modules of every folder."""
+"""Problem lines, plurals, descriptions of exceptions, backoff and imports of extras, for modules of every folder."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

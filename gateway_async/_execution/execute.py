@@ -256,7 +256,7 @@ class CallExecutor:
             self._events.emit(AttemptStarted(**state.facts, attempt=state.attempt, gateway=self._http.gateway))
             started = anyio.current_time()
         ended_by: BaseException | None = None
-        seconds = plan.attempt_seconds
+        seconds = plan.seconds_for_attempts
         deadline = self._http.deadline(plan.started + seconds)
         try:
             with deadline:
@@ -318,15 +318,15 @@ class CallExecutor:
                 raise self._lookup.outcome_unknown(state, error) from error
             if step is NextStep.STOP and not isinstance(error, NotSentError):
                 raise error
-            if not self._may_repeat(state, step):
+            if not self._reserve_attempt(state, step):
                 break
             with repeat:
                 raise error  # tenacity waits, and begins the next round
         final = self._lookup.unknown_if_executed(state, error)
         raise final from error.__cause__ if final is error else error
 
-    def _may_repeat(self, state: CallState[Any], step: NextStep) -> bool:
-        """Return whether another attempt is left; the one with a new token comes besides the others."""
+    def _reserve_attempt(self, state: CallState[Any], step: NextStep) -> bool:
+        """Reserve another attempt; return whether one was left. The one with a new token does not count."""
         match step:
             case NextStep.RENEW_TOKEN if not state.has_new_token:
                 state.has_new_token = True
@@ -379,10 +379,10 @@ class CallExecutor:
         return record
 
     def _own_error(self, error: BaseException, call: Call[Any], state: CallState[Any] | None) -> BaseException:
-        """Return the error with which a call ends.
+        """Return the error that ends a call.
 
-        An exception of something else, such as an `OSError` of the event loop or a `MemoryError`, says nothing about
-        the call. What is known of its attempts decides: the call was not executed, or its outcome is unknown.
+        Any other exception, such as an `OSError` of the event loop or a `MemoryError`, says nothing about the call. Its
+        attempts decide whether it was not executed, or its outcome is unknown.
         """
         if isinstance(error, GatewayError) or not isinstance(error, Exception):
             return error

@@ -51,7 +51,7 @@ MAX_BODY: Final = 64 * 1024 * 1024
 _CONNECT_SECONDS: Final = 10.0
 
 _TICK: Final = 1.0
-"""Seconds in which most calls end, so that they need no timer."""
+"""Seconds between two rounds of creating timers. Most calls end sooner, and need none."""
 
 _CLOSING_SECONDS: Final = 10.0
 """Maximum seconds for closing the connections, and for revoking a token before."""
@@ -105,7 +105,7 @@ class HttpClient:
         self._event_loop: _EventLoop | None = None
 
     def check(self, call: Call[Any]) -> None:
-        """Check that a call can be sent: also that the gateway accepts the client's credentials for it."""
+        """Check that the client is usable, and that its credentials can sign the call."""
         self.check_usable(call)
         self._authenticator.check(call)
 
@@ -126,11 +126,11 @@ class HttpClient:
         return anyio.current_time() if self._event_loop is None else self._event_loop.now()
 
     def deadline(self, at: float) -> anyio.CancelScope:
-        """Return a cancel scope that ends at a time of that clock; `forget` it after its block."""
+        """Return a cancel scope that ends at the time `at`, by the clock of `now()`; `forget` it after its block."""
         return anyio.CancelScope(deadline=at) if self._event_loop is None else self._event_loop.deadline(at)
 
     def forget(self, deadline: anyio.CancelScope) -> None:
-        """Create no timer for a cancel scope whose block has ended."""
+        """Drop a cancel scope whose block has ended, so that it never gets a timer."""
         if self._event_loop is not None:
             self._event_loop.open_scopes.pop(deadline, None)
 
@@ -157,8 +157,8 @@ class HttpClient:
     def send(self, call: Call[T], progress: Progress, seconds: float) -> Coroutine[Any, Any, T]:
         """Send `call` once and read its response.
 
-        `progress` shows how far the request got. The caller limits the exchange, except for the `seconds` to wait for a
-        connection.
+        `progress` shows how far the request got. `seconds` limits the opening of a connection; the caller limits the
+        whole.
 
         Raises:
             AuthenticationError: the credentials or the login were rejected.
@@ -212,7 +212,7 @@ class HttpClient:
             )
             return read_reply(call, reply)
         except GatewayError as error:
-            if isinstance(error, MalformedReplyError | MismatchedReplyError) or _may_be_repeated(call, error):
+            if isinstance(error, MalformedReplyError | MismatchedReplyError) or _may_arrive_twice(call, error):
                 await progress.discard()
             failure: BaseException = strip_traceback(error)
         except BodyTooLongError:
@@ -335,8 +335,8 @@ def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:
     return NotSentError("the client belongs to another event loop (expected one client for each loop)", call=str(call))
 
 
-def _may_be_repeated(call: Call[Any], error: GatewayError) -> bool:
-    """Return whether a copy of the response would refuse the next write."""
+def _may_arrive_twice(call: Call[Any], error: GatewayError) -> bool:
+    """Return whether a second copy of the response could be taken for the refusal of the next write."""
     return (
         not call.repeat_effect.is_read
         and isinstance(error, StatusError)

@@ -1,8 +1,8 @@
-"""`OutcomeLookup`: find out whether a write was executed whose response was lost.
+"""`OutcomeLookup`: find out whether a write with a lost response was executed.
 
-It sends only reads, but for the changes of postback configs, which no read shows: their lookup makes the change once
-more. A missing record is confirmed by a list where the answer depends on it. If the outcome cannot be decided, the
-error is `OutcomeUnknownError`. `CallExecutor` uses it in a call, and `CrashRecovery` after a crash.
+It sends only reads, except where no read shows the effect: a change of a postback config and the revocation of a token
+are sent again. Where the result depends on it, a list must confirm that a record is missing. If the outcome cannot be
+decided, the error is `OutcomeUnknownError`. `CallExecutor` uses it in a call, and `CrashRecovery` after a crash.
 """
 
 import math
@@ -110,7 +110,7 @@ class OutcomeLookup:
             state.unresolved = None
 
     async def record_duplicate(self, state: CallState[Any]) -> None:
-        """Look up a duplicate that the ledger records, and record its outcome.
+        """Look up the record that has a duplicate's id, and record the outcome of the duplicate in the ledger.
 
         A proxy may have sent the request twice, so an equal record may be the call's own. The intent stays open if the
         record cannot be read and compared within a few seconds.

@@ -59,7 +59,7 @@ class CallPlan(Generic[T]):
         return self.started + self.seconds
 
     @property
-    def attempt_seconds(self) -> float:
+    def seconds_for_attempts(self) -> float:
         """Maximum seconds for all attempts, without the time reserved for a lookup."""
         match self.call.repeat_effect:
             case RepeatEffect.READ | RepeatEffect.LOOKUP:
@@ -72,7 +72,7 @@ class CallPlan(Generic[T]):
     @property
     def attempts_until(self) -> float:
         """The time at which the last attempt must end."""
-        return self.started + self.attempt_seconds
+        return self.started + self.seconds_for_attempts
 
     @property
     def seconds_in_doubt(self) -> float:
@@ -85,7 +85,7 @@ class CallState(Generic[T]):
 
     Attributes:
         plan: the call and its limits.
-        call: the call to send, for the repetition of a read perhaps on a fresh connection.
+        call: the call to send; a read may be repeated on a fresh connection.
         attempt: the number of the last attempt, from 1.
         call_id: identifies the call in its events; generated for the first one.
         has_new_token: whether an attempt was repeated with a new token.

@@ -92,7 +92,7 @@ class TerminalQueues:
     ) -> None:
         """Forget a resolved call and release its extended lease.
 
-        A call that has the terminal, or waits for it, already has the lease and releases it itself.
+        If a call is at the terminal or waits for it, that call releases the lease.
         """
         if terminal_id is None or not self._unresolved_calls.forget(terminal_id, token=token, intent_id=intent_id):
             return

@@ -2,6 +2,9 @@
 
 Concurrent calls share one login. A token that another call has renewed is not fetched again. The waiting calls also
 share a rejection, because many attempts with a wrong password would lock the account.
+
+A token is renewed when it has expired, or after a 401: `HttpClient` discards it, `CallExecutor` repeats the call
+(`NextStep.RENEW_TOKEN`), and the repetition logs in.
 """
 
 import inspect

@@ -85,7 +85,7 @@ class Exchange(httpx.AsyncByteStream):
             raise
 
     async def upload(self, start: bytes, request: httpx.Request) -> None:
-        """Send a request whose body is read in chunks; the rest is as for `send`."""
+        """Send a request as `send` does, with a body that is read in chunks."""
         async with aclosing(_encode_body(request)) as body:
             # Read the body's first chunks now, so that writing starts as soon as there is a connection.
             chunks = [start, await anext(body, b""), await anext(body, b"")]

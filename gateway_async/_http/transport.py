@@ -111,7 +111,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         return self._pools[name].use()
 
     async def aclose(self) -> None:
-        """Close every connection, also those in use."""
+        """Close every connection, including those in use."""
         for pool in self._pools.values():
             pool.closed = True  # all of them, before anything is awaited
         with anyio.CancelScope(shield=True):
@@ -127,7 +127,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
 class DirectClient(httpx.AsyncClient):
     """An httpx client without cookies, redirects, authentication flows, event hooks and httpx's log line.
 
-    Only the transport therefore receives a request with credentials.
+    A request with credentials therefore reaches only the transport.
     """
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
@@ -142,7 +142,7 @@ class DirectClient(httpx.AsyncClient):
         return self._direct_transport.handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Close the transport, also again if closing was interrupted."""
+        """Close the transport. Closing again completes a close that was interrupted."""
         await self._direct_transport.aclose()
 
 

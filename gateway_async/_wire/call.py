@@ -35,7 +35,7 @@ class RepeatEffect(enum.Enum):
     READ = "read"
     """Changes nothing."""
     LOOKUP = "lookup"
-    """Reads the outcome of a write. A lookup gets more attempts than other reads."""
+    """Reads the outcome of a write. It is repeated after more errors than other reads, and uses no retry budget."""
     NAMED = "named write"
     """Creates a record under an integrator id, so that a lookup tells whether it was created."""
     IDEMPOTENT = "idempotent write"
@@ -58,7 +58,7 @@ class RepeatEffect(enum.Enum):
 
 
 class LookupStatus(enum.Enum):
-    """The finding of a lookup about a write."""
+    """The possible findings of a lookup about a write."""
 
     EXECUTED = "executed"
     DIFFERENT_RECORD = "different record"
@@ -263,7 +263,7 @@ class Recovery(Generic[T]):
 
 
 def _has_common_response(call: "Call[Any]") -> bool:
-    """Return whether a write's response could be that to another request."""
+    """Return whether the response to another request could be taken for that of a write."""
     if call.repeat_effect is RepeatEffect.TERMINAL:
         return not call.api_id
     return call.repeat_effect is RepeatEffect.UNNAMED or call.request.method == "DELETE"

@@ -1,4 +1,8 @@
-"""`RecordReader`: where the records of a resource are found, with pure methods that build reads and lookups."""
+"""`RecordReader`: where the records of a resource are found, with pure methods that build reads and lookups.
+
+`RecordReader.judge` decides whether a record belongs to a write and shows its effect. It judges the response to the
+write (`write_reader`) and the record that a lookup finds (`lookup`) alike.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -186,7 +190,7 @@ class RecordReader(Generic[R]):
         )
 
     def _with_id(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the raw record of a lookup that shows its integrator id.
+        """Return the raw record, if it shows the integrator id by which it was read.
 
         Raises:
             FieldError: it does not show the id by which it was read, so it may be another record.
@@ -212,7 +216,8 @@ class RecordReader(Generic[R]):
         try:
             is_shown = is_executed(outcome_query.evidence, outcome_query.sent, data)
         except UnprovenError as error:
-            is_shown, unproven = True, () if outcome_query.generated_id else (str(error),)
+            is_shown = True
+            unproven = () if outcome_query.generated_id else (str(error),)
         if not is_shown:
             return LookupResult(LookupStatus.NOT_EXECUTED)
         if not differing:

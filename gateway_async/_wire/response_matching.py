@@ -1,6 +1,7 @@
 """Checks that a response answers its request: the record has the ids and values that were sent.
 
-A value that is missing or null in the record proves nothing, so it does not count as a difference.
+A value that is missing or null in the record proves nothing, so it does not count as a difference. `RecordReader`
+applies these checks to records, and `reply.py` to refusals.
 """
 
 import html

@@ -72,7 +72,7 @@ def with_new_record_lookup(
     in_response: Mapping[str, Any] | None = None,
     response_spec: ResourceSpec[R] | None = None,
 ) -> Call[R]:
-    """Add this lookup to a create. Its prerequisite reads the existing records.
+    """Add the lookup of a new record to a create. Its prerequisite reads the existing records.
 
     Args:
         call: creates the record.
@@ -133,9 +133,8 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:
     def read(content: Any) -> LookupResult[R]:
         rows, is_complete = _rows(spec, content, outcome_query.expected)
         unknown = [row for row in rows if str(row["id"]) not in known]
-        unknown = [
-            row for row in unknown if not (spec.api_id and row.get(spec.api_id))
-        ]  # those of other calls have one
+        if spec.api_id:  # a row with an integrator id is of another call
+            unknown = [row for row in unknown if not row.get(spec.api_id)]
         new = [row for row in unknown if was_complete or _created_ts(row) >= since]
         if new:
             return LookupResult(LookupStatus.EXECUTED, structure(spec.record, _only_match(spec, new, values)))
@@ -163,7 +162,7 @@ def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:
     """Check that the raw record in the write's own response is new.
 
     Raises:
-        MismatchedReplyError: the record existed before the write, so the response is that to another request.
+        MismatchedReplyError: the record existed before the write, so the response answers another request.
     """
     if str(record.get("id")) in outcome_query.sent["ids"]:
         raise MismatchedReplyError(("id is that of a record that existed before",))
@@ -237,7 +236,7 @@ def with_schedule_lookup(
     id: str,
     expected_shift: Mapping[str, int],
 ) -> Call[Recurring]:
-    """Add this lookup to a skip or a deferral. Its prerequisite reads the recurring.
+    """Add the lookup of a schedule change to a skip or a deferral. Its prerequisite reads the recurring.
 
     Args:
         call: the write.

@@ -95,10 +95,10 @@ GivenFields = Sequence[tuple[RequestField, Any]]
 
 def given_fields(request: Request, filled: Mapping[str, Any] = _NOTHING) -> GivenFields:
     """Return the given fields of a request. Those in `filled` have the value that the client fills in."""
-    fields, places, get, omitted = _layout(type(request))
+    fields, positions, get, omitted = _layout(type(request))
     values = [*get(request)]
     for name, value in filled.items():
-        values[places[name]] = value
+        values[positions[name]] = value
     is_given = map(is_not, values, omitted)
     return [
         (field, value) for field, value in compress(zip(fields, values, strict=True), is_given) if value is not UNSET
@@ -109,13 +109,13 @@ def given_fields(request: Request, filled: Mapping[str, Any] = _NOTHING) -> Give
 def _layout(
     kind: type[Any],
 ) -> tuple[Sequence[RequestField], Mapping[str, int], Callable[[Any], Iterable[Any]], Sequence[Any]]:
-    """Return the fields of a request class, their places, a getter of all values, and the values that mean omitted."""
+    """Return a request class's fields, their positions, a getter of all values, and the values that mean omitted."""
     fields = request_fields(kind)
     names = [field.name for field in fields]
     get = attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, name) for name in names)
     default = UNSET if any(field.default is UNSET for field in attrs.fields(kind)) else None
     omitted = [UNSET if field.required else default for field in fields]
-    return fields, {name: place for place, name in enumerate(names)}, get, omitted
+    return fields, {name: position for position, name in enumerate(names)}, get, omitted
 
 
 def problems(request: Request, *, limits: bool = True, given: GivenFields | None = None) -> list[Problem]:
@@ -150,13 +150,13 @@ def _value_problems(field: RequestField, value: Any, limits: bool) -> Sequence[P
         if wrong := _type_problem(field, value, text, kind):
             return [Problem(wrong, field.name)]
         if isinstance(value, Sequence | Mapping) and not isinstance(value, str):
-            return [Problem(said, path) for path, said in _part_problems(field, value, limits)]
+            return [Problem(message, path) for path, message in _part_problems(field, value, limits)]
         if limits and field.codes and (unknown := _unknown_code(field, value)):
             return [Problem(unknown, field.name)]
     found: list[Problem] = []
     if limits:
         for check in field.checks:
-            found += [Problem(said, field.name) for said in check(text)]
+            found += [Problem(message, field.name) for message in check(text)]
     return found
 
 

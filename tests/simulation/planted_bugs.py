@@ -139,7 +139,7 @@ def _refusal_of_a_proxy() -> Iterator[None]:
 def _refusal_on_a_reused_connection() -> Iterator[None]:
     """Use a connection again after a refusal, and believe what comes next on it."""
     with (
-        mock.patch.object(http_client, "_may_be_repeated", return_value=False),
+        mock.patch.object(http_client, "_may_arrive_twice", return_value=False),
         mock.patch.object(retry_policy, "_MAY_BE_STALE", frozenset()),
     ):
         yield
