@@ -83,6 +83,21 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
     assert await store.ask("SELECT amount FROM {effects}") == [(Decimal("12.50"),)]
 
 
+async def test_postbacks_that_cannot_be_deleted_do_not_stop_the_others(store: Store) -> None:
+    """A table of the user's own may refer to them: they stay, and the next postback is claimed."""
+    await store.make_effects()
+    await store.ask("ALTER TABLE {effects} ADD number bigint REFERENCES {inbox}")
+    await store.inbox.store(change("t1"))
+    (claim,) = await store.inbox.claim(1, 60)
+    await store.inbox.complete(claim, HANDLED)
+    await store.ask("INSERT INTO {effects} (number) VALUES (?)", claim.number)
+    await store.ask("UPDATE {inbox} SET ended_at = ended_at - interval '8 days'")
+    await store.inbox.store(change("t2"))
+    later = store.another(keep_days=7)
+    assert [claim.number for claim in await later.claim(1, 60)] == [2]
+    assert len(await later.list()) == 2
+
+
 async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
     """The handler is cancelled, and the postback is not handled."""
     await store.inbox.store(change())

@@ -29,7 +29,7 @@ class JournalWriter:
         give_up_after: seconds of failure after which the run stops.
 
     Attributes:
-        waiting: why the journal cannot be written now, as text; "" if it can.
+        waits_for: why the journal cannot be written now, as text; "" if it can.
     """
 
     def __init__(self, journal: Journal, stop_signal: StopSignal, give_up_after: float) -> None:

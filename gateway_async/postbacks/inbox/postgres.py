@@ -1,6 +1,7 @@
 """`PostgresInbox`: an inbox in a PostgreSQL database, shared by any number of processes and hosts."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import Any, Final
@@ -127,8 +128,9 @@ class PostgresInbox(SqlInbox):
     async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
         """Claim due postbacks."""
         if monotonic() >= self._next_pruning:
-            await self._store.run(operations.prune, self._keep)
             self._next_pruning = monotonic() + PRUNING_SECONDS
+            with suppress(InboxError):  # until the next time
+                await self._store.run(operations.prune, self._keep)
         return await super().claim(limit, seconds)
 
     async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
