@@ -20,9 +20,10 @@ import pytest
 from gateway_async import InvalidRequestError
 from gateway_async.cli.sandbox import sandbox as run_command
 from gateway_async.sandbox import Sandbox, SandboxInfo
-from gateway_async.sandbox.runtime.store import _APPLICATION_ID
+from gateway_async.sandbox.runtime.store import _APPLICATION_ID, Store
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.serve import serve as serve_sandbox
+from tests.support.sqlite_files import ask_sqlite, full_disk
 
 from .conftest import Eventually, OpenShop, Record, Serve, Shop
 
@@ -308,6 +309,18 @@ def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path: Path) -> None:
     path.write_bytes(b"no database" * 1000)
     with pytest.raises(sqlite3.DatabaseError, match="not a database"), Sandbox(data=path):
         pass
+
+
+def test_a_full_disk_is_named_and_leaves_no_transaction_open(tmp_path: Path) -> None:
+    """SQLite has rolled a large transaction back by itself; the next one is committed."""
+    path = tmp_path / "sandbox.db"
+    store = Store(str(path))
+    with full_disk(), pytest.raises(sqlite3.OperationalError, match="disk"), store.transaction():
+        store.write_setting("large", "x" * 20_000_000)
+    with store.transaction():
+        store.write_setting("small", "kept")
+    store.close()
+    assert ask_sqlite(path, "SELECT name FROM settings") == [("small",)]
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:

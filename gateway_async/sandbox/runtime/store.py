@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from gateway_async._storage.private_file import restrict_mode
-from gateway_async._storage.sqlite import ask_pragma, open_database
+from gateway_async._storage.sqlite import ask_pragma, open_database, transaction
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.schema.fields import Field, Row, Table
 
@@ -92,13 +92,8 @@ class Store:
         if self._connection.in_transaction:
             yield
             return
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(self._connection):
             yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
         self.on_change()
 
     def read_settings(self) -> dict[str, str]:
