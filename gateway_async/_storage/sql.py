@@ -50,10 +50,10 @@ _CLOSING_SECONDS: Final = 10.0
 
 
 Merged = tuple[Callable[[list[Any]], Steps[Sequence[Any]]], Any]
-"""An operation that runs once for all that are queued, with a list of their values, and returns a list of results."""
+"""An operation and a value for it. It runs once, with all values queued for it, and returns a result for each."""
 
 Queued = Merged | Callable[[], Steps[Any]]
-"""An operation in the queue of a writer; a plain tuple or function, because each payment makes two."""
+"""An operation in a writer's queue: a plain tuple or function, because each payment queues two."""
 
 
 class Reading(partial[Steps[T]]):
@@ -105,11 +105,11 @@ class QueuedStore:
         return self.writer.submit((operation, value))
 
     async def run_soon(self, operation: Callable[P, Steps[None]], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Run an operation a moment later, before every other that is called later."""
+        """Run an operation a moment later; what `run` and `read` are called for afterwards sees its effect."""
         self.writer.submit_nowait(partial(operation, *args, **kwargs))
 
     def run_merged_soon(self, operation: Callable[[list[V]], Steps[Sequence[None]]], value: V) -> None:
-        """Run an operation a moment later, with all values for it."""
+        """Run an operation a moment later, with all values queued for it."""
         self.writer.submit_nowait((operation, value))
 
     async def flush(self) -> None:
@@ -266,7 +266,7 @@ class SqliteBackend:
             return cast("T", end.value)
 
     def _call(self, function: Callable[[Any], Any], failures: dict[Callable[[Any], Any], Any]) -> Any:
-        """Call a function of the connection; if it rolls back, the others run again, and it does not."""
+        """Call a function of the connection. If it rolls the batch back, the batch runs again without calling it."""
         if function in failures:
             return failures[function]
         result = function(self._connection)
@@ -305,7 +305,8 @@ class _RolledBackError(Exception):
 class PostgresBackend:
     """A connection to a PostgreSQL database, for one thread at a time.
 
-    Its methods run their own event loop, so they need a thread without one.
+    Its methods run their own event loop, so they need a thread without one. A batch whose connection was lost runs once
+    more, although it may have been committed: an operation that is repeated must change nothing.
 
     Args:
         database: the database with the table.

@@ -7,7 +7,7 @@ Each operation is a generator, as `_storage/sql.py` runs them. The stores replac
 - `:is_orphaned`: whether the process that wrote an intent has certainly exited
 - `:is_shown`: whether an open intent is shown to this ledger
 - `:resolved_at`: when an outcome was recorded
-- `:oldest`: the intents among which old ones are searched for
+- `:oldest`: the numbers of the oldest intents; not too many, because payments wait while they are deleted
 - `:is_old`: whether an intent was resolved longer than `$1` ago
 """
 
@@ -55,7 +55,7 @@ _PRUNE: Final = "DELETE FROM @ WHERE number IN (:oldest) AND outcome IS NOT NULL
 class RecordedOutcome:
     """The outcome of an intent; the fields are those of `Ledger.record_outcome`.
 
-    It is not frozen, because that would double the time in which each payment makes one.
+    It is not frozen: each payment creates one, and that would take twice as long.
     """
 
     intent_id: str
@@ -71,7 +71,7 @@ def record_intents(intents: list[Intent]) -> Steps[Sequence[None]]:
 
 
 def record_outcomes(outcomes: list[RecordedOutcome]) -> Steps[Sequence[None]]:
-    """Record outcomes; of several for one intent, the first is kept unless it was done after all."""
+    """Record outcomes; of several for one intent, the first is kept unless a later one is `done`."""
     kept: dict[str, RecordedOutcome] = {}
     for each in outcomes:
         if each.outcome == "done" or each.intent_id not in kept:

@@ -15,7 +15,7 @@ class SqlJournal:
     Args:
         location: the file or the database, without a password.
         store: runs the operations.
-        name: the name of the migration; None for that of its first run, or else of the file.
+        name: the name of the migration; None for the one that its first run sets, by default that of the file.
         is_alone: whether nothing else writes during an operation.
     """
 

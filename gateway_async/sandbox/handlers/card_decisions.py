@@ -22,12 +22,12 @@ def decide_card_payment(
     A refund is not declined for its address.
     """
     rules = _read_rules(gateway, user, values)
-    outcome = issuer.decide_payment(values["transaction_amount"], rules, at_terminal=at_terminal)
+    decision = issuer.decide_payment(values["transaction_amount"], rules, at_terminal=at_terminal)
     if values["action"] == "refund":
-        return outcome
+        return decision
     address = billing_address(values, account)
     checked = check_cvv(values.get("cvv"), account.account_type)
-    return issuer.verify_card(outcome, check_address(*address), checked, rules, denied=is_denied_address(*address))
+    return issuer.verify_card(decision, check_address(*address), checked, rules, denied=is_denied_address(*address))
 
 
 def verification_values(values: Row, account: Account) -> Row:

@@ -136,10 +136,10 @@ def decide_payment(cents: int, rules: Rules = Rules(), *, at_terminal: bool = Fa
     """
     if at_terminal and cents in _SLOW:
         return IssuerDecision()
-    outcome = TRIGGERS.get(cents, IssuerDecision())
-    if outcome.auth_amount is not None and not rules.allow_partial_authorization:
-        return decline(outcome.verbiage, ReasonCode.REVERSED_FOR_PARTIAL_APPROVAL)
-    return outcome
+    decision = TRIGGERS.get(cents, IssuerDecision())
+    if decision.auth_amount is not None and not rules.allow_partial_authorization:
+        return decline(decision.verbiage, ReasonCode.REVERSED_FOR_PARTIAL_APPROVAL)
+    return decision
 
 
 def decide_bank_payment(cents: int, sec_code: str | None) -> IssuerDecision:
@@ -150,18 +150,18 @@ def decide_bank_payment(cents: int, sec_code: str | None) -> IssuerDecision:
 
 
 def verify_card(
-    outcome: IssuerDecision, address: AddressCheck, cvv_response: str, rules: Rules, *, denied: bool
+    decision: IssuerDecision, address: AddressCheck, cvv_response: str, rules: Rules, *, denied: bool
 ) -> IssuerDecision:
     """Reverse an approval whose address or CVV the merchant does not accept.
 
     `denied` says that the address is the one that is always declined.
     """
-    if not outcome.approved:
-        return outcome
+    if not decision.approved:
+        return decision
     wrong_street = rules.auto_decline_street and address.street_matches is False
     wrong_zip = rules.auto_decline_zip and address.zip_matches is False
     if denied or wrong_street or wrong_zip:
-        return decline("AVS DECLINED", ReasonCode.REVERSED_FOR_AVS, wait=outcome.wait)
+        return decline("AVS DECLINED", ReasonCode.REVERSED_FOR_AVS, wait=decision.wait)
     if rules.auto_decline_cvv and cvv_response in _UNCHECKED_CVV:
-        return decline("CVV DECLINED", ReasonCode.REVERSED_FOR_CVV, wait=outcome.wait)
-    return outcome
+        return decline("CVV DECLINED", ReasonCode.REVERSED_FOR_CVV, wait=decision.wait)
+    return decision
