@@ -220,10 +220,9 @@ class Worker:
         self._results.record_failure()
         dead = claim.attempt >= self._max_attempts
         pause = None if dead else self._backoff(claim.attempt)
-        message = mask_text(f"{type(error).__name__}: {error}")[:_MAX_ERROR_CHARACTERS]
-        message = message.encode(errors="replace").decode()  # a lone surrogate, as in a file name, cannot be stored
+        message = _masked(f"{type(error).__name__}: {error}")[:_MAX_ERROR_CHARACTERS]
         await self._retry(lambda: self._inbox.fail(self._claims[claim.number], message, pause))
-        trace = mask_text("".join(traceback.format_exception(error)))
+        trace = _masked("".join(traceback.format_exception(error)))
         if pause is None:
             logger.error(
                 "%r is dead after %d %s, number %d of the inbox\n%s",
@@ -280,3 +279,8 @@ def _is_cancelled() -> bool:
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
     return True  # on trio, user code cannot raise a cancellation itself
+
+
+def _masked(text: str) -> str:
+    """Mask a text, and replace lone surrogates, as in a file name: they can be neither stored nor logged."""
+    return mask_text(text).encode(errors="replace").decode()
