@@ -1,7 +1,8 @@
 """The ledger in PostgreSQL: which calls each process may recover, and what happens when a connection drops."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import attrs
 import pytest
 
 from gateway_async import InvalidRequestError, LedgerError, PostgresLedger
+from gateway_async._storage import sql
+from gateway_async._storage.postgres import read_committed
 from tests.support.intents import BARE, NOON, SALE
 from tests.support.ledgers import LedgerStore, disconnect
 from tests.support.servers import POSTGRES, postgres_only
@@ -79,6 +82,33 @@ async def test_a_dropped_connection_loses_no_call(store: LedgerStore) -> None:
     assert list(await one.open_intents()) == [SALE, BARE]
     await one.aclose()
     await other.aclose()
+
+
+@postgres_only
+async def test_a_commit_whose_response_is_lost_is_repeated_without_effect(
+    store: LedgerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger connects again, and writes again what may have been committed."""
+    lost: list[Any] = []
+
+    @asynccontextmanager
+    async def lose_the_first(connection: Any) -> AsyncIterator[None]:
+        async with read_committed(connection):
+            yield
+        if not lost:
+            lost.append(connection)
+            connection.terminate()
+            raise ConnectionResetError
+
+    ledger = store.ledger()
+    await ledger.record_intent(SALE)
+    monkeypatch.setattr(sql, "read_committed", lose_the_first)
+    await ledger.record_outcome(SALE.id, "done", "r1")
+    await ledger.record_intent(BARE)
+    assert len(lost) == 1
+    assert list(await ledger.open_intents()) == [BARE]
+    assert store.outcomes() == {SALE.id: ("done", "r1"), BARE.id: (None, None)}
+    await ledger.aclose()
 
 
 @postgres_only
