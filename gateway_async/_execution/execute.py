@@ -312,6 +312,7 @@ class CallExecutor:
             if step is NextStep.LOOK_UP:
                 found = await self._lookup.after_failure(state, error, decision.if_not_found)
                 if found.status is LookupStatus.EXECUTED:
+                    state.may_have_been_executed = True  # whatever happens to the result
                     return found.record  # type: ignore[return-value]
                 step = decision.if_not_found
             if step is NextStep.UNKNOWN:

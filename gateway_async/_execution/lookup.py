@@ -85,6 +85,7 @@ class OutcomeLookup:
         if _says_gone(state, error) and (found.status is LookupStatus.NO_RECORD or found.record is True):
             raise error  # there was nothing to change, or (True) nothing to delete
         if found.status is not LookupStatus.EXECUTED and _is_absence(state, error):
+            _keep_open(state, error)
             raise self.outcome_unknown(state, error) from error  # it exists: the response was to another request
         return found
 

@@ -117,13 +117,15 @@ class LedgerRecorder:
             await finish_within(seconds, self._ledger.record_intent(intent), self._ledger, "record_intent")
         except Exception as error:
             raise NotSentError(f"its intent could not be recorded: {_describe(error)}", call=str(call)) from error
+        if anyio.current_time() >= plan.attempts_until:
+            raise NotSentError("recording its intent took all the time", call=str(call))
 
     async def record_failure(self, state: CallState[Any], error: BaseException) -> None:
         """Record the outcome of a failed call, if it is known."""
         outcome = _outcome_of(state, error)
         if outcome is not None:
             await self.record_outcome(state.intent_id, outcome)
-        elif state.intent_id is not None:
+        elif state.intent_id is not None and state.may_have_been_executed:
             self._conclusive_at[state.intent_id] = state.in_doubt_until
 
     async def record_outcome(

@@ -17,7 +17,7 @@ from gateway_async._execution.terminals import TerminalQueues
 from gateway_async._kernel import exponential_backoffs
 from gateway_async._wire.call import Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.retry_policy import decide
-from gateway_async.errors import GatewayError, InvalidRequestError, MalformedReplyError
+from gateway_async.errors import GatewayError, InvalidRequestError, MalformedReplyError, MismatchedWriteError
 from gateway_async.ledger.protocol import Intent, Recovered
 from gateway_async.observe import LookupOutcome, NextStep, OutcomeLookedUp
 
@@ -141,7 +141,9 @@ def _in_doubt(conclusive_at: float) -> GatewayError:
 
 def _is_transient(error: GatewayError) -> bool:
     """Return whether a later lookup may succeed; the retries of this one have failed."""
-    return not isinstance(error, InvalidRequestError) and decide(RepeatEffect.READ, error).step is NextStep.AGAIN
+    if isinstance(error, InvalidRequestError | MismatchedWriteError):  # a record that differs will still differ
+        return False
+    return decide(RepeatEffect.READ, error).step is NextStep.AGAIN
 
 
 @attrs.frozen

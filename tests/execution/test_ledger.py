@@ -409,9 +409,25 @@ async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(response: An
     assert trio.current_time() == pytest.approx(min(5, seconds) if response is APPROVED else 5)
 
 
+VOIDED = record("transaction", status_id=201)
+
+
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent() -> None:
-    """A cancellation of asyncio itself heeds no shield; what was carried out is looked up, and called done."""
+@pytest.mark.parametrize(
+    ("verb", "responses"),
+    [
+        (sell_named, {"post": [APPROVED], "get": [record("transaction", transaction_api_id="mine")]}),
+        (
+            lambda gateway: gateway.transactions.void("found"),
+            {"put": [refused(action="already voided")], "get": [VOIDED]},
+        ),
+    ],
+    ids=["a sale", "a void whose repetition was refused"],
+)
+async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent(
+    verb: Verb, responses: dict[str, Any]
+) -> None:
+    """A cancellation of asyncio itself heeds no shield; an executed write is looked up, and called done."""
 
     class Slow(Memory):
         async def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
@@ -421,14 +437,48 @@ async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent() ->
             await super().record_outcome(intent_id, outcome, record_id)
 
     writing = anyio.Event()
-    script = LedgerScript(post=[APPROVED], get=[record("transaction", transaction_api_id="mine")])
+    script = LedgerScript(**responses)
     script.ledger = Slow(script)
     async with script.gateway() as gateway:
-        call = asyncio.ensure_future(sell_named(gateway))
+        call = asyncio.ensure_future(verb(gateway))
         await writing.wait()
         call.cancel()
         await error_of(call, asyncio.CancelledError)
     assert script.ledger.notes[1:] == [("record_outcome", "done", "found"), ("aclose",)]
+
+
+async def test_an_unknown_outcome_leaves_the_intent_open() -> None:
+    """The payment exists, so the 404 was the response to another request: the reversal is in doubt."""
+    script = LedgerScript(put=[NOT_THERE], get=[record("transaction", id="t1", transaction_amount="20.00")])
+    async with script.gateway() as gateway:
+        error = await error_of(gateway.transactions.update("t1", REVERSAL), OutcomeUnknownError)
+        assert script.ledger.notes[1:] == []
+        await error_of(error.resolve(0), OutcomeUnknownError)
+
+
+async def test_a_duplicate_that_is_not_visible_yet_is_in_doubt() -> None:
+    """Right after it, `recover` does not say that the sale was not made."""
+    script = LedgerScript(post=[refused(transaction_api_id="already exists")], get=[absent])
+    async with script.gateway() as gateway:
+        await error_of(sell_named(gateway), DuplicateError)
+        script.ledger.left_open = script.ledger.intents
+        (found,) = await gateway.recover(wait=0)
+    assert found.outcome == "unknown"
+
+
+async def test_nothing_is_sent_when_the_intent_took_all_the_time() -> None:
+    """The ledger took 25 of 30 s, and 10 are kept for a lookup."""
+
+    class Slow(Memory):
+        async def record_intent(self, intent: Intent) -> None:
+            await anyio.sleep(25)
+            await super().record_intent(intent)
+
+    script = LedgerScript(post=[APPROVED])
+    script.ledger = Slow(script)
+    await script.fail(sell_named, NotSentError, timeout=30)
+    assert script.asked == []
+    assert script.ledger.notes[1:] == [("record_outcome", "not_sent", None), ("aclose",)]
 
 
 async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
@@ -610,6 +660,13 @@ async def test_an_unknown_outcome_has_its_reason(reason: str, caplog: pytest.Log
     assert (found.outcome, reason in str(found.error)) == ("unknown", True)
     (line,) = [message for message in caplog.messages if "looked up" in message]
     assert line == f"{found.call} (mine) looked up: unknown: {found.error}"
+
+
+async def test_a_record_that_differs_is_not_looked_up_again() -> None:
+    """Another sale has the id, and will have it in a minute."""
+    script = LedgerScript(get=[record("transaction", transaction_amount="99.00", location_id="loc")])
+    assert [each[1] for each in await recovered(script)] == ["unknown"]
+    assert trio.current_time() < 5
 
 
 async def test_a_known_outcome_has_no_error() -> None:
