@@ -8,6 +8,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.simulators.vendor_tables import read_table
 
 from .raw_client import BANK_ACCOUNT, RawClient
 from .two_sides import Side, Values, refusal
@@ -102,7 +103,16 @@ NUMBERS = {
 CODES = [(f"{kind}{number:02}", first + number) for kind, (first, numbers) in NUMBERS.items() for number in numbers]
 
 
-@pytest.mark.parametrize(("code", "reason"), CODES)
+def test_the_table_of_codes_is_complete() -> None:
+    """Each documented code has its reason, and all but notices of change take the money back."""
+    assert read_table("bank_codes") == [
+        [code, str(reason), "corrected" if code.startswith("C") else "returned"] for code, reason in CODES
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [("R01", 2101), ("R83", 2183), ("C01", 2201), ("C69", 2269), ("X73", 2373)]
+)
 def test_a_bank_returns_a_payment_later(side: Side, sandbox: Sandbox, code: str, reason: int) -> None:
     """The status, the reason and the verbiage change; a notice of change keeps the status."""
     debit = side.pay(action="debit", **ACH)
@@ -173,11 +183,17 @@ TERMINALS = """
 """
 """The first two digits, the SEC code, when an address is needed, and whether credits are allowed."""
 
+KINDS = [line.split() for line in TERMINALS.strip().splitlines()]
 ROWS = [
-    (f"{kind}1{proofs}", sec_code, address, credit == "yes")
-    for kind, sec_code, address, credit in (line.split() for line in TERMINALS.strip().splitlines())
-    for proofs in range(8)
+    (f"{kind}1{number % 8}", sec_code, address, credit == "yes")
+    for number, (kind, sec_code, address, credit) in enumerate(KINDS * 2)
 ]
+"""Each kind of terminal twice, and each combination of proofs."""
+
+
+def test_the_table_of_test_terminals_is_complete() -> None:
+    """Each kind of terminal has its SEC code, its address and its credits."""
+    assert sorted(read_table("ach_terminals")) == sorted(KINDS)
 
 
 @pytest.mark.parametrize(("number", "sec_code", "address", "allows_credit"), ROWS)

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators.batch_errors import BATCH_ERRORS
 from gateway_async.sandbox.simulators.issuer_decisions import TRIGGERS, IssuerDecision
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script
+from gateway_async.sandbox.simulators.vendor_tables import BATCH_ERRORS
 from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE
 from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE
 from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE

@@ -21,8 +21,8 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import TransactionType
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.batch_errors import BATCH_ERRORS
 from gateway_async.sandbox.simulators.issuer_decisions import REJECTED_BATCH_CENTS
+from gateway_async.sandbox.simulators.vendor_tables import BATCH_ERRORS
 from gateway_async.sandbox.state_machines import transactions
 from gateway_async.sandbox.state_machines.transaction_batches import (
     BATCH_MACHINE,

@@ -8,6 +8,8 @@ import re
 
 import attrs
 
+from gateway_async.sandbox.simulators.vendor_tables import read_table
+
 __all__ = ["AchTerminal", "read_terminal"]
 
 
@@ -28,17 +30,8 @@ class AchTerminal:
     needs_identity: bool
 
 
-_SEC_CODES = {
-    **dict.fromkeys(("10", "20", "18", "28"), "PPD"),
-    **dict.fromkeys(("17", "27", "19", "29"), "CCD"),
-    **dict.fromkeys(("12", "22"), "TEL"),
-    "23": "WEB",
-    "11": "POP",
-    "16": "C21",
-}
-_WITH_CREDIT = frozenset({"18", "19", "28", "29"})
-_OF_CHECKS = frozenset({"11", "16"})
-_WITH_FULL_ADDRESS = frozenset({"10", "17", "12", "18", "19"})
+_KINDS = {kind: columns for kind, *columns in read_table("ach_terminals")}
+_CHECKS = frozenset({"POP", "C21"})
 
 _NUMBER = re.compile(r"([0-9]{2})1([0-7])")
 _ADDRESS = ("billing_street", "billing_city", "billing_state", "billing_zip")
@@ -53,17 +46,17 @@ def read_terminal(number: str) -> AchTerminal:
         ValueError: No test terminal has this number.
     """
     parts = _NUMBER.fullmatch(number)
-    if parts is None or parts[1] not in _SEC_CODES:
-        raise ValueError(f"ach_terminal: must be SS1D, with SS one of {', '.join(sorted(_SEC_CODES))} and D 0 to 7.")
-    kind, proofs = parts[1], int(parts[2])
+    if parts is None or parts[1] not in _KINDS:
+        raise ValueError(f"ach_terminal: must be SS1D, with SS one of {', '.join(sorted(_KINDS))} and D 0 to 7.")
+    (sec_code, address, credit), proofs = _KINDS[parts[1]], int(parts[2])
     needs_identity = bool(proofs & _NEEDS_IDENTITY)
     required: tuple[str, ...] = ("account_holder_name", "routing", "account_number", "account_type")
-    if kind in _WITH_FULL_ADDRESS:
+    if address == "full":
         required += (*_ADDRESS, "billing_phone")
     elif needs_identity:
         required += _ADDRESS
-    if kind in _OF_CHECKS:
+    if sec_code in _CHECKS:
         required += ("track_data",)
     if proofs & _NEEDS_LICENSE:
         required += _LICENSE
-    return AchTerminal(_SEC_CODES[kind], kind in _WITH_CREDIT, required, needs_identity)
+    return AchTerminal(sec_code, credit == "yes", required, needs_identity)

@@ -7,6 +7,8 @@
 
 import attrs
 
+from gateway_async.sandbox.simulators.vendor_tables import read_table
+
 __all__ = ["BANK_CODES", "BankCode"]
 
 
@@ -29,16 +31,8 @@ class BankCode:
         return f"Rejected-{self.code}"
 
 
-_NUMBERS = {
-    "R": (*range(1, 48), *range(50, 54), *range(61, 75), *range(80, 84)),
-    "C": (*range(1, 14), *range(61, 70)),
-    "X": (1, *range(4, 11), 21, 22, 23, 29, 45, 71, 72, 73),
-}
-_FIRST = {"R": 2100, "C": 2200, "X": 2300}
-
 BANK_CODES = {
-    f"{kind}{number:02}": BankCode(f"{kind}{number:02}", _FIRST[kind] + number, kind != "C")
-    for kind, numbers in _NUMBERS.items()
-    for number in numbers
+    code: BankCode(code, int(reason_code), effect == "returned")
+    for code, reason_code, effect in read_table("bank_codes")
 }
 """The codes by name, such as R01."""

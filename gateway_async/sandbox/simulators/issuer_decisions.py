@@ -7,6 +7,7 @@ cents.
 import attrs
 
 from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.simulators.vendor_tables import cents_of, read_table
 from gateway_async.sandbox.simulators.verification import AddressCheck
 
 __all__ = [
@@ -64,43 +65,7 @@ def decline(text: str, reason_code: int = ReasonCode.DENIED, *, wait: int = 0) -
     return IssuerDecision(reason_code, text, text, wait=wait)
 
 
-_DECLINES = {
-    500: "DENY",
-    510: "CALL",
-    520: "PKUP",
-    530: "RETRY",
-    540: "SETUP",
-    601: "GENERICFAIL",
-    602: "CALL",
-    603: "NOREPLY",
-    604: "PICKUP_NOFRAUD",
-    605: "PICKUP_FRAUD",
-    606: "PICKUP_LOST",
-    607: "PICKUP_STOLEN",
-    608: "ACCTERROR",
-    609: "ALREADY_REVERSED",
-    610: "BAD_PIN",
-    611: "CASHBACK_EXCEEDED",
-    612: "CASHBACK_NOAVAIL",
-    613: "CID_ERROR",
-    614: "DATE_ERROR",
-    615: "DO NOT HONOR",
-    616: "INSUFFICIENT_FUNDS",
-    617: "EXCEED_WITHDRAWAL_LIMIT",
-    618: "INVALID_SERVICE_CODE",
-    619: "EXCEED_ACTIVITY_LIMIT",
-    620: "VIOLATION",
-    621: "ENCRYPTION_ERROR",
-    622: "CARD_EXPIRED",
-    623: "REENTER",
-    624: "SECURITY_VIOLATION",
-    625: "NOT_PERMITTED_CARD",
-    626: "NOT_PERMITTED_TRAN",
-    627: "SYSTEM_ERROR",
-    628: "BAD_MERCH_ID",
-    629: "DUPLICATE_BATCH",
-    631: "ACCOUNT_CLOSED",
-}
+_DECLINES = {cents_of(amount): verbiage for amount, verbiage in read_table("declines")}
 """The `verbiage` of each declining amount; the `reason_code_id` is 1000 more than the cents."""
 
 REJECTED_BATCH_CENTS = 630

@@ -7,6 +7,8 @@ import re
 
 import attrs
 
+from gateway_async.sandbox.simulators.vendor_tables import read_table
+
 __all__ = ["AddressCheck", "check_address", "check_cvv", "is_denied_address"]
 
 
@@ -38,8 +40,7 @@ _ENHANCED = {"GOOD": "Y", "ZIP": "A", "STREET": "Z", "BAD": "N"}
 _NINE_DIGIT_CODES = {"GOOD": "X", "STREET": "W"}
 _NO_ADDRESS = AddressCheck(None, "V")
 
-_CVV = {"999": "M", "123": "N", "124": "P", "125": "S", "126": "U", "127": "X"}
-_AMEX_CVV = {"1234": "M", "9999": "N", "9998": "P", "9997": "S", "9996": "U", "9995": "X"}
+_CVV_RESPONSES = {(brand, code): response for brand, code, response in read_table("cvv")}
 
 
 def check_address(street: str | None, zip_code: str | None) -> AddressCheck:
@@ -72,7 +73,7 @@ def check_cvv(cvv: str | None, brand: str) -> str:
 
     Any other code, and a payment without one, gets N: no match.
     """
-    return (_AMEX_CVV if brand == "amex" else _CVV).get(cvv or "", "N")
+    return _CVV_RESPONSES.get(("amex" if brand == "amex" else "other", cvv or ""), "N")
 
 
 def _normalize(street: str | None) -> str:
