@@ -159,3 +159,17 @@ async def test_a_program_connects_with_what_is_shown(sandbox: Sandbox, gateway: 
     await gateway.transactions.create(SALE)
     pages.submit("/connect", "/connect/reset")
     assert await gateway.transactions.list().count() == 0
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/requests", "/%2e%2e/secret"])
+def test_a_wrong_address_shows_a_page_to_browsers(sandbox: Sandbox, path: str) -> None:
+    """A person gets a page with the navigation, a program an error in JSON, as at every endpoint."""
+    with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:
+        page = http.get(path, headers={"accept": "text/html,*/*;q=0.8"})
+        reply = http.get(path)
+        endpoint = http.get("/v2/nothing", headers={"accept": "text/html"})
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "The sandbox has no page at this address." in page.text
+    assert 'href="/records"' in page.text
+    assert (reply.status_code, reply.headers["content-type"]) == (404, "application/json")
+    assert endpoint.headers["content-type"] == "application/json"

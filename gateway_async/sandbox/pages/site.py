@@ -6,18 +6,20 @@ To add a page, add a line here, a function in a module beside this one, and a te
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from starlette.datastructures import Headers
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.pages import clock, connect, event_stream, faults, postbacks, reference, requests, terminals
 from gateway_async.sandbox.pages.page_request import PageRequest, PageView
 from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
 from gateway_async.sandbox.pages.records import batches, details, ledger, lists
+from gateway_async.sandbox.routes import FORMS, ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
@@ -60,6 +62,9 @@ _PAYMENT: dict[str, dict[str, PageView]] = {
 
 PAGES = _DASHBOARD | _PAYMENT
 
+_ENDPOINTS = frozenset({path.split("/")[1] for path in ROUTES | FORMS} | {"_sandbox"})
+"""The first segments of paths that are not pages."""
+
 _STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))
 
 
@@ -69,7 +74,23 @@ def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
     for path, pages in PAGES.items():
         error_template = "payment/error.html" if path in _PAYMENT else "error.html"
         routes.append(Route(path, _endpoint(gateway, pages, error_template), methods=[*pages]))
-    return Router(routes, redirect_slashes=False, default=app)
+
+    async def run_unknown(scope: Scope, receive: Receive, send: Send) -> None:
+        if _is_opened_by_a_browser(scope):
+            request = PageRequest(gateway, Request(scope, receive), "error.html")
+            error = RefusedError(404, "The sandbox has no page at this address.")
+            await request.show_error(error)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return Router(routes, redirect_slashes=False, default=run_unknown)
+
+
+def _is_opened_by_a_browser(scope: Scope) -> bool:
+    """Return whether a person has opened an address that is not an endpoint."""
+    if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].split("/")[1] in _ENDPOINTS:
+        return False
+    return "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _endpoint(
