@@ -83,20 +83,20 @@ _DAYS_UNTIL_DUE = 30
 
 def make_document_with_examples(gateway: Gateway) -> Schema:
     """Return the document with an example of each parameter that is needed, and of each JSON body."""
-    document = make_document()
+    document, known = make_document(), _known_values(gateway)
     paths = {
-        path: {method: _add_examples(gateway, path, operation) for method, operation in item.items()}
+        path: {method: _add_examples(gateway, known, path, operation) for method, operation in item.items()}
         for path, item in document["paths"].items()
     }
     return document | {"paths": paths}
 
 
-def _add_examples(gateway: Gateway, path: str, operation: Schema) -> Schema:
+def _add_examples(gateway: Gateway, known: dict[str, Any], path: str, operation: Schema) -> Schema:
     values = {"path": _path_values(gateway, path), "query": _query_values(gateway, operation["operationId"])}
     added = {"parameters": [_with_example(each, values[each["in"]]) for each in operation["parameters"]]}
     content = operation.get("requestBody", {}).get("content", {})
     if _JSON in content:
-        body = content[_JSON] | {"example": _body(gateway, operation, content[_JSON]["schema"])}
+        body = content[_JSON] | {"example": _body(known, operation, content[_JSON]["schema"])}
         added["requestBody"] = operation["requestBody"] | {"content": content | {_JSON: body}}
     return operation | added
 
@@ -134,8 +134,8 @@ def _path_values(gateway: Gateway, path: str) -> dict[str, str]:
     return {name: _newest(gateway, tables.get(name)) for name in names}
 
 
-def _body(gateway: Gateway, operation: Schema, schema: Schema) -> Any:
-    """Return a minimal valid body. The description of a control call contains one."""
+def _body(known: dict[str, Any], operation: Schema, schema: Schema) -> Any:
+    """Return a minimal valid body, from `_known_values`. The description of a control call contains one."""
     name, description = operation["operationId"], operation.get("description", "")
     if "properties" not in schema or not schema.get("required"):
         return _MORE.get(name) or _find_object(description)
@@ -143,8 +143,8 @@ def _body(gateway: Gateway, operation: Schema, schema: Schema) -> Any:
     if len(wrapped) == 1:
         ((key, fields),) = wrapped.items()
         if fields.get("type") == "object":
-            return {key: _make_record(gateway, name, fields)}
-    return _find_object(description) or _make_record(gateway, name, schema)
+            return {key: _make_record(known, name, fields)}
+    return _find_object(description) or _make_record(known, name, schema)
 
 
 def _resolve(schema: Schema) -> Schema:
@@ -152,8 +152,7 @@ def _resolve(schema: Schema) -> Schema:
     return schema if reference is None else make_document()["components"]["schemas"][reference.rsplit("/", 1)[1]]
 
 
-def _make_record(gateway: Gateway, operation_id: str, schema: Schema) -> dict[str, Any]:
-    known = _known_values(gateway)
+def _make_record(known: dict[str, Any], operation_id: str, schema: Schema) -> dict[str, Any]:
     record = {name: known.get(name, "") for name in schema.get("required", ())} | _MORE.get(operation_id, {})
     for name, value in _OTHER_IDS.get(operation_id, {}).items():
         record[name] = known[value]

@@ -1,13 +1,12 @@
 """The API reference: Swagger UI with the OpenAPI document, examples and credentials of this sandbox."""
 
-import hmac
-
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.responses import encode_json
 from gateway_async.sandbox.openapi.document import encode_document
 from gateway_async.sandbox.openapi.examples import make_document_with_examples
 from gateway_async.sandbox.pages.page_request import PageRequest
+from gateway_async.sandbox.request.credentials import hash_key_for
 from gateway_async.sandbox.runtime.gateway import Gateway
 
 __all__ = ["show", "show_document", "show_example_document"]
@@ -32,11 +31,10 @@ async def show(request: PageRequest) -> Response:
 def _credentials(gateway: Gateway) -> dict[str, str]:
     """Return the credentials of this sandbox, by the names of the security schemes."""
     info, timestamp = gateway.info, str(gateway.clock.timestamp())
-    hash_key = hmac.new(info.user_hash_key.encode(), f"{info.user_id}{timestamp}".encode(), "sha256").hexdigest()
     return {
         "developerId": info.developer_id,
         "userId": info.user_id,
         "userApiKey": info.user_api_key,
         "timestamp": timestamp,
-        "hashKey": hash_key,
+        "hashKey": hash_key_for(info.user_hash_key, info.user_id, timestamp),
     }

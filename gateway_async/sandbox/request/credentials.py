@@ -31,6 +31,7 @@ __all__ = [
     "authenticate",
     "extend_token",
     "find_token",
+    "hash_key_for",
     "token_digest",
 ]
 
@@ -136,10 +137,15 @@ def _find_by_hash_key(gateway: Gateway, source: CredentialValues) -> Caller | No
     user_id, timestamp = source.get("user-id", ""), source.get("timestamp", "")
     user = _find_user(gateway, user_id)
     if user and user["user_hash_key"] and _is_recent(gateway, timestamp):
-        digest = hmac.new(user["user_hash_key"].encode(), f"{user_id}{timestamp}".encode(), "sha256")
-        if _equal(hash_key, digest.hexdigest()):
+        expected = hash_key_for(user["user_hash_key"], user_id, timestamp)
+        if _equal(hash_key, expected):
             return Caller(user)
     raise RefusedError(401, "Hash key is invalid")
+
+
+def hash_key_for(user_hash_key: str, user_id: str, timestamp: str) -> str:
+    """Return the `hash-key` of a user at a time: HMAC-SHA-256 in hex."""
+    return hmac.new(user_hash_key.encode(), f"{user_id}{timestamp}".encode(), "sha256").hexdigest()
 
 
 def _is_recent(gateway: Gateway, timestamp: str) -> bool:

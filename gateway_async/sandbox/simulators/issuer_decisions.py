@@ -7,7 +7,8 @@ cents.
 import attrs
 
 from gateway_async.sandbox.schema.codes import ReasonCode
-from gateway_async.sandbox.simulators.vendor_tables import cents_of, read_table
+from gateway_async.sandbox.schema.kinds import MONEY
+from gateway_async.sandbox.simulators.vendor_tables import read_table
 from gateway_async.sandbox.simulators.verification import AddressCheck
 
 __all__ = [
@@ -65,7 +66,7 @@ def decline(text: str, reason_code: int = ReasonCode.DENIED, *, wait: int = 0) -
     return IssuerDecision(reason_code, text, text, wait=wait)
 
 
-_DECLINES = {cents_of(amount): verbiage for amount, verbiage in read_table("declines")}
+_DECLINES = {int(MONEY.read(amount)): verbiage for amount, verbiage in read_table("declines")}
 """The `verbiage` of each declining amount; the `reason_code_id` is 1000 more than the cents."""
 
 REJECTED_BATCH_CENTS = 630

@@ -4,10 +4,11 @@ A line of a file is a row, with two spaces or more between its columns; a line w
 """
 
 import re
-from decimal import Decimal
 from pathlib import Path
 
-__all__ = ["BATCH_ERRORS", "cents_of", "read_table"]
+from gateway_async.sandbox.schema.kinds import MONEY
+
+__all__ = ["BATCH_ERRORS", "read_table"]
 
 _FOLDER = Path(__file__).parent / "tables"
 _GAP = re.compile(" {2,}")
@@ -31,10 +32,5 @@ def read_table(name: str) -> list[list[str]]:
     return rows
 
 
-def cents_of(amount: str) -> int:
-    """Convert an amount of a table."""
-    return int(Decimal(amount) * 100)
-
-
-BATCH_ERRORS = {cents_of(amount): message for amount, message in read_table("batch_errors")}
+BATCH_ERRORS = {int(MONEY.read(amount)): message for amount, message in read_table("batch_errors")}
 """The messages of the processor, by the amount in cents that makes the settlement of a batch fail once."""
