@@ -9,6 +9,7 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
+ALL_TESTS = ("-m", "not slow", "-n", "4", "--dist", "loadscope")
 PYTHONS = nox.project.python_versions(PYPROJECT)
 
 nox.needs_version = ">=2024.10"
@@ -18,9 +19,9 @@ nox.options.sessions = ["lint", "types", "tests"]
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run the test suite on every Python. Arguments go to pytest."""
+    """Run the test suite on every Python. Arguments go to pytest, in place of those that select all tests."""
     session.install("-e", ".[tests]")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *(session.posargs or ALL_TESTS))
 
 
 @nox.session(python=PYTHONS[0])
@@ -30,7 +31,7 @@ def lowest(session: nox.Session) -> None:
     constraints = Path(session.virtualenv.location, "lowest.txt")
     constraints.write_text("\n".join(_lowest_requirements()), encoding="utf-8")
     session.install("-e", ".[tests]", "-c", str(constraints))
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *(session.posargs or ALL_TESTS))
 
 
 @nox.session(python=PYTHONS[0])

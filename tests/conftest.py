@@ -1,7 +1,8 @@
-"""Shared settings of all tests: event loops, garbage collection, and the number of examples of hypothesis."""
+"""Shared settings of all tests: tiers, event loops, garbage collection, and the number of examples of hypothesis."""
 
 import gc
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,14 @@ settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+# These run when a tier, a path or "not slow" is asked for; plain `pytest` runs all other tests, the core.
+_TIERS = {
+    "contract": ["contract", "sandbox"],
+    "docs": ["docs", "../examples", "examples"],
+    "house": ["architecture", "typing", "deployment"],
+    "chaos": ["crash_testing", "end_to_end", "reliability", "simulation"],
+}
+_TIER_OF = {Path(__file__).parent.joinpath(name).resolve(): tier for tier, names in _TIERS.items() for name in names}
 _SECONDS_FOR_EXAMPLE = 5  # most need hundredths, but the machine may be busy
 
 
@@ -20,9 +29,20 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return backend
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Without arguments, run the core; with paths, all of their tests but the slow ones."""
+    if not config.option.markexpr:
+        is_plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        config.option.markexpr = " and ".join(f"not {name}" for name in ("slow", *(_TIERS if is_plain else ())))
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the time limit of a property test grow with the number of its examples."""
+    """Mark each test with its tier, and let the time limit of a property test grow with the number of its examples."""
     for item in items:
+        for folder in item.path.parents:
+            if tier := _TIER_OF.get(folder):
+                item.add_marker(tier)
         test = getattr(item, "obj", None)
         if getattr(test, "is_hypothesis_test", False) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(_SECONDS_FOR_EXAMPLE * settings().max_examples))

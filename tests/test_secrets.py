@@ -432,12 +432,12 @@ def test_no_quote_shows_a_part_of_a_secret(before: str, secret: str, after: str,
     assert secret not in quoted
 
 
-@pytest.mark.parametrize("padding", range(230, 400))
-def test_no_quote_ends_within_a_secret(padding: int) -> None:
+def test_no_quote_ends_within_a_secret() -> None:
     """A key or a card number at the end of a quote is masked, or left out."""
     key = "key-0123456789-abcdefghijklmnop"
-    assert "key-" not in quote_text(f"{'z' * padding}{key}{'z' * 900}", [Secret(key)])
-    assert "4111" not in quote_text(f"{'z' * padding} {CARDS[0]} {'z' * 900}")
+    for before in ("z" * length for length in range(230, 400)):
+        assert "key-" not in quote_text(f"{before}{key}{'z' * 900}", [Secret(key)]), len(before)
+        assert "4111" not in quote_text(f"{before} {CARDS[0]} {'z' * 900}"), len(before)
 
 
 def test_a_long_text_is_not_looked_at_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,13 @@
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from .source import ids, modules, name_of, tree
+from .source import modules, name_of, tree
 from .test_public_names import PACKAGES
 
 MOST_FILES = 13
@@ -52,16 +52,10 @@ PARTICIPLE = re.compile(rf"_*(?:{IRREGULAR.replace(' ', '|')}|(?!(?:exce|fe|ne|p
 """Names whose first word is a past participle."""
 
 
-def folders() -> list[Path]:
-    """List every folder of the package, as a path within it."""
-    return sorted({path.parent for path in modules()})
-
-
-@pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.as_posix())
-def test_a_folder_has_a_dozen_files(folder: Path) -> None:
+def test_a_folder_has_a_dozen_files() -> None:
     """No folder has more than a dozen files, but for those with one file for each noun."""
-    files = [path for path in modules() if path.parent == folder and path.name not in ("__init__.py", "__main__.py")]
-    assert len(files) <= MOST_FILES or folder.as_posix() in BY_NOUN
+    files = Counter(path.parent for path in modules() if path.name not in ("__init__.py", "__main__.py"))
+    assert {folder for folder, count in files.items() if count > MOST_FILES} <= {Path(name) for name in BY_NOUN}
 
 
 def definitions() -> Iterator[tuple[str, str, ast.stmt]]:
@@ -147,11 +141,15 @@ def check_meanings(found: Mapping[str, set[str]], excused: Mapping[str, str]) ->
     assert names - several.keys() == set()
 
 
-@pytest.mark.parametrize("path", modules(), ids=ids)
-def test_no_async_function_is_named_by_a_participle(path: Path) -> None:
+def test_no_async_function_is_named_by_a_participle() -> None:
     """An async function is named by a verb: `find`, not `found`."""
-    names = [node.name for node in ast.walk(tree(path)) if isinstance(node, ast.AsyncFunctionDef)]
-    assert [name for name in names if PARTICIPLE.fullmatch(name)] == []
+    found = {
+        f"{name_of(path)}.{node.name}"
+        for path in modules()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.AsyncFunctionDef) and PARTICIPLE.fullmatch(node.name)
+    }
+    assert found == set()
 
 
 PARTICIPLES = ["_sent", "found", "looked_up", "_read_back", "taken_together", "prepared"]

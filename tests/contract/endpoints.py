@@ -153,30 +153,7 @@ def works(endpoint: Endpoint, credentials: str) -> bool:
     return endpoint.hash_key is not False or not credentials.startswith("hmac")
 
 
-def case(endpoint: Endpoint, credentials: str) -> str:
-    """Return the text between the brackets of a test's id."""
-    return f"{endpoint.verb}-{credentials}"
-
-
-def print_table() -> str:
-    """Return the table of endpoints and credentials, in Markdown, with the test behind each cell."""
-    lines = [
-        f"| endpoint | {' | '.join(CREDENTIALS)} |",
-        f"|---|{'---|' * len(CREDENTIALS)}",
-        *(f"| `{endpoint}` | {' | '.join(_cell(endpoint, kind) for kind in CREDENTIALS)} |" for endpoint in ENDPOINTS),
-    ]
-    return "\n".join(lines)
-
-
-def _cell(endpoint: Endpoint, credentials: str) -> str:
-    return f"{'works' if works(endpoint, credentials) else 'refused'}[{case(endpoint, credentials)}]"
-
-
 def print_out_of_scope() -> str:
     """Return the endpoints without a row, and the reasons, in Markdown."""
     lines = ["| named by the contract | why it has no row |", "|---|---|"]
     return "\n".join([*lines, *(f"| {name} | {reason} |" for name, reason in OUT_OF_SCOPE.items())])
-
-
-if __name__ == "__main__":
-    print(print_table())  # noqa: T201

@@ -53,10 +53,8 @@ def test_the_programs_have_no_type_errors(checker: str, tmp_path: Path) -> None:
     assert len(errors) == 1, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_a_page_introduces_the_names_that_it_gives(document: str) -> None:
+def test_a_page_introduces_the_names_that_it_gives() -> None:
     """The text before a program names the client, the card and the ids that it uses without defining them."""
-    lines = read(document).splitlines()
-    for block in blocks(document, "python"):
-        text = "\n".join(lines[: block.line - 1])
+    for block in [block for document in DOCUMENTS for block in blocks(document, "python")]:
+        text = "\n".join(read(block.document).splitlines()[: block.line - 1])
         assert [name for name in given_names(block) if f"`{name}`" not in text] == [], str(block)

@@ -12,17 +12,17 @@ from gateway_async._wire.rows import structure
 from gateway_async.models.record import Record
 
 KINDS: list[type[Record]] = [Location, LocationInfo, ProductTransaction, Terminal, User]
-CELLS = [(kind, field.name) for kind in KINDS for field in attrs.fields(kind) if field.name not in ("id", "extra")]
 
 
-@pytest.mark.parametrize(("kind", "name"), CELLS, ids=lambda each: getattr(each, "__name__", each))
-def test_an_odd_value_is_kept_in_extra(kind: type[Record], name: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_odd_value_is_kept_in_extra(kind: type[Record]) -> None:
     """A list or a word where something else is expected leaves the rest of the record readable."""
-    is_list = any(word in str(attrs.fields_dict(kind)[name].type) for word in ("tuple", "Sequence"))
-    odd: Any = "soon" if is_list else [{"a": [1]}]
-    record = structure(kind, {"id": "x", name: odd})
-    assert getattr(record, name) is None
-    assert record.extra == seal({name: odd})
+    for field in (field for field in attrs.fields(kind) if field.name not in ("id", "extra")):
+        is_list = any(word in str(field.type) for word in ("tuple", "Sequence"))
+        odd: Any = "soon" if is_list else [{"a": [1]}]
+        record = structure(kind, {"id": "x", field.name: odd})
+        assert getattr(record, field.name) is None, field.name
+        assert record.extra == seal({field.name: odd})
 
 
 @pytest.mark.parametrize("kind", KINDS)

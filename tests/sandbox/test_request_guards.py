@@ -49,10 +49,10 @@ def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
         "[::1].evil.example",
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/faults", "/_sandbox/clock", "/static/site.css", "/nothing"])
-def test_another_host_is_refused(http: httpx.Client, host: str, path: str) -> None:
+def test_another_host_is_refused(http: httpx.Client, host: str) -> None:
     """A name that a foreign site controls may resolve to this machine, so pages and control calls refuse it."""
-    assert http.get(path, headers={"host": host}).status_code == 421
+    for path in ("/", "/faults", "/_sandbox/clock", "/static/site.css", "/nothing"):
+        assert http.get(path, headers={"host": host}).status_code == 421
 
 
 @pytest.mark.parametrize(
