@@ -52,7 +52,6 @@ PARTS = [
 
 @pytest.mark.parametrize(("extra", "library", "program"), PARTS, ids=[f"{part[0]}-{n}" for n, part in enumerate(PARTS)])
 def test_a_missing_extra_is_named(extra: str, library: str, program: str, tmp_path: Path) -> None:
-    """The error names the extra to install."""
     hidden = f"import sys\nsys.modules[{library!r}] = None\n{program}"
     (tmp_path / "rows.csv").write_text("account_vault_api_id,account_number,exp_date\nx,4111111111111111,1230\n")
     command = [sys.executable, "-c", hidden]

@@ -122,7 +122,6 @@ def test_each_required_field_of_an_account(name: str) -> None:
 
 
 def test_bank_payments_and_checks_of_an_address() -> None:
-    """A bank payment needs its SEC code; a check of an address needs no amount."""
     assert problems_of(payform, SALE | {"payment_method": "ach"}) == ("ach_sec_code: is required",)
     assert payform({name: SALE[name] for name in SALE if name != "transaction_amount"} | {"action": "avsonly"})
 
@@ -412,7 +411,6 @@ def test_other_actions_have_their_statuses(action: str, status: TransactionStatu
 
 
 def test_the_gateway_may_drop_a_surcharge() -> None:
-    """Only the surcharge that was asked for may be missing."""
     asked = SALE | {"transaction_amount": "12.80", "surcharge_amount": "0.30"}
     assert compare_form_result(asked, transaction()) == ()
     assert compare_form_result(asked, transaction(transaction_amount=Decimal("12.40"))) != ()

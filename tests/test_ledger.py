@@ -437,7 +437,6 @@ def read_only(path: Path) -> Path:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
 async def test_a_file_that_may_only_be_read(read_only: Path) -> None:
-    """The error says that the file is read-only."""
     ledger = SqliteLedger(read_only)
     with pytest.raises(LedgerError, match="read-only"):
         await ledger.record_intent(SALE)

@@ -169,7 +169,6 @@ def test_a_quiet_logger_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_the_log_masks_card_numbers(caplog: pytest.LogCaptureFixture) -> None:
-    """An id that is a card number is masked in the log."""
     with caplog.at_level(logging.DEBUG, "gateway_async"):
         log_event(CallStarted(call=CALL, api_id="4111111111111111"))
     assert caplog.messages == ["POST /v2/transactions (************1111) started"]
@@ -218,8 +217,6 @@ class Later:
 
 
 def test_an_observer_that_returns_a_coroutine_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """Log an observer that returns a coroutine, and close the coroutine."""
-
     def hides_it(event: Event) -> object:
         return later(event)
 

@@ -77,7 +77,6 @@ def test_a_short_account_number_shows_nothing(number: str) -> None:
 
 
 def test_reveal_gives_the_value() -> None:
-    """`reveal()` is the one way to the value."""
     assert Secret(KEY).reveal() == KEY
 
 
@@ -139,7 +138,6 @@ def test_what_walks_an_object_does_not_find_the_value(walk: Callable[[object], o
 
 
 def test_the_text_is_forgotten_with_the_last_copy_of_a_secret() -> None:
-    """No text outlives its secret, and a copy keeps it."""
     secret = Secret(KEY)
     copied, place = AccountNumber(secret), id(secret._key)
     del secret

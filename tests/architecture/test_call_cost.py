@@ -150,8 +150,6 @@ def test_function_calls_over_a_socket(server: Server, method: str, most: int) ->
 
 @pytest.mark.parametrize(("method", "most"), [("GET", 4), ("POST", 8)])
 def test_function_calls_of_a_circuit_breaker(method: str, most: int) -> None:
-    """A closed circuit breaker adds a few function calls."""
-
     async def count(breaker: CircuitBreaker | None) -> int:
         transport = httpx.MockTransport(respond)
         async with gateway_at("https://gateway.example", transport, circuit_breaker=breaker) as gateway:
@@ -167,8 +165,6 @@ async def until_waiting(server: Server, calls: int) -> None:
 
 
 def test_memory_of_a_waiting_terminal_call(server: Server) -> None:
-    """A call that waits for its terminal holds little memory, its connection included."""
-
     async def sell(gateway: AsyncGateway, number: int) -> object:
         new = RouterTransactionCreate(action="sale", terminal_id=f"terminal-{number}", transaction_amount="12.50")
         return await gateway.router_transactions.create(new)

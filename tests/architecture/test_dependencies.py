@@ -90,7 +90,6 @@ DOCUMENTED = {"_exit"}
 
 
 def test_no_private_name_of_another_package_is_used() -> None:
-    """Every private name that is imported or used as an attribute is defined in this package."""
     used, defined = {}, set(DOCUMENTED)
     for path in modules():
         for node in ast.walk(tree(path)):

@@ -84,7 +84,6 @@ WITHOUT_EXTRAS: Final = ("", ".hosted_forms", ".migration", ".observe", ".postba
 
 
 def test_imports_need_no_extra() -> None:
-    """A part that needs an extra imports it when it is used."""
     imports = "".join(f"import gateway_async{package}\n" for package in WITHOUT_EXTRAS)
     assert run(f"{imports}import sys\nprint(*sys.modules)") & EXTRAS == set()
 

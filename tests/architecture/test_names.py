@@ -142,7 +142,6 @@ def check_meanings(found: Mapping[str, set[str]], excused: Mapping[str, str]) ->
 
 
 def test_no_async_function_is_named_by_a_participle() -> None:
-    """An async function is named by a verb: `find`, not `found`."""
     found = {
         f"{name_of(path)}.{node.name}"
         for path in modules()

@@ -202,9 +202,15 @@ def all_tests() -> list[tuple[str, str | None]]:
     ]
 
 
-def test_every_test_has_a_docstring() -> None:
-    """The docstring of a test is one sentence on one line."""
+def test_every_test_states_its_behavior() -> None:
+    """The docstring of a test is one sentence on one line. A name that is a sentence needs none."""
     wrong = [
-        name for name, docstring in all_tests() if not docstring or "\n" in docstring or docstring[-1] not in ".?!"
+        name
+        for name, docstring in all_tests()
+        if (
+            name.count("_", name.index("::")) < 4
+            if docstring is None
+            else "\n" in docstring or docstring[-1:] not in ".?!"
+        )
     ]
     assert wrong == []

@@ -90,7 +90,6 @@ def test_no_problem_shows_a_secret(kind: Any) -> None:
 
 
 def test_every_secret_field_is_planted() -> None:
-    """Every field that holds a secret has a planted value."""
     secret = {
         name
         for kind in kinds(Request)
@@ -146,7 +145,6 @@ REQUESTS: list[tuple[str, Request]] = [
 @pytest.mark.parametrize("status", [200, 400, 401, 409, 422, 500])
 @pytest.mark.asyncio
 async def test_no_error_log_or_traceback_shows_a_secret(status: int, caplog: pytest.LogCaptureFixture) -> None:
-    """No error, log or traceback shows a request that the gateway repeats in its response."""
     for resource, new in REQUESTS:
         for form in ("message", "fields", "unknown form", "html", "text"):
             caplog.clear()

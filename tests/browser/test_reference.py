@@ -47,6 +47,5 @@ async def test_an_invalid_request_keeps_its_body(visitor: Visitor) -> None:
 @pytest.mark.parametrize("visitor", [PHONE], indirect=True)
 @pytest.mark.parametrize("operation", ["", "#/Transactions/listTransactions"])
 async def test_the_reference_fits_a_phone(visitor: Visitor, operation: str) -> None:
-    """The reference is not wider than a phone."""
     page = await open_reference(visitor, operation)
     assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]

@@ -273,7 +273,6 @@ def test_trigger_calls_a_sandbox_only(environment: dict[str, str]) -> None:
 
 
 def test_trigger_of_an_unknown_event() -> None:
-    """The events are listed."""
     ended = run("trigger", "transaction.delete")
     assert ended.returncode == 2
     assert "gateway-async: EVENT: unknown (expected transaction.create, " in ended.stderr

@@ -71,7 +71,6 @@ def test_the_effective_date_is_today_by_default(side: Side) -> None:
 
 
 def test_a_refund_must_be_of_a_settled_debit(side: Side, sandbox: Sandbox) -> None:
-    """A refund of a debit that is not settled is refused, and a credit cannot be refunded."""
     for payment in (side.pay(action="debit", **ACH), side.pay(action="credit", **ACH)):
         refund = STORED | {"previous_transaction_id": payment["id"], "ach_sec_code": "WEB", "action": "refund"}
         assert list(refusal(partial(side.pay, **refund))) == ["previous_transaction_id"]
@@ -89,7 +88,6 @@ def test_a_partial_refund_is_approved_and_rejected_later(side: Side, sandbox: Sa
 
 
 def test_a_part_is_given_back_by_a_credit(side: Side, sandbox: Sandbox) -> None:
-    """A credit of a part settles."""
     part = _refund(side, sandbox, action="credit", transaction_amount="5.00", ach_sec_code="CCD")
     sandbox.advance(4 * DAY)
     assert (part["type_id"], side.read(part)["status_id"]) == (40, 134)
@@ -222,7 +220,6 @@ def test_a_test_terminal_needs_its_fields(
 
 @pytest.mark.parametrize("sec_code", ["POP", "C21"])
 def test_a_terminal_for_checks_needs_the_track(side: Side, bank_terminal: Any, sec_code: str) -> None:
-    """The track of the check is read at the terminal."""
     bank_terminal("1110" if sec_code == "POP" else "1610")
     check = {**ACH, **CHECK, "ach_sec_code": sec_code, "track_data": ...}
     assert list(refusal(lambda: side.pay(action="debit", **check))) == ["track_data"]
@@ -276,7 +273,6 @@ PROOFS: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.usefixtures("license_verification")
 @pytest.mark.parametrize(("fields", "missing"), PROOFS)
 def test_a_bank_payment_needs_a_license_or_a_customer(side: Side, fields: dict[str, Any], missing: list[str]) -> None:
-    """The id of the customer replaces the license."""
     if missing:
         assert list(refusal(lambda: side.pay(action="debit", **ACH, **fields))) == missing
     else:

@@ -153,7 +153,6 @@ def test_a_location_with_a_user_and_a_terminal(record_side: RecordSide, raw_clie
 
 
 def test_the_users_of_a_deleted_location(record_side: RecordSide, raw_client: RawClient) -> None:
-    """Users of a deleted location can no longer sign in."""
     location = record_side.create("locations", {"name": "Branch", "parent_id": raw_client.info.location_id})
     user_id, key = make_user(record_side, primary_location_id=location["id"])
     record_side.delete("locations", location["id"])
@@ -190,7 +189,6 @@ def test_a_sale_at_a_new_terminal(record_side: RecordSide, raw_client: RawClient
 
 
 def test_the_default_accounts_of_a_location(record_side: RecordSide, raw_client: RawClient) -> None:
-    """Each is an account of the location for its payment method."""
     location = record_side.create("locations", {"name": "Branch", "parent_id": raw_client.info.location_id})
     cards, bank = location["default_cc"], location["default_ach"]
     assert record_side.update("locations", location["id"], {"default_cc": cards})["default_cc"] == cards

@@ -83,7 +83,6 @@ def test_an_address_check_and_a_forced_sale_may_be_of_zero(
 def test_a_payment_has_default_location_and_merchant_account(
     side: Side, raw_client: RawClient, method: str, account: dict[str, Any]
 ) -> None:
-    """The location is the user's primary one, the account is the location's default for the payment method."""
     made = side.pay(**account)
     product = getattr(raw_client.info, f"{method}_product_transaction_id")
     assert (made["location_id"], made["product_transaction_id"]) == (raw_client.info.location_id, product)
@@ -139,7 +138,6 @@ def test_a_change_may_be_sent_as_post(raw_client: RawClient, action: str, status
 
 
 def test_a_bank_refund_is_of_a_settled_debit(side: Side, sandbox: Sandbox) -> None:
-    """Before the debit is settled, a refund is refused."""
     debit = side.pay(action="debit", **ACH)
     refund = {"action": "refund", "previous_transaction_id": debit["id"], "account_number": ..., "exp_date": ...}
     refund |= {"payment_method": "ach", "ach_sec_code": "WEB"}

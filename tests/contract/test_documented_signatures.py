@@ -40,7 +40,6 @@ def signed(raw_client: RawClient, recurring: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize("resource", RESOURCES)
 def test_a_record_is_signed(signatures: Family, signed: dict[str, str], resource: str) -> None:
-    """The record has the picture, and what it signs."""
     made = signatures.create(resource=resource, resource_id=signed[resource], signature=PNG)
     assert {*made} == {"id", "resource_id", "resource", "signature", "created_ts", "modified_ts", "_links"}
     assert (made["resource"], made["resource_id"], made["signature"]) == (resource, signed[resource], PNG)

@@ -49,7 +49,6 @@ def options(command: Any) -> set[str]:
 
 
 def test_a_command_has_the_options_that_are_shown() -> None:
-    """The command exists, and so does each of its long options."""
     for use in [use for document in DOCUMENTS for use in shown(document)]:
         words = shlex.split(use, comments=True)
         command = resolve(words)

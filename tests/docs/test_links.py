@@ -67,7 +67,6 @@ def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
 
 
 def test_the_newest_version_in_the_changelog_is_the_packages() -> None:
-    """The version of the package has an entry in the changelog."""
     versions = re.findall(r"^## \[(\d[^]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
     assert versions[0] == gateway_async.__version__
 

@@ -298,7 +298,6 @@ async def test_the_aiohttp_service_shows_a_card(gateway: AsyncGateway, tmp_path:
 
 @pytest.mark.usefixtures("environment")
 def test_the_script_writes_a_row_for_each_vault(sandbox: Sandbox) -> None:
-    """The script writes one CSV row for each vault."""
     sandbox.add_vaults(6000)
     rows = list(csv.reader(output_of(program(SCRIPT)).splitlines()))
     assert len({vault_id for vault_id, *_ in rows}) == 6000
@@ -334,7 +333,6 @@ async def test_a_piece_runs_where_the_document_says(
 
 
 def test_the_tests_in_the_documents_pass(pytester: pytest.Pytester) -> None:
-    """The tests in the documents pass without any configuration."""
     for number, block in enumerate(block for block in PYTHON if (block.document, block.headline) in TESTS):
         text = block.text.replace("kills=5", "kills=1")  # each kill takes seconds
         pytester.makepyfile(**{f"test_{number}": text})
@@ -355,7 +353,6 @@ def test_the_readme_is_short() -> None:
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:
-    """`.ci/run` runs each shell command of the README."""
     commands = [block.text.rstrip("\n") for document in DOCUMENTS for block in blocks(document, "sh")]
     asked_for = re.findall(r"readme_command '(.+?)'", (ROOT / ".ci/run").read_text(encoding="utf-8"))
     assert [command.endswith(end) for command, end in zip(commands, asked_for, strict=True)] == [True, True]

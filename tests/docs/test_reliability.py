@@ -15,7 +15,6 @@ def results(part: str) -> list[tuple[str, str]]:
 
 
 def test_the_page_has_every_part() -> None:
-    """Each generated part has a place on the page."""
     assert TEXTS.keys() == PARTS.keys()
 
 
@@ -25,7 +24,6 @@ def test_every_row_passed() -> None:
 
 
 def test_every_row_failed_without_its_protections() -> None:
-    """The second table has each protection of each condition, and the row failed without it."""
     rows = re.findall(r"^\| `([\w-]+)` \| `([\w-]+)` \|.* \| (\w+) \|$", TEXTS["protections"], re.MULTILINE)
     expected = [(name, condition.key, "failed") for condition in CONDITIONS for name in condition.protections]
     assert sorted(rows) == sorted(expected)

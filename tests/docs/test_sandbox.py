@@ -19,7 +19,6 @@ def test_what_is_printed_is_what_the_code_prints(part: str) -> None:
 
 
 def test_every_mark_is_known() -> None:
-    """Each mark has a table, and each table a mark."""
     assert sorted(re.findall(r"<!-- printed: (.+?) -->", TEXT)) == sorted(TABLES)
 
 

@@ -430,7 +430,6 @@ def test_a_wrong_block_fails(scene: Scene) -> None:
     "block", [Block("page.md", "Page", 1, "console", "$ gateway-async sandbox\n")], ids=["sandbox"]
 )
 def test_a_failed_test_ends_its_servers(scene: Scene) -> None:
-    """A server that is not ended by the test is killed with its shell."""
     scene.run()
     scene.shell.close()
     port = urlsplit(scene.shell.running[0].address).port

@@ -13,5 +13,4 @@ def test_the_table_is_current() -> None:
 
 
 def test_the_credentials_are_explained() -> None:
-    """Each kind of credentials is explained."""
     assert [kind for kind in CREDENTIALS if f"`{kind}`:" not in read(README)] == []

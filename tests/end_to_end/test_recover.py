@@ -102,7 +102,6 @@ async def open_intents(path: Path) -> int:
 
 
 async def test_a_sale_that_was_charged_before_the_crash_is_found(sandbox: Sandbox, path: Path) -> None:
-    """The sale is charged once, found and recorded."""
     sandbox.fault("POST /v2/transactions", "delay", seconds=30)
     with program(sandbox, path, SELL):
         await until(lambda: sandbox.ledger()["charged"])

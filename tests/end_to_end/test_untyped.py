@@ -87,7 +87,6 @@ async def test_a_resource_without_a_model_has_every_verb(gateway: AsyncGateway, 
     ("plural", "is_shown"), [("contacts", True), ("users", True), ("locations", True), ("accountvaults", False)]
 )
 async def test_the_number_of_a_customer_is_no_bank_account(gateway: AsyncGateway, plural: str, is_shown: bool) -> None:
-    """An `account_number` is masked only where it is that of an account."""
     with pytest.raises(InvalidRequestError) as refused:
         await gateway.resource(plural, name=plural[:-1]).create({"account_number": "C-100123", "amount_due": 0.5})
     frames = [frame.f_locals.get("new", {}) for frame, _ in traceback.walk_tb(refused.value.__traceback__)]

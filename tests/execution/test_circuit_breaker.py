@@ -189,7 +189,6 @@ def test_what_proves_nothing(error: GatewayError, before: GatewayError | None) -
 
 
 def test_invalid_arguments_are_named_at_once() -> None:
-    """The error names each one."""
     with pytest.raises(InvalidRequestError) as wrong:
         CircuitBreaker(failures=0, reset_after=-1)
     assert [problem.split(":")[0] for problem in wrong.value.problems] == ["failures", "reset_after"]

@@ -363,7 +363,6 @@ OTHER_HOSTS += ["0.0.0.0", "[::]", "[::ffff:10.0.0.1]", "2130706433"]  # noqa: S
 
 @pytest.mark.parametrize("address", [f"http://{host}" for host in OTHER_HOSTS])
 def test_plain_http_to_another_host_is_refused(address: str) -> None:
-    """Require `allow_http` for plain http."""
     options: Any = {"developer_id": "dev", "credentials": UserApiKey("user", KEY)}
     with pytest.raises(InvalidRequestError) as refused:
         AsyncGateway(address, **options)
@@ -377,7 +376,6 @@ def test_plain_http_to_another_host_is_refused(address: str) -> None:
     "host", ["127.0.0.1:8080", "127.1.2.3", "localhost:8080", "LOCALHOST", "[::1]:80", "[::ffff:127.0.0.1]"]
 )
 def test_plain_http_to_this_machine_is_taken(host: str) -> None:
-    """Allow plain http to this machine."""
     assert AsyncGateway(f"http://{host}", developer_id="dev", credentials=UserApiKey("user", KEY)).base_url
 
 
@@ -517,8 +515,6 @@ async def test_one_more_observer_for_a_block() -> None:
 
 @ON_BOTH_LOOPS
 async def test_an_async_observer_for_a_block_is_refused() -> None:
-    """Reject an async observer."""
-
     async def watch(event: Event) -> None: ...
 
     async with Script().gateway() as gateway:

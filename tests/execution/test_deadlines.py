@@ -121,7 +121,6 @@ async def test_a_cancellation_is_held_back_for_ten_seconds_at_most() -> None:
 
 
 async def test_cancelling_a_call_that_was_not_sent_looks_nothing_up() -> None:
-    """A call that still waits for a connection has nothing to look for."""
     script = Script(post=[never_connects], get=[NOT_THERE])
     await script.cancel(sell_named, 5)
     assert (script.methods, trio.current_time()) == (["POST"], 5)

@@ -274,7 +274,6 @@ async def test_a_payment_says_whose_it_is(verb: str, done: str | None, _not_done
 async def test_where_only_the_integrators_id_is_known_the_invoice_is_read_first(
     verb: str, done: str | None, not_done: str | None
 ) -> None:
-    """Read the invoice first: the transaction contains the gateway's id of it."""
     script = Script(put=[LOST], get=[invoice(), payment(not_done), payment(done), invoice()])
     await script.run(lambda gateway: getattr(gateway.quick_invoices, verb)(ApiId("mine"), "t"))
     mine, its = "/v2/quickinvoices/mine", "/v2/transactions/t"

@@ -869,7 +869,6 @@ async def test_a_ledger_that_cannot_be_read_recovers_nothing() -> None:
 
 
 async def test_a_closed_client_recovers_nothing() -> None:
-    """As it does nothing else."""
     async with LedgerScript(get=[NOT_THERE]).gateway() as gateway:
         pass
     await error_of(gateway.recover(), ClientClosedError)

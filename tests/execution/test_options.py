@@ -39,7 +39,6 @@ async def test_a_view_has_its_own_deadline_and_attempts() -> None:
 
 
 async def test_a_view_has_its_own_time_at_a_terminal() -> None:
-    """The terminal's time is the view's."""
     script = Script(post=[silent], get=[LOST])
     async with script.gateway(block_unresolved_terminals=False) as gateway:
         started = anyio.current_time()
@@ -49,7 +48,6 @@ async def test_a_view_has_its_own_time_at_a_terminal() -> None:
 
 
 async def test_one_attempt_still_looks_up() -> None:
-    """A write with one attempt is looked up, and not sent again."""
     script = Script(post=[LOST], get=[absent])
     async with script.gateway() as gateway:
         with pytest.raises(OutcomeUnknownError):
@@ -129,7 +127,6 @@ async def test_a_view_shares_observers_and_terminals() -> None:
 
 
 async def test_an_observer_of_a_view_sees_the_clients_calls() -> None:
-    """Views and client have the same observers."""
     seen: list[Event] = []
     async with Script(get=[CONTACT]).gateway() as gateway:
         with gateway.with_options(timeout=5).observing(seen.append):

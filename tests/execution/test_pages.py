@@ -339,7 +339,6 @@ async def test_a_page_size_out_of_bounds_is_refused_before_sending(size: Any) ->
 
 
 async def test_two_iterations_of_one_list_are_independent() -> None:
-    """Fetch the list again for every iteration."""
     async with Script(get=[paged([["a"], ["b"]])]).gateway() as gateway:
         contacts = gateway.contacts.list()
         assert [c.id async for c in contacts] == [c.id async for c in contacts] == ["a", "b"]

@@ -83,7 +83,6 @@ async def test_retries_share_the_deadline() -> None:
 
 
 async def test_another_records_response_is_asked_for_again() -> None:
-    """A record with another id is dropped, and the second response is the one."""
     script = Script(get=[record("contact", id="other"), record("contact", id="mine")])
     assert (await script.run(lambda g: g.contacts.get("mine"))).id == "mine"
 

@@ -187,7 +187,6 @@ async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
 
 
 async def test_resolving_after_the_client_closed_stays_unknown() -> None:
-    """Raise an unknown outcome, not "not sent", from a closed client."""
     error = await Script(post=[LOST], get=[httpx.Response(500)]).fail(sell, OutcomeUnknownError)
     await error_of(error.resolve(), OutcomeUnknownError, match="the client is closed")
 
@@ -641,7 +640,6 @@ async def test_a_deletion_with_a_body_is_looked_up(body: Any) -> None:
 
 
 async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
-    """Look up a sale after a refusal of an invoice's fields."""
     script = Script(post=[refused(item_list="cannot be blank")], get=[APPROVED, NOT_THERE])
     assert (await script.run(sell)).approved
     error = await script.fail(sell, OutcomeUnknownError)

@@ -33,7 +33,6 @@ ORIGIN = ("http", "127.0.0.1", 80)
 
 
 async def test_idle_connections_are_closed() -> None:
-    """Closing ends the idle connections of both pools."""
     async with serving(together(6)) as peer:
         async with client(peer) as http, anyio.create_task_group() as tasks:
             tasks.start_soon(at_once, http, 3)

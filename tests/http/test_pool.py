@@ -83,7 +83,6 @@ async def test_slots_are_given_in_order() -> None:
 
 
 async def test_waiting_terminals_take_no_ordinary_slot() -> None:
-    """However many calls wait at terminals, every ordinary slot is free."""
     async with (
         serving(never_respond) as terminals,
         serving(together(2)) as ordinary,

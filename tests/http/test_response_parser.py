@@ -18,7 +18,6 @@ def test_a_response_without_a_valid_status_is_bounded() -> None:
 
 @pytest.mark.parametrize(("body", "reusable"), [(b"", True), (b"data", False)])
 def test_data_after_a_head_response(body: bytes, reusable: bool) -> None:
-    """A HEAD response has no body, so data after it makes the connection unusable."""
     parser = ResponseParser()
     parser.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + body)
     parser.end_after_head()

@@ -61,8 +61,6 @@ async def test_a_connection_of_its_own() -> None:
 
 
 async def test_connection_that_the_server_closed_while_idle() -> None:
-    """A connection that was closed while it was idle is not used: the call has a new one, and no error."""
-
     async def respond_and_close(wire: Wire) -> None:
         await wire.request()
         await wire.respond(str(wire.number))

@@ -159,7 +159,6 @@ async def test_the_environment_has_no_say(
 
 @pytest.mark.parametrize("verify", [True, False])
 async def test_no_tls_older_than_1_2(verify: bool) -> None:
-    """Reject TLS versions before 1.2."""
     assert PooledTransport(verify=verify)._ssl_context.minimum_version is ssl.TLSVersion.TLSv1_2
 
 

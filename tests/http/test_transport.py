@@ -248,7 +248,6 @@ async def test_server_that_does_not_read(busy_port: Peer) -> None:
 
 
 async def test_url_that_is_not_http() -> None:
-    """Only http and https are spoken."""
     async with httpx.AsyncClient(transport=PooledTransport()) as http:
         with pytest.raises(httpx.UnsupportedProtocol, match="not with 'ftp'"):
             await http.get("ftp://127.0.0.1/")

@@ -255,7 +255,6 @@ async def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 async def test_all_unreadable_files_are_named_at_once(tmp_path: Path) -> None:
-    """Report the problems of all files at once."""
     files = [Attachment("a", tmp_path / "a"), Attachment("b", b""), Attachment("c", tmp_path / "c")]
     async with client("https://gateway.test", transport=never_asked()) as gateway:
         with pytest.raises(InvalidRequestError) as caught:

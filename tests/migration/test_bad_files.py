@@ -98,7 +98,6 @@ async def test_thousands_of_columns_without_a_name_are_read(tmp_path: Path) -> N
 
 
 async def test_a_header_that_never_ends_is_refused(tmp_path: Path) -> None:
-    """A header without end is rejected."""
     with pytest.raises(InvalidRequestError, match="header: longer than 1048576 bytes"):
         await read(put(tmp_path, "x" * (3 << 20)))
     with pytest.raises(InvalidRequestError, match="header: a quote is not closed"):
@@ -114,7 +113,6 @@ async def test_a_long_line_costs_itself_only(tmp_path: Path) -> None:
 
 
 async def test_a_long_cell_is_its_rows_problem(tmp_path: Path) -> None:
-    """A cell that the csv module rejects is a problem of its row."""
     rows = await read(put(tmp_path, lines(card_row(1), card_row(2, name="x" * 200_000), card_row(3))))
     assert keys(rows) == ["1", "3"]
     assert "larger than field limit" in wrong(rows)[3][0]

@@ -63,7 +63,6 @@ def test_a_column_of_signs_is_a_column(sign: str) -> None:
 
 
 def test_a_column_without_a_name_is_no_key_of_another_name() -> None:
-    """Its name is empty. It can be the key if that is asked for."""
     assert Columns(key="").map_header(("account_number", " ")).key == 1
     assert "'#': not a column of the file" in problems_of(Columns(key="#"), "", "account_number")[0]
 

@@ -249,7 +249,6 @@ async def test_what_was_not_sent_is_forgotten(another: Another, journal: Journal
 
 
 async def test_two_processes_begin_the_same_rows(another: Another) -> None:
-    """Each row is new to one of them."""
     journals = [another() for _ in range(4)]
     new: list[str] = []
 

@@ -331,7 +331,6 @@ def test_the_id_is_the_key_where_there_is_no_other() -> None:
 
 
 def test_a_row_without_a_key_is_told() -> None:
-    """A row without a key could not be found again."""
     assert build_row(GOOD).problems == ("key: required (or account_vault_api_id)",)
 
 

@@ -527,7 +527,6 @@ async def test_it_stops_when_asked(migration: Migration) -> None:
 
 
 async def test_it_stops_in_a_long_pause(migration: Migration) -> None:
-    """A stop ends a long pause that the gateway asked for."""
     migration.gateway.always = RateLimitError(429, retry_after=250.0)
     began = anyio.current_time()
     report = await migration.run(rows(100), stop_when=lambda report: "enough" if report.seconds > 5 else None)
@@ -536,7 +535,6 @@ async def test_it_stops_in_a_long_pause(migration: Migration) -> None:
 
 
 async def test_it_stops_while_its_source_says_nothing(migration: Migration) -> None:
-    """And closes the source."""
     closed = []
 
     async def silent() -> AsyncIterator[VaultRow]:

@@ -56,7 +56,6 @@ def test_the_known_codes() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_known_code_is_its_raw_value(kind: type[Any]) -> None:
-    """A code equals its raw value, hashes like it, reads like it, and is known."""
     for member in kind:
         assert member == member.value
         assert {member.value: "found"}[member] == "found"

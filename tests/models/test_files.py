@@ -17,5 +17,4 @@ def test_an_attachment_shows_its_name_and_not_its_content(content: object, kind:
 
 
 def test_a_card_number_in_a_filename_is_masked() -> None:
-    """Mask a card number in a file name."""
     assert "4111111111111111" not in repr(Attachment("4111111111111111.pdf", b""))

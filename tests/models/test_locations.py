@@ -27,7 +27,6 @@ def test_an_odd_value_is_kept_in_extra(kind: type[Record]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_record_has_an_id(kind: type[Record]) -> None:
-    """A record without its id is unreadable."""
     with pytest.raises(FieldError, match="id: missing"):
         structure(kind, {"name": "Shop", "title": "Counter"})
 

@@ -93,7 +93,6 @@ def test_a_repr_of_an_update_tells_null_from_left_out() -> None:
 
 
 def test_a_repr_masks_card_numbers() -> None:
-    """A card number in a free text is masked."""
     assert repr(ContactCreate(last_name="4111 1111 1111 1111")) == "ContactCreate(last_name='************1111')"
 
 

@@ -28,7 +28,6 @@ def test_what_a_status_says(status: int | None) -> None:
 
 
 def test_every_known_status_is_judged() -> None:
-    """Each known status is in one of the sets above."""
     assert sorted([*APPROVED, *DECLINED, *VOIDED, *NEITHER]) == sorted(TransactionStatus)
 
 

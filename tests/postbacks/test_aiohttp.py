@@ -62,7 +62,6 @@ async def test_a_postback_reaches_its_handler() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT"])
 async def test_another_method_is_405_where_all_are_routed(method: str) -> None:
-    """With the method that is allowed."""
     async with (
         served(receiver(), method="*") as url,
         aiohttp.ClientSession(headers=HEADERS) as gateway,

@@ -307,7 +307,6 @@ async def test_a_list_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox
 async def test_only_resources_with_handlers_are_listed(
     gateway: AsyncGateway, sandbox: Sandbox, resource: str | None
 ) -> None:
-    """A handler of everything has everything listed."""
     sandbox.add_vaults(1)
     receiver = PostbackReceiver(allow_unauthenticated=True)
     heard: list[str] = []
@@ -322,6 +321,5 @@ async def test_only_resources_with_handlers_are_listed(
 
 
 async def test_without_handlers_nothing_is_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """No handler matches."""
     result = await PostbackReceiver(allow_unauthenticated=True).catch_up(gateway, since=now(sandbox) - timedelta(1))
     assert result == CatchUpResult(0, 0)

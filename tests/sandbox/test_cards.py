@@ -41,7 +41,6 @@ def test_a_track_is_checked(track: str) -> None:
 
 
 def test_no_account_shows_its_number() -> None:
-    """The data of an account does not contain its number."""
     assert "4111111111111111" not in repr(read_card("4111111111111111", "1230"))
 
 
@@ -49,5 +48,4 @@ def test_no_account_shows_its_number() -> None:
     ("number", "valid"), [("072000326", True), ("072000327", False), ("07200032", False), ("x" * 9, False)]
 )
 def test_a_routing_number_has_a_check_digit(number: str, valid: bool) -> None:
-    """A routing number has nine digits, the last of which is a check digit."""
     assert is_routing(number) is valid

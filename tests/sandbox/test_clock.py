@@ -16,7 +16,6 @@ def now(shop: Shop) -> float:
 
 
 def test_the_clock_shows_real_time_at_first(shop: Shop) -> None:
-    """The clock shows real time until it is moved."""
     assert abs(now(shop) - time.time()) < 60
 
 

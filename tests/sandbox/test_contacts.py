@@ -28,7 +28,6 @@ def test_a_contact_is_found_by_the_integrators_own_id(shop: Shop) -> None:
 
 
 def test_a_lookup_by_api_id_says_which_location(shop: Shop, errors: Errors) -> None:
-    """An api id without a location is refused."""
     shop.contact(contact_api_id="137")
     assert errors(shop.get("/v2/contacts/137", api_id=1)) == {"location_id": ["Location Id cannot be blank."]}
 

@@ -201,7 +201,6 @@ def test_a_hash_key_is_lower_case_hex(sandbox: Sandbox, spelling: Callable[[str]
 
 
 def test_no_link_repeats_credentials(sandbox: Sandbox, token: str) -> None:
-    """Credentials of the query are not in the links of the page."""
     developer = {"developer-id": sandbox.developer_id}
     key = {"user-id": sandbox.user_id, "user-api-key": sandbox.user_api_key}
     for proof in (key, {"access-token": token}, signed(sandbox.info, sandbox.now())):

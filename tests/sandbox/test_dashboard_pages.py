@@ -130,7 +130,6 @@ async def test_a_wrong_plan_is_named(pages: Pages, fields: dict[str, str], probl
 
 
 async def test_the_port_closes_from_the_page(sandbox: Sandbox, pages: Pages) -> None:
-    """The page of a fault that closes the port arrives before the port is closed."""
     shown = pages.submit("/faults", "/faults", 200, fault="refuse", seconds="0")
     assert "The port is closed for 0 s." in shown
     sandbox.clear_faults()

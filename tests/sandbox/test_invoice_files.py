@@ -173,7 +173,6 @@ def test_a_malformed_form_is_400(
 
 
 def test_a_form_with_too_many_parts_is_400(shop: Shop) -> None:
-    """A form has at most a thousand parts."""
     assert send(shop, *((f"quickinvoice[item_list][{n}]", (None, "1")) for n in range(1001))).status_code == 400
 
 
@@ -285,7 +284,6 @@ def test_a_file_belongs_to_its_invoice(shop: Shop, neighbor: Shop, invoice: Reco
 
 
 def test_a_closed_invoice_takes_files_and_a_deleted_one_does_not(shop: Shop) -> None:
-    """A receipt can be attached to a closed invoice."""
     invoice = shop.invoice(status_id=0).json()["quickinvoice"]
     file = attach(shop, invoice).json()["file"]["id"]
     shop.http.delete(f"{PATH}/{invoice['id']}")

@@ -228,7 +228,6 @@ def test_an_added_transaction_pays(shop: Shop, bill: Make, sale: Make) -> None:
 
 
 def test_a_relation_is_expanded_on_the_invoice_alone(shop: Shop, bill: Make, sale: Make) -> None:
-    """Its transactions, which may not have the relation, are not expanded."""
     path, body = f"{PATH}/{bill()}/addTransaction", {"transaction_id": sale()}
     record = shop.put("quickinvoice", path, body, expand="payment_url").json()["quickinvoice"]
     assert record["payment_url"].endswith(f"/#/quickinvoicepay/{record['id']}")

@@ -349,7 +349,6 @@ def test_what_is_made_after_a_restart_is_newer(tmp_path: Path, open_shop: OpenSh
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    """A file with an incompatible info is refused."""
     path = tmp_path / "sandbox.db"
     with closing(sqlite3.connect(path)) as records:
         records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")

@@ -51,7 +51,6 @@ async def test_a_user_sees_its_location_and_those_below(
 
 @pytest.mark.asyncio
 async def test_a_location_is_found_by_its_integrator_id(sandbox: Sandbox) -> None:
-    """`location_api_id` is the integrator's id of a location."""
     async with sandbox.gateway() as gateway:
         location = await gateway.locations.get(sandbox.info.location_id)
         assert location.location_api_id

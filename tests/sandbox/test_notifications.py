@@ -155,7 +155,6 @@ def test_an_invoice_is_sent_by_what_is_available(
 def test_a_contacts_address_serves_where_the_invoice_has_none(
     invoice: Callable[..., Record], shop: Shop, sent_messages: SentMessages
 ) -> None:
-    """The address is that of the invoice's contact."""
     contact = shop.contact(email="charles@example.test").json()["contact"]
     invoice(send_email=1, email=None, contact_id=contact["id"], send_text_to_pay=0)
     assert sent_messages() == [("email", "charles@example.test", "created")]

@@ -64,7 +64,6 @@ def change(shop: Shop, paylink: Record, **fields: Any) -> httpx.Response:
 
 
 def test_a_paylink_carries_the_fields_of_the_contract(shop: Shop) -> None:
-    """A paylink has every field of the contract, and a link to itself."""
     paylink = shop.paylink(21).json()["paylink"]
     assert set(paylink) == FIELDS | {"_links"}
     assert paylink["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/paylinks/{paylink['id']}"

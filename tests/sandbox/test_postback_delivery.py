@@ -478,7 +478,6 @@ def test_acknowledged_changes_are_reported_after_a_kill(
 
 
 def test_a_sandbox_can_be_started_again(receiver: Receiver, open_shop: OpenShop) -> None:
-    """The sandbox delivers again."""
     sandbox = Sandbox()
     for _ in range(2):
         with sandbox:

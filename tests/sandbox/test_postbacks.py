@@ -326,7 +326,6 @@ def test_the_format_of_postbacks_is_shown_and_set_by_calls(
 
 
 def test_a_deletion_carries_the_record(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
-    """The record is the one before the deletion."""
     configure(on_create=0, on_update=0)
     change_contact(shop)
     sandbox.wait_until_idle()

@@ -84,7 +84,6 @@ def test_a_filter_by_an_integrators_own_id_finds_its_like(shop: Shop, noun: str,
 
 @pytest.mark.parametrize("noun", sorted(API_IDS.keys() - {"contact"}))
 def test_a_contact_may_be_named_by_its_api_id(shop: Shop, errors: Errors, noun: str) -> None:
-    """contact_api_id is translated, and contact_id is returned."""
     contact = shop.contact(contact_api_id="137").json()["contact"]
     assert make(shop, noun, contact_api_id="137").json()[noun]["contact_id"] == contact["id"]
     assert list(errors(make(shop, noun, contact_api_id="unknown"))) == ["contact_api_id"]

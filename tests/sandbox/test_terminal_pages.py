@@ -167,7 +167,6 @@ def test_a_receipt_shows_what_was_approved(manual: Sandbox, begin: Sell, eventua
 
 
 def test_a_stored_card_has_a_receipt(manual: Sandbox, begin: Sell, eventually: Eventually) -> None:
-    """The screen shows that a card is stored, and the receipt which one."""
     begin(manual, Shop.store_at_terminal)
     assert "Store a card" in read(manual)
     press(manual, "approve")

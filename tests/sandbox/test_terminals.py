@@ -116,7 +116,6 @@ def test_the_issuers_triggers_work_at_terminals(shop: Shop, amount: str, reason:
 def test_a_terminal_call_is_checked_before_it_waits(
     counter: Shop, errors: Errors, fields: Record, named: dict[str, list[str]]
 ) -> None:
-    """Invalid calls do not reach the terminal."""
     assert errors(counter.at_terminal(**fields)) == named
 
 
@@ -150,7 +149,6 @@ def test_a_store_takes_five_fields(strict_shop: Shop, errors: Errors, field: str
 
 
 def test_a_terminal_of_another_location_is_not_found(shop: Shop, neighbor: Shop, errors: Errors) -> None:
-    """Terminals belong to one location."""
     assert list(errors(shop.at_terminal(terminal_id=neighbor.info.terminal_id))) == ["terminal_id"]
 
 
@@ -297,7 +295,6 @@ def test_a_call_that_does_not_come(manual: Sandbox) -> None:
 
 
 def test_a_sandbox_that_stops_ends_all_waits(pool: ThreadPoolExecutor, eventually: Eventually) -> None:
-    """Waits end at once, with the error of a sandbox that does not run."""
     with Sandbox(terminals="manual") as sandbox:
         waiting = pool.submit(sandbox.wait_for_call, timeout=3600)
         eventually(lambda: sandbox._current.gateway.terminals._arrival._waiters)
@@ -404,7 +401,6 @@ def test_an_action_needs_a_waiting_call(manual: Sandbox) -> None:
 
 @pytest.mark.parametrize("act", ["present", "decline", "cancel", "silence", "wait_for_call"])
 def test_an_unknown_terminal_is_named(manual: Sandbox, act: str) -> None:
-    """Every method with a terminal names it."""
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: terminal nowhere: not found"):
         getattr(manual, act)("nowhere")
 

@@ -145,14 +145,12 @@ def test_a_token_revokes_itself(sandbox: Sandbox) -> None:
 
 
 def test_an_expired_token_is_not_found(sandbox: Sandbox, shop: Shop) -> None:
-    """An expired token cannot be revoked."""
     token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES)
     assert shop.http.delete(f"/v2/token/{token}").status_code == 404
 
 
 def test_another_users_token_is_not_found(sandbox: Sandbox, neighbor: Shop) -> None:
-    """Users can revoke only their own tokens."""
     token = token_of(sandbox.info)
     assert neighbor.http.delete(f"/v2/token/{token}").status_code == 404
     assert ask(sandbox.info, token) == 200
@@ -165,7 +163,6 @@ def test_a_token_cannot_be_read(shop: Shop) -> None:
 
 
 def test_a_token_sees_its_own_location(sandbox: Sandbox, neighbor: Shop) -> None:
-    """A token sees what its user sees."""
     theirs = neighbor.contact().json()["contact"]
     assert ask(sandbox.info, token_of(sandbox.info), f"/v2/contacts/{theirs['id']}") == 404
 

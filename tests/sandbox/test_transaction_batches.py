@@ -287,7 +287,6 @@ def test_batches_are_found(shop: Shop, query: Record, found: list[int]) -> None:
 
 
 def test_batches_are_found_by_merchant_account(shop: Shop) -> None:
-    """The one for bank accounts has no batch."""
     paid(shop)
     assert numbers(shop, product_transaction_id=shop.info.cc_product_transaction_id) == [1]
     assert numbers(shop, product_transaction_id=shop.info.ach_product_transaction_id) == []

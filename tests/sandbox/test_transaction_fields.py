@@ -30,7 +30,6 @@ def test_what_is_left_out_has_the_locations_defaults(shop: Shop) -> None:
 
 
 def test_a_location_is_named_by_its_integrator_id_too(shop: Shop, errors: Errors) -> None:
-    """The integrator id replaces `location_id`."""
     contact = shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="location").json()["contact"]
     own = contact["location"]["location_api_id"]
     assert paid(shop, location_id=..., location_api_id=own)["location_id"] == shop.info.location_id
@@ -79,7 +78,6 @@ def test_an_edit_moves_the_transaction_alone(shop: Shop) -> None:
 
 
 def test_an_edit_moves_the_vault_and_its_transactions(shop: Shop) -> None:
-    """Each flag moves its own: the vault, or all transactions of the vault."""
     vault, new = shop.vault(contact_id=shop.info.contact_id).json()["accountvault"], shop.contact().json()["contact"]
     charge = {
         "account_vault_id": vault["id"],

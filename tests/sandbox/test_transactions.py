@@ -21,7 +21,6 @@ def test_a_sale_is_approved(shop: Shop) -> None:
 
 
 def test_a_transaction_carries_the_fields_of_the_contract(shop: Shop) -> None:
-    """A transaction has every field of a recorded postback."""
     sample = recorded("postback-transaction-create")
     assert set(sample) - set(shop.pay().json()["transaction"]) == set()
 
@@ -82,7 +81,6 @@ def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop: Shop, err
     ("method", "action"), [("cc", "debit"), ("cc", "void"), ("ach", "authonly"), ("cc", "SALE"), ("cc", "")]
 )
 def test_an_action_fits_its_payment_method(shop: Shop, errors: Errors, method: str, action: str) -> None:
-    """An action that the payment method does not have is refused."""
     response = shop.pay(action=action) if method == "cc" else shop.pay_from_bank(action=action)
     assert list(errors(response)) == ["action"]
 
@@ -304,7 +302,6 @@ def test_a_transaction_api_id_charges_once(shop: Shop, sandbox: Sandbox, errors:
 def test_an_api_id_is_taken_while_its_request_waits(
     shop: Shop, sandbox: Sandbox, errors: Errors, eventually: Eventually
 ) -> None:
-    """A second request with the id of a waiting one is refused."""
     slow = threading.Thread(target=shop.pay, args=("8.06",), kwargs={"transaction_api_id": "t1"})
     slow.start()
     eventually(lambda: sandbox._current.gateway._reserved)

@@ -53,7 +53,6 @@ async def test_calls_at_a_terminal_are_counted(sandbox_by_hand: Sandbox, tmp_pat
 
 
 async def test_calls_that_wait_for_a_connection_are_counted(sandbox: Sandbox) -> None:
-    """The second call waits while the first one has the only connection."""
     sandbox.fault("GET /v2/contacts/{id}", "delay", seconds=0.3)
     async with sandbox.gateway(max_connections=1) as gateway, anyio.create_task_group() as tasks:
         for _ in range(2):

@@ -41,6 +41,5 @@ async def later() -> dict[str, str]:
 
 @pytest.mark.parametrize("function", [later, {"traceparent": "x"}])
 def test_an_unusable_function_is_rejected(function: Any) -> None:
-    """Reject an async function and a mapping."""
     with pytest.raises(InvalidRequestError, match="trace_headers: must be a plain function"):
         AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), trace_headers=function)

@@ -24,7 +24,6 @@ def test_a_call_does_not_show_its_body() -> None:
 
 
 def test_a_card_number_in_the_path_is_masked() -> None:
-    """Mask a card number that is used as an id."""
     assert str(call("/v2/contacts/4111111111111111")) == "PUT /v2/contacts/************1111"
 
 

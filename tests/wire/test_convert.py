@@ -215,7 +215,6 @@ def test_missing_keys_are_none() -> None:
 
 
 def test_unknown_keys_go_to_extra_unchanged() -> None:
-    """Keep unknown keys unchanged in `extra`, whatever their names."""
     unknown = {
         "_links": {"self": {"href": "x"}},
         "extra": 1,

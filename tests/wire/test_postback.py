@@ -80,7 +80,6 @@ def test_a_record_is_typed() -> None:
 
 
 def test_a_record_may_stand_in_json_as_an_object() -> None:
-    """Accept a record that is a JSON object, not a JSON text."""
     body = msgspec.json.encode({**fields(), "data": SALE})
     assert read(body) == read(form())
 
@@ -117,7 +116,6 @@ def test_a_form_may_be_in_another_charset(content_type: str, codec: str) -> None
 
 
 def test_json_may_be_in_another_charset() -> None:
-    """Its bytes are of that charset."""
     body = '{"type":"UPDATE","resource":"contact","data":"{\\"id\\":\\"c1\\",\\"last_name\\":\\"Zoë\\"}"}'.encode(
         "latin-1"
     )
@@ -344,7 +342,6 @@ def test_fields_cannot_be_pushed_into_each_other() -> None:
     ],
 )
 def test_what_is_no_postback_is_refused_by_the_name_of_the_field(body: bytes, reason: str) -> None:
-    """Reject with 400 and the name of the field."""
     assert reason in refused(body)
 
 

@@ -250,7 +250,6 @@ def test_garbage_is_quoted_as_one_line(body: bytes, status: int) -> None:
 
 
 def test_a_body_nested_without_end_is_told_by_its_size() -> None:
-    """Describe a deeply nested body by its size, without another error."""
     assert refusal(500, "[" * 100_000).message == "100000 bytes of incomplete or invalid JSON"
 
 

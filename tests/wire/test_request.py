@@ -129,7 +129,6 @@ def test_free_form_data_comes_back_as_it_was_read() -> None:
 
 
 def test_a_create_leaves_out_what_is_none() -> None:
-    """None in a create means: not given."""
     assert content_of(ContactCreate(last_name="Smith")) == {"last_name": "Smith"}
 
 

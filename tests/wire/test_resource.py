@@ -248,7 +248,6 @@ def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
 
 
 def test_a_terminal_call_stays_one_without_an_api_id() -> None:
-    """Make a create at a terminal a terminal call, with or without an id."""
     assert (
         NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS, repeat_effect=RepeatEffect.TERMINAL).repeat_effect
         is RepeatEffect.TERMINAL
