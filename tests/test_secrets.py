@@ -54,12 +54,12 @@ def test_a_secret_is_masked_in_every_text(as_text: Callable[[object], str]) -> N
 
 
 @pytest.mark.parametrize("as_text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("card", CARDS)
-def test_a_card_number_is_masked_in_every_text(as_text: Callable[[object], str], card: str) -> None:
+def test_a_card_number_is_masked_in_every_text(as_text: Callable[[object], str]) -> None:
     """However a card number is turned into text, no more than its last four digits are in it."""
-    shown = as_text(AccountNumber(card))
-    assert card[-4:] in shown
-    assert card[-5:] not in shown
+    for card in CARDS:
+        shown = as_text(AccountNumber(card))
+        assert card[-4:] in shown
+        assert card[-5:] not in shown
 
 
 def test_how_they_look() -> None:

@@ -101,17 +101,15 @@ def spellings(name: str) -> set[str]:
     return {name, *written, f"transaction[{name}]", f"data.{name}", f"items[0][{name}]", f"{name}[0]", f"old_{name}"}
 
 
-@pytest.mark.parametrize("name", FAMILY)
-async def test_a_confidential_name_in_any_spelling(name: str) -> None:
+async def test_a_confidential_name_in_any_spelling() -> None:
     """Case, separators, humps and wrappers do not matter; the sandbox, which has its own rule, hides the same names."""
-    assert {each for each in spellings(name) if not is_confidential(each)} == set()
-    assert {each for each in spellings(name) if not is_secret(each)} == set()
+    names = set().union(*map(spellings, FAMILY))
+    assert {name for name in names if not is_confidential(name) or not is_secret(name)} == set()
 
 
-@pytest.mark.parametrize("name", HARMLESS)
-async def test_a_harmless_name(name: str) -> None:
+async def test_a_harmless_name() -> None:
     """Names that only contain such a word stay visible, and so does a customer's number."""
-    assert not is_confidential(name)
+    assert [name for name in HARMLESS if is_confidential(name)] == []
 
 
 @pytest.mark.parametrize(
@@ -351,29 +349,29 @@ FORMS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
 }
 
 
+CONFIDENTIAL: Final[list[tuple[str, Any]]] = [
+    *FAMILY.items(),
+    *((name, CARD) for name in ("description", "order_num", "customer_id", "transaction_api_id", "billing_street")),
+    ("description", f"card {CARD}"),
+    ("description", "5454-5454-5454-5454"),
+    ("custom_data", {"note": CARD}),
+    ("custom_data", {"deep": [{"cvv": "999"}]}),
+    ("custom_data", {"card": int(CARD)}),
+]
+
+
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *FAMILY.items(),
-        *((name, CARD) for name in ("description", "order_num", "customer_id", "transaction_api_id", "billing_street")),
-        ("description", f"card {CARD}"),
-        ("description", "5454-5454-5454-5454"),
-        ("custom_data", {"note": CARD}),
-        ("custom_data", {"deep": [{"cvv": "999"}]}),
-        ("custom_data", {"card": int(CARD)}),
-    ],
-)
-async def test_no_url_of_a_form_has_a_confidential_value(form: str, name: str, value: Any) -> None:
+async def test_no_url_of_a_form_has_a_confidential_value(form: str) -> None:
     """The error names the field and has no value; its frames have none of a confidential name."""
-    with pytest.raises(ga.InvalidRequestError) as refused:
-        FORMS[form]({name: value})
-    (problem,) = refused.value.problems
-    assert name in problem.partition(" can only")[0].partition(" must")[0]
-    planted = [value] if isinstance(value, str) else [CARD, "999"]
-    if name in FAMILY and form != "page":
-        assert leaks(refused.value, planted, OWN) == set()
-    assert not any(each in str(refused.value) for each in planted)
+    for name, value in CONFIDENTIAL:
+        with pytest.raises(ga.InvalidRequestError) as refused:
+            FORMS[form]({name: value})
+        (problem,) = refused.value.problems
+        assert name in problem.partition(" can only")[0].partition(" must")[0]
+        planted = [value] if isinstance(value, str) else [CARD, "999"]
+        if name in FAMILY and form != "page":
+            assert leaks(refused.value, planted, OWN) == set()
+        assert not any(each in str(refused.value) for each in planted)
 
 
 @pytest.mark.parametrize(

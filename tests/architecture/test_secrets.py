@@ -76,17 +76,16 @@ def filled(kind: Any) -> Any:
     return kind(**values)
 
 
-@pytest.mark.parametrize("kind", [*kinds(Request), *kinds(Record)])
-def test_no_model_shows_a_secret(kind: Any) -> None:
+def test_no_model_shows_a_secret() -> None:
     """Neither repr nor str nor a format shows a planted value of any field."""
-    full = filled(kind)
-    assert shown_secrets(repr(full), str(full), f"{full}", [full], {"it": full}) == set()
+    for full in map(filled, [*kinds(Request), *kinds(Record)]):
+        assert shown_secrets(repr(full), str(full), f"{full}", [full], {"it": full}) == set()
 
 
-@pytest.mark.parametrize("kind", kinds(Request))
-def test_no_problem_shows_a_secret(kind: Any) -> None:
+def test_no_problem_shows_a_secret() -> None:
     """The problems of planted values do not contain them."""
-    assert shown_secrets(*problems(filled(kind))) == set()
+    for kind in kinds(Request):
+        assert shown_secrets(*problems(filled(kind))) == set(), kind
 
 
 def test_every_secret_field_is_planted() -> None:

@@ -1,6 +1,7 @@
 """The documented rows of level 3 data, through raw HTTP and through the SDK."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -55,15 +56,13 @@ LINE_FIELDS = """
 """Brand, field, characters (`!`: required) and kind of value."""
 
 
-def read(table: str) -> list[Any]:
-    """Read a table: a row for each brand of a field."""
+def read(table: str, brand: str) -> list[tuple[str, int, bool, str]]:
+    """Return a brand's fields in a table: name, greatest length, whether it is required, and kind of value."""
     rows = [line.split() for line in table.strip().splitlines()]
     return [
-        pytest.param(
-            brand, name, int(span.rstrip("!").rpartition("-")[2]), span.endswith("!"), kind, id=f"{brand} {name}"
-        )
+        (name, int(span.rstrip("!").rpartition("-")[2]), span.endswith("!"), kind)
         for brands, name, span, kind in rows
-        for brand in (("visa", "mc") if brands == "both" else (brands,))
+        if brands in ("both", brand)
     ]
 
 
@@ -104,41 +103,38 @@ def _kept(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not ...}
 
 
-@pytest.mark.parametrize(("brand", "name", "length", "required", "kind"), read(DATA_FIELDS))
-def test_a_field_of_the_data(
-    level3s: Family, sales: dict[str, str], brand: str, name: str, length: int, required: bool, kind: str
-) -> None:
+def with_data(brand: str, name: str, value: Any) -> dict[str, Any]:
+    """Return valid data with another value of a field; `...` omits it."""
+    return content(brand, {name: value})
+
+
+def with_line(brand: str, name: str, value: Any) -> dict[str, Any]:
+    """Return valid data with another value of a field of its line; `...` omits it."""
+    return content(brand, line={name: value})
+
+
+@pytest.mark.parametrize("brand", ["visa", "mc"])
+@pytest.mark.parametrize(
+    ("table", "make", "path"),
+    [(DATA_FIELDS, with_data, "level3_data"), (LINE_FIELDS, with_line, "level3_data.line_items[0]")],
+    ids=["data", "line"],
+)
+def test_the_fields(level3s: Family, sales: dict[str, str], brand: str, table: str, make: Any, path: str) -> None:
     """The longest value is kept, a longer one refused, and a required one named when missing."""
-    sale = {"transaction_id": sales[brand]}
-    value = longest(kind, length, name)
-    made = level3s.create(**sale, **content(brand, {name: value}))
-    assert str(made["level3_data"][name]) == value
-    too_long = "1" + value
-    assert f"level3_data.{name}" in refusal(lambda: level3s.create(**sale, **content(brand, {name: too_long})))
-    if required:
-        expected = {f"level3_data.{name}": [f"{name.replace('_', ' ').title()} cannot be blank."]}
-        assert refusal(lambda: level3s.create(**sale, **content(brand, {name: ...}))) == expected
-    else:
-        assert level3s.create(**sale, **content(brand, {name: ...}))["level3_data"][name] is None
 
+    def create(name: str, value: Any) -> Any:
+        data = level3s.create(transaction_id=sales[brand], **make(brand, name, value))["level3_data"]
+        return (data if make is with_data else data["line_items"][0])[name]
 
-@pytest.mark.parametrize(("brand", "name", "length", "required", "kind"), read(LINE_FIELDS))
-def test_a_field_of_a_line(
-    level3s: Family, sales: dict[str, str], brand: str, name: str, length: int, required: bool, kind: str
-) -> None:
-    """As for the data; the problem has the number of the line."""
-    sale = {"transaction_id": sales[brand]}
-    value = longest(kind, length, name)
-    made = level3s.create(**sale, **content(brand, line={name: value}))
-    assert made["level3_data"]["line_items"][0][name] == value
-    path = f"level3_data.line_items[0].{name}"
-    assert path in refusal(lambda: level3s.create(**sale, **content(brand, line={name: "1" + value})))
-    if required:
-        expected = {path: [f"{name.replace('_', ' ').title()} cannot be blank."]}
-        assert refusal(lambda: level3s.create(**sale, **content(brand, line={name: ...}))) == expected
-    else:
-        cleared = level3s.create(**sale, **content(brand, line={name: ...}))
-        assert cleared["level3_data"]["line_items"][0][name] is None
+    for name, length, required, kind in read(table, brand):
+        value = longest(kind, length, name)
+        assert str(create(name, value)) == value
+        assert f"{path}.{name}" in refusal(partial(create, name, "1" + value))
+        if required:
+            expected = {f"{path}.{name}": [f"{name.replace('_', ' ').title()} cannot be blank."]}
+            assert refusal(partial(create, name, ...)) == expected
+        else:
+            assert create(name, ...) is None
 
 
 @pytest.mark.parametrize("code", LINE_ITEM["mc"].by_name["tax_type_id"].choices)

@@ -16,12 +16,7 @@ from .calls import CALLS, token
 from .endpoints import CREDENTIALS, ENDPOINTS, WITHOUT_MODELS, Endpoint, works
 from .raw_client import RawClient
 
-REFUSED = [
-    pytest.param(endpoint, kind, id=f"{endpoint.verb}-{kind}")
-    for endpoint in ENDPOINTS
-    for kind in CREDENTIALS
-    if not works(endpoint, kind)
-]
+REFUSED = [endpoint for endpoint in ENDPOINTS if not all(works(endpoint, kind) for kind in CREDENTIALS)]
 
 
 def client(info: SandboxInfo, credentials: Credentials) -> AsyncGateway:
@@ -41,9 +36,15 @@ async def test_works(raw_client: RawClient, endpoint: Endpoint) -> None:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(("endpoint", "kind"), REFUSED)
-async def test_refused(raw_client: RawClient, endpoint: Endpoint, kind: str) -> None:
-    """The SDK sends nothing, and the gateway would return 403."""
+@pytest.mark.parametrize("endpoint", REFUSED, ids=str)
+async def test_refused(raw_client: RawClient, endpoint: Endpoint) -> None:
+    """With all other credentials the SDK sends nothing, and the gateway would return 403."""
+    for kind in (kind for kind in CREDENTIALS if not works(endpoint, kind)):
+        await check_refusal(raw_client, endpoint, kind)
+
+
+async def check_refusal(raw_client: RawClient, endpoint: Endpoint, kind: str) -> None:
+    """Check that the SDK sends nothing, and that the gateway returns 403."""
     async with client(raw_client.info, CREDENTIALS[kind](raw_client.info, token(raw_client))) as gateway:
         with pytest.raises(InvalidRequestError, match=r"^HashKey|credentials: HashKey cannot sign"):
             await CALLS[endpoint.verb](gateway, raw_client)

@@ -4,7 +4,7 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import chain
+from itertools import chain, product
 
 import httpx
 import pytest
@@ -103,11 +103,10 @@ WRONG: list[object] = [
 
 
 @pytest.mark.parametrize("noun", NOUNS)
-@pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
-def test_any_value_in_any_field_is_answered(shop: Shop, noun: str, value: object) -> None:
+def test_any_value_in_any_field_is_answered(shop: Shop, noun: str) -> None:
     """Each field of each record type gets each kind of wrong value."""
     known = {table.singular: table for table in (*STORED, ROUTER_TRANSACTION, ROUTER_ACCOUNT_VAULT)}
-    for field in chain(known[noun].by_name, ["unheard_of", "", "__proto__", "id'; --"]):
+    for field, value in product([*known[noun].by_name, "unheard_of", "", "__proto__", "id'; --"], WRONG):
         response = shop.post(noun, NOUNS[noun], {field: value})
         assert response.status_code in {201, 400, 422}, (field, response.text)
 
@@ -147,11 +146,11 @@ def test_any_filter_on_any_column_is_answered(shop: Shop, value: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["%00", "%FF", "%2F", "..%2F..", "%27", "x" * 5000, "%ED%A0%80", "a;b", "%25"])
-@pytest.mark.parametrize("query", ["", "?api_id=1&location_id=LOCATION", "?api_id=perhaps", "?api_id=1&location_id=x"])
-def test_any_id_is_answered(shop: Shop, name: str, query: str) -> None:
+def test_any_id_is_answered(shop: Shop, name: str) -> None:
     """An unknown id is a 404, an invalid lookup a 422."""
-    query = query.replace("LOCATION", shop.info.location_id)
-    for method in ("GET", "PUT", "DELETE"):
+    right = f"?api_id=1&location_id={shop.info.location_id}"
+    queries = ("", right, "?api_id=perhaps", "?api_id=1&location_id=x")
+    for method, query in product(("GET", "PUT", "DELETE"), queries):
         response = shop.http.request(method, f"/v2/contacts/{name}{query}", json={"contact": {}})
         is_refusal(response, 404, 422)
 
