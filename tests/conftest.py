@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support.servers import KINDS
+
 settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
@@ -34,6 +36,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.option.markexpr:
         is_plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS
         config.option.markexpr = " and ".join(f"not {name}" for name in ("slow", *(_TIERS if is_plain else ())))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that needs a `kind` of store on each one, or on each of its module's `KINDS`, with its event loops."""
+    marks = metafunc.definition.iter_markers("parametrize")
+    if "kind" in metafunc.fixturenames and not any("kind" in mark.args[0] for mark in marks):
+        kinds = getattr(metafunc.module, "KINDS", KINDS)
+        metafunc.definition.add_marker(pytest.mark.parametrize(("kind", "anyio_backend"), kinds))
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks

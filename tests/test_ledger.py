@@ -17,7 +17,7 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import InvalidRequestError, Ledger, LedgerError, PostgresLedger, SqliteLedger
+from gateway_async import Ledger, LedgerError, PostgresLedger, SqliteLedger
 from gateway_async._storage import group_commit
 from gateway_async._storage.sqlite import describe_sqlite_error
 from gateway_async.ledger._operations import RecordedOutcome
@@ -162,14 +162,6 @@ async def test_what_was_resolved_long_ago_is_forgotten(store: LedgerStore) -> No
     await later.open_intents()
     await later.aclose()
     assert set(store.outcomes()) == {"second", "third"}
-
-
-@pytest.mark.parametrize("days", [0, -1, True, "30", float("nan"), float("inf")])
-@pytest.mark.parametrize("kind", [SqliteLedger, PostgresLedger])
-def test_days_that_are_none(kind: type[SqliteLedger] | type[PostgresLedger], days: Any) -> None:
-    """A number above 0."""
-    with pytest.raises(InvalidRequestError, match="keep_days"):
-        kind("postgresql://ledger", keep_days=days)
 
 
 def test_entries_tell_everything(path: Path) -> None:
@@ -425,6 +417,45 @@ async def test_a_full_disk_takes_nothing_and_later_everything(
     assert [intent.id for intent in await file_ledger.open_intents()] == ["third"]
     await file_ledger.aclose()
     assert "writes are delayed" in caplog.text
+
+
+async def test_a_damaged_page_fails_only_what_reads_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intents and outcomes that are written together with the read are on disk, so their calls can be sent."""
+    file = LedgerFile(path)
+    file.write([attrs.evolve(SALE, id=f"a{number:03d}", terminal_id=f"till {number}") for number in range(100)], [])
+    file.close()
+    damage_page(path, b"till 0")
+    ledger = SqliteLedger(path)
+    monkeypatch.setattr(group_commit, "_COMMIT_INTERVAL_SECONDS", 0.2)  # what follows the first commit comes together
+    await ledger.record_intent(BARE)
+    damaged: list[str] = []
+
+    async def read_all() -> None:
+        for read in (ledger.open_intents(), anext(ledger.entries(datetime.now(UTC)), None)):
+            with pytest.raises(LedgerError) as raised:
+                await read
+            damaged.append(raised.value.reason)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read_all)
+        tasks.start_soon(ledger.record_intent, SALE)
+        ledger.record_outcome(BARE.id, "done")
+        tasks.start_soon(read_all)
+    assert damaged == ["it is damaged"] * 4
+    assert [intent.id for intent in await ledger.open_intents("till")] == [SALE.id]
+    await ledger.aclose()
+
+
+def damage_page(path: Path, text: bytes) -> None:
+    """Overwrite the page of a table that contains a text."""
+    size, content = 4096, path.read_bytes()
+    leaf_of_a_table = 13
+    (page,) = (
+        start
+        for start in range(0, len(content), size)
+        if content[start] == leaf_of_a_table and text in content[start : start + size]
+    )
+    path.write_bytes(content[:page] + b"\xff" * size + content[page + size :])
 
 
 @pytest.fixture

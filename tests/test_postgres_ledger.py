@@ -11,7 +11,7 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import InvalidRequestError, LedgerError, PostgresLedger
+from gateway_async import LedgerError, PostgresLedger
 from gateway_async._storage import sql
 from gateway_async._storage.postgres import read_committed
 from tests.support.intents import BARE, NOON, SALE
@@ -152,22 +152,6 @@ async def test_a_database_that_does_not_answer() -> None:
         await ledger.record_intent(SALE)
     assert "hush" not in f"{caught.value}{ledger!r}"
     await ledger.aclose()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ({"dsn": "payments.db"}, "dsn: invalid address"),
-        ({"dsn": "mysql://u:hush@h/db"}, "dsn: invalid address"),
-        ({"dsn": 1}, "dsn: invalid address"),
-        ({"dsn": "postgresql://h/db", "table": "Payments;"}, "table: invalid name"),
-    ],
-)
-def test_invalid_arguments(arguments: dict[str, Any], problem: str) -> None:
-    """The error names the argument, and no password."""
-    with pytest.raises(InvalidRequestError, match=problem) as caught:
-        PostgresLedger(**arguments)
-    assert "hush" not in str(caught.value)
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ transaction of its own.
 import asyncio
 import sqlite3
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -43,9 +44,7 @@ _Step = tuple[str, tuple[Any, ...]] | Callable[[Any], Any]
 Steps = Generator[_Step, Any, T]
 """The steps of an operation, which gets the rows of each statement and returns a `T`."""
 
-PRUNING_SECONDS: Final = 60.0
-"""How often old rows are deleted."""
-
+_PRUNING_SECONDS: Final = 60.0
 _CLOSING_SECONDS: Final = 10.0
 
 
@@ -57,7 +56,22 @@ Queued = Merged | Callable[[], Steps[Any]]
 
 
 class Reading(partial[Steps[T]]):
-    """An operation that writes nothing, and so needs no lock of a file."""
+    """An operation that writes nothing: it needs no lock of a file, and can fail without failing others."""
+
+
+class Pruning:
+    """An operation that deletes old rows, once a minute; None deletes none."""
+
+    def __init__(self, operation: Callable[[], Steps[None]] | None) -> None:
+        self._operation = operation
+        self._due_at = monotonic()
+
+    def take(self) -> Callable[[], Steps[None]] | None:
+        """Return the operation if it is due; whether it fails or not, it is due again in a minute."""
+        if monotonic() < self._due_at:
+            return None
+        self._due_at = monotonic() + _PRUNING_SECONDS
+        return self._operation
 
 
 def run_together(awaited: Sequence[Queued], deferred: Sequence[Queued]) -> Steps[Sequence[Any]]:
@@ -135,21 +149,31 @@ class PooledStore:
 
     Args:
         open_database: returns the database.
+        prune: deletes old rows, once a minute.
     """
 
-    def __init__(self, open_database: Callable[[], Database]) -> None:
+    def __init__(self, open_database: Callable[[], Database], prune: Callable[[], Steps[None]] | None = None) -> None:
         self._open_database = open_database
+        self._pruning = Pruning(prune)
         self.database = open_database()
 
     async def run(self, operation: Callable[P, Steps[T | Exception]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation; what it writes is committed when this returns."""
+        if prune := self._pruning.take():
+            with suppress(GatewayError):  # until the next time
+                await self._execute(prune())
+        return await self._execute(operation(*args, **kwargs))
+
+    async def read(self, operation: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an operation that writes nothing."""
+        return await self._execute(operation(*args, **kwargs))
+
+    async def _execute(self, steps: Steps[T | Exception]) -> T:
         async with self.database.transaction() as connection:
-            result = await run_on_postgres(self.database, connection, operation(*args, **kwargs))
+            result = await run_on_postgres(self.database, connection, steps)
             if isinstance(result, Exception):
                 raise result
             return result
-
-    read = run
 
     async def run_soon(self, operation: Callable[P, Steps[None]], *args: P.args, **kwargs: P.kwargs) -> None:
         """Run an operation; what it writes is committed when this returns."""
@@ -157,7 +181,7 @@ class PooledStore:
 
     async def run_merged(self, operation: Callable[[list[V]], Steps[Sequence[T]]], value: V) -> T:
         """Run an operation of several values with one."""
-        (result,) = await self.run(operation, [value])
+        (result,) = await self._execute(operation([value]))
         return result
 
     async def flush(self) -> None:
@@ -185,7 +209,41 @@ async def run_on_postgres(database: Database, connection: Any, steps: Steps[T]) 
         return cast("T", end.value)
 
 
-class SqliteBackend:
+class _Backend(ABC):
+    """A file or a connection on which a writer's thread runs operations.
+
+    Args:
+        prune: deletes old rows, once a minute.
+    """
+
+    def __init__(self, prune: Callable[[], Steps[None]] | None) -> None:
+        self._pruning = Pruning(prune)
+
+    def execute_batch(self, awaited: Sequence[Queued], deferred: Sequence[Queued]) -> Sequence[Any]:
+        """Write in one transaction, which is on disk when this returns; then run each reading operation by itself.
+
+        A read that fails, for example on a damaged page, gives its error as its result. The writes are committed.
+        """
+        writing = [each for each in awaited if not isinstance(each, Reading)]
+        written = iter(self.run(partial(run_together, writing, deferred)) if writing or deferred else ())
+        results = [self._read(each) if isinstance(each, Reading) else next(written) for each in awaited]
+        if prune := self._pruning.take():
+            with suppress(GatewayError):  # until the next time
+                self.run(prune)
+        return results
+
+    def _read(self, operation: "Reading[Any]") -> Any:
+        try:
+            return self.run(operation, only_reads=True)
+        except Exception as error:  # noqa: BLE001  it is raised to the caller
+            return error
+
+    @abstractmethod
+    def run(self, operation: Callable[[], Steps[T]], *, only_reads: bool = False) -> T:
+        """Run an operation in a transaction of its own."""
+
+
+class SqliteBackend(_Backend):
     """An open SQLite file, for one thread at a time.
 
     Args:
@@ -212,13 +270,12 @@ class SqliteBackend:
         shared: bool = False,
         now: Callable[[], float] | None = None,
     ) -> None:
+        super().__init__(prune)
         self.path = fspath(path)
         self._file_format = file_format
         self._error = error
         self._marks = tuple(marks.items())
-        self._prune = prune
         self._now = now
-        self._next_pruning = monotonic()
         with self._describe_errors():
             self._connection = open_database(self.path, shared=shared)
             try:
@@ -231,18 +288,8 @@ class SqliteBackend:
         if not shared:  # now the file is known to be one of this package's
             restrict_mode(self.path)
 
-    def execute_batch(self, awaited: Sequence[Queued], deferred: Sequence[Queued]) -> Sequence[Any]:
-        """Run all operations in one transaction; when this returns, it is on disk."""
-        only_reads = all(isinstance(each, Reading) for each in (*awaited, *deferred))
-        results = self.run(partial(run_together, awaited, deferred), only_reads=only_reads)
-        if self._prune is not None and monotonic() >= self._next_pruning:
-            self._next_pruning = monotonic() + PRUNING_SECONDS
-            with suppress(self._error):  # until the next time
-                self.run(self._prune)
-        return results
-
     def run(self, operation: Callable[[], Steps[T]], *, only_reads: bool = False) -> T:
-        """Run an operation in a transaction."""
+        """Run an operation in a transaction of its own."""
         failures: dict[Callable[[Any], Any], Any] = {}
         while True:
             with (
@@ -302,11 +349,11 @@ class _RolledBackError(Exception):
     """One operation has rolled back the transaction of the whole batch."""
 
 
-class PostgresBackend:
+class PostgresBackend(_Backend):
     """A connection to a PostgreSQL database, for one thread at a time.
 
-    Its methods run their own event loop, so they need a thread without one. A batch whose connection was lost runs once
-    more, although it may have been committed: an operation that is repeated must change nothing.
+    Its methods run their own event loop, so they need a thread without one. An operation whose connection was lost runs
+    once more, although it may have been committed: if it is repeated, it must change nothing.
 
     Args:
         database: the database with the table.
@@ -317,16 +364,15 @@ class PostgresBackend:
     def __init__(
         self, database: Database, prepare: tuple[str, tuple[Any, ...]], prune: Callable[[], Steps[None]]
     ) -> None:
+        super().__init__(prune)
         self._runner = asyncio.Runner()
         self._database = database
         self._prepare = prepare
-        self._prune = prune
         self._connection: Any = None
-        self._next_pruning = monotonic()
 
-    def execute_batch(self, awaited: Sequence[Queued], deferred: Sequence[Queued]) -> Sequence[Any]:
-        """Run all operations in one transaction; once more if the connection was lost."""
-        return self._runner.run(self._execute_with_retry(partial(run_together, awaited, deferred)))
+    def run(self, operation: Callable[[], Steps[T]], *, only_reads: bool = False) -> T:  # noqa: ARG002
+        """Run an operation in a transaction of its own; once more if the connection was lost."""
+        return self._runner.run(self._execute_with_retry(operation))
 
     def close(self) -> None:
         """Close the connection."""
@@ -335,26 +381,21 @@ class PostgresBackend:
                 self._runner.run(self._close_connection())
 
     async def _execute_with_retry(self, operation: Callable[[], Steps[T]]) -> T:
-        try:
-            results = await self._execute(operation)
-        except GatewayError:
-            was_lost = self._connection is not None and self._connection.is_closed()
-            if self._connection is not None:
-                self._connection.terminate()  # after a failure it may hang
-            if not was_lost:
-                raise
-            results = await self._execute(operation)
-        if monotonic() >= self._next_pruning:
-            self._next_pruning = monotonic() + PRUNING_SECONDS
-            with suppress(GatewayError):  # until the next time
-                await self._execute(self._prune)
-        return results
+        with self._database.describe_errors():
+            try:
+                return await self._execute(operation)
+            except Exception as error:
+                was_lost = self._connection is not None and self._connection.is_closed()
+                if self._connection is not None and not isinstance(error, self._database.driver.PostgresError):
+                    self._connection.terminate()  # without a response of the server, it may hang
+                if not was_lost:
+                    raise
+            return await self._execute(operation)
 
     async def _execute(self, operation: Callable[[], Steps[T]]) -> T:
-        with self._database.describe_errors():
-            connection = await self._connect()
-            async with read_committed(connection):
-                return await run_on_postgres(self._database, connection, operation())
+        connection = await self._connect()
+        async with read_committed(connection):
+            return await run_on_postgres(self._database, connection, operation())
 
     async def _connect(self) -> Any:
         """Return the connection; replace a closed one."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,23 +91,23 @@ def file_identity(path: str) -> tuple[int, int] | None:
     return None
 
 
-def seal_address(path: str | PathLike[str]) -> str | PathLike[str] | Secret:
-    """Return a path unchanged, but an address as a secret.
+def seal_path(path: Any) -> Path | Secret:
+    """Return the absolute path of a file; anything else as a secret, because it may be an address with a password."""
+    text = fspath(path) if isinstance(path, PathLike) else path
+    if isinstance(text, str) and text and "\0" not in text and not is_address(text):
+        return Path(text).absolute()
+    return Secret(text)
 
-    Given by mistake, it may have a password.
-    """
-    return Secret(str(path)) if is_address(str(path)) else path
 
-
-def database_file(path: str | PathLike[str] | Secret) -> Path:
-    """Return the absolute path of a file, from the result of `seal_address`.
+def database_file(path: Path | Secret) -> Path:
+    """Return the file of the result of `seal_path`.
 
     Raises:
-        InvalidRequestError: it is an address, whose password the errors of a file would show.
+        InvalidRequestError: it is not a path.
     """
     if isinstance(path, Secret):
         raise InvalidRequestError("path: invalid (expected a file, not an address such as postgresql://…)")
-    return Path(path).absolute()
+    return path
 
 
 def is_file_error(error: sqlite3.Error) -> bool:

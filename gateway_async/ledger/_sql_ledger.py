@@ -60,7 +60,7 @@ class SqlLedger:
         Raises:
             LedgerError: the ledger cannot be read.
         """
-        return await self._store.run(operations.open_intents, terminal_id)
+        return await self._store.read(operations.open_intents, terminal_id)
 
     async def entries(self, since: datetime) -> AsyncIterator[StoredIntent]:
         """Iterate over the intents with `sent_at` from `since`, the oldest first.
@@ -78,7 +78,7 @@ class SqlLedger:
                 f"since: too early, resolved intents are kept for {days:g} {pluralize(days, 'day')} (see keep_days)"
             )
         after = operations.id_before(since)
-        while page := await self._store.run(operations.entries_after, after, _PAGE):
+        while page := await self._store.read(operations.entries_after, after, _PAGE):
             for stored in page:
                 yield stored
             after = page[-1].intent.id

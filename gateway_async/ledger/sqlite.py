@@ -10,7 +10,7 @@ from typing import Final
 
 from gateway_async._arguments import retention_period
 from gateway_async._storage.sql import SqliteBackend
-from gateway_async._storage.sqlite import FileFormat, ask_pragma, database_file, open_database, seal_address
+from gateway_async._storage.sqlite import FileFormat, ask_pragma, database_file, open_database, seal_path
 from gateway_async.errors import LedgerError
 from gateway_async.ledger import _operations as operations
 from gateway_async.ledger._sql_ledger import SqlLedger
@@ -77,11 +77,11 @@ class SqliteLedger(SqlLedger):
             resolved.
 
     Raises:
-        InvalidRequestError: `keep_days` is not a number above 0, or `path` is an address.
+        InvalidRequestError: an argument is invalid.
     """
 
     def __init__(self, path: str | PathLike[str], *, keep_days: float = 30.0) -> None:
-        given = seal_address(path)
+        given = seal_path(path)
         del path  # an error's traceback shows local variables
         retention = retention_period(keep_days)
         file = database_file(given)

@@ -11,9 +11,10 @@ import pytest
 
 from gateway_async._wire.postback import postback_of
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
-from tests.migration.journals import POSTGRES, ask_postgres, postgres_only
 from tests.support.in_process import run
+from tests.support.ledgers import ask_postgres
 from tests.support.processes import Ended, run_on_terminal
+from tests.support.servers import POSTGRES, postgres_only
 
 
 async def fill(inbox: Inbox) -> None:
@@ -40,7 +41,7 @@ def table() -> Iterator[str]:
     name = f"inbox_{token_hex(6)}"
     anyio.run(fill, PostgresInbox(POSTGRES, table=name))
     yield name
-    anyio.run(ask_postgres, f"DROP TABLE {name}, {name}_keys")
+    ask_postgres(f"DROP TABLE {name}, {name}_keys")
 
 
 def listed(ended: Ended) -> list[tuple[int, str, str]]:

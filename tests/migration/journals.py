@@ -1,6 +1,5 @@
 """A journal of each kind, for tests, and rows to put into it."""
 
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -10,7 +9,6 @@ from secrets import token_hex
 from typing import Any
 
 import attrs
-import pytest
 
 from gateway_async import JournalError
 from gateway_async.migration.journal.postgres import PostgresJournal
@@ -27,17 +25,8 @@ from gateway_async.migration.journal.protocol import (
 )
 from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.report import Report
-
-POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
-postgres_only = pytest.mark.skipif(
-    not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
-)
-KINDS = [
-    pytest.param(("sqlite", "asyncio"), id="sqlite-asyncio"),
-    pytest.param(("sqlite", "trio"), id="sqlite-trio"),
-    pytest.param(("postgres", "asyncio"), id="postgres-asyncio", marks=postgres_only),
-]
-"""Each journal, on each event loop that it runs on."""
+from tests.support.ledgers import ask_postgres
+from tests.support.servers import POSTGRES
 
 Another = Callable[[], Journal]
 
@@ -59,18 +48,7 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[Another]:
     for journal in made:
         await journal.aclose()
     if kind == "postgres":
-        await ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs, {table}_not_started")
-
-
-async def ask_postgres(statement: str) -> Any:
-    """Run a statement in PostgreSQL."""
-    import asyncpg
-
-    connection = await asyncpg.connect(POSTGRES)
-    try:
-        return await connection.fetch(statement)
-    finally:
-        await connection.close()
+        ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs, {table}_not_started")
 
 
 def begin(key: str, fingerprint: str = "f", line: int | None = 2, row_number: int = 0) -> RowStarted:

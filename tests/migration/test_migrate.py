@@ -20,8 +20,8 @@ from gateway_async.migration.rows.row import VaultRow, fingerprint_of
 from gateway_async.migration.sources.files import read_rows
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FaultName
-
-from .journals import POSTGRES, ask_postgres, postgres_only
+from tests.support.ledgers import ask_postgres
+from tests.support.servers import POSTGRES, postgres_only
 
 pytestmark = pytest.mark.anyio
 STORE = "POST /v2/accountvaults"
@@ -132,7 +132,7 @@ async def test_a_journal_in_postgres(gateway: AsyncGateway, sandbox: Sandbox) ->
             tasks.start_soon(migrate)
             tasks.start_soon(migrate)
     finally:
-        await ask_postgres("DROP TABLE journal_of_two, journal_of_two_runs, journal_of_two_not_started")
+        ask_postgres("DROP TABLE journal_of_two, journal_of_two_runs, journal_of_two_not_started")
     assert [report.ended for report in reports] == [Totals(stored=400, repeated=11)] * 2
     assert reports[1].totals == reports[0].ended
     assert sandbox.ledger()["stored"] == {f"k{number}": 1 for number in range(400)}
@@ -184,11 +184,11 @@ async def test_tables_of_an_earlier_version_get_what_they_lack() -> None:
     """Their migrations keep their keys; a new one in the same tables has those of today."""
     columns = "api_id text, state text, fingerprint text, line bigint, reasons jsonb NOT NULL DEFAULT '[]'"
     columns += ", vault_id text, last_four text, brand text, run bigint, changed_at timestamptz DEFAULT now()"
-    await ask_postgres("CREATE TABLE journal_former_runs (name text PRIMARY KEY, runs bigint, gateway text)")
-    await ask_postgres(
+    ask_postgres("CREATE TABLE journal_former_runs (name text PRIMARY KEY, runs bigint, gateway text)")
+    ask_postgres(
         f'CREATE TABLE journal_former (migration text, key text COLLATE "C", {columns}, PRIMARY KEY (migration, key))'
     )
-    await ask_postgres("INSERT INTO journal_former_runs VALUES ('cards', 3, '')")
+    ask_postgres("INSERT INTO journal_former_runs VALUES ('cards', 3, '')")
     try:
         for name, runs, has_former_keys in (("cards", 4, True), ("others", 1, False)):
             journal = PostgresJournal(POSTGRES, name, table="journal_former")
@@ -197,7 +197,7 @@ async def test_tables_of_an_earlier_version_get_what_they_lack() -> None:
             assert await journal.counts() == {RowState.SENDING: 1}
             await journal.aclose()
     finally:
-        await ask_postgres("DROP TABLE journal_former, journal_former_runs, journal_former_not_started")
+        ask_postgres("DROP TABLE journal_former, journal_former_runs, journal_former_not_started")
 
 
 async def test_a_fingerprint_stays_what_it_is() -> None:

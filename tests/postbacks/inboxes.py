@@ -7,8 +7,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-import pytest
-
 from gateway_async._storage.sql import Steps
 from gateway_async._wire.postback import postback_of
 from gateway_async.models.postbacks import Postback
@@ -16,19 +14,8 @@ from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteI
 from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._mapping import PostbackRow
 from gateway_async.postbacks.inbox.sqlite import _insert, _open_inbox
-from tests.support.servers import POSTGRES, postgres_only
+from tests.support.servers import POSTGRES
 from tests.support.sqlite_files import ask_sqlite
-
-KINDS = [
-    pytest.param(("sqlite", "asyncio"), id="sqlite-asyncio"),
-    pytest.param(("sqlite", "trio"), id="sqlite-trio"),
-    pytest.param(
-        ("postgres", "asyncio"),
-        id="postgres-asyncio",
-        marks=postgres_only,
-    ),
-]
-"""Each inbox, on each event loop that it runs on."""
 
 
 def change(

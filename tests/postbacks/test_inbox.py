@@ -10,35 +10,21 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import InvalidRequestError
 from gateway_async.models.codes import PostbackResource
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks import Claim, Inbox, InboxError, PostbackState, PostgresInbox, SqliteInbox
+from gateway_async.postbacks import Claim, Inbox, InboxError, PostbackState
 
-from .inboxes import KINDS, Store, change, opened, states
+from .inboxes import Store, change, opened, states
 
 WAITING, HANDLED, SUPERSEDED, DEAD, DISCARDED = PostbackState
 pytestmark = pytest.mark.anyio
 MINUTE = 60.0
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> tuple[str, str]:
-    """Which inbox, on which event loop."""
-    chosen: tuple[str, str] = request.param
-    return chosen
-
-
 @pytest.fixture
-def anyio_backend(kind: tuple[str, str]) -> str:
-    """The event loop of the inbox's kind."""
-    return kind[1]
-
-
-@pytest.fixture
-async def store(kind: tuple[str, str], tmp_path: Path) -> AsyncIterator[Store]:
+async def store(kind: str, tmp_path: Path) -> AsyncIterator[Store]:
     """An inbox in an empty store."""
-    async with opened(kind[0], tmp_path) as made:
+    async with opened(kind, tmp_path) as made:
         yield made
 
 
@@ -481,13 +467,6 @@ async def test_what_was_handled_long_ago_is_forgotten(store: Store) -> None:
     lanes = await store.ask("SELECT ordering_key FROM {inbox}_keys ORDER BY ordering_key")
     assert [ordering_key for (ordering_key,) in lanes] == ["transaction t2", "transaction t3", "transaction t4"]
     assert await put(later, change("t1"), change("t2")) == [True, False]
-
-
-@pytest.mark.parametrize("days", [0, -1, True, "30", float("nan"), float("inf")])
-async def test_days_that_are_none(kind: tuple[str, str], days: Any) -> None:
-    """A number above 0."""
-    with pytest.raises(InvalidRequestError, match="keep_days"):
-        (SqliteInbox if kind[0] == "sqlite" else PostgresInbox)("postgresql://inbox", keep_days=days)
 
 
 async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:

@@ -217,13 +217,6 @@ def test_on_trio() -> None:
         anyio.run(put, backend="trio")
 
 
-@pytest.mark.parametrize("table", ["", "a b", 'x"; DROP', "A", "a.b.c", 7, "x" * 60])
-def test_names_that_are_none(table: Any) -> None:
-    """Names have lower-case characters, digits and _, with or without a schema."""
-    with pytest.raises(InvalidRequestError, match="table"):
-        PostgresInbox("postgresql://127.0.0.1/shop", table=table)
-
-
 def test_an_address_that_is_none() -> None:
     """The error does not repeat the address, whatever it contains."""
     with pytest.raises(InvalidRequestError, match="dsn: invalid address") as caught:

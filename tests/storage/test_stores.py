@@ -15,6 +15,7 @@ import pytest
 
 from gateway_async import JournalError, LedgerError, PostgresLedger
 from gateway_async._secrets import Secret
+from gateway_async._storage import group_commit
 from gateway_async._storage.postgres import Database, read_address
 from gateway_async._storage.sql import PooledStore, PostgresBackend, QueuedStore, SqliteBackend, Steps
 from gateway_async._storage.sqlite import FileFormat
@@ -26,11 +27,11 @@ from tests.support.sqlite_files import ask_sqlite, full_disk
 
 pytestmark = pytest.mark.anyio
 KINDS = [
-    pytest.param(("file", "asyncio"), id="file-asyncio"),
-    pytest.param(("file", "trio"), id="file-trio"),
-    pytest.param(("connection", "asyncio"), id="connection-asyncio", marks=postgres_only),
-    pytest.param(("connection", "trio"), id="connection-trio", marks=postgres_only),
-    pytest.param(("pool", "asyncio"), id="pool-asyncio", marks=postgres_only),
+    pytest.param("file", "asyncio", id="file-asyncio"),
+    pytest.param("file", "trio", id="file-trio"),
+    pytest.param("connection", "asyncio", id="connection-asyncio", marks=postgres_only),
+    pytest.param("connection", "trio", id="connection-trio", marks=postgres_only),
+    pytest.param("pool", "asyncio", id="pool-asyncio", marks=postgres_only),
 ]
 """Each kind of store, on each event loop that it runs on."""
 
@@ -78,6 +79,11 @@ def fail(key: str) -> Steps[None]:
     yield "SELECT key FROM nowhere", ()
 
 
+def select_nowhere() -> Steps[None]:
+    """Read a table that does not exist."""
+    yield "SELECT key FROM nowhere", ()
+
+
 class Place:
     """A file or a table for stores of a kind."""
 
@@ -121,23 +127,10 @@ def add_nothing() -> Steps[None]:
     yield "DELETE FROM @ WHERE FALSE", ()
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> tuple[str, str]:
-    """Which store, on which event loop."""
-    chosen: tuple[str, str] = request.param
-    return chosen
-
-
 @pytest.fixture
-def anyio_backend(kind: tuple[str, str]) -> str:
-    """The event loop."""
-    return kind[1]
-
-
-@pytest.fixture
-async def place(kind: tuple[str, str], tmp_path: Path) -> AsyncIterator[Place]:
+async def place(kind: str, tmp_path: Path) -> AsyncIterator[Place]:
     """Where stores of each kind can be opened."""
-    made = Place(kind[0], tmp_path)
+    made = Place(kind, tmp_path)
     yield made
     if made.kind != "file":
         made.ask("DROP TABLE IF EXISTS @")
@@ -216,6 +209,41 @@ async def test_a_statement_that_fails_writes_nothing(store: QueuedStore | Pooled
     assert await store.read(read, "a") == {"a": ("again", False)}
 
 
+async def test_a_read_that_fails_fails_alone(store: QueuedStore | PooledStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writes of its batch are committed, and the other reads are returned."""
+    monkeypatch.setattr(group_commit, "_COMMIT_INTERVAL_SECONDS", 0.2)  # what follows the first commit comes together
+    await store.run(add_one, "a", "first")
+    failed: list[str] = []
+    found: list[Any] = []
+
+    async def read_nowhere() -> None:
+        with pytest.raises(LedgerError) as raised:
+            await store.read(select_nowhere)
+        failed.append(raised.value.reason)
+
+    async def read_both() -> None:
+        found.append(await store.read(read, "a", "b"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read_nowhere)
+        tasks.start_soon(partial(run, store, add_one, "b", "kept"))
+        tasks.start_soon(read_nowhere)
+        tasks.start_soon(read_both)
+    assert ["nowhere" in reason for reason in failed] == [True, True]
+    assert "a" in found[0]
+    assert await store.read(read, "b") == {"b": ("kept", False)}
+
+
+async def test_a_read_sees_what_is_written_with_it(
+    store: QueuedStore | PooledStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reads come after the commit of their batch, also if they were called for before."""
+    monkeypatch.setattr(group_commit, "_COMMIT_INTERVAL_SECONDS", 0.2)
+    await store.run(add_one, "a", "first")
+    await store.run_soon(add_one, "b", "soon")
+    assert set(await store.read(read, "a", "b")) == {"a", "b"}
+
+
 async def test_a_closed_store_can_be_opened_again(store: QueuedStore | PooledStore) -> None:
     """Until then it says that it is closed."""
     await store.run(add_one, "a", "kept")
@@ -227,14 +255,14 @@ async def test_a_closed_store_can_be_opened_again(store: QueuedStore | PooledSto
     assert await store.run(read, "a") == {"a": ("kept", False)}
 
 
-@pytest.mark.parametrize("kind", KINDS[2:])
+@pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[2:])
 async def test_a_text_with_nul_is_stored(store: QueuedStore | PooledStore) -> None:
     """PostgreSQL cannot store NUL: it is replaced, and the other rows are stored as they are."""
     await store.run(add, [Note("a", "x\0y"), Note("b", "plain")])
     assert await store.run(read, "a", "b") == {"a": ("x?y", False), "b": ("plain", False)}
 
 
-@pytest.mark.parametrize("kind", [KINDS[2]])
+@pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[2:3])
 async def test_a_lost_connection_is_replaced(place: Place, store: QueuedStore) -> None:
     """An operation whose connection was lost runs once more."""
     await store.run(add_one, "a", "kept")
@@ -245,7 +273,7 @@ async def test_a_lost_connection_is_replaced(place: Place, store: QueuedStore) -
     assert set(await store.run(read, "a", "b")) == {"a", "b"}
 
 
-@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:2])
 async def test_a_file_on_a_full_disk_takes_nothing(place: Place, store: QueuedStore) -> None:
     """Waiting tasks get the error; deferred operations run when there is room."""
     await store.run(add_one, "a", "kept")
@@ -257,7 +285,7 @@ async def test_a_file_on_a_full_disk_takes_nothing(place: Place, store: QueuedSt
     assert place.ask("SELECT key FROM @ ORDER BY key") == [("a",), ("b",)]
 
 
-@pytest.mark.parametrize("kind", KINDS[:1])
+@pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
 async def test_a_file_that_was_moved_takes_nothing(place: Place, store: QueuedStore) -> None:
     """A write to a file without a name would be lost with the process."""
     await store.run(add_one, "a", "kept")
@@ -269,7 +297,7 @@ async def test_a_file_that_was_moved_takes_nothing(place: Place, store: QueuedSt
     assert set(await store.run(read, "a", "b", "c")) == {"a", "c"}
 
 
-@pytest.mark.parametrize("kind", KINDS[:1])
+@pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
 async def test_a_reader_does_not_wait_for_a_writer(place: Place, store: QueuedStore) -> None:
     """Another process may hold the lock of the file for long."""
     await store.run(add_one, "a", "kept")

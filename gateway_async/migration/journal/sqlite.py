@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_async._storage.sql import QueuedStore, SqliteBackend
-from gateway_async._storage.sqlite import FileFormat, database_file, seal_address
+from gateway_async._storage.sqlite import FileFormat, database_file, seal_path
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal._sql_journal import SqlJournal
 
@@ -88,11 +88,11 @@ class SqliteJournal(SqlJournal):
         path: the file; `-wal` and `-shm` beside it belong to it. Its folder must exist.
 
     Raises:
-        InvalidRequestError: `path` is an address.
+        InvalidRequestError: `path` is invalid.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        given = seal_address(path)
+        given = seal_path(path)
         del path  # an error's traceback shows local variables
         file = database_file(given)
         closed = partial(JournalError, str(file), "it is closed")

@@ -57,11 +57,11 @@ class SqlInbox:
         self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
     ) -> Sequence[StoredPostback]:
         """List stored postbacks."""
-        return await self._store.run(operations.list_postbacks, state, after, limit)
+        return await self._store.read(operations.list_postbacks, state, after, limit)
 
     async def health(self) -> InboxHealth:
         """Count what waits, is in progress and is dead."""
-        return await self._store.run(operations.read_health)
+        return await self._store.read(operations.read_health)
 
     async def replay(self, number: int) -> bool:
         """Make a postback waiting again."""

@@ -1,15 +1,13 @@
 """`PostgresInbox`: an inbox in a PostgreSQL database, shared by any number of processes and hosts."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
-from time import monotonic
 from typing import Any, Final
 
 from gateway_async._arguments import retention_period
 from gateway_async._secrets import Secret
 from gateway_async._storage.postgres import Address, Database, read_address, table_problems
-from gateway_async._storage.sql import PRUNING_SECONDS, PooledStore, Steps, run_on_postgres
+from gateway_async._storage.sql import PooledStore, Steps, run_on_postgres
 from gateway_async.errors import InboxError, InvalidRequestError
 from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._mapping import PostbackRow
@@ -102,13 +100,12 @@ class PostgresInbox(SqlInbox):
         keep_days: float = 30.0,
         create: bool = True,
     ) -> None:
-        if isinstance(dsn, str | Secret):
+        if not callable(getattr(dsn, "acquire", None)):
             dsn = Secret(dsn)  # an error's traceback shows local variables
             dsn = read_address(dsn, table)
         elif problems := table_problems(table):
             raise InvalidRequestError(problems)
-        self._keep = retention_period(keep_days)
-        self._next_pruning = monotonic()
+        prune = partial(operations.prune, retention_period(keep_days))
         location = f"{dsn.shown if isinstance(dsn, Address) else 'of a PostgreSQL pool'} ({table})"
         open_database = partial(
             Database,
@@ -123,15 +120,7 @@ class PostgresInbox(SqlInbox):
             error=partial(InboxError, location),
         )
         self._store: PooledStore
-        super().__init__(location, PooledStore(open_database), _insert)
-
-    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
-        """Claim due postbacks."""
-        if monotonic() >= self._next_pruning:
-            self._next_pruning = monotonic() + PRUNING_SECONDS
-            with suppress(InboxError):  # until the next time
-                await self._store.run(operations.prune, self._keep)
-        return await super().claim(limit, seconds)
+        super().__init__(location, PooledStore(open_database, prune), _insert)
 
     async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
         """Mark a postback as handled, and execute `statements` in the same transaction."""

@@ -13,8 +13,8 @@ import msgspec
 
 from gateway_async._arguments import retention_period
 from gateway_async._storage.sql import QueuedStore, SqliteBackend, Steps
-from gateway_async._storage.sqlite import FileFormat, database_file, seal_address
-from gateway_async.errors import InboxError
+from gateway_async._storage.sqlite import FileFormat, database_file, seal_path
+from gateway_async.errors import InboxError, InvalidRequestError
 from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._handler_statements import execute_statements
 from gateway_async.postbacks.inbox._mapping import PostbackRow
@@ -102,7 +102,7 @@ class SqliteInbox(SqlInbox):
         now: returns the current time, in seconds since 1970.
 
     Raises:
-        InvalidRequestError: `keep_days` is not a number above 0, or `path` is an address.
+        InvalidRequestError: an argument is invalid.
     """
 
     def __init__(
@@ -113,9 +113,11 @@ class SqliteInbox(SqlInbox):
         shared: bool = False,
         now: Callable[[], float] = time,
     ) -> None:
-        given = seal_address(path)
+        given = seal_path(path)
         del path  # an error's traceback shows local variables
         keep = retention_period(keep_days)
+        if not callable(now):
+            raise InvalidRequestError("now: must be a function that returns seconds since 1970")
         file = database_file(given)
         open_file = partial(_open_inbox, file, keep=keep, shared=shared, now=now)
         closed = partial(InboxError, str(file), "it is closed")
