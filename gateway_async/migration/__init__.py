@@ -6,9 +6,7 @@ A name that needs an extra loads the extra when it is called.
 """
 
 from gateway_async.errors import JournalError
-from gateway_async.migration.distributed.dask import migrate_vaults_dask
-from gateway_async.migration.engine.concurrency_limiter import Rate, SteadyRate
-from gateway_async.migration.engine.redis_rate_limiter import RedisRate
+from gateway_async.migration.dask import migrate_vaults_dask
 from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import (
     Journal,
@@ -21,14 +19,13 @@ from gateway_async.migration.journal.protocol import (
 from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.plan import Plan, plan_migration
+from gateway_async.migration.rate import Rate, RedisRate, SteadyRate
 from gateway_async.migration.report import Report, Sample, Totals
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.sources.files import Rows, read_rows
+from gateway_async.migration.sources.files import Rows, read_rows, shards
 from gateway_async.migration.sources.records import Shard
-from gateway_async.migration.sources.shards import shards
-from gateway_async.migration.verification_result import Finding, Verdict, Verification
-from gateway_async.migration.verify import verify_vaults
+from gateway_async.migration.verify import Finding, Verdict, Verification, verify_vaults
 
 __all__ = [
     "Columns",

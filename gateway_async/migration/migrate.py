@@ -1,9 +1,10 @@
 """`migrate_vaults`: store any number of accounts in the vault, each once, also over several runs."""
 
-from collections.abc import AsyncIterable, Callable, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import attrs
@@ -11,18 +12,17 @@ import attrs
 from gateway_async._arguments import check_numbers
 from gateway_async._kernel import first_error
 from gateway_async.client import AsyncGateway
-from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, Rate, SteadyRate
-from gateway_async.migration.engine.result_recorder import RowCallback
-from gateway_async.migration.engine.row_allowance import RowAllowance
-from gateway_async.migration.engine.row_task import iterate_rows
-from gateway_async.migration.engine.runner import Runner
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.limiter import ConcurrencyLimiter
+from gateway_async.migration.rate import Rate, SteadyRate
+from gateway_async.migration.recorder import RowCallback
 from gateway_async.migration.report import Report, Samples, read_totals
-from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.row import VaultRow, iterate_rows
+from gateway_async.migration.runner import Runner
+from gateway_async.migration.sources.files import Rows
+from gateway_async.migration.stop import RowAllowance
 from gateway_async.models.account_vaults import VaultCreate
-
-__all__ = ["migrate_vaults"]
 
 _TICK_SECONDS: Final = 0.1
 
@@ -37,7 +37,7 @@ async def migrate_vaults(
     name: str | None = None,
     give_up_after: float = 600.0,
     retry_rejected: bool = False,
-    max_rows: int | RowAllowance | None = None,
+    max_rows: int | None = None,
     stop_when: Callable[[Report], str | None] | None = None,
     on_row: RowCallback | None = None,
     on_progress: Callable[[Report], object] | None = None,
@@ -65,8 +65,8 @@ async def migrate_vaults(
         give_up_after: seconds without a single response, or without a writable journal, after which it stops.
         retry_rejected: send rows again that the gateway rejected in an earlier run, also if they are unchanged. Use it
             after the cause was fixed at the gateway.
-        max_rows: maximum number of rows stored in this run; a shard passes a `RowAllowance`. An unknown row counts as
-            stored; a skipped, rejected or repeated row does not count. Later rows of the input are not processed.
+        max_rows: maximum number of rows stored in this run. An unknown row counts as stored; a skipped, rejected or
+            repeated row does not count. Later rows of the input are not processed.
         stop_when: called ten times a second with the report; returns the reason to stop, or None. Calls in progress are
             finished.
         on_row: called for each row when it ends, in the event loop; must not block.
@@ -81,54 +81,78 @@ async def migrate_vaults(
         JournalError: the journal cannot be used, or belongs to another migration, gateway or location. If the journal
             fails later, the migration waits for it.
     """
-    rows = iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
-    if not isinstance(max_rows, RowAllowance):
-        check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
-        max_rows = RowAllowance(max_rows)
+    check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
-    limiter = ConcurrencyLimiter(concurrency, SteadyRate(rate) if isinstance(rate, int | float) else rate)
     try:
-        run = await store.start(name, _gateway_identity(gateway))
-        report.name = run.name
-        if retry_rejected:
-            await store.delete_rejected()
-        runner = Runner(
+        report = await migrate_rows(
             gateway,
+            rows,
             store,
-            name=run.name,
-            has_former_keys=run.has_former_keys,
-            limiter=limiter,
-            report=report,
-            allowance=max_rows,
-            on_row=on_row,
+            name=name,
+            allowance=RowAllowance(max_rows),
+            concurrency=concurrency,
+            rate=SteadyRate(rate) if isinstance(rate, int | float) else rate,
             give_up_after=give_up_after,
+            retry_rejected=retry_rejected,
+            stop_when=stop_when,
+            on_row=on_row,
+            on_progress=on_progress,
         )
-        with gateway.observing(limiter.observe):
-            await _run_monitored(runner, rows, run.number, _Monitor(report, limiter, runner, stop_when, on_progress))
         report.totals = await read_totals(store)
     finally:
-        report.ended_at = datetime.now(UTC)
         with anyio.CancelScope(shield=True):
             await store.aclose()
     return report
 
 
-async def _run_monitored(runner: Runner, rows: Any, run: int, monitor: "_Monitor") -> None:
-    """Run the rows while the monitor updates the report."""
+async def migrate_rows(
+    gateway: AsyncGateway,
+    rows: Iterable[VaultRow | VaultCreate] | AsyncIterable[VaultRow | VaultCreate],
+    journal: Journal,
+    *,
+    name: str | None,
+    allowance: RowAllowance,
+    concurrency: int,
+    rate: Rate | None,
+    give_up_after: float,
+    retry_rejected: bool = False,
+    since: int | None = None,
+    stop_when: Callable[[Report], str | None] | None,
+    on_row: RowCallback | None,
+    on_progress: Callable[[Report], object] | None,
+) -> Report:
+    """Store the rows of a whole input, or of one of its shards.
+
+    The arguments are those of `migrate_vaults`, and `since`: the journal's first run that counts as this one.
+    """
+    is_shard = isinstance(rows, Rows) and rows.is_shard
+    rows = iterate_rows(rows)
+    report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
+    limiter = ConcurrencyLimiter(concurrency, rate)
     try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(monitor.run)
-            try:
-                await runner.run(rows, run)
-            finally:
-                tasks.cancel_scope.cancel()
-    except BaseExceptionGroup as group:
-        error = first_error(group)
-        raise error from error.__cause__
-    monitor.update()
+        run = await journal.start(name, _gateway_identity(gateway), since=since)
+        report.name = run.name
+        if retry_rejected:
+            await journal.delete_rejected()
+        runner = Runner(
+            gateway,
+            journal,
+            name=run.name,
+            has_former_keys=run.has_former_keys,
+            limiter=limiter,
+            report=report,
+            allowance=allowance,
+            on_row=on_row,
+            give_up_after=give_up_after,
+        )
+        monitor = _Monitor(report, limiter, runner, stop_when, on_progress)
+        with gateway.observing(limiter.observe):
+            await monitor.watch(partial(runner.run, rows, since or run.number, is_shard=is_shard))
+    finally:
+        report.ended_at = datetime.now(UTC)
+    return report
 
 
 @attrs.define
@@ -143,15 +167,27 @@ class _Monitor:
     _started_at: float = attrs.field(factory=anyio.current_time)
     _samples: Samples = attrs.field(factory=Samples)
 
-    async def run(self) -> None:
-        """Update the report until the task is cancelled."""
+    async def watch(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Update the report until `run` ends."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._update_often)
+                try:
+                    await run()
+                finally:
+                    tasks.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            error = first_error(group)
+            raise error from error.__cause__
+        self._update()
+
+    async def _update_often(self) -> None:
         while True:
-            self.update()
+            self._update()
             await self._runner.write()
             await anyio.sleep(_TICK_SECONDS)
 
-    def update(self) -> None:
-        """Update the report, call the callbacks, and stop if asked to."""
+    def _update(self) -> None:
         report, limiter = self._report, self._limiter
         report.seconds = anyio.current_time() - self._started_at
         report.failed_attempts = limiter.failed_attempts

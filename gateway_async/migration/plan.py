@@ -12,15 +12,12 @@ import attrs
 from gateway_async._arguments import check_numbers
 from gateway_async._kernel import pluralize
 from gateway_async._secrets import mask_text
-from gateway_async.migration.engine.row_task import as_vault_row, iterate_rows, row_problems, storable_key
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.rows.builder import request_problems
-from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.row import VaultRow, as_vault_row, iterate_rows, row_problems, storable_key
 from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
 from gateway_async.migration.rows.values import AMBIGUOUS_DATE, lacks_zero
 from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
-
-__all__ = ["Plan", "Remark", "plan_migration"]
 
 _PROGRESS_ROWS: Final = 256
 _MAX_EXAMPLES: Final = 5
@@ -160,7 +157,6 @@ def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float,
 
 
 def _to_row(given: VaultRow | VaultCreate) -> VaultRow:
-    """Return the row; make one of a bare request, with its problems."""
     if isinstance(given, VaultRow):
         return given
     missing = () if given.account_vault_api_id else ("account_vault_api_id: required",)
@@ -185,7 +181,6 @@ class _Counter:
         self._accounts = DuplicateFinder()
 
     def add(self, row: VaultRow) -> None:
-        """Count one more row."""
         self.rows += 1
         line = row.line if row.line is not None else self.rows
         problems = row_problems(row)
@@ -203,12 +198,10 @@ class _Counter:
             self._keys.add(row.key, line)
 
     def close(self) -> None:
-        """Delete the temporary tables."""
         self._keys.close()
         self._accounts.close()
 
     def plan(self, per_second: float, assumed: str) -> Plan:
-        """Return the plan for a rate of `per_second` rows."""
         duplicate_keys = self._keys.find(_MAX_EXAMPLES)
         ready = self._ready - duplicate_keys.count
         return Plan(
@@ -269,7 +262,6 @@ class _Remarks:
         self._found: dict[str, tuple[list[str], int, tuple[int, ...]]] = {}
 
     def add(self, text: str, line: int) -> None:
-        """Count one more row to which the remark applies."""
         field, separator, text = text.partition(": ")
         first, *rest = _NUMBER.split(text)  # text and numbers alternate
         parts = [field + separator + first, *rest]
@@ -281,7 +273,6 @@ class _Remarks:
         self._found[kind] = (common, count + 1, (*lines, line) if len(lines) < _MAX_EXAMPLES else lines)
 
     def found(self) -> tuple[Remark, ...]:
-        """Return all remarks, the most frequent first."""
         remarks = (
             Remark("".join(parts).replace(_LAST_DIGITS, ""), count, lines)
             for parts, count, lines in self._found.values()

@@ -9,8 +9,6 @@ import attrs
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import Journal, RowState
 
-__all__ = ["Report", "Sample", "Samples", "Totals", "read_totals"]
-
 _MAX_SAMPLES: Final = 600
 
 

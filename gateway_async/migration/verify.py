@@ -1,7 +1,9 @@
 """`verify_vaults`: read back what a migration has stored, all or a sample, and compare it."""
 
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
 from contextlib import aclosing, closing
+from enum import StrEnum
 from os import PathLike
 from random import Random
 from typing import Any, Final
@@ -20,26 +22,108 @@ from gateway_async.errors import (
     PermissionDeniedError,
     RecordDeletedError,
 )
-from gateway_async.migration.engine.row_task import (
+from gateway_async.migration.journal.protocol import Journal, RowState, iterate_started
+from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.output.summary import MAX_KINDS, generalize
+from gateway_async.migration.report import Totals
+from gateway_async.migration.rows.row import (
     InputRow,
+    VaultRow,
     as_vault_row,
+    find_vault_differences,
+    fingerprint_of,
     iterate_rows,
     other_content,
     row_problems,
     same_key,
     storable_key,
 )
-from gateway_async.migration.journal.protocol import Journal, RowState, iterate_started
-from gateway_async.migration.journal.sqlite import SqliteJournal
-from gateway_async.migration.output.reasons import MAX_KINDS, generalize
-from gateway_async.migration.report import Totals
-from gateway_async.migration.rows.comparison import find_vault_differences
-from gateway_async.migration.rows.row import VaultRow, fingerprint_of
 from gateway_async.migration.rows.temporary_table import JournalRow, JournalRows
-from gateway_async.migration.verification_result import Finding, Verdict, Verification
 from gateway_async.models.account_vaults import AccountVault, VaultCreate
 
-__all__ = ["verify_vaults"]
+_MAX_FINDINGS: Final = 1000
+
+
+class Verdict(StrEnum):
+    """The problem of an account, the worst first."""
+
+    MISSING = "missing"
+    """The journal has it as stored, but the gateway does not have it."""
+    DIFFERENT = "different"
+    """The account has other values."""
+    UNREAD = "unread"
+    """The account could not be read."""
+    NOT_STORED = "not stored"
+    """The input has it, but the journal does not have it as stored."""
+
+
+@attrs.frozen
+class Finding:
+    """An account with a problem.
+
+    Attributes:
+        line: line of its row in the input, from 1; None if it came from no file.
+        details: one line for each difference, beginning with the field's name.
+    """
+
+    key: str
+    line: int | None
+    vault_id: str | None
+    verdict: Verdict
+    details: tuple[str, ...] = ()
+
+
+@attrs.define
+class Verification:
+    """The result of a verification. While it runs, the numbers grow.
+
+    Attributes:
+        total: number of accounts to read; None while it is not known.
+        matching: accounts that are as they should be.
+        different: accounts that are stored with other values.
+        missing: accounts that do not exist or were deleted.
+        unread: accounts that could not be read.
+        not_stored: rows of the input that are not stored: rejected, repeated, unknown, or not migrated yet; 0 without
+            the input.
+        stopped: the reason why it stopped before all were read; "" if it did not.
+        totals: the rows of all runs, from the journal; None while they are not counted.
+        reasons: verdict and reason → number of accounts, without the details of single ones.
+    """
+
+    total: int | None = None
+    matching: int = 0
+    different: int = 0
+    missing: int = 0
+    unread: int = 0
+    not_stored: int = 0
+    stopped: str = ""
+    totals: Totals | None = None
+    reasons: Counter[tuple[Verdict, str]] = attrs.field(factory=Counter, repr=False)
+    _findings: dict[Verdict, list[Finding]] = attrs.field(factory=dict, init=False, repr=False)
+
+    @property
+    def checked(self) -> int:
+        """Number of accounts that were looked up."""
+        return self.matching + self.different + self.missing + self.unread
+
+    @property
+    def good(self) -> bool:
+        """Whether all accounts were read and have no problem."""
+        return not (self.stopped or self.different or self.missing or self.unread or self.not_stored)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The accounts with a problem, the worst verdict first: the first thousand of each."""
+        return [finding for verdict in Verdict for finding in self._findings.get(verdict, ())]
+
+    def add(self, finding: Finding) -> None:
+        """Count and store a finding."""
+        name = finding.verdict.name.lower()
+        setattr(self, name, getattr(self, name) + 1)
+        findings = self._findings.setdefault(finding.verdict, [])
+        if len(findings) < _MAX_FINDINGS:
+            findings.append(finding)
+
 
 Pair = tuple[JournalRow, VaultCreate | None]
 """A stored account, and the request that should have stored it, if known."""
@@ -109,7 +193,6 @@ class _Checker:
     _unread_in_a_row: int = 0
 
     async def check(self, pairs: AsyncGenerator[Pair]) -> None:
-        """Check all pairs."""
         sender, receiver = anyio.create_memory_object_stream[Pair](self._concurrency)
         try:
             async with receiver, anyio.create_task_group() as progress_task:
@@ -151,7 +234,6 @@ class _Checker:
             self._compare(entry, request, vault)
 
     def _count_unread(self, error: GatewayError) -> None:
-        """Stop after many failed reads in a row."""
         self._unread_in_a_row += 1
         if self._unread_in_a_row == _MAX_UNREAD:
             self.result.stopped = f"{_MAX_UNREAD} accounts in a row could not be read: {error}"
@@ -165,7 +247,6 @@ class _Checker:
             self.result.matching += 1
 
     def add(self, finding: Finding) -> None:
-        """Count a finding and its reasons, and pass it to the callback."""
         reasons = self.result.reasons
         self.result.add(finding)
         for detail in finding.details or ("",):
@@ -228,7 +309,6 @@ async def _read_journal(
 
 
 async def _pair_without_rows(entries: AsyncGenerator[JournalRow]) -> AsyncGenerator[Pair]:
-    """Yield stored accounts without their requests."""
     async with aclosing(entries):  # closes the journal's iterator if the consumer stops early
         async for entry in entries:
             if entry.is_sampled:
@@ -277,7 +357,6 @@ def _find_entry(journal_rows: JournalRows, row: VaultRow) -> tuple[JournalRow | 
 
 
 def _differences_from_journal(entry: JournalRow, vault: AccountVault) -> list[str]:
-    """Return the differences between an account and its journal entry."""
     found: list[str] = []
     if vault.account_vault_api_id not in (entry.api_id, None):
         found.append(f"account_vault_api_id: is {vault.account_vault_api_id}, not {entry.api_id}")

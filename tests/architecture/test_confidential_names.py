@@ -23,7 +23,7 @@ from gateway_async._wire.postback import postback_of
 from gateway_async.cli.postback_format import object_of
 from gateway_async.hosted_forms import accountform_url, hosted_page_url, payform_url
 from gateway_async.migration import Columns
-from gateway_async.migration.output.masking import mask_row
+from gateway_async.migration.output.rejects import mask_row
 from gateway_async.models.record import Record
 from gateway_async.sandbox.pages.display.masking import is_secret
 from tests.support.leaks import leaks

@@ -40,8 +40,8 @@ PACKAGES: Final = (
 
 
 def is_library(path: Path) -> bool:
-    """Return whether users import from a module; in the sandbox and the command, only packages count."""
-    return path.name == "__init__.py" or path.parts[0] not in ("sandbox", "cli", "__main__.py")
+    """Return whether users import from a module; in the larger folders, only packages count."""
+    return path.name == "__init__.py" or path.parts[0] not in ("migration", "sandbox", "cli", "__main__.py")
 
 
 def defined(path: Path) -> set[str]:

@@ -325,7 +325,7 @@ def test_a_file_that_cannot_be_written_is_a_failure(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gateway_async.migration.output.atomic_file.os.fsync", full)
+    monkeypatch.setattr("gateway_async.migration.output.files.os.fsync", full)
     ended = migrate(environment, file, *MAPPED, "--report", page, "--max-rows", "1")
     assert ended.returncode == 1
     assert "--report could not be written" in said(ended)

@@ -16,16 +16,14 @@ import httpx
 import pytest
 
 from gateway_async import AsyncGateway, InvalidRequestError
-from gateway_async.migration import PostgresJournal, migrate_vaults, migrate_vaults_dask, read_rows
-from gateway_async.migration.distributed import dask
-from gateway_async.migration.distributed import worker as _dask_shards
-from gateway_async.migration.distributed.shard_job import ShardJob
-from gateway_async.migration.engine.concurrency_limiter import SteadyRate
+from gateway_async.migration import PostgresJournal, dask, migrate_vaults, migrate_vaults_dask, read_rows
 from gateway_async.migration.journal.protocol import RowResult
 from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.rate import SteadyRate
 from gateway_async.migration.report import Report, Totals
 from gateway_async.migration.rows.row import VaultRow, api_id_of
-from gateway_async.migration.sources.shards import shards
+from gateway_async.migration.shard_job import ShardJob
+from gateway_async.migration.sources.files import shards
 from gateway_async.sandbox import Sandbox
 from tests.support.sandbox_environment import environment_of
 
@@ -157,9 +155,7 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
     work = ShardJob(path=str(path), size=path.stat().st_size, name=name, journal=journal, since=1)
     async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
         await client.wait_for_workers(2, timeout=30)
-        submit = partial(
-            client.submit, _dask_shards.run_shard, name, work, shard, pure=False, allow_other_workers=False
-        )
+        submit = partial(client.submit, dask.run_shard, name, work, shard, pure=False, allow_other_workers=False)
         results = await asyncio.gather(*(submit(workers=[worker]) for worker in await client.nthreads()))
     assert [result.report.rows for result in results] == [300, 300]
     assert times_stored(sandbox, name, keys) == [1] * 300

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async.migration.engine.iteration import iterate
+from gateway_async.migration.rows.row import iterate
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from gateway_async.cli.migrate import live_page
 from gateway_async.cli.migrate.live_page import serve_live_page
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import Report, RowResult, RowState, Sample
-from gateway_async.migration.output.html_report import render_page, render_parts
+from gateway_async.migration.output.page import render_page, render_parts
 from gateway_async.migration.output.summary import RunContext, RunProgress
 
 pytestmark = pytest.mark.anyio

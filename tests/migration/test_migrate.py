@@ -10,13 +10,12 @@ import anyio
 import pytest
 
 from gateway_async import AsyncGateway, CardVaultCreate, ContactCreate, JournalError
-from gateway_async.migration.engine.row_task import create_row_task, with_former_key
 from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal, JournalRun, RowResult, RowStarted, RowState
 from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report, Samples, Totals
-from gateway_async.migration.rows.row import VaultRow, fingerprint_of
+from gateway_async.migration.rows.row import VaultRow, create_row_task, fingerprint_of, with_former_key
 from gateway_async.migration.sources.files import read_rows
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FaultName

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 
 from gateway_async import InvalidRequestError
 from gateway_async.migration import Columns, JournalEntry, RowResult, RowState, VaultRow, read_rows
-from gateway_async.migration.output.atomic_file import back_up
-from gateway_async.migration.output.formats import InputFormat
-from gateway_async.migration.output.formulas import FORMULA_NOTE, escape_formula, unescape_formulas
-from gateway_async.migration.output.path_checks import check_output
+from gateway_async.migration.output.files import back_up, check_output
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.vault_ids import write_vault_ids
+from gateway_async.migration.output.tables import (
+    FORMULA_NOTE,
+    InputFormat,
+    escape_formula,
+    unescape_formulas,
+    write_vault_ids,
+)
 
 from .files import CARD
 

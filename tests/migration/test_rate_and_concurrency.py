@@ -24,8 +24,8 @@ from gateway_async import (
     ServerError,
     ValidationError,
 )
-from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, SteadyRate
-from gateway_async.migration.engine.redis_rate_limiter import RedisRate
+from gateway_async.migration.limiter import ConcurrencyLimiter
+from gateway_async.migration.rate import RedisRate, SteadyRate
 from gateway_async.observe import AttemptFailed, LookupOutcome, NextStep, OutcomeLookedUp
 
 pytestmark = pytest.mark.anyio
@@ -239,7 +239,7 @@ async def test_a_pause_is_shared() -> None:
 
 CLIENT = """
 import asyncio, sys
-from gateway_async.migration.engine.redis_rate_limiter import RedisRate
+from gateway_async.migration.rate import RedisRate
 
 async def main(url, name, per_second, calls):
     rate = RedisRate(url, float(per_second), name)

@@ -1,15 +1,13 @@
-"""How many rows a run may store: a cap to the row, whatever becomes of the rows, and on however many shards."""
+"""How many rows a run may store: a cap to the row, whatever becomes of the rows."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import anyio
-import attrs
 import pytest
 import trio.testing
 
 from gateway_async import InvalidRequestError
-from gateway_async.migration.engine.row_allowance import RowAllowance
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
@@ -123,69 +121,3 @@ async def test_a_cap_is_a_whole_number(migration: Migration, most: Any) -> None:
     """Above 0; else it is refused by its name."""
     with pytest.raises(InvalidRequestError, match="max_rows: must be a"):
         await migration.run([row("a")], max_rows=most)
-
-
-# --- the shards of a cluster
-
-
-@attrs.define
-class Shard:
-    """A shard of so many new rows, and how many of them are stored."""
-
-    rows: int
-    stored: int = 0
-
-    async def carry_out(self, grants: RowAllowance) -> None:
-        """Store as many rows as are granted."""
-        quota = grants.take(self.rows)
-        while True:
-            with grants.running():
-                await anyio.sleep(1)
-                self.stored = min(self.rows, quota)
-                if self.rows <= quota:
-                    return grants.release(quota - self.rows)
-            more = await grants.reserve(self.rows - quota)
-            if not more:
-                return None
-            quota += more
-
-
-@pytest.mark.parametrize("cap", [1, 10, 19, 20, 25, 60])
-async def test_grants_never_exceed_the_cap(cap: int) -> None:
-    """All of it is used as long as there are rows, and no shard waits for what will not come."""
-    grants, all_shards = RowAllowance(cap), [Shard(10) for _ in range(5)]
-    async with anyio.create_task_group() as tasks:
-        for shard in all_shards:
-            tasks.start_soon(shard.carry_out, grants)
-    assert sum(shard.stored for shard in all_shards) == min(cap, 50)
-
-
-async def test_what_a_shard_does_not_use_goes_to_another() -> None:
-    """When it has ended; a shard whose worker died keeps its grant, as it is unknown what it has stored."""
-    grants, dead, short, waiting = RowAllowance(10), Shard(6), Shard(3), Shard(10)
-    dead_grant = grants.take(6)
-    short_grant = grants.take(4)
-    assert (dead_grant, short_grant, grants.take(10)) == (6, 4, 0)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(waiting.carry_out, grants)
-        with grants.running():
-            await anyio.sleep(5)
-            grants.release(short_grant - short.rows)
-    assert (waiting.stored, dead.stored) == (1, 0)
-
-
-async def test_a_closed_run_grants_nothing() -> None:
-    """A waiting shard gets no rows after a close."""
-    grants = RowAllowance(1)
-    assert grants.take(5) == 1
-    with grants.running():
-        async with anyio.create_task_group() as tasks:
-            got: list[int] = []
-
-            async def ask() -> None:
-                got.append(await grants.reserve(5))
-
-            tasks.start_soon(ask)
-            await anyio.sleep(1)
-            grants.close()
-    assert got == [0]

@@ -7,7 +7,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from gateway_async.migration.engine.row_queue import RowQueue
+from gateway_async.migration.queue import RowQueue
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.migration import Report
-from gateway_async.migration.stop_conditions import (
+from gateway_async.migration.stop import (
     Window,
     stop_after_rejects,
     stop_after_seconds,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from gateway_async._execution.recorder import LedgerRecorder
-from gateway_async.migration.engine.journal_writer import JournalWriter
+from gateway_async.migration.recorder import JournalWriter
 from gateway_async.postbacks import Postback, SqliteInbox
 from gateway_async.sandbox.runtime.store import Store
 from tests.reliability.condition import Protection

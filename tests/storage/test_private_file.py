@@ -18,10 +18,9 @@ from gateway_async._storage.private_file import create_private
 from gateway_async.errors import InboxError
 from gateway_async.migration import JournalEntry, RowResult, RowState, VaultRow
 from gateway_async.migration.journal.sqlite import _open_journal
-from gateway_async.migration.output.formats import InputFormat
-from gateway_async.migration.output.path_checks import check_output
+from gateway_async.migration.output.files import check_output
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.vault_ids import write_report, write_vault_ids
+from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
 from gateway_async.postbacks.inbox.sqlite import _open_inbox
 from gateway_async.sandbox.runtime.store import Store
 from tests.support.ledgers import LedgerFile

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from gateway_async.cli.table_output import NONE, TableRow, print_advice, print_table
-from gateway_async.migration.rows.field_list import FieldFacts, field_list
+from gateway_async.migration.rows.fields import FieldFacts, field_list
 
 __all__ = ["fields"]
 

@@ -19,7 +19,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.output.html_report import render_page, render_parts
+from gateway_async.migration.output.page import render_page, render_parts
 from gateway_async.migration.output.summary import RunContext
 from gateway_async.migration.report import Report
 from gateway_async.sandbox import pages

@@ -122,6 +122,15 @@ def create_input(
             help="Delimiter of CSV; by default detected in the header.",
         ),
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            rich_help_panel=_PANEL,
+            help="Only the I-th of N parts of the file, for N processes that share a journal.",
+        ),
+    ] = None,
 ) -> Input:
     """Return the input that a command's options define.
 
@@ -137,7 +146,7 @@ def create_input(
         raise typer.BadParameter(f"'{location}' is not a file (expected - for a pipe to standard input)")
     if location == "-" and kind is None:
         raise typer.BadParameter("--format required with standard input")
-    given = {"format": kind, "encoding": encoding, "delimiter": _unescape(delimiter)}
+    given = {"format": kind, "encoding": encoding, "delimiter": _unescape(delimiter), "shard": shard}
     reading = {name: value for name, value in given.items() if value is not None}
     from_file = Columns.from_toml(columns) if columns else Columns()
     mapping = Columns(

@@ -24,16 +24,14 @@ from gateway_async.cli.store_location import display_location
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
-from gateway_async.migration.output.atomic_file import back_up
-from gateway_async.migration.output.formats import InputFormat
-from gateway_async.migration.output.html_report import render_page
-from gateway_async.migration.output.reasons import Reasons
+from gateway_async.migration.output.files import back_up
+from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.summary import RunContext, as_values, duration
-from gateway_async.migration.output.vault_ids import write_report, write_vault_ids
+from gateway_async.migration.output.summary import Reasons, RunContext, as_values, duration
+from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
 from gateway_async.migration.report import Report, read_totals
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.stop_conditions import (
+from gateway_async.migration.stop import (
     StopCondition,
     stop_after_rejects,
     stop_after_seconds,

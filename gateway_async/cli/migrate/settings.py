@@ -13,8 +13,8 @@ from gateway_async.cli.migrate.journal_location import default_journal, open_jou
 from gateway_async.cli.migrate.options import Input
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
-from gateway_async.migration.output.path_checks import check_output
-from gateway_async.migration.stop_conditions import Window
+from gateway_async.migration.output.files import check_output
+from gateway_async.migration.stop import Window
 
 __all__ = ["OutputFiles", "Settings", "client_factory"]
 

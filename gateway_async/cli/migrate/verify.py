@@ -24,10 +24,10 @@ from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 from gateway_async.cli.table_output import NONE, TableRow, print_table
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 from gateway_async.migration import Finding, Journal, Verification, verify_vaults
-from gateway_async.migration.output.path_checks import check_output
+from gateway_async.migration.output.files import check_output
 from gateway_async.migration.output.summary import in_words, total_values
-from gateway_async.migration.output.vault_ids import write_findings
-from gateway_async.migration.verification_result import Verdict
+from gateway_async.migration.output.tables import write_findings
+from gateway_async.migration.verify import Verdict
 
 __all__ = ["verify"]
 

@@ -3,22 +3,76 @@
 Card and bank numbers are masked by default. Only the user who runs the migration may read the file.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
+from gateway_async._secrets import is_confidential, luhn_valid, mask_digits, mask_text, seal
 from gateway_async.migration.journal.protocol import RowResult
-from gateway_async.migration.output.atomic_file import AtomicFile, part_path
-from gateway_async.migration.output.formats import InputFormat, Writer, create_writer
-from gateway_async.migration.output.masking import mask_row, mask_unreadable
+from gateway_async.migration.output.files import AtomicFile, part_path
+from gateway_async.migration.output.tables import InputFormat, Writer, create_writer
+from gateway_async.migration.rows.builder import CARD_LENGTHS
 from gateway_async.migration.rows.columns import ColumnMapping
 from gateway_async.migration.rows.row import VaultRow
 
-__all__ = ["Rejects"]
+_POSSIBLE_SECRET: Final = re.compile(r"(?:\d\D*){3}", re.DOTALL)
+"""At least as many digits as a CVV has, in a text of unknown meaning."""
+
+_HIDDEN: Final = "************"
+
+
+def mask_row(row: Mapping[str, Any], mapping: ColumnMapping) -> dict[str, Any]:
+    """Mask a row's cells. Columns that are neither a field nor the key are left out, as they may hold anything."""
+    cells = zip(mapping.fields, row.items(), strict=True)
+    return {
+        name: _mask_cell(field, value)
+        for index, (field, (name, value)) in enumerate(cells)
+        if field or index == mapping.key
+    }
+
+
+def mask_unreadable(row: Mapping[str, Any], mapping: ColumnMapping) -> dict[str, Any]:
+    """Hide values that may contain a secret: a cell may be missing, so that the others are in wrong columns.
+
+    The key is shown if a card number is where it should be.
+    """
+    cells = [*row.values()]
+    key = mapping.key if _has_card_in_place(cells, mapping) else None
+    return {
+        name: mask_text(str(value)) if index == key else _hide(value) for index, (name, value) in enumerate(row.items())
+    }
+
+
+def _has_card_in_place(cells: Sequence[Any], mapping: ColumnMapping) -> bool:
+    if "account_number" not in mapping.fields:
+        return False
+    number = re.sub(r"[\s-]", "", str(cells[mapping.fields.index("account_number")]))
+    return len(number) in CARD_LENGTHS and number.isascii() and number.isdigit() and luhn_valid(number)
+
+
+def _hide(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_hide(inner) for inner in value]
+    return _HIDDEN if _POSSIBLE_SECRET.search(str(value)) else value
+
+
+def _mask_cell(field: str | None, value: Any) -> Any:
+    if value in (None, ""):
+        return value
+    if isinstance(value, dict):
+        return {name: _mask_cell(field, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mask_cell(field, inner) for inner in value]
+    if field is not None and is_confidential(field):
+        return str(seal({field: str(value)})[field])  # of a number, the last four digits remain
+    is_identifier = field is None or field.endswith("_id")  # a changed id would store the account twice
+    text = (mask_text if is_identifier else mask_digits)(str(value))
+    return value if text == str(value) else text
 
 
 class Rejects:

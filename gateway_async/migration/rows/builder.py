@@ -34,8 +34,6 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 
-__all__ = ["CARD_LENGTHS", "build_mapped_row", "build_row", "request_problems", "unreadable_row"]
-
 CARD_LENGTHS: Final = range(12, 20)
 """Digits of a card's number (ISO/IEC 7812)."""
 
@@ -179,7 +177,6 @@ def request_problems(request: VaultCreate) -> list[str]:
 
 
 def _kind(values: Mapping[str, Any], problems: list[str]) -> type[VaultCreate] | None:
-    """Return the request class that fits the values."""
     given = [name for name in _SOURCES if name in values]
     kinds = {_SOURCES[name] for name in given}
     if not given:
@@ -255,7 +252,6 @@ def _former_key(raw: Any, key: str) -> str | None:
 
 
 def _contains_number(text: str, values: Mapping[str, Any]) -> bool:
-    """Return whether a key contains the account's number."""
     numbers = (values.get(name) for name in ("account_number", "track_data", "ticket"))
     bare = _SEPARATORS.sub("", text)
     texts = chain((text, bare), (mask_text(text),) if values.get("track_data") else ())

@@ -25,8 +25,6 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 
-__all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "SURPLUS", "ColumnMapping", "Columns", "source_names"]
-
 KEY: Final = "key"
 PROBLEMS: Final = "problems"
 """The column that a file of rejects has in addition to the input's; it is ignored when that file is read again."""

@@ -1,20 +1,22 @@
-"""A row of a migration, and the id under which its account is stored (contract, *Account vault*)."""
+"""A row of a migration, its task, and the id under which its account is stored (contract, *Account vault*)."""
 
 import re
 from base64 import b32encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from hashlib import sha256
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import anyio.lowlevel
 import attrs
 
 from gateway_async._secrets import is_card_number, is_confidential, luhn_valid, mask_text
 from gateway_async._wire.convert import fields_of, once_per_class
 from gateway_async._wire.json_text import is_utf8
-from gateway_async.models.account_vaults import VaultCreate
-
-__all__ = ["VaultRow", "api_id_of", "fingerprint_of", "key_problems"]
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
+from gateway_async.models.account_vaults import AccountVault, VaultCreate
 
 _LENGTH: Final = 32
 _NUMBERS: Final = re.compile(r"[\d\W_]+")
@@ -106,3 +108,163 @@ def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[VaultCreate], t
 def _reveal(request: VaultCreate | None, name: str) -> str:
     secret = getattr(request, name, None)
     return "" if secret is None else str(secret.reveal())
+
+
+R = TypeVar("R")
+
+_ROWS_PER_CHECKPOINT: Final = 64
+"""Rows of a plain iterable that are read before other tasks may run."""
+
+
+async def iterate(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, None]:
+    """Yield all rows in order. A caller that may stop before the end must close this generator."""
+    if isinstance(rows, AsyncIterable):
+        async with _closing(aiter(rows)) as iterator:
+            async for row in iterator:
+                yield row
+        return
+    for number, row in enumerate(rows):
+        if number % _ROWS_PER_CHECKPOINT == 0:
+            await anyio.lowlevel.checkpoint()
+        yield row
+
+
+def _closing(iterator: AsyncIterator[R]) -> AbstractAsyncContextManager[AsyncIterator[R]]:
+    """Return a context that closes a generator. The caller owns other iterators."""
+    return aclosing(iterator) if isinstance(iterator, AsyncGenerator) else nullcontext(iterator)
+
+
+InputRow = VaultRow | VaultCreate
+
+
+@attrs.define
+class RowTask:
+    """A row that is being processed.
+
+    Attributes:
+        row: the row, as it was given.
+        request: the request that is sent for it.
+        journal_row: the entry that the journal gets before it is sent.
+        earlier_entry: the journal's earlier entry of it; None if it is new.
+        sent: whether it may have been sent.
+        admitted: whether it has acquired one row of the allowance.
+    """
+
+    row: VaultRow
+    request: VaultCreate
+    journal_row: RowStarted
+    earlier_entry: JournalEntry | None = None
+    sent: bool = False
+    admitted: bool = False
+
+
+@attrs.frozen
+class InvalidRow:
+    """A row that cannot be sent, with its problems. It keeps its position among the others.
+
+    Attributes:
+        row_number: its position in the input, from 1.
+    """
+
+    row: VaultRow
+    row_number: int
+    problems: tuple[str, ...]
+
+
+async def iterate_rows(rows: Iterable[InputRow] | AsyncIterable[InputRow]) -> AsyncGenerator[InputRow, None]:
+    """Yield the rows a user gave, in order.
+
+    Replace the given rows by the result at once, because they may be mappings with card numbers by mistake, and an
+    error's traceback shows local variables.
+
+    Raises:
+        InvalidRequestError: one of them is not a row.
+    """
+    async with aclosing(iterate(rows)) as given:
+        async for row in given:
+            if not isinstance(row, VaultRow | VaultCreate):
+                kind = type(row).__name__
+                del row, rows
+                raise InvalidRequestError(f"rows: must be VaultRows or vault-create requests, not {kind}")
+            yield row
+
+
+def as_vault_row(given: InputRow) -> VaultRow:
+    """Return the row, or a row for a bare request."""
+    if isinstance(given, VaultRow):
+        return given
+    return VaultRow(key=given.account_vault_api_id or "", request=given)
+
+
+def row_problems(row: VaultRow) -> tuple[str, ...]:
+    """Return why a row cannot be sent; nothing if it can."""
+    api_id = None if row.request is None else row.request.account_vault_api_id
+    problems = row.problems or tuple(key_problems(row.key, api_id))
+    return problems or (() if row.request is not None else ("row: nothing to store",))
+
+
+def storable_key(row: VaultRow) -> str:
+    """Return the key of a row as a journal can store it.
+
+    A card number in it is masked. A key with characters that cannot be stored is "".
+    """
+    return next((key for key in (row.key, mask_text(row.key)) if not any(key_problems(key, None))), "")
+
+
+def create_row_task(row: VaultRow, request: VaultCreate, migration: str, row_number: int) -> RowTask:
+    """Return a row's task. A request without an id gets one made of the migration's name and the row's key."""
+    if request.account_vault_api_id is None:
+        request = attrs.evolve(request, account_vault_api_id=api_id_of(migration, row.key))
+    api_id = str(request.account_vault_api_id)
+    fingerprint = fingerprint_of(row)
+    return RowTask(
+        row,
+        request,
+        RowStarted(key=row.key, api_id=api_id, fingerprint=fingerprint, line=row.line, row_number=row_number),
+    )
+
+
+def same_key(line: int | None) -> str:
+    """Describe a row whose key an earlier row of the input has."""
+    return f"key: {_name_row(line)} has the same key"
+
+
+def other_content(line: int | None) -> str:
+    """Describe a row whose key has an account with other content."""
+    return f"key: {_name_row(line)} is stored under this key with other content"
+
+
+def _name_row(line: int | None) -> str:
+    return "another row" if line is None else f"line {line}"
+
+
+def with_former_key(row: VaultRow) -> VaultRow:
+    """Return a row with its former key and id."""
+    if row.former_key is None:
+        return row
+    request = row.request
+    if request is not None and request.account_vault_api_id == row.key:
+        request = attrs.evolve(request, account_vault_api_id=row.former_key)
+    return attrs.evolve(row, key=row.former_key, request=request)
+
+
+_COMPARED = ("exp_date", "account_holder_name", "contact_id")
+
+
+def find_vault_differences(request: VaultCreate, vault: AccountVault) -> tuple[str, ...]:
+    """Return the differences between a row and its stored account.
+
+    The result is empty if it is the same account. The last four digits, the expiry, the holder and the contact are
+    compared, if the row has them.
+    """
+    return tuple(_differences(request, vault))
+
+
+def _differences(request: VaultCreate, vault: AccountVault) -> Iterator[str]:
+    number = getattr(request, "account_number", None)
+    if number is not None and vault.last_four != number.reveal()[-4:]:
+        yield f"last_four: is {vault.last_four}, not {number.reveal()[-4:]}"
+    for name in _COMPARED:
+        wanted = getattr(request, name, None)
+        if wanted is not None and wanted != getattr(vault, name):
+            yield f"{name}: is not the row's"

@@ -11,8 +11,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["DuplicateCount", "DuplicateFinder", "JournalRow", "JournalRows"]
-
 _BATCH: Final = 1000
 _REPEATED: Final = """
 CREATE TABLE IF NOT EXISTS repeated AS

@@ -11,17 +11,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-__all__ = [
-    "AMBIGUOUS_DATE",
-    "EXPIRY_FORMS",
-    "cell_text",
-    "is_full_date",
-    "is_us_state",
-    "key_text",
-    "lacks_zero",
-    "read_value",
-]
-
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _FORMULA: Final = re.compile(r'="([^"]*)"')
@@ -151,7 +140,6 @@ def _number(raw: float | Decimal) -> str:
 
 
 def _digits(text: str) -> str:
-    """Return the digits of a number from a spreadsheet."""
     bare = text.removeprefix("'").strip()
     if _SCIENTIFIC.fullmatch(bare):
         raise ValueError("scientific notation, which has lost digits (expected a column formatted as text)")

@@ -12,8 +12,6 @@ from typing import Any, BinaryIO, Final, Protocol
 
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["STDIN", "Bytes", "Source", "is_ascii_compatible", "normalize_codec", "open_bytes", "open_file"]
-
 STDIN: Final = "-"
 _CHUNK: Final = 1 << 15
 _SELECT_SECONDS: Final = 0.2
@@ -115,17 +113,11 @@ class Bytes:
 class _Chunks(Protocol):
     """The methods of a file that are needed."""
 
-    def read1(self, size: int, /) -> bytes:
-        """Return some bytes as soon as there are any."""
-        ...
+    def read1(self, size: int, /) -> bytes: ...
 
-    def seek(self, offset: int, /) -> object:
-        """Go to a byte."""
-        ...
+    def seek(self, offset: int, /) -> object: ...
 
-    def close(self) -> None:
-        """Close the file."""
-        ...
+    def close(self) -> None: ...
 
 
 class _BorrowedFile:
@@ -136,7 +128,6 @@ class _BorrowedFile:
         self._file = file
 
     def seek(self, offset: int, /) -> object:
-        """Go to a byte."""
         return self._file.seek(offset)
 
     def close(self) -> None:
@@ -153,7 +144,6 @@ class _InterruptiblePipe:
         self._reading = threading.Lock()
 
     def read1(self, size: int, /) -> bytes:
-        """Return some bytes as soon as there are any."""
         with self._reading:
             while not self._closed:
                 if select.select([self._descriptor], [], [], _SELECT_SECONDS)[0]:
@@ -162,7 +152,6 @@ class _InterruptiblePipe:
         return b""
 
     def seek(self, _offset: int, /) -> object:
-        """Raise OSError: a pipe cannot seek."""
         raise OSError("a pipe cannot seek")
 
     def close(self) -> None:

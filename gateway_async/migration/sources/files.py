@@ -1,7 +1,9 @@
-"""`read_rows`: the rows of a file as an async iterable. A thread reads the file."""
+"""`read_rows` and `shards`: the rows of a file, read by a thread, and the parts of a file."""
 
 import sys
 from collections.abc import AsyncIterator, Mapping
+from contextlib import closing
+from itertools import chain
 from os import PathLike, fspath
 from pathlib import PurePath
 from typing import Any, BinaryIO, Final, Literal, cast
@@ -12,12 +14,9 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import STDIN, Bytes, Source, open_bytes
-from gateway_async.migration.sources.csv import CsvRows
-from gateway_async.migration.sources.jsonl import JsonRows
-from gateway_async.migration.sources.parquet import ParquetRows
-from gateway_async.migration.sources.records import Shard
-
-__all__ = ["Format", "Rows", "read_rows"]
+from gateway_async.migration.sources.parquet import ParquetRows, parquet_shards
+from gateway_async.migration.sources.records import RawRecord, Shard
+from gateway_async.migration.sources.text_rows import CsvRows, JsonRows
 
 Format = Literal["csv", "jsonl", "parquet"]
 
@@ -47,7 +46,7 @@ def read_rows(
     encoding: str = "utf-8",
     delimiter: str | None = None,
     quotechar: str | None = '"',
-    shard: Shard | None = None,
+    shard: Shard | str | None = None,
 ) -> "Rows":
     """Return the rows of a CSV, JSON Lines or Parquet file.
 
@@ -61,7 +60,7 @@ def read_rows(
         encoding: encoding of a text file; a byte order mark overrides it.
         delimiter: delimiter of CSV; by default a tab for `.tsv`, else the most frequent one in the header.
         quotechar: quote character of CSV; None if quotes are ordinary text.
-        shard: a part of the file, from `shards`.
+        shard: a part of the file, from `shards`; or which of how many parts, such as `"2/8"` for the second of eight.
 
     Returns:
         An async iterable. A file with a path can be read several times, a pipe once.
@@ -75,7 +74,8 @@ def read_rows(
         delimiter = "\t"
     _check_one_byte(delimiter=delimiter, quotechar=quotechar)
     dialect = {"delimiter": delimiter, "quotechar": quotechar} if format_name == "csv" else {}
-    return Rows(source, format_name, columns or Columns(), encoding, dialect, shard)
+    part = _parse_part(shard, source) if isinstance(shard, str) else shard
+    return Rows(source, format_name, columns or Columns(), encoding, dialect, part)
 
 
 class Rows:
@@ -100,9 +100,9 @@ class Rows:
         columns: Columns,
         encoding: str,
         dialect: dict[str, Any],
-        shard: Shard | None,
+        shard: Shard | tuple[int, int] | None,
     ) -> None:
-        self.format = format_name
+        self.format: Format = format_name
         self.columns: tuple[str, ...] = ()
         self.fields: Mapping[str, str] = {}
         self.quotechar = dialect.get("quotechar")
@@ -115,7 +115,8 @@ class Rows:
         self._source = source
         self._mapping = columns
         self._dialect = dialect
-        self._shard = shard
+        self._part = shard if isinstance(shard, tuple) else None
+        self._shard = None if isinstance(shard, tuple) else shard
         self._peeked: _Parser | None = None
         self._restart_at: int | None = None
         self._was_read = False
@@ -166,11 +167,18 @@ class Rows:
         return parser
 
     @property
+    def is_shard(self) -> bool:
+        """Whether these are the rows of a part of the file."""
+        return self._part is not None or self._shard is not None
+
+    @property
     def _has_path(self) -> bool:
         return isinstance(self._source, str | PathLike) and self._source != STDIN
 
     def _open_file(self) -> _Parser:
         self._rewind()
+        if self._part is not None and self._shard is None:
+            self._shard = self._find_part(*self._part)
         if self.format == "parquet":
             parser: _Parser = ParquetRows(self._source, self._mapping, shard=self._shard)
         else:
@@ -185,6 +193,28 @@ class Rows:
             raise
         self.columns, self.fields, self.total = parser.columns, parser.fields, parser.total
         return parser
+
+    def _find_part(self, number: int, count: int) -> Shard:
+        """Return one of several parts with about the same number of records. For that the file is read twice."""
+        whole = Rows(self._source, self.format, self._mapping, self.encoding, self._dialect, None)
+        total = sum(shard.rows for shard in whole.split(sys.maxsize))
+        parts = whole.split(max(1, -(-total // count)))
+        return parts[number - 1] if number <= len(parts) else Shard(0, 0, 1, 0)  # there are fewer records than parts
+
+    def split(self, rows_per_shard: int) -> list[Shard]:
+        """Split the file into parts of whole records. It reads the file once and blocks meanwhile."""
+        if self.format == "parquet":
+            return parquet_shards(self._source, rows_per_shard)
+        with closing(self.open_text(sharded=True)) as parser:
+            found: list[Shard] = []
+            first: RawRecord | None = None
+            count = 0
+            for record in chain.from_iterable(parser.records()):
+                if first is not None and count == rows_per_shard:
+                    found.append(Shard(first.start, record.start, first.line, count))
+                    first, count = None, 0
+                first, count = first or record, count + 1
+            return found if first is None else [*found, Shard(first.start, parser.position, first.line, count)]
 
     def open_text(self, *, sharded: bool) -> CsvRows | JsonRows:
         """Open a text file, and return its parser.
@@ -218,8 +248,16 @@ class Rows:
         self._was_read = True
 
 
+def _parse_part(text: str, source: Source) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count)):
+        raise InvalidRequestError(f"shard: must be like 2/8, the second of eight parts, not {text!r}")
+    if not isinstance(source, str | PathLike) or source == STDIN:
+        raise InvalidRequestError("shard: needs the path of a file")
+    return int(number), int(count)
+
+
 def _format_of(source: Source) -> Format:
-    """Return the format from a path's suffix."""
     name = fspath(source) if isinstance(source, str | PathLike) else ""
     suffix = PurePath(name).suffix.lower()
     if suffix in _OTHER_FORMATS:
@@ -240,3 +278,37 @@ def _check_one_byte(**characters: str | None) -> None:
     for name, character in characters.items():
         if character is not None and not (len(character) == 1 and character.isascii() and character not in "\r\n"):
             raise InvalidRequestError(f"{name}: must be one ASCII character")
+
+
+def shards(
+    source: str | PathLike[str],
+    rows_per_shard: int,
+    *,
+    format: Format | None = None,  # noqa: A002  the usual name
+    columns: Columns | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    quotechar: str | None = '"',
+) -> list[Shard]:
+    """Split a file into parts of whole records, for `read_rows(..., shard=…)`.
+
+    It reads the file once and blocks meanwhile.
+
+    Args:
+        source: a path.
+        rows_per_shard: records of each part; for Parquet the minimum, in whole row groups.
+        format: as for `read_rows`, like the following arguments.
+        columns: the mapping of its columns to fields.
+        encoding: encoding of a text file.
+        delimiter: delimiter of CSV.
+        quotechar: quote character of CSV.
+
+    Raises:
+        InvalidRequestError: the file cannot be read, or is in an encoding that cannot be split.
+    """
+    if rows_per_shard < 1:
+        raise InvalidRequestError("rows_per_shard: must be 1 or more")
+    rows = read_rows(
+        source, format=format, columns=columns, encoding=encoding, delimiter=delimiter, quotechar=quotechar
+    )
+    return rows.split(rows_per_shard)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from os import PathLike
 from typing import Any, BinaryIO, Final
 
 from gateway_async.errors import InvalidRequestError
@@ -11,8 +10,6 @@ from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import STDIN, Source, open_file
 from gateway_async.migration.sources.records import Shard
-
-__all__ = ["ParquetRows", "parquet_shards"]
 
 _BATCH: Final = 256
 
@@ -76,7 +73,7 @@ class ParquetRows:
         return build_mapped_row(self._mapping, cells, self._constants, line=line, source=source)
 
 
-def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shard]:
+def parquet_shards(given: Source, rows_per_shard: int) -> list[Shard]:
     """Combine row groups into shards of at least `rows_per_shard` rows.
 
     Raises:

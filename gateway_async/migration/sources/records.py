@@ -14,8 +14,6 @@ import attrs
 
 from gateway_async.migration.sources.byte_source import Bytes
 
-__all__ = ["MAX_RECORD", "RawRecord", "Shard", "Splitter", "read_records"]
-
 MAX_RECORD: Final = 1 << 20
 """Maximum bytes of a record."""
 

@@ -17,9 +17,8 @@ import httpx
 from gateway_async import SqliteLedger
 from gateway_async.migration.journal.protocol import JournalEntry, RowState
 from gateway_async.migration.migrate import migrate_vaults
-from gateway_async.migration.output.formats import InputFormat
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.vault_ids import write_vault_ids
+from gateway_async.migration.output.tables import InputFormat, write_vault_ids
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.sandbox import Sandbox

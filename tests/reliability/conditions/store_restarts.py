@@ -17,10 +17,10 @@ import attrs
 import httpx
 
 from gateway_async import AsyncGateway, PostgresLedger, RedisTerminalLease, RouterTransactionCreate
-from gateway_async.migration.engine.redis_rate_limiter import RedisRate
 from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.migrate import migrate_vaults
+from gateway_async.migration.rate import RedisRate
 from gateway_async.sandbox import Sandbox
 from tests.postbacks.inboxes import Store
 from tests.postbacks.receiver_process import make_receiver

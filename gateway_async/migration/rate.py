@@ -1,8 +1,10 @@
-"""`RedisRate`: a limit of calls per second that several processes and hosts share through one Redis."""
+"""Limits of calls per second: for one process, or shared by several through Redis."""
 
 import asyncio
 import math
-from typing import Any, Final
+from typing import Any, Final, Protocol
+
+import anyio
 
 from gateway_async._arguments import number_problems
 from gateway_async._kernel import exponential_backoffs
@@ -11,12 +13,10 @@ from gateway_async._storage.redis import connect_redis, run_script
 from gateway_async.errors import NotSentError
 from gateway_async.observe import logger
 
-__all__ = ["RedisRate"]
-
 _CONNECTIONS: Final = 32
 _RESPONSE_SECONDS: Final = 5.0
 _CREDIT_SECONDS: Final = 0.05
-"""Seconds of delay that the rate makes up for."""
+"""Seconds of delay that a rate makes up for."""
 
 _MIN_PAUSE: Final = 0.05
 _MAX_PAUSE: Final = 5.0
@@ -51,6 +51,37 @@ local time = redis.call('TIME')
 local pause = tonumber(redis.call('HGET', KEYS[1], 'pause') or 0)
 return string.format('%.0f', math.max(0, pause - (time[1] * 1000000 + time[2])))
 """
+
+
+class Rate(Protocol):
+    """Decides when the next call may be sent. Several migrations may share one."""
+
+    async def acquire(self) -> None:
+        """Wait until one call may be sent."""
+        ...
+
+    async def pause(self, seconds: float) -> None:
+        """Let no call through for some seconds."""
+        ...
+
+
+class SteadyRate:
+    """A fixed number of calls per second, evenly spaced, for one process."""
+
+    def __init__(self, per_second: float) -> None:
+        self._between = 1 / per_second
+        self._next = float("-inf")
+
+    async def acquire(self) -> None:
+        """Wait until one call may be sent."""
+        now = anyio.current_time()
+        self._next = max(self._next + self._between, now - _CREDIT_SECONDS)
+        if self._next > now:
+            await anyio.sleep(self._next - now)
+
+    async def pause(self, seconds: float) -> None:
+        """Let no call through before the end of the pause."""
+        self._next = max(self._next, anyio.current_time() + seconds)
 
 
 class RedisRate:

@@ -10,7 +10,7 @@ allows, at least 20. After each round:
 from collections import Counter, deque
 from collections.abc import Mapping
 from statistics import median
-from typing import Final, Protocol
+from typing import Final
 
 import anyio
 import attrs
@@ -30,9 +30,8 @@ from gateway_async.errors import (
     StatusError,
     ValidationError,
 )
+from gateway_async.migration.rate import Rate
 from gateway_async.observe import AttemptFailed, Event, LookupOutcome, NextStep, OutcomeLookedUp
-
-__all__ = ["ConcurrencyLimiter", "Rate", "SteadyRate"]
 
 _DECREASE: Final = 2 / 3
 _TOLERATED: Final = 0.05
@@ -58,43 +57,9 @@ _KINDS: Final[Mapping[type[GatewayError], str]] = {
 }
 
 _OVERLOAD: Final = frozenset({429, 502, 503, 504})
-_CREDIT_SECONDS: Final = 0.05
-"""Seconds of delay that a rate makes up for."""
-
 _MAX_PAUSE: Final = 300.0
 _DEFAULT_PAUSE: Final = 1.0
 """Seconds to pause after a 429 response without a Retry-After time."""
-
-
-class Rate(Protocol):
-    """Decides when the next call may be sent. Several migrations may share one."""
-
-    async def acquire(self) -> None:
-        """Wait until one call may be sent."""
-        ...
-
-    async def pause(self, seconds: float) -> None:
-        """Let no call through for some seconds."""
-        ...
-
-
-class SteadyRate:
-    """A fixed number of calls per second, evenly spaced, for one process."""
-
-    def __init__(self, per_second: float) -> None:
-        self._between = 1 / per_second
-        self._next = float("-inf")
-
-    async def acquire(self) -> None:
-        """Wait until one call may be sent."""
-        now = anyio.current_time()
-        self._next = max(self._next + self._between, now - _CREDIT_SECONDS)
-        if self._next > now:
-            await anyio.sleep(self._next - now)
-
-    async def pause(self, seconds: float) -> None:
-        """Let no call through before the end of the pause."""
-        self._next = max(self._next, anyio.current_time() + seconds)
 
 
 class ConcurrencyLimiter:

@@ -18,14 +18,11 @@ from gateway_async.errors import (
     StatusError,
     ValidationError,
 )
-from gateway_async.migration.engine.result_recorder import ResultRecorder
-from gateway_async.migration.engine.row_task import RowTask, other_content
-from gateway_async.migration.rows.comparison import find_vault_differences
+from gateway_async.migration.recorder import ResultRecorder
+from gateway_async.migration.rows.row import RowTask, find_vault_differences, other_content
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.record import ApiId
 from gateway_async.resources.account_vaults import AccountVaults
-
-__all__ = ["RowOperations", "Step", "reasons_from"]
 
 _ROW_ERRORS: Final = (BadRequestError, RecordDeletedError, ValidationError)
 """Errors that are caused by the row, not by the state of the gateway."""

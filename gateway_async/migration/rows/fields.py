@@ -16,8 +16,6 @@ from gateway_async.models.account_vaults import VaultCreate
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
 from gateway_async.models.request import ExactlyOne, Length, NotBoth, Pattern, Required, Together
 
-__all__ = ["FieldFacts", "field_list"]
-
 _CODES: Final = (AccountType, AchSecCode, PaymentMethod)
 _LENIENT: Final[Mapping[str, str]] = {
     "exp_date": f"a month and a year, {EXPIRY_FORMS}",
@@ -52,7 +50,6 @@ def field_list() -> tuple[FieldFacts, ...]:
 
 
 def _facts(name: str) -> FieldFacts:
-    """Collect the facts about a field from the request classes."""
     kinds = [kind for kind in KINDS if name in fields_of(kind) or name in kind.implied]
     parts = [part for kind in kinds for part in _parts(fields_of(kind).get(name, PaymentMethod))]
     lengths = [part for part in parts if isinstance(part, Length)]
@@ -79,7 +76,6 @@ def _describe_required(name: str, kinds: Sequence[type[VaultCreate]], parts: lis
 
 
 def _value(parts: list[Any]) -> str:
-    """Describe the values of a field."""
     codes = next((part for part in parts if part in _CODES), None)
     if codes is not None:
         meaning = str(codes.__doc__).partition(": ")[2].rstrip(".")
@@ -106,7 +102,6 @@ def _others(name: str, fields: tuple[str, ...]) -> str:
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """Yield the types and the constraints of an annotation."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _parts(annotation.__origin__)

@@ -20,13 +20,13 @@ from gateway_async.errors import (
     OutcomeUnknownError,
     PermissionDeniedError,
 )
-from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter
-from gateway_async.migration.engine.journal_writer import JournalWriter
-from gateway_async.migration.engine.operations import RowOperations, Step, reasons_from
-from gateway_async.migration.engine.result_recorder import ResultRecorder, RowCallback
-from gateway_async.migration.engine.row_allowance import RowAllowance, describe_cap
-from gateway_async.migration.engine.row_queue import RowQueue
-from gateway_async.migration.engine.row_task import (
+from gateway_async.migration.journal.protocol import UNRESOLVED_STATES, Journal, JournalEntry, RowState
+from gateway_async.migration.limiter import ConcurrencyLimiter
+from gateway_async.migration.operations import RowOperations, Step, reasons_from
+from gateway_async.migration.queue import RowQueue
+from gateway_async.migration.recorder import JournalWriter, ResultRecorder, RowCallback
+from gateway_async.migration.report import Report
+from gateway_async.migration.rows.row import (
     InputRow,
     InvalidRow,
     RowTask,
@@ -37,11 +37,7 @@ from gateway_async.migration.engine.row_task import (
     same_key,
     with_former_key,
 )
-from gateway_async.migration.engine.stop_signal import StoppedError, StopSignal, backoff
-from gateway_async.migration.journal.protocol import UNRESOLVED_STATES, Journal, JournalEntry, RowState
-from gateway_async.migration.report import Report
-
-__all__ = ["Runner"]
+from gateway_async.migration.stop import RowAllowance, StoppedError, StopSignal, backoff, describe_cap
 
 _FATAL: Final = (AuthenticationError, ClientClosedError)
 """Errors that every other row would get too."""
@@ -90,6 +86,7 @@ class Runner:
         self._name = name
         self._has_former_keys = has_former_keys
         self._run_number = 0
+        self._is_shard = False
         self._row_number = 0
         self._limiter = limiter
         self._give_up_after = give_up_after
@@ -120,17 +117,21 @@ class Runner:
         for scope in self._waiting_scopes:
             scope.cancel()
 
-    async def run(self, rows: Iterable[InputRow] | AsyncIterable[InputRow], run: int) -> None:
+    async def run(
+        self, rows: Iterable[InputRow] | AsyncIterable[InputRow], run: int, *, is_shard: bool = False
+    ) -> None:
         """Process all rows, then look up unresolved ones once more.
 
         Args:
             rows: the source of the rows.
             run: the number of this run, or of the first run that counts as this one.
+            is_shard: whether the input has other rows, which the journal must not forget.
 
         Raises:
             Exception: the exception that `rows` raised. The rows before it have ended.
         """
         self._run_number = run
+        self._is_shard = is_shard
         queue = RowQueue(rows, self._record_starts, self._admit)
         try:
             await self._process_all(queue)
@@ -138,7 +139,7 @@ class Runner:
             await self._resolve_deferred(deferred)
             await self._journal_writer.flush()
             self._check_cap()
-            if queue.error is None and not self._stop_signal.reason:
+            if queue.error is None and not self._stop_signal.reason and not is_shard:
                 await self._journal_writer.finish()
         finally:
             self._journal_writer.discard_starts(
@@ -156,7 +157,6 @@ class Runner:
         await self._journal_writer.write()
 
     def _check_cap(self) -> None:
-        """Stop with a reason if rows were held back by the allowance."""
         if self._allowance.exhausted and self._allowance.rows is not None and not self._stop_signal.reason:
             self._report.at_cap = True
             self._stop_signal.set(describe_cap(self._report, self._allowance.rows))
@@ -197,7 +197,6 @@ class Runner:
             self._results.record_unfinished(task, self._stop_signal.reason)
 
     async def _record_starts(self, rows: Sequence[InputRow]) -> Sequence[RowTask | InvalidRow]:
-        """Write rows to the journal before they are sent."""
         given = [self._create_task(row) for row in rows]
         tasks = [task for task in given if isinstance(task, RowTask)]
         entries = await self._journal_writer.record_starts([task.journal_row for task in tasks]) if tasks else []
@@ -206,6 +205,8 @@ class Runner:
             return []
         for task, entry in zip(tasks, entries, strict=True):
             task.earlier_entry = entry
+            if self._is_shard and entry is not None and self._is_stored_by_earlier_attempt(task, entry):
+                self._allowance.commit()
         return given
 
     def _create_task(self, given: InputRow) -> RowTask | InvalidRow:
@@ -226,7 +227,6 @@ class Runner:
         return task.admitted
 
     def _is_in_doubt(self, task: RowTask) -> bool:
-        """Return whether an earlier run may have sent the row."""
         entry = task.earlier_entry
         if entry is None or self._is_repeated(task, entry):
             return False
@@ -237,10 +237,14 @@ class Runner:
         """Return whether this run has read the key in another row. After a failed write, a row is read once more."""
         return entry.read_by >= self._run_number and entry.row_number != task.journal_row.row_number
 
+    def _is_stored_by_earlier_attempt(self, task: RowTask, entry: JournalEntry) -> bool:
+        """Return whether this row was stored by another process that has run the same shard."""
+        is_same_row = entry.row_number == task.journal_row.row_number
+        return entry.state is RowState.STORED and entry.run >= self._run_number and is_same_row
+
     # --- one row
 
     async def _process(self, task: RowTask) -> None:
-        """Process a row according to its journal entry."""
         entry = task.earlier_entry
         if entry is None:
             await self._run_steps(task, self._operations.store)
@@ -256,7 +260,6 @@ class Runner:
             self._results.record_skipped(task, entry)
 
     async def _find_or_store(self, task: RowTask) -> None:
-        """Process a row that may have been sent."""
         task.sent = True
         await self._run_steps(task, self._operations.find)
 
@@ -339,7 +342,6 @@ class Runner:
         return bool(self._stop_signal.reason)
 
     def _describe_outage(self) -> str:
-        """Return the last error if no call has succeeded for a while."""
         if self._failing_since is None:
             return ""
         seconds = anyio.current_time() - self._failing_since

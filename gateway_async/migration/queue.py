@@ -7,9 +7,7 @@ from typing import Final, Generic, TypeVar
 
 import anyio
 
-from gateway_async.migration.engine.iteration import iterate
-
-__all__ = ["RowQueue"]
+from gateway_async.migration.rows.row import iterate
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -101,11 +99,9 @@ class _BoundedQueue(Generic[T]):
 
     @property
     def is_full(self) -> bool:
-        """Return whether the producer should wait."""
         return len(self._items) >= self._capacity
 
     def put(self, item: T) -> None:
-        """Append an item."""
         self._items.append(item)
         if self._getters:
             self._getters.popleft().set()
@@ -117,7 +113,6 @@ class _BoundedQueue(Generic[T]):
             await self._producer.wait()
 
     async def get(self) -> T | None:
-        """Return the first item; None if there will be no more."""
         while not self._items or self._closed:
             if self._ended or self._closed:
                 return None
@@ -129,7 +124,6 @@ class _BoundedQueue(Generic[T]):
         return item
 
     async def get_all(self) -> Sequence[T]:
-        """Wait for one item and return all; none if there will be no more."""
         first = await self.get()
         if first is None:
             return []
@@ -139,17 +133,14 @@ class _BoundedQueue(Generic[T]):
         return items
 
     def end(self) -> None:
-        """Mark the queue as complete: no more items follow."""
         self._ended = True
         self._wake_all()
 
     def close(self) -> None:
-        """Give out no more items."""
         self._closed = True
         self._wake_all()
 
     def remaining(self) -> Sequence[T]:
-        """Return the items that were not taken."""
         return list(self._items)
 
     def _wake_producer(self) -> None:

@@ -1,16 +1,92 @@
-"""Checks of output paths before anything is sent: each must be writable and must not replace another file."""
+"""Output files: written to a temporary file and moved to their path when complete; checks of their paths."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
-from gateway_async._storage.private_file import check_owner
+from gateway_async._storage.private_file import check_owner, create_private, restrict_mode
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.output.atomic_file import backup_path, part_path
-from gateway_async.migration.output.vault_ids import SUFFIXES
 from gateway_async.migration.rows.columns import PROBLEMS
 
-__all__ = ["check_output"]
+
+class AtomicFile:
+    """A file of mode 0600 that is written to a `.part` file and moved to its path when complete.
+
+    It is a context manager: an exception in the block removes the part. A part left by an earlier process is replaced.
+
+    Args:
+        path: the path of the file.
+        encoding: its encoding.
+        keep_previous: whether an existing file is moved to its backup path, instead of replaced.
+
+    Attributes:
+        text: the part, open for writing.
+
+    Raises:
+        OSError: the part cannot be created, or the path is a symbolic link or belongs to another user. At the end of
+            the block: the disk is full, or another process has started the same file again.
+    """
+
+    def __init__(self, path: Path, encoding: str, *, keep_previous: bool = False) -> None:
+        check_owner(path)
+        self._path = path
+        self._part = part_path(path)
+        self._keep_previous = keep_previous
+        self._part.unlink(missing_ok=True)
+        descriptor = create_private(self._part)
+        self._part_status = os.fstat(descriptor)
+        self.text: TextIO = open(descriptor, "w", encoding=encoding, errors="backslashreplace", newline="")  # noqa: SIM115, PTH123
+
+    def __enter__(self) -> TextIO:
+        return self.text
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
+        try:
+            if kind is None:
+                self._complete()
+        finally:
+            with suppress(OSError):  # the disk may be full
+                self.text.close()
+            if self._is_own():
+                self._part.unlink()
+
+    def _complete(self) -> None:
+        self.text.flush()
+        os.fsync(self.text.fileno())
+        self.text.close()
+        if not self._is_own():
+            raise OSError(f"another process writes {self._path}, too")
+        if self._keep_previous:
+            back_up(self._path)
+        self._part.replace(self._path)
+
+    def _is_own(self) -> bool:
+        """Return whether the part is still this process's file."""
+        return self._part.exists() and os.path.samestat(self._part_status, self._part.stat())
+
+
+def part_path(path: Path) -> Path:
+    """Return the path at which an incomplete file is written."""
+    return path.with_name(path.name + ".part")
+
+
+def backup_path(path: Path) -> Path:
+    """Return the path at which the previous file is kept."""
+    return path.with_name(path.name + "~")
+
+
+def back_up(path: Path) -> Path | None:
+    """Move an existing file to its backup path.
+
+    The backup is readable only by its owner. Return its path; None without a file.
+    """
+    if not path.exists():
+        return None
+    check_owner(path)
+    restrict_mode(path)
+    return path.replace(backup_path(path))
+
 
 _REPORT: Final = ("report of a migration", (b'<p class="overline">Migration', b'"rows_per_second"'))
 _KINDS: Final = {
@@ -21,6 +97,9 @@ _KINDS: Final = {
     "report-json": _REPORT,
 }
 """Option, or another name → the kind of a file, and texts of which each such file contains one."""
+
+_SUFFIXES: Final = (".csv", ".tsv", ".jsonl", ".ndjson")
+"""Suffixes of a file of vault ids; they select its format."""
 
 _PEEK: Final = 65_536
 
@@ -42,7 +121,7 @@ def check_output(
             file is there.
     """
     _check_folder(option, path)
-    if option == "out" and path.suffix.lower() not in SUFFIXES:
+    if option == "out" and path.suffix.lower() not in _SUFFIXES:
         raise InvalidRequestError(f"out: must end in .csv, .tsv, .jsonl or .ndjson, not {path.name!r}")
     roles = {part_path(path): "the temporary file"}
     if option == "rejects":

@@ -1,0 +1,511 @@
+"""`migrate_vaults_dask`: run a migration on the workers of a Dask cluster.
+
+Shards go out and results come back as futures; progress comes back as events. Dask restarts a shard when a worker dies,
+and may run one twice. The correctness does not depend on Dask: the id and the journal make sure that each row is stored
+once, as `shard_job` describes. Only the positions of shards in the file, and counts, pass through the scheduler.
+"""
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Final
+
+import anyio
+import anyio.to_thread
+import attrs
+
+from gateway_async._arguments import number_problems
+from gateway_async._kernel import Problem, import_extra
+from gateway_async.client import AsyncGateway
+from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
+from gateway_async.migration.journal.protocol import Journal, RowState
+from gateway_async.migration.rate import Rate, RedisRate
+from gateway_async.migration.recorder import RowCallback
+from gateway_async.migration.report import Report, Samples, read_totals
+from gateway_async.migration.shard_job import ShardJob, ShardResult, seal_shard_address
+from gateway_async.migration.sources.files import read_rows
+from gateway_async.migration.sources.files import shards as shards_of
+from gateway_async.migration.sources.records import Shard
+from gateway_async.migration.stop import describe_cap
+
+_logger = logging.getLogger("gateway_async")
+
+_FIRST_WORKER_SECONDS: Final = 30
+_RESPONSE_SECONDS: Final = 5
+"""Seconds that a scheduler may take to respond."""
+
+_TICK_SECONDS: Final = 0.5
+_SHARDS_PER_THREAD: Final = 2
+"""One that is running, and one that is queued."""
+
+_COUNT_PAUSE_FACTOR: Final = 10
+"""Pause after a count of the journal, in multiples of its duration: counting millions of rows takes a while."""
+
+_MAX_GIVEN_UP: Final = 10
+_MAX_PAUSE: Final = 30
+
+
+async def migrate_vaults_dask(
+    scheduler: Any,
+    path: str | PathLike[str],
+    *,
+    journal: str | Callable[[], Journal],
+    name: str,
+    redis: str | None = None,
+    rate: float | Callable[[], Rate] | None = None,
+    concurrency: int = 64,
+    gateway: Callable[[], AsyncGateway] = AsyncGateway.from_env,
+    rows_per_shard: int = 10_000,
+    retries: int = 3,
+    give_up_after: float = 600.0,
+    retry_rejected: bool = False,
+    max_rows: int | None = None,
+    stop_when: Callable[[Report], str | None] | None = None,
+    on_row: RowCallback | None = None,
+    on_progress: Callable[[Report], object] | None = None,
+    **reading: Any,
+) -> Report:
+    """Store the accounts of a file from several machines.
+
+    Run it again with the same journal to continue where it stopped.
+
+    The file must be at the same path for the caller and all workers. They read it themselves, so that no card number
+    passes through the scheduler. Workers create their clients from their own environment, so that no key does either.
+    Start them with one thread each (`dask worker --nthreads 1`), one for each core. Needs asyncio.
+
+    Each row ends as in `migrate_vaults`. It is stored once, although Dask may run a shard again, or twice at once. If
+    two rows have the same key, one of them is stored and the other is repeated, also if they are in different shards.
+
+    Args:
+        scheduler: a Dask scheduler's address, or a `distributed.Client`, whose scheduler and TLS settings are used.
+        path: the file: CSV, JSON Lines or Parquet.
+        journal: the address of a PostgreSQL that all processes can reach. Preferably it has no password, because
+            workers can take it from `PGPASSWORD` or a password file. Or a function that opens a journal; it is pickled.
+        name: name of the migration. Ids are made of it.
+        redis: the address of the Redis that shares the rate.
+        rate: maximum calls per second over all workers: a number, which needs `redis`; or a function that opens a rate.
+        concurrency: maximum number of concurrent calls of each worker.
+        gateway: creates a client in a worker; it is pickled, so it should not hold a key.
+        rows_per_shard: rows that a worker processes at a time.
+        retries: how often a shard is restarted after a failure. Dask restarts it by itself until
+            `distributed.scheduler.allowed-failures` workers have died, which then counts as one failure.
+        give_up_after: seconds without a single success, or without a worker, after which it stops.
+        retry_rejected: as in `migrate_vaults`.
+        max_rows: maximum number of rows stored in this run by all workers, as in `migrate_vaults`. It is not exceeded
+            if workers die or a shard runs twice.
+        stop_when: called twice a second; returns the reason to stop, or None. Running shards finish their calls in
+            progress.
+        on_row: called for rows that were rejected or repeated, or are unknown, when their shard is done. They are read
+            again by the caller's process.
+        on_progress: called with the report twice a second.
+        reading: further arguments of `read_rows`: `columns`, `format`, `encoding`, …
+
+    Returns:
+        The number of rows of each result, over all workers.
+
+    Raises:
+        InvalidRequestError: an argument is wrong, the file cannot be read, here or by a worker, or no worker connected.
+        JournalError: the journal cannot be used, or belongs to another migration.
+    """
+    sealed_journal, sealed_redis = seal_shard_address(journal), seal_shard_address(redis)
+    del journal, redis  # an error's traceback shows local variables
+    numbers = {"concurrency": concurrency, "rows_per_shard": rows_per_shard, "give_up_after": give_up_after}
+    _check(rate, sealed_redis, max_rows=1 if max_rows is None else max_rows, **numbers)
+    file, size = _locate_file(path)
+    job = ShardJob(
+        path=str(file),
+        size=size,
+        name=name,
+        journal=sealed_journal,
+        gateway=gateway,
+        rate=rate,
+        redis=sealed_redis,
+        concurrency=concurrency,
+        give_up_after=give_up_after,
+        reading=reading,
+    )
+    await read_rows(file, **reading).header()
+    shards = await anyio.to_thread.run_sync(lambda: shards_of(file, rows_per_shard, **reading))
+    async with _connect(scheduler) as client, job.open_journal() as store:
+        run = await store.start(name)
+        await _check_workers(client, job)
+        if retry_rejected:
+            await store.delete_rejected()
+        coordinator = _Coordinator(
+            client=client,
+            job=attrs.evolve(job, name=run.name, since=run.number),
+            journal=store,
+            totals=ReportTotals(run.name, await store.counts()),
+            retries=retries,
+            max_rows=max_rows,
+            stop_when=stop_when,
+            on_row=on_row,
+            on_progress=on_progress,
+        )
+        return await coordinator.run(shards)
+
+
+# --- before the start
+
+
+def _check(rate: Any, redis: Any, **numbers: Any) -> None:
+    """Reject arguments that cannot be right.
+
+    Raises:
+        InvalidRequestError: an argument is wrong.
+        RuntimeError: asyncio is not running.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError("migrate_vaults_dask needs asyncio") from None
+    is_number = isinstance(rate, int | float)
+    problems = number_problems(above=0, rate=rate if is_number else 1, **numbers)
+    if is_number and redis is None:
+        problems.append("rate: redis required, through which workers share the rate")
+    if problems:
+        raise InvalidRequestError(problems)
+    if redis is not None:
+        try:
+            RedisRate(redis, rate if is_number else 1)  # a check only: it connects when it is first used
+        except InvalidRequestError as error:
+            raise InvalidRequestError([Problem(Problem.of(line).message, "redis") for line in error.problems]) from None
+
+
+def _locate_file(path: str | PathLike[str]) -> tuple[Path, int]:
+    file = Path(path).absolute()
+    try:
+        return file, file.stat().st_size
+    except OSError as error:
+        raise InvalidRequestError(f"path: {file} cannot be read: {error.strerror}") from None
+
+
+@asynccontextmanager
+async def _connect(scheduler: Any) -> AsyncIterator[Any]:
+    client_class = import_extra("distributed", extra="dask", user="migrate_vaults_dask").Client
+    address, security = (
+        (scheduler, None) if isinstance(scheduler, str) else (scheduler.scheduler.address, scheduler.security)
+    )
+    try:
+        client = await client_class(address, asynchronous=True, security=security, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InvalidRequestError(f"scheduler: {address} cannot be reached: {error}") from None
+    try:
+        yield client
+    finally:
+        with anyio.CancelScope(shield=True), suppress(OSError, TimeoutError):
+            await client.close(timeout=_RESPONSE_SECONDS)
+
+
+async def _check_workers(client: Any, job: ShardJob) -> None:
+    """Check that every worker is able to start.
+
+    Raises:
+        InvalidRequestError: no worker is connected, or one is not able to start.
+    """
+    try:
+        await client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
+    except TimeoutError:
+        raise InvalidRequestError(f"scheduler: no worker connected within {_FIRST_WORKER_SECONDS} s") from None
+    results: dict[str, Any] = await client.run(_find_problem, job, on_error="return")
+    problems = [
+        f"worker {worker}: {problem}"
+        for worker, problem in results.items()
+        if problem and not isinstance(problem, OSError)  # a worker that has just died is not a problem of the others
+    ]
+    if problems:
+        raise InvalidRequestError(problems)
+
+
+# --- in a worker
+
+_stopping: set[str] = set()
+"""Ids of migrations that were asked to stop."""
+
+
+async def _find_problem(job: ShardJob) -> str:
+    try:
+        job.check_file()
+        async with job.gateway():
+            return ""
+    except GatewayError as error:
+        return "; ".join(error.problems) if isinstance(error, InvalidRequestError) else str(error)
+
+
+def stop_shards(migration: str) -> None:
+    """Stop the shards of a migration in this worker."""
+    _stopping.add(migration)
+
+
+def run_shard(migration: str, job: ShardJob, shard: Any, quota: int | None = None) -> ShardResult:
+    """Run one shard, on a new event loop, and log its progress as events of the worker."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    next_at = float("-inf")
+
+    def send_progress(report: Report) -> None:
+        nonlocal next_at
+        if report.seconds >= next_at:
+            next_at = report.seconds + _TICK_SECONDS
+            values = attrs.asdict(report, filter=attrs.filters.exclude("samples", "started_at", "ended_at", "totals"))
+            worker.log_event(migration, {"shard": shard.start, "report": values})
+
+    def stop_when(_report: Report) -> str | None:
+        return "the coordinator asked to stop" if migration in _stopping else None
+
+    return asyncio.run(job.run_shard(shard, quota=quota, stop_when=stop_when, on_progress=send_progress))
+
+
+# --- in the caller's process
+
+
+@attrs.define(kw_only=True)
+class _Coordinator:
+    """Submits the shards of a migration to the workers of a cluster, and adds up their reports.
+
+    With a limit of rows, each shard has a quota. It belongs to the shard, not to a worker or an attempt, and rows that
+    an earlier attempt has stored count against it. So no message is needed while a shard runs, and a worker that dies
+    or is only presumed dead cannot exceed it. A shard that reaches its quota runs again when the others have ended,
+    with what they have not used.
+    """
+
+    client: Any
+    job: ShardJob
+    journal: Journal
+    totals: "ReportTotals"
+    retries: int
+    max_rows: int | None
+    stop_when: Callable[[Report], str | None] | None
+    on_row: RowCallback | None
+    on_progress: Callable[[Report], object] | None
+    _id: str = attrs.field(factory=lambda: token_hex(8))
+    _waiting: deque[Shard] = attrs.field(factory=deque)
+    _tasks: dict[asyncio.Task[ShardResult | None], Shard] = attrs.field(factory=dict)
+    _running: dict[int, Report] = attrs.field(factory=dict)
+    _quotas: dict[int, int] = attrs.field(factory=dict)
+    _rows: int = 0
+    _rows_ended: int = 0
+    _given_up: list[str] = attrs.field(factory=list)
+    _threads: int = 0
+    _started_at: float = attrs.field(factory=anyio.current_time)
+    _last_worker_at: float = attrs.field(factory=anyio.current_time)
+    _next_tick: float = float("-inf")
+    _next_count: float = float("-inf")
+    _counts: Mapping[RowState, int] = attrs.field(factory=dict)
+    _samples: Samples = attrs.field(factory=Samples)
+
+    async def run(self, shards: Sequence[Shard]) -> Report:
+        """Run all shards and return the sums of their reports."""
+        report = self.totals.report
+        report.started_at = datetime.now(UTC)
+        self._waiting.extend(shards)
+        self._rows = sum(shard.rows for shard in shards)
+        self.client.subscribe_topic(self._id, self._receive_progress)
+        try:
+            await self._run_shards()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._stop_workers()
+            raise
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            report.ended_at = datetime.now(UTC)
+        if self._given_up:
+            self._stop("; ".join(self._given_up))
+        self._next_count = float("-inf")
+        await self._update_report()
+        if not report.stopped:
+            with suppress(JournalError):
+                await self.journal.finish()
+        report.totals = await read_totals(self.journal)
+        return report
+
+    async def _run_shards(self) -> None:
+        """Keep a few shards on the workers until all have ended, or nothing more may start."""
+        report = self.totals.report
+        at_quota: list[tuple[Shard, ShardResult]] = []
+        while self._tasks or (self._waiting and not report.stopped):
+            await self._tick()
+            if report.stopped and not (self._threads and self._tasks):
+                break
+            most = 0 if report.stopped or at_quota else max(1, self._threads * _SHARDS_PER_THREAD)
+            while self._waiting and len(self._tasks) < most:
+                shard = self._waiting.popleft()
+                self._tasks[asyncio.create_task(self._run_shard(shard))] = shard
+            timeout = max(0.0, self._next_tick - anyio.current_time())
+            ended, _ = await asyncio.wait(self._tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                shard, result = self._tasks.pop(task), task.result()
+                if result is not None and result.report.at_cap:
+                    at_quota.append((shard, result))
+                elif result is not None:
+                    self._rows_ended += shard.rows
+                    await self._end_shard(shard, result)
+            if at_quota and not self._tasks:
+                if self._count_unused() and not report.stopped:
+                    self._waiting.extendleft(shard for shard, _ in at_quota)
+                else:
+                    self._stop_at_cap()
+                    for shard, result in at_quota:
+                        await self._end_shard(shard, result)
+                at_quota.clear()
+
+    async def _run_shard(self, shard: Shard) -> ShardResult | None:
+        """Run a shard with retries. Return None if it is given up; then its whole quota counts as used."""
+        problem = ""
+        for attempt in range(self.retries + 1):
+            try:
+                return await self._run_once(shard)
+            except Exception as error:  # noqa: BLE001  any failure of the worker
+                problem = f"{type(error).__name__}: {error}"
+            if self.totals.report.stopped or attempt == self.retries:
+                break
+            _logger.warning("shard failed, it is retried: %r: %s", shard, problem)
+            await anyio.sleep(min(2**attempt, _MAX_PAUSE))
+        self._given_up.append(f"{shard!r} was given up: {problem}")
+        if len(self._given_up) >= _MAX_GIVEN_UP:
+            self._stop(self._given_up[-1])
+        return None
+
+    async def _run_once(self, shard: Shard) -> ShardResult:
+        """Run a shard once on a worker. Of an attempt that reached its quota, only the failures still count."""
+        start, quota = shard.start, None
+        if earlier := self._running.pop(start, None):
+            self.totals.add(Report(failed_attempts=earlier.failed_attempts, failures=earlier.failures))
+        if self.max_rows is not None:
+            quota = self._quotas[start] = min(shard.rows, self._quotas.get(start, 0) + self._count_unused())
+        self._running[start] = Report()
+        try:
+            result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, quota, pure=False)
+        except BaseException:
+            del self._running[start]
+            raise
+        self._quotas[start] = result.used
+        self._running[start] = attrs.evolve(result.report, in_flight=0, limit=0)
+        return result
+
+    def _count_unused(self) -> int:
+        """Return how many rows of the limit are in no shard's quota."""
+        return 0 if self.max_rows is None else max(0, self.max_rows - sum(self._quotas.values()))
+
+    async def _end_shard(self, shard: Shard, result: ShardResult) -> None:
+        """Count a shard, and report its rows that are not stored. They are read again, as workers return no rows."""
+        self.totals.add(self._running.pop(shard.start))
+        if result.report.stopped and not result.report.at_cap:
+            self._stop(result.report.stopped)
+        if self.on_row and result.results:
+            by_line = {row_result.line: row_result for row_result in result.results}
+            async for row in self.job.rows_of(shard):
+                if row_result := by_line.pop(row.line, None):
+                    self.on_row(row, row_result)
+
+    def _stop(self, reason: str) -> None:
+        """Start no more shards. The first reason counts."""
+        self.totals.report.stopped = self.totals.report.stopped or reason
+
+    def _stop_at_cap(self) -> None:
+        """Stop at the row limit. A shard that was given up may have stored its whole quota."""
+        report = self.totals.report
+        if not report.stopped and self.max_rows is not None:
+            report.at_cap = not self._given_up
+            self._stop("; ".join(self._given_up) or describe_cap(report, self.max_rows))
+
+    def _receive_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        _, message = event
+        if message["shard"] in self._running:
+            self._running[message["shard"]] = Report(**message["report"])
+
+    async def _stop_workers(self) -> None:
+        """Ask all workers to stop, also those that connected later."""
+        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(OSError):
+            await self.client.run(stop_shards, self._id, on_error="ignore")
+
+    async def _tick(self) -> None:
+        """Adapt to the workers, update the report and stop if asked to, twice a second."""
+        if anyio.current_time() < self._next_tick:
+            return
+        self._threads = 0  # also if the scheduler does not respond
+        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(OSError):
+            self._threads = sum((await self.client.nthreads()).values())
+        if self._threads:
+            self._last_worker_at = anyio.current_time()
+        elif anyio.current_time() - self._last_worker_at > self.job.give_up_after:
+            self._stop(f"no worker was connected for {self.job.give_up_after:g} s")
+        await self._update_report()
+        if self.stop_when and (reason := self.stop_when(self.totals.report)):
+            self._stop(reason)
+        if self.totals.report.stopped:
+            await self._stop_workers()
+        self._next_tick = anyio.current_time() + _TICK_SECONDS
+
+    async def _update_report(self) -> None:
+        report, running, began = self.totals.report, [*self._running.values()], anyio.current_time()
+        if began >= self._next_count:
+            with suppress(JournalError):
+                self._counts = await self.journal.counts()
+            self._next_count = anyio.current_time() + _COUNT_PAUSE_FACTOR * (anyio.current_time() - began)
+        self.totals.update(self._counts, running, anyio.current_time() - self._started_at)
+        if self._rows:
+            report.share = min(1.0, (self._rows_ended + sum(each.rows for each in running)) / self._rows)
+        if report.at_cap and self.max_rows is not None:
+            report.stopped = describe_cap(report, self.max_rows)
+        if not (self._threads or report.ended_at):
+            report.waits_for = report.waits_for or "no worker is connected"
+        report.samples = self._samples.with_one_of(report)
+        if self.on_progress:
+            self.on_progress(report)
+
+
+_SUMMED: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
+
+
+class ReportTotals:
+    """The sums of a migration's shards.
+
+    A shard that runs again skips the rows that it stored before. Stored rows that appear in the journal but in no
+    report come from an earlier attempt, or from processes that died.
+
+    Args:
+        name: name of the migration.
+        before: the journal's counts at the start.
+    """
+
+    def __init__(self, name: str, before: Mapping[RowState, int]) -> None:
+        self.report = Report(name)
+        self._before = before.get(RowState.STORED, 0)
+        self._done = Report()
+
+    def add(self, report: Report) -> None:
+        """Add the report of a shard that is done."""
+        self._done = _add_reports([self._done, report])
+
+    def update(self, counts: Mapping[RowState, int], running: Sequence[Report], seconds: float) -> None:
+        """Update the report from the journal's counts and the reports of shards that are not done."""
+        sums, report = _add_reports([self._done, *running]), self.report
+        report.stored = max(sums.stored, counts.get(RowState.STORED, 0) - self._before)
+        report.skipped = max(0, sums.stored + sums.skipped - report.stored)
+        for name in ("rejected", "repeated", "unknown", "failed_attempts", "failures", "in_flight", "waits_for"):
+            setattr(report, name, getattr(sums, name))
+        report.gateway, report.location = sums.gateway or report.gateway, sums.location or report.location
+        report.limit = sums.limit or report.limit
+        report.seconds = seconds
+
+
+def _add_reports(reports: Sequence[Report]) -> Report:
+    counts: dict[str, Any] = {name: sum(getattr(report, name) for report in reports) for name in _SUMMED}
+    failures: Counter[str] = Counter()
+    for report in reports:
+        failures.update(report.failures)
+    texts: dict[str, Any] = {
+        name: next((text for report in reports if (text := getattr(report, name))), default)
+        for name, default in (("waits_for", ""), ("gateway", ""), ("location", None))
+    }
+    return Report(failures=failures, **counts, **texts)

@@ -1,0 +1,171 @@
+"""One shard of a migration, run in any process.
+
+No secret is sent to a shard or returned from it. A shard may run again, also twice at once. Stored rows are in the
+journal, and rows that may have been sent are looked up by their id.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import attrs
+
+from gateway_async._kernel import pluralize
+from gateway_async._secrets import Secret
+from gateway_async.client import AsyncGateway
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.journal.postgres import PostgresJournal
+from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
+from gateway_async.migration.migrate import migrate_rows
+from gateway_async.migration.rate import Rate, RedisRate
+from gateway_async.migration.report import Report
+from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.files import Rows, read_rows
+from gateway_async.migration.sources.records import Shard
+from gateway_async.migration.stop import RowAllowance
+
+
+def seal_shard_address(address: Any) -> Any:
+    """Return an address as a secret, because it may have a password; anything else is returned unchanged."""
+    return Secret(address) if isinstance(address, str) else address
+
+
+@attrs.frozen
+class ShardResult:
+    """The result of one shard, with those of its rows that were rejected or repeated, or are unknown.
+
+    Attributes:
+        used: rows that all attempts of the shard together have stored, or may have stored.
+    """
+
+    report: Report
+    results: tuple[RowResult, ...]
+    used: int
+
+
+@attrs.frozen(kw_only=True)
+class ShardJob:
+    """The data that a process needs to run shards. It can be pickled, and its repr shows no address.
+
+    Attributes:
+        path: the file, at the same path for every process.
+        size: its size in bytes when it was split into shards.
+        journal: the address of a PostgreSQL, or a function that opens another kind of journal.
+        gateway: creates a client in the process that sends.
+        since: the journal's first run that belongs to this migration; 0 before it has started.
+        rate: calls per second over all processes, with `redis`; or a function that opens a rate; None for no limit.
+        concurrency: maximum number of concurrent calls of one process.
+        reading: further arguments of `read_rows`.
+    """
+
+    path: str
+    size: int
+    name: str
+    journal: Secret | Callable[[], Journal] = attrs.field(repr=False, converter=seal_shard_address)
+    gateway: Callable[[], AsyncGateway] = attrs.field(default=AsyncGateway.from_env, repr=False)
+    since: int = 0
+    rate: float | Callable[[], Rate] | None = None
+    redis: Secret | None = attrs.field(default=None, repr=False, converter=seal_shard_address)
+    concurrency: int = 64
+    give_up_after: float = 600.0
+    reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the addresses in plain, because the workers connect to them."""
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+        plain = {name: value.reveal() for name, value in fields.items() if isinstance(value, Secret)}
+        return partial(type(self), **fields | plain), ()
+
+    def check_file(self) -> None:
+        """Check that the file is the one that was split into shards.
+
+        Raises:
+            InvalidRequestError: it cannot be read, or has another size.
+        """
+        try:
+            with Path(self.path).open("rb") as file:
+                size = file.seek(0, 2)
+        except OSError as error:
+            raise InvalidRequestError(f"path: {self.path} cannot be read here: {error.strerror}") from None
+        if size != self.size:
+            raise InvalidRequestError(
+                f"path: {self.path} has {size} {pluralize(size, 'byte')} here "
+                f"(expected {self.size}, as on the coordinator)"
+            )
+
+    def rows_of(self, shard: Shard) -> Rows:
+        """Return the rows of a shard, read from the file."""
+        return read_rows(self.path, shard=shard, **self.reading)
+
+    async def run_shard(self, shard: Shard, *, quota: int | None, **callbacks: Any) -> ShardResult:
+        """Store the rows of one shard.
+
+        Each shard starts a run of the journal, and all runs since the first count as one. So two processes with the
+        same shard do not take each other's rows for their own. A row that this migration has already read in another
+        line has a duplicate key. A row read in the same line is the row itself, from a process that died or works on
+        the same shard.
+
+        Args:
+            shard: the part of the file.
+            quota: how many of its rows this migration may store, including those that earlier attempts have stored;
+                None for all.
+            callbacks: `stop_when` and `on_progress` of `migrate_vaults`.
+
+        Raises:
+            InvalidRequestError: the file is not available here.
+            JournalError: the journal cannot be used.
+        """
+        self.check_file()
+        allowance = RowAllowance(quota)
+        results: list[RowResult] = []
+
+        def collect(_row: VaultRow, result: RowResult) -> None:
+            if result.state is not RowState.STORED:
+                results.append(result)
+
+        async with self.gateway() as gateway, self._open_rate() as rate, self.open_journal() as journal:
+            report = await migrate_rows(
+                gateway,
+                self.rows_of(shard),
+                journal,
+                name=self.name,
+                allowance=allowance,
+                concurrency=self.concurrency,
+                rate=rate,
+                give_up_after=self.give_up_after,
+                since=self.since,
+                on_row=collect,
+                **callbacks,
+            )
+        return ShardResult(attrs.evolve(report, samples=()), tuple(results), allowance.used)
+
+    @asynccontextmanager
+    async def open_journal(self) -> AsyncIterator[Journal]:
+        """Open the journal for a block."""
+        journal = self.journal() if callable(self.journal) else PostgresJournal(self.journal, self.name)
+        async with _closing(journal):
+            yield journal
+
+    @asynccontextmanager
+    async def _open_rate(self) -> AsyncIterator[Rate | None]:
+        rate: Rate | None = None
+        if callable(self.rate):
+            rate = self.rate()
+        elif self.rate is not None and self.redis is not None:
+            rate = RedisRate(self.redis, self.rate, name=self.name)
+        async with _closing(rate):
+            yield rate
+
+
+@asynccontextmanager
+async def _closing(resource: Any) -> AsyncIterator[None]:
+    """Close a resource after a block, if it can be closed; a cancellation waits for it."""
+    try:
+        yield
+    finally:
+        if close := getattr(resource, "aclose", None):
+            with anyio.CancelScope(shield=True):
+                await close()

@@ -1,0 +1,192 @@
+"""Ends of a run before the end of its input: conditions, a stop signal, and a limit of stored rows."""
+
+from collections.abc import Callable
+from datetime import datetime, time, timedelta
+from typing import Final, Self
+
+import anyio
+import attrs
+
+from gateway_async._kernel import exponential_backoff, pluralize
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.report import Report
+
+StopCondition = Callable[[Report], str | None]
+
+
+@attrs.frozen
+class Window:
+    """The time of day in which a migration may run, local time. The end may be on the next day."""
+
+    begins: time
+    ends: time
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse a window such as `22:00-06:00`.
+
+        Raises:
+            InvalidRequestError: the text is not a window.
+        """
+        begins, _, ends = text.replace("–", "-").partition("-")
+        try:
+            window = cls(time.fromisoformat(begins.strip()), time.fromisoformat(ends.strip()))
+        except ValueError:
+            raise InvalidRequestError(f"window: must be two times of day like 22:00-06:00, not {text!r}") from None
+        if window.begins == window.ends or window.begins.tzinfo or window.ends.tzinfo:
+            raise InvalidRequestError(f"window: must be two different local times of day, not {text!r}")
+        return window
+
+    def contains(self, at: datetime) -> bool:
+        """Return whether a moment is in the window. The end itself is outside."""
+        now = at.time().replace(tzinfo=None)
+        if self.begins < self.ends:
+            return self.begins <= now < self.ends
+        return now >= self.begins or now < self.ends
+
+    def seconds_until_open(self, at: datetime) -> float:
+        """Return the seconds until it opens, by local clock time; 0 while it is open."""
+        if self.contains(at):
+            return 0.0
+        opens = datetime.combine(at.date(), self.begins, at.tzinfo)
+        return ((opens if opens > at else opens + timedelta(days=1)) - at).total_seconds()
+
+    def __str__(self) -> str:
+        return f"{self.begins:%H:%M}-{self.ends:%H:%M}"
+
+
+def stop_on_any(*stops: StopCondition | None) -> StopCondition:
+    """Combine conditions: the first reason that one returns counts. None is ignored."""
+    conditions = [stop for stop in stops if stop is not None]
+    return lambda report: next((reason for stop in conditions if (reason := stop(report))), None)
+
+
+def stop_outside(window: Window, now: Callable[[], datetime]) -> StopCondition:
+    """Return a condition that stops when the window closes."""
+    return lambda _: None if window.contains(now()) else f"the window {window} has closed"
+
+
+def stop_after_seconds(seconds: float) -> StopCondition:
+    """Return a condition that stops after a number of seconds."""
+    reason = f"maximum of {seconds:g} {pluralize(seconds, 'second')} reached"
+    return lambda report: reason if report.seconds >= seconds else None
+
+
+def stop_after_rejects(most: int) -> StopCondition:
+    """Return a condition that stops when more than `most` rows are rejected.
+
+    Repeated rows count as rejected.
+    """
+    reason = f"more than {most:,} {pluralize(most, 'row was', 'rows were')} rejected"
+    return lambda report: reason if report.rejected + report.repeated > most else None
+
+
+_MIN_PAUSE: Final = 0.2
+_MAX_PAUSE: Final = 30.0
+
+
+class StoppedError(Exception):
+    """The run stopped before a step was done."""
+
+
+class StopSignal:
+    """The stop signal of a run.
+
+    Args:
+        report: holds the reason, once there is one.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._event = anyio.Event()
+
+    @property
+    def reason(self) -> str:
+        """Return the reason of the stop; "" if the run goes on."""
+        return self._report.stopped
+
+    def set(self, reason: str) -> None:
+        """Request a stop: no more rows are started."""
+        self._report.stopped = self._report.stopped or reason
+        self._event.set()
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep; a stop of the run ends the sleep early."""
+        with anyio.move_on_after(seconds):
+            await self._event.wait()
+
+
+def backoff(attempts: int) -> float:
+    """Return the seconds to wait after a number of failed attempts."""
+    return exponential_backoff(attempts, first=_MIN_PAUSE, longest=_MAX_PAUSE)
+
+
+class RowAllowance:
+    """Counts the rows that may still be stored. Stored, unknown and in-progress rows together never exceed the limit.
+
+    Each row acquires one before it is sent, and gives it back if it is rejected. One task acquires, in the order of the
+    rows. Any number of tasks give back.
+
+    Args:
+        rows: how many may be stored; None for any number.
+
+    Attributes:
+        rows: the same number.
+        used: how many are stored, unknown or in progress.
+        exhausted: whether a row was held back because all were used.
+    """
+
+    def __init__(self, rows: int | None) -> None:
+        self.rows = rows
+        self.used = 0
+        self.exhausted = False
+        self._in_progress = 0
+        self._closed = False
+        self._changed = anyio.Event()
+
+    async def acquire(self) -> bool:
+        """Take one for a row in progress; wait while another may still give one back.
+
+        Returns:
+            Whether one was taken. False if all are used permanently, or the run stops.
+        """
+        while self._in_progress and not self._closed and self._is_used_up():
+            if self._changed.is_set():
+                self._changed = anyio.Event()
+            await self._changed.wait()
+        if self._closed or self._is_used_up():
+            self.exhausted = not self._closed
+            return False
+        self.used += 1
+        self._in_progress += 1
+        return True
+
+    def commit(self) -> None:
+        """Count a row that an earlier attempt has stored."""
+        self.used += 1
+
+    def release(self) -> None:
+        """Give one back for a row that is not stored."""
+        self.used -= 1
+        self._changed.set()
+
+    def finish(self) -> None:
+        """End the progress of a row. If it has given nothing back, it is stored, unknown or deferred."""
+        self._in_progress -= 1
+        self._changed.set()
+
+    def close(self) -> None:
+        """Let nothing more be taken, because the run stops."""
+        self._closed = True
+        self._changed.set()
+
+    def _is_used_up(self) -> bool:
+        return self.rows is not None and self.used >= self.rows
+
+
+def describe_cap(report: Report, rows: int) -> str:
+    """Return the reason of a stop at the maximum of `rows`."""
+    maximum = f"maximum of {rows:,} {pluralize(rows, 'row')}"
+    if report.stored >= rows:
+        return f"{maximum} stored"
+    return f"{maximum} reached: {report.stored:,} stored, {report.unknown:,} unknown"
