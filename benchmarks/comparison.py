@@ -77,7 +77,7 @@ class Row:
         return f"{self.subject}, beside {self.peer}" if self.peer else self.subject
 
     @property
-    def judged(self) -> Spread:
+    def measured(self) -> Spread:
         """The spread that the goal is about."""
         return self.ratio or self.ours
 
@@ -86,7 +86,7 @@ class Row:
         """Whether the goal is met, in a word; empty without a goal."""
         if self.goal is None:
             return ""
-        return "met" if self.goal.is_met(self.judged.median) else "MISSED"
+        return "met" if self.goal.is_met(self.measured.median) else "MISSED"
 
 
 def beside(
@@ -109,7 +109,7 @@ def show(rows: Sequence[Row]) -> None:
     for row in rows:
         theirs = f"{row.theirs.median:9.3g}" if row.theirs else " " * 9
         ratio = f"{row.ratio.median:6.2f}" if row.ratio else " " * 6
-        spread = f"({row.judged.lowest:.3g} to {row.judged.highest:.3g})"
+        spread = f"({row.measured.lowest:.3g} to {row.measured.highest:.3g})"
         goal = f"{row.goal}: {row.verdict}" if row.goal else ""
         cells = f"{row.ours.median:9.3g} {theirs} {row.unit:4} {ratio} {spread:19}  {goal}"
         print(f"{row.title:{width}} {cells}".rstrip(), flush=True)

@@ -45,11 +45,11 @@ def comparisons(results: dict[str, Any]) -> str:
 
 
 def _cells(row: dict[str, Any]) -> Iterator[str]:
-    judged = row["ratio"] or row["ours"]
+    measured = row["ratio"] or row["ours"]
     yield from (row["subject"], row["unit"], _figure(row["ours"]["median"]), row["peer"] or "–")
     yield _figure(row["theirs"]["median"]) if row["theirs"] else "–"
     yield f"{row['ratio']['median']:.2f}" if row["ratio"] else "–"
-    yield f"{_figure(judged['lowest'])} to {_figure(judged['highest'])}"
+    yield f"{_figure(measured['lowest'])} to {_figure(measured['highest'])}"
     yield f"{row['goal_text']}: {row['verdict'].lower()}" if row["goal"] else "–"
 
 

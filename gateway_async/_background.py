@@ -98,11 +98,9 @@ class BackgroundTask:
         self._task = _start(run, done.set)  # what `work` refers to is freed with its task
 
     async def wait(self) -> None:
-        """Wait until the work has ended."""
         await self._done.wait()
 
     def cancel(self) -> None:
-        """Cancel the work."""
         self._scope.cancel()
 
     async def stop(self) -> None:
@@ -149,7 +147,6 @@ class Prefetch(Generic[T]):
         return self._value
 
     def cancel(self) -> None:
-        """Cancel the read; harmless after the read or its event loop has ended."""
         with suppress(RuntimeError):
             self._task.cancel()
 

@@ -11,7 +11,7 @@ does not protect against code that calls `reveal()` or reads the table, nor agai
 
 import hmac
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import accumulate, pairwise
@@ -119,7 +119,6 @@ class Secret:
 
 
 def kind_of(value: object) -> type:
-    """Return the type of a value; of a secret, the type of its content."""
     return value.kind if isinstance(value, Secret) else type(value)
 
 
@@ -455,40 +454,29 @@ def _seal(value: Any, name: str, kind: "type[Secret] | None") -> Any:  # noqa: P
 
 def unseal(data: Any) -> Any:
     """Copy sealed data with its secrets in plain, as `seal` got them."""
-    match data:
-        case Secret():
-            return data.plain()
-        case Mapping():
-            return {name: unseal(each) for name, each in data.items()}
-        case list() | tuple():
-            return [unseal(each) for each in data]
-        case _:
-            return data
+    return _replace_secrets(data, Secret.plain)
 
 
 def mask_fields(data: Any) -> Any:
     """Copy free-form data with its confidential values masked. Any other value is returned unchanged."""
-    return _mask_sealed(seal(data)) if isinstance(data, Mapping | list | tuple | set | frozenset) else data
+    if not isinstance(data, Mapping | list | tuple | set | frozenset):
+        return data
+    return _replace_secrets(seal(data), lambda _: MASK)
 
 
-def _mask_sealed(data: Any) -> Any:
+def _replace_secrets(data: Any, replacement: Callable[[Secret], Any]) -> Any:
     match data:
         case Secret():
-            return MASK
-        case dict():
-            return {name: _mask_sealed(each) for name, each in data.items()}
-        case list():
-            return [_mask_sealed(each) for each in data]
-        case tuple():
-            return tuple(_mask_sealed(each) for each in data)
-        case set() | frozenset():
-            return type(data)(_mask_sealed(each) for each in data)
+            return replacement(data)
+        case Mapping():
+            return {name: _replace_secrets(each, replacement) for name, each in data.items()}
+        case list() | tuple() | set() | frozenset():
+            return type(data)(_replace_secrets(each, replacement) for each in data)
         case _:
             return data
 
 
 def secrets_in(data: Any) -> Iterator[Secret]:
-    """Yield the secrets of sealed data."""
     match data:
         case Secret():
             yield data
@@ -523,12 +511,10 @@ def is_address(location: str) -> bool:
 
 
 def mask_passwords(text: str) -> str:
-    """Mask the passwords of URLs in a text."""
     return _URL_PASSWORD.sub(rf"\1:{MASK}", text)
 
 
 def passwords_in(text: str) -> Iterator[Secret]:
-    """Yield the passwords of URLs in a text."""
     yield from (Secret(found[2]) for found in _URL_PASSWORD.finditer(text) if found[2])
 
 

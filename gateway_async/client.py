@@ -15,9 +15,9 @@ import httpx
 
 from gateway_async._arguments import check_numbers, is_loopback, number_problems
 from gateway_async._execution.circuit_breaker import CircuitBreaker
+from gateway_async._execution.events import TraceHeaders
 from gateway_async._execution.execute import CallExecutor
 from gateway_async._execution.http_client import HttpClient
-from gateway_async._execution.recovery import LookupOf
 from gateway_async._http.proxy import Proxy
 from gateway_async._http.transport import DirectClient, PooledTransport, load_certificates
 from gateway_async._secrets import Secret, seal
@@ -33,10 +33,7 @@ from gateway_async.ledger.reconciliation.result import Reconciliation
 from gateway_async.observe import Observer, is_async
 from gateway_async.resources import RESOURCES, Resources, lookup_of
 from gateway_async.resources._untyped import UntypedResource, untyped_resource
-from gateway_async.telemetry.health import Health
-from gateway_async.telemetry.probe import probe
-from gateway_async.telemetry.propagation import TraceHeaders
-from gateway_async.telemetry.readiness import Readiness
+from gateway_async.telemetry.health import Health, Readiness, probe
 
 __all__ = ["AsyncGateway", "Options"]
 
@@ -203,12 +200,9 @@ class AsyncGateway(Resources):
             observers=observers,
         )
         super().__init__(executor, RequestDefaults(location_id, check_limits, _new_id, base_url.rstrip("/")))
-        self._base_url = base_url
-        self._location_id = location_id
         self._address = http.gateway
         self._transport = inner
         self._ledger = ledger
-        self._lookup_of: LookupOf | None = None if ledger is None else lookup_of
         self._is_view = False
 
     @classmethod
@@ -249,7 +243,7 @@ class AsyncGateway(Resources):
     @property
     def location_id(self) -> str | None:
         """Default `location_id` for creates and for an `ApiId` without one."""
-        return self._location_id
+        return self._defaults.location_id
 
     def with_options(
         self,
@@ -296,7 +290,6 @@ class AsyncGateway(Resources):
                 timeout=timeout, terminal_timeout=terminal_timeout, max_attempts=max_attempts
             ),
             _defaults=self._defaults.with_options(location_id, check_limits),
-            _location_id=location_id or self._location_id,
             _is_view=True,
         )
         return view
@@ -388,9 +381,8 @@ class AsyncGateway(Resources):
         """
         view = self.with_options(timeout=timeout, max_attempts=1)
         contacts = view.contacts.list()
-        return await probe(
-            contacts.first, None if self._lookup_of is None else self._executor.count_open_intents, timeout
-        )
+        count_open_intents = None if self._ledger is None else self._executor.count_open_intents
+        return await probe(contacts.first, count_open_intents, timeout)
 
     async def recover(self, *, wait: float | None = 30.0) -> list[Recovered]:
         """Find the outcome of every open intent in the ledger.
@@ -415,11 +407,11 @@ class AsyncGateway(Resources):
             LedgerError: the ledger cannot be read.
             NotSentError: the client is closed.
         """
-        if self._lookup_of is None:
+        if self._ledger is None:
             raise InvalidRequestError("ledger: the client has none")
         if wait is not None:
             check_numbers("seconds", minimum=0, finite=False, wait=wait)
-        return await self._executor.recover(self._lookup_of, wait)
+        return await self._executor.recover(lookup_of, wait)
 
     async def reconcile(
         self, since: datetime, until: datetime | None = None, *, margin: float = 900.0, page_size: int = 1000
@@ -459,7 +451,7 @@ class AsyncGateway(Resources):
             self.transaction_batches,
             self._ledger,
             gateway=self._address,
-            location_id=self._location_id,
+            location_id=self.location_id,
             period=period,
         )
         return await reconciler.reconcile(page_size)
@@ -487,7 +479,7 @@ class AsyncGateway(Resources):
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"AsyncGateway({vars(self).get('_base_url', '')!r})"  # also of a client whose arguments are wrong
+        return f"AsyncGateway({vars(self).get('_address', '')!r})"  # also of a client whose arguments are wrong
 
 
 def _new_id() -> str:

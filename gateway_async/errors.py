@@ -252,24 +252,17 @@ class AuthenticationError(StatusError):
 
     Attributes:
         is_login: whether the login failed; nothing else was sent.
+        has_new_token: whether a token was refused that the client can replace by logging in again.
     """
 
     meaning = "the credentials were not accepted"
 
-    def __init__(self, status_code: int = 401, *, is_login: bool = False, **facts: Any) -> None:
+    def __init__(
+        self, status_code: int = 401, *, is_login: bool = False, has_new_token: bool = False, **facts: Any
+    ) -> None:
         super().__init__(status_code, **facts)
         self.is_login = is_login
-        self._has_new_token = False
-
-    def with_new_token(self) -> Self:
-        """Mark that the call can be signed with another token. The client calls this."""
-        self._has_new_token = True
-        return self
-
-    @property
-    def has_new_token(self) -> bool:
-        """Whether a token was refused that the client can replace by logging in again."""
-        return self._has_new_token
+        self.has_new_token = has_new_token
 
 
 class PermissionDeniedError(StatusError):
@@ -511,22 +504,14 @@ class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
         self,
         differences: Iterable[str],
         *,
-        call: str = "",
-        api_id: str | None = None,
-        sent: Mapping[str, Any] | None = None,
         reached: SendStage = SendStage.RESPONDED,
-        resolve: Callable[[float], Awaitable[Any]] | None = None,
-        record_type: type[Any] | None = None,
         record: "Record | None" = None,
+        **facts: Any,
     ) -> None:
-        lines = tuple(differences)
-        facts: dict[str, Any] = {"call": call, "api_id": api_id, "sent": sent, "resolve": resolve}
-        facts["record_type"] = record_type
-        reason = "the response belongs to another request"
-        OutcomeUnknownError.__init__(self, reason, reached=reached, **facts)
-        self.differences = lines
+        OutcomeUnknownError.__init__(self, "the response belongs to another request", reached=reached, **facts)
+        self.differences = tuple(differences)
         self.record = record
-        self.args = (_mismatch(call, lines),)
+        self.args = (_mismatch(self.call, self.differences),)
 
 
 class DeclinedError(GatewayError):

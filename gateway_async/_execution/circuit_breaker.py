@@ -74,7 +74,6 @@ class CircuitBreaker:
 
     @property
     def state(self) -> CircuitState:
-        """The current state."""
         if self._opened_at is None:
             return CircuitState.CLOSED
         has_waited = self._clock() - self._opened_at >= self._reset_after

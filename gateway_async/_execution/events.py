@@ -1,11 +1,12 @@
 """`EventEmitter`: pass the events of a client to its observers and to the log.
 
-`TerminalReporter` also passes the progress of a call at a terminal to its callback.
+`TerminalReporter` also passes the progress of a call at a terminal to its callback. `read_trace_headers` asks the
+program for the headers of its current trace.
 """
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
@@ -26,20 +27,28 @@ from gateway_async.observe import (
     calls_logger,
     is_async,
     log_event,
+    logger,
     notify,
 )
+
+TraceHeaders = Callable[[], Mapping[str, str]]
+"""Returns the headers that identify the current trace."""
+
+_TRACE_HEADERS: Final = frozenset({"traceparent", "tracestate", "baggage"})
+"""Headers of W3C Trace Context and Baggage.
+
+Others are not sent, so that the function can replace neither credentials nor the length of a body.
+"""
 
 _TICK_SECONDS: Final = 1.0
 _NO_TICKS: Final = nullcontext()
 
 
 def new_call_id() -> str:
-    """Generate the id of a call in its events."""
     return os.urandom(8).hex()
 
 
 def event_facts(call: Call[Any], call_id: str) -> dict[str, Any]:
-    """Return what all events of a call contain."""
     return {"call": str(call), "api_id": call.api_id, "call_id": call_id, "terminal_id": call.terminal_id}
 
 
@@ -136,3 +145,13 @@ class TerminalReporter:
             left=None if self._until is None else max(self._until - now, 0.0),
         )
         call_safely(on_progress, progress, "on_progress")
+
+
+def read_trace_headers(trace_headers: TraceHeaders) -> list[tuple[str, str]]:
+    """Return the valid headers; log a failure and return none, because the call must continue."""
+    try:
+        fields = [(name, value) for name, value in trace_headers().items() if name.lower() in _TRACE_HEADERS]
+        return [(name, value) for name, value in fields if value.isascii() and value.isprintable()]
+    except Exception:  # noqa: BLE001  telemetry must not fail a payment
+        logger.exception("trace_headers failed")
+        return []

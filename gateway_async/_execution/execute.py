@@ -346,9 +346,9 @@ class CallExecutor:
             may_have_been_executed_before=state.may_have_been_executed_before,
             on_reused_connection=state.is_on_reused_connection,
         )
-        recovery = state.call.recovery
+        resolver = state.call.resolver
         if isinstance(error, DuplicateError) and decision.step is NextStep.STOP:
-            if recovery and recovery.accepts_existing:
+            if resolver and resolver.accepts_existing:
                 decision = Decision(NextStep.LOOK_UP)  # the record that has the id may be the result
         elif isinstance(error, MismatchedReplyError) and state.call.repeat_effect.is_read:
             state.call = attrs.evolve(state.call, fresh_connection=True)
@@ -368,10 +368,10 @@ class CallExecutor:
         if state.unresolved is not None and state.may_have_been_executed:
             self._lookup.unknown_outcomes += 1
         await self._ledger_recorder.record_failure(state, error)
-        if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
+        if isinstance(error, DuplicateError) and call.resolver and call.resolver.existing:
             kept = state.without_body()
             await self._lookup.record_duplicate(kept)
-            error.read_with(partial(self._fetch, call.recovery.existing, kept), call.record_type)
+            error.read_with(partial(self._fetch, call.resolver.existing, kept), call.record_type)
 
     async def _fetch(self, existing: Any, state: CallState[T]) -> T:
         """Read the record of a duplicate, and record the outcome."""
@@ -428,15 +428,12 @@ class CallExecutor:
         self._http.check_usable(call)
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
-        """Add an observer for the duration of the block."""
         return self._events.observing(observer)
 
     async def count_open_intents(self) -> int:
-        """Count the open intents in the ledger, without calls in progress."""
         return len(await self._ledger_recorder.open_intents())
 
     def health(self, ordinary: PoolUse | None, terminal: PoolUse | None) -> Health:
-        """Return the load of the client and its connection pools."""
         return Health(
             ordinary=ordinary,
             terminal=terminal,

@@ -15,6 +15,7 @@ import anyio
 import anyio.lowlevel
 import httpx
 
+from gateway_async._execution.events import TraceHeaders, read_trace_headers
 from gateway_async._execution.tokens import Authenticator
 from gateway_async._http.exchange import BodyTooLongError, read_response_body
 from gateway_async._http.messages import BaseUrl, LazyRequest, header_lines, headers_of
@@ -38,7 +39,6 @@ from gateway_async.errors import (
     SendStage,
     StatusError,
 )
-from gateway_async.telemetry.propagation import TraceHeaders, read_trace_headers
 
 __version__ = "0.2.0"
 """The version of this package, which the build reads here, and which the `User-Agent` header shows."""
@@ -122,7 +122,6 @@ class HttpClient:
             raise _in_another_event_loop(call)
 
     def now(self) -> float:
-        """Return the time of the event loop."""
         return anyio.current_time() if self._event_loop is None else self._event_loop.now()
 
     def deadline(self, at: float) -> anyio.CancelScope:
@@ -178,7 +177,7 @@ class HttpClient:
             result = await self._send(call, progress, seconds, signature)
         except AuthenticationError as error:
             if self._authenticator.discard_token(signature):
-                error.with_new_token()
+                error.has_new_token = True
             raise
         self._authenticator.extend_token(signature)
         return result
@@ -251,8 +250,7 @@ class HttpClient:
         if call.fresh_connection:
             lines += "Connection: close\r\n"
         if self._trace_headers is not None:
-            trace = read_trace_headers(self._trace_headers)
-            lines += header_lines((name.decode(), value.decode()) for name, value in trace)
+            lines += header_lines(read_trace_headers(self._trace_headers))
         if upload is not None:
             lines += header_lines(upload.headers.items())
         elif body:

@@ -116,10 +116,10 @@ class OutcomeLookup:
         A proxy may have sent the request twice, so an equal record may be the call's own. The intent stays open if the
         record cannot be read and compared within a few seconds.
         """
-        if state.intent_id is None or state.call.recovery is None:
+        if state.intent_id is None or state.call.resolver is None:
             return
         with anyio.move_on_after(LOOKUP_SECONDS), suppress(GatewayError):
-            found = await self.find_once(state.call.recovery.lookup(), conclusive=False)
+            found = await self.find_once(state.call.resolver.lookup(), conclusive=False)
             if found.shows_effect:
                 outcome = "done" if found.status is LookupStatus.EXECUTED else "refused"
                 await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
@@ -175,14 +175,14 @@ class OutcomeLookup:
         try:
             found = await self._find(state, error, grace, conclusive=conclusive, until=until)
             if found.status is LookupStatus.UNPROVEN:
-                found = _judge_unproven(state, error, found, conclusive=conclusive)
+                found = _evaluate_unproven(state, error, found, conclusive=conclusive)
             if found.status in (LookupStatus.NOT_EXECUTED, LookupStatus.NO_RECORD):
                 outcome = LookupOutcome.NOT_FOUND
                 return found
             facts = self._facts(state, error)
             record = accept_record(
                 found,
-                generated_id=bool(call.recovery and call.recovery.generated_id),
+                generated_id=bool(call.resolver and call.resolver.generated_id),
                 emit=self._events.emit,
                 event_facts=state.facts,
                 facts=facts,
@@ -208,13 +208,13 @@ class OutcomeLookup:
     async def _find(
         self, state: CallState[T], error: GatewayError, grace: float, *, conclusive: bool, until: float
     ) -> LookupResult[T]:
-        recovery = state.call.recovery
-        if recovery is None:
+        resolver = state.call.resolver
+        if resolver is None:
             if _is_only_refusal(state, error):
                 raise error
             raise self.outcome_unknown(state, error) from error
         with anyio.CancelScope(deadline=until):
-            return await self.find(recovery.lookup(), grace, conclusive=conclusive)
+            return await self.find(resolver.lookup(), grace, conclusive=conclusive)
         raise DeadlineExceededError(state.plan.seconds, call=str(state.call))
 
     async def _resolve_again(self, state: CallState[T], error: GatewayError, wait: float) -> T | None:
@@ -223,7 +223,7 @@ class OutcomeLookup:
         That is certain if the gateway proves that the record does not exist when the write is no longer in doubt.
         """
         check_numbers("seconds", minimum=0, finite=False, wait=wait)
-        if state.call.recovery is not None and state.call.recovery.lookup().repeats_write:
+        if state.call.resolver is not None and state.call.resolver.lookup().repeats_write:
             raise self.outcome_unknown(state, error)
         in_doubt = max(state.in_doubt_until - anyio.current_time(), 0.0)
         conclusive, grace = in_doubt <= wait, min(in_doubt, wait)
@@ -318,10 +318,10 @@ def _cancellation_note(state: CallState[Any], results: Sequence[LookupResult[Any
     return mask_text(f"{call}{named} was cancelled after it may have been sent: {outcome}")
 
 
-def _judge_unproven(
+def _evaluate_unproven(
     state: CallState[T], error: GatewayError, found: LookupResult[T], *, conclusive: bool
 ) -> LookupResult[T]:
-    """Judge a record that does not show all that the call wrote.
+    """Evaluate a record that does not show all that the call wrote.
 
     If the gateway accepted the call, it was executed: the gateway never shows those fields. If it refused the only
     request, the record does not show the contrary. If the response is lost, a call that can be repeated without a
@@ -361,7 +361,7 @@ def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
 
 def _may_be_of_another_call(state: CallState[Any]) -> bool:
     """Return whether a refusal may belong to another call; one without a lookup has a connection of its own."""
-    return state.is_on_reused_connection and state.call.recovery is not None
+    return state.is_on_reused_connection and state.call.resolver is not None
 
 
 def _confirms(failed: GatewayError, error: GatewayError) -> bool:

@@ -99,7 +99,6 @@ class LedgerRecorder:
 
     @property
     def calls_in_progress(self) -> int:
-        """The number of calls whose intent is stored and which have not ended."""
         return len(self._in_progress)
 
     async def record_intent(self, state: CallState[Any], entry: LedgerEntry) -> None:

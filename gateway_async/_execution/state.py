@@ -55,7 +55,6 @@ class CallPlan(Generic[T]):
 
     @property
     def until(self) -> float:
-        """The time at which the call must end."""
         return self.started + self.seconds
 
     @property
@@ -71,7 +70,6 @@ class CallPlan(Generic[T]):
 
     @property
     def attempts_until(self) -> float:
-        """The time at which the last attempt must end."""
         return self.started + self.seconds_for_attempts
 
     @property
@@ -122,7 +120,6 @@ class CallState(Generic[T]):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts that all events of the call contain."""
         self.call_id = self.call_id or new_call_id()
         return event_facts(self.call, self.call_id)
 
@@ -134,7 +131,6 @@ class CallState(Generic[T]):
 
     @property
     def is_on_reused_connection(self) -> bool:
-        """Whether the connection of the last attempt had been used for other requests."""
         return self.progress is not None and self.progress.is_reused
 
     def begin_attempt(self) -> Progress:

@@ -198,7 +198,6 @@ class UnresolvedCalls:
         return True
 
     def seconds_left(self, terminal_id: str) -> float:
-        """Return how long an earlier call of this client is in doubt."""
         earlier = self._by_terminal.get(terminal_id)
         return 0.0 if earlier is None else max(earlier.until - anyio.current_time(), 0.0)
 

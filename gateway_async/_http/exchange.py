@@ -233,7 +233,6 @@ class BoundedDecompressor(httpx.AsyncByteStream):
         return piece
 
     async def aclose(self) -> None:
-        """Close the underlying stream."""
         await self._compressed.aclose()
 
 

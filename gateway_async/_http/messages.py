@@ -42,7 +42,6 @@ class BaseUrl:
 
     @classmethod
     def parse(cls, url: httpx.URL) -> Self:
-        """Split a URL."""
         host = url.netloc.decode("ascii")
         return cls(origin_of(url), f"{url.scheme}://{host}", url.raw_path.decode("ascii").rstrip("/"), host)
 
@@ -113,19 +112,16 @@ class LazyRequest(httpx.Request):
 
     @cached_property
     def url(self) -> httpx.URL:  # type: ignore[override]  # httpx's attribute can be set too
-        """The URL."""
         return httpx.URL(f"{self._base.root}{self._target}")
 
     @cached_property
     def headers(self) -> httpx.Headers:  # type: ignore[override]
-        """The headers."""
         fields = [line.partition(": ") for line in self._lines.split("\r\n")[:-1]]
         # Without the encoding, httpx would try several at every access.
         return httpx.Headers([(name, value) for name, _, value in fields], encoding="ascii")
 
     @cached_property
     def stream(self) -> httpx.AsyncByteStream:  # type: ignore[override]
-        """The body."""
         return httpx.ByteStream(self._body) if isinstance(self._body, bytes) else self._body
 
 
@@ -178,7 +174,6 @@ class LazyResponse(httpx.Response):
 
     @cached_property
     def headers(self) -> httpx.Headers:  # type: ignore[override]
-        """The headers."""
         return httpx.Headers(self.fields)
 
 

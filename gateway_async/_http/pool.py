@@ -72,12 +72,10 @@ class ConnectionPool:
         self._proxy = proxy
 
     def use(self) -> PoolUse:
-        """Return how many calls have a connection or wait for one."""
         waiting = self._slots.statistics().tasks_waiting
         return PoolUse(in_use=self._size - self._slots.value, waiting=waiting, limit=self._size)
 
     def check_open(self) -> None:
-        """Raise RuntimeError if the pool is closed."""
         if self.closed:
             raise RuntimeError("the transport is closed")
 

@@ -107,7 +107,6 @@ class PooledTransport(httpx.AsyncBaseTransport):
         return LazyResponse(response.status, response.headers, stream, response.version)
 
     def pool_use(self, name: str) -> PoolUse:
-        """Return the use of the pool "ordinary" or "terminal"."""
         return self._pools[name].use()
 
     async def aclose(self) -> None:

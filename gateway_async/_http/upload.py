@@ -21,7 +21,7 @@ import httpx
 from gateway_async._kernel import describe_error
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.call import Call, FilePart, Form
-from gateway_async._wire.request import MAX_FILE_BYTES
+from gateway_async._wire.multipart import MAX_FILE_BYTES
 from gateway_async.errors import InvalidRequestError, NotSentError
 from gateway_async.models.files import Attachment
 

@@ -44,12 +44,10 @@ def exact(value: Decimal | int | str, problem: str) -> Decimal:
 
 
 def add(*amounts: Decimal) -> Decimal:
-    """Return the sum of amounts."""
     return reduce(_EXACT.add, amounts, _NO_AMOUNT)
 
 
 def subtract(amount: Decimal, part: Decimal) -> Decimal:
-    """Return what is left of an amount."""
     return _EXACT.subtract(amount, part)
 
 

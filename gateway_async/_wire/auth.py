@@ -10,7 +10,7 @@ from urllib.parse import quote
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, HttpRequest, Recovery, RepeatEffect, lookup_by_success
+from gateway_async._wire.call import Call, HttpRequest, RepeatEffect, Resolver, lookup_by_success
 from gateway_async._wire.convert import FieldError, read_nothing
 from gateway_async._wire.json_text import encode, is_text
 from gateway_async._wire.query import Params
@@ -131,8 +131,8 @@ def revoke(token: Secret) -> Call[None]:
     segment = Secret(quote(token.reveal(), safe=""))
     path, secrets = Secret(f"{_PATH_OF_TOKENS}/{segment.reveal()}"), (segment, token)
     call = Call(request=HttpRequest(method="DELETE", path=path, secrets=secrets), read=read_nothing)
-    recovery = Recovery(lookup=partial(lookup_by_success, call, missing_is_success=True))
-    return attrs.evolve(call, repeat_effect=RepeatEffect.IDEMPOTENT, recovery=recovery)
+    resolver = Resolver(lookup=partial(lookup_by_success, call, missing_is_success=True))
+    return attrs.evolve(call, repeat_effect=RepeatEffect.IDEMPOTENT, resolver=resolver)
 
 
 def _is_text(value: Any) -> bool:

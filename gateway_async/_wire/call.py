@@ -1,4 +1,4 @@
-"""`Call[T]`: one request as a value, with a reader for its response and the recovery of its outcome.
+"""`Call[T]`: one request as a value, with a reader for its response and the resolver of its outcome.
 
 Nothing changes a call. It is not frozen all the same: setting frozen attributes one by one takes 5 % of a GET.
 """
@@ -144,7 +144,6 @@ class HttpRequest:
 
     @property
     def path(self) -> str:
-        """Return the percent-encoded path."""
         return self._path.reveal()
 
     @property
@@ -194,12 +193,10 @@ class OutcomeQuery:
 
     @property
     def ref(self) -> str | ApiId:
-        """Return the reference by which the record is read."""
         return self.id if self.location_id is None else ApiId(self.id, self.location_id)
 
     @property
     def by_api_id(self) -> bool:
-        """Return whether `id` is an integrator id."""
         return self.location_id is not None or self.kind == LISTED
 
     def as_json(self) -> dict[str, Any]:
@@ -244,7 +241,7 @@ class LedgerEntry:
 
 
 @attrs.define(kw_only=True, eq=False, repr=False)
-class Recovery(Generic[T]):
+class Resolver(Generic[T]):
     """How the outcome of a write is found out.
 
     Attributes:
@@ -282,7 +279,7 @@ class Call(Generic[T]):
         api_id: the integrator id of the record to write.
         fields: the fields that a refusal of the call can name; empty if they are not known.
         sent: the content to write, with secrets masked, for errors and logs.
-        recovery: for a write, how its outcome is found out; None if that is not possible.
+        resolver: for a write, how its outcome is found out; None if that is not possible.
         ledger_entry: what a ledger stores about the call, if it moves money or stores an account.
         terminal_id: the terminal at which the call waits.
         prerequisite: a read to do first. Its result is the call to send instead, which may have a prerequisite too.
@@ -300,7 +297,7 @@ class Call(Generic[T]):
     api_id: str | None = None
     fields: frozenset[str] = frozenset()
     sent: Mapping[str, Any] = _NOTHING
-    recovery: Recovery[T] | None = None
+    resolver: Resolver[T] | None = None
     ledger_entry: LedgerEntry | None = None
     terminal_id: str | None = None
     prerequisite: "Call[Call[T]] | None" = None
@@ -309,10 +306,10 @@ class Call(Generic[T]):
     fresh_connection: bool = attrs.field(default=attrs.Factory(_has_common_response, takes_self=True))
     record_type: type[Any] | None = None
 
-    def with_recovery(self, outcome_query: OutcomeQuery, recovery: Recovery[T], read: Callable[[Any], T]) -> "Call[T]":
+    def with_resolver(self, outcome_query: OutcomeQuery, resolver: Resolver[T], read: Callable[[Any], T]) -> "Call[T]":
         """Return the call to send after its prerequisite, which found out how the outcome can be looked up."""
         entry = self.ledger_entry and attrs.evolve(self.ledger_entry, outcome_query=outcome_query)
-        return attrs.evolve(self, read=read, recovery=recovery, ledger_entry=entry, prerequisite=None)
+        return attrs.evolve(self, read=read, resolver=resolver, ledger_entry=entry, prerequisite=None)
 
     def without_body(self) -> "Call[T]":
         """Return the same call without its body.

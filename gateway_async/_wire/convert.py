@@ -39,8 +39,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, partial
 from operator import eq
-from types import NoneType, UnionType
-from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 import attrs
 from cattrs import Converter
@@ -48,9 +47,9 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.amounts import exact
+from gateway_async._wire.fields import fields_of, is_a, once_per_class, plain_type
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
-from gateway_async.models.request import Unset
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
@@ -83,33 +82,6 @@ def read_nothing(content: Any) -> None:
     """
     if content not in (None, {}, []):
         raise FieldError("", "expected no body")
-
-
-def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], V]:
-    """Cache a function of a class, for which type checkers reject `functools.cache`."""
-    return cast("Callable[[type[Any]], V]", cache(function))
-
-
-@once_per_class
-def fields_of(kind: type[Any]) -> Mapping[str, Any]:
-    """Return field name → annotation of a model, including constraints."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
-
-
-def plain_type(annotation: Any) -> Any:
-    """Return the type without `| None`, `| Unset` and constraints."""
-    if get_origin(annotation) is Annotated:
-        return plain_type(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, UnionType):
-        kinds = tuple(plain_type(kind) for kind in get_args(annotation) if kind not in (NoneType, Unset))
-        return kinds[0] if len(kinds) == 1 else Union[kinds]  # noqa: UP007  made from a tuple
-    return annotation
-
-
-def is_a(parent: type) -> Callable[[Any], bool]:
-    """Return a predicate for `parent` and its subclasses."""
-    return lambda kind: isinstance(kind, type) and issubclass(kind, parent)
 
 
 def _bool(value: Any, _: Any = None) -> bool:

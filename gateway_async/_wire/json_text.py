@@ -106,7 +106,6 @@ def decode(body: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any] = _any_
 
 
 def encode(content: Any) -> bytes:
-    """Encode Python values as JSON bytes."""
     return _encoder.encode(content)
 
 

@@ -75,7 +75,6 @@ class RawPage(Generic[T]):
 
     @property
     def row_count(self) -> int:
-        """How many records the page has."""
         return len(self._rows)
 
     @property
@@ -108,7 +107,6 @@ class RawPage(Generic[T]):
         yield records
 
     def page(self, records: Sequence[T]) -> Page[T]:
-        """Return the page with all its records."""
         return Page(
             records=tuple(records), number=self.number, total_count=self.total_count, page_count=self.page_count
         )

@@ -237,17 +237,18 @@ def _filter(name: str, value: Any) -> Iterator[tuple[str, str | Secret]]:
         values = [*value]
         if not values:
             raise ValueError("an empty list matches nothing; leave the filter out instead")
-        text = ",".join(_text(_plain(each)) for each in values)
+        text = ",".join(write_param(_plain(each)) for each in values)
         yield name, Secret(text) if any(isinstance(each, Secret) for each in values) else text
     else:
-        yield name, Secret(_text(_plain(value))) if isinstance(value, Secret) else _text(value)
+        yield name, Secret(write_param(_plain(value))) if isinstance(value, Secret) else write_param(value)
 
 
 def _plain(value: Any) -> Any:
     return value.plain() if isinstance(value, Secret) and value.has_value else value
 
 
-def _text(value: Any) -> str:
+def write_param(value: Any) -> str:
+    """Write a value as a parameter of a query or a form; raise `ValueError` if that is not possible."""
     match value:
         case int():  # or a flag
             return str(int(value))

@@ -1,7 +1,7 @@
 """`RecordReader`: where the records of a resource are found, with pure methods that build reads and lookups.
 
-`RecordReader.judge` decides whether a record belongs to a write and shows its effect. It judges the response to the
-write (`write_reader`) and the record that a lookup finds (`lookup`) alike.
+`RecordReader.evaluate` decides whether a record belongs to a write and shows its effect. It evaluates the response to
+the write (`write_reader`) and the record that a lookup finds (`lookup`) alike.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from gateway_async._wire.call import (
     LookupResult,
     LookupStatus,
     OutcomeQuery,
-    Recovery,
+    Resolver,
 )
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import Evidence, UnprovenError, describe_missing, is_executed
@@ -69,7 +69,6 @@ class RecordReader(Generic[R]):
 
     @property
     def path(self) -> str:
-        """Return the resource's path."""
         return f"/v2/{self.plural}"
 
     @property
@@ -79,7 +78,6 @@ class RecordReader(Generic[R]):
         return _names_to_check(self.resource, record)
 
     def get(self, ref: Ref, defaults: RequestDefaults, expand: Sequence[str] = ()) -> Call[R]:
-        """Build the call that reads a record."""
         path, params = self.path_and_params(ref, defaults)
         request = HttpRequest(path=path, params=params + expansion(expand))
         return Call(request=request, read=self._reader(self._identity(ref, defaults)))
@@ -102,7 +100,6 @@ class RecordReader(Generic[R]):
         return Call(request=request, read=lambda content: read(find(content)))
 
     def sub_resource(self, ref: Ref, part: "RecordReader[P]", defaults: RequestDefaults) -> Call[P]:
-        """Build the call that reads a sub-resource, such as BIN info."""
         path, params = self.path_and_params(ref, defaults)
         request = HttpRequest(path=f"{path}/{part.name}", params=params)
         return Call(request=request, read=part._reader({}))  # noqa: SLF001
@@ -168,14 +165,14 @@ class RecordReader(Generic[R]):
             is_new=is_new,
         )
 
-    def recovery(self, outcome_query: OutcomeQuery, **facts: Any) -> Recovery[R]:
-        """Return the recovery of a write whose record `outcome_query` finds.
+    def resolver(self, outcome_query: OutcomeQuery, **facts: Any) -> Resolver[R]:
+        """Return the resolver of a write whose record `outcome_query` finds.
 
-        `facts` are the other attributes of the recovery.
+        `facts` are the other attributes of the resolver.
         """
         if outcome_query.kind == RECORD and not outcome_query.generated_id:
             segment(outcome_query.id)
-        return Recovery(lookup=partial(self.lookup, outcome_query), **facts)
+        return Resolver(lookup=partial(self.lookup, outcome_query), **facts)
 
     def lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
         """Build the read that finds out whether a write was executed: its record has the evidence."""
@@ -184,7 +181,7 @@ class RecordReader(Generic[R]):
         path, params = self._path_and_params(outcome_query.ref, None)
         return Lookup(
             request=HttpRequest(path=path, params=params),
-            read=lambda content: self.judge(outcome_query, self._with_id(outcome_query, self.unwrap(content))),
+            read=lambda content: self.evaluate(outcome_query, self._with_id(outcome_query, self.unwrap(content))),
             not_found_result=LookupResult(LookupStatus.NO_RECORD),
             confirmation=partial(self.listing_lookup, outcome_query),
         )
@@ -199,7 +196,7 @@ class RecordReader(Generic[R]):
             raise FieldError(f".{self.response_keys[0]}.{self.api_id}", "missing")
         return data
 
-    def judge(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
+    def evaluate(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
         """Decide from the raw record whether the write was executed.
 
         The record is that of the write's own response, or of a lookup.
@@ -230,7 +227,7 @@ class RecordReader(Generic[R]):
     def write_reader(
         self, outcome_query: OutcomeQuery, response: "RecordReader[Any] | None" = None
     ) -> Callable[[Any], R]:
-        """Return the reader of a write's own response, which judges the record as a lookup does.
+        """Return the reader of a write's own response, which evaluates the record as a lookup does.
 
         `response` unwraps the response, if its keys differ. The reader raises
 
@@ -241,7 +238,7 @@ class RecordReader(Generic[R]):
 
         def read(content: Any) -> R:
             data = (response or self).unwrap(content)
-            found = self.judge(outcome_query, data)
+            found = self.evaluate(outcome_query, data)
             match found.status:
                 case LookupStatus.EXECUTED:
                     return cast("R", found.record)
@@ -278,7 +275,7 @@ class RecordReader(Generic[R]):
         wanted = {name: outcome_query.id, "location_id": outcome_query.location_id}
 
         def read(row: Mapping[str, Any] | None) -> LookupResult[R]:
-            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self.judge(outcome_query, row)
+            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self.evaluate(outcome_query, row)
 
         request, find = self._search(wanted)
         return Lookup(request=request, read=lambda content: read(find(content)))
@@ -308,6 +305,20 @@ class RecordReader(Generic[R]):
             return structure(self.record, data)
         except FieldError as error:
             raise error.under(f".{self.response_keys[0]}") from None
+
+
+def read_undocumented(record: type[R], wrappers: Sequence[str], content: Any) -> R | None:
+    """Read a record with or without a wrapper key.
+
+    It is for responses that the contract does not show. Returns None if the response is not a JSON object.
+
+    Raises:
+        FieldError: a value does not fit its field.
+    """
+    if not isinstance(content, dict):
+        return None
+    wrapped = (content[wrapper] for wrapper in wrappers if isinstance(content.get(wrapper), dict))
+    return structure(record, next(wrapped, content))
 
 
 @cache

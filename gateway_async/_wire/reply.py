@@ -2,7 +2,7 @@
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -20,7 +20,6 @@ from gateway_async._wire.evidence import UnprovenError
 from gateway_async._wire.json_text import as_utf8, decode
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.response_matching import check_refusal
-from gateway_async._wire.rows import structure
 from gateway_async.errors import (
     AuthenticationError,
     BadRequestError,
@@ -36,10 +35,8 @@ from gateway_async.errors import (
     StatusError,
     ValidationError,
 )
-from gateway_async.models.record import Record
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Record)
 
 _ERRORS: Final[Mapping[int, type[StatusError]]] = {
     400: BadRequestError,
@@ -153,7 +150,7 @@ def _success(call: Call[T], reply: Reply) -> T:
 
 def _check_status(call: Call[Any], reply: Reply) -> None:
     """Check that a deletion was answered with 204; another success may be that of a proxy."""
-    if call.recovery and reply.status_code != HTTPStatus.NO_CONTENT:
+    if call.resolver and reply.status_code != HTTPStatus.NO_CONTENT:
         raise FieldError("", "expected the status 204")
 
 
@@ -219,9 +216,9 @@ def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -
         return AuthenticationError(reply.status_code, is_login=call.error_class is not None, **facts)
     if kind is ValidationError:
         check_refusal(fields, call.fields)
-        api_id_field = call.recovery.api_id_field if call.recovery else ""
-        if call.recovery and call.api_id and api_id_field and _says_duplicate(api_id_field, message, fields):
-            if call.recovery.generated_id:  # a proxy may have sent the request twice
+        api_id_field = call.resolver.api_id_field if call.resolver else ""
+        if call.resolver and call.api_id and api_id_field and _says_duplicate(api_id_field, message, fields):
+            if call.resolver.generated_id:  # a proxy may have sent the request twice
                 raise MismatchedReplyError((f"{api_id_field} exists already, and only this call has sent it",))
             return DuplicateError(reply.status_code, api_id=call.api_id, **facts)
     return kind(reply.status_code, **facts)
@@ -235,20 +232,6 @@ def says_busy(refusal: StatusError) -> bool:
     """
     messages = [f"{_TERMINAL_FIELD.get(name, '')} {line}" for name, lines in refusal.fields.items() for line in lines]
     return refusal.status_code in _MAY_SAY_BUSY and any(map(_TERMINAL_BUSY.search, (refusal.message, *messages)))
-
-
-def read_undocumented(record: type[R], wrappers: Sequence[str], content: Any) -> R | None:
-    """Read a record with or without a wrapper key.
-
-    It is for responses that the contract does not show. Returns None if the response is not a JSON object.
-
-    Raises:
-        FieldError: a value does not fit its field.
-    """
-    if not isinstance(content, dict):
-        return None
-    wrapped = (content[wrapper] for wrapper in wrappers if isinstance(content.get(wrapper), dict))
-    return structure(record, next(wrapped, content))
 
 
 def _says_duplicate(field: str, message: str, fields: Mapping[str, tuple[str, ...]]) -> bool:

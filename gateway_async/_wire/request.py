@@ -1,10 +1,9 @@
 """`prepare`: check a request, and write the content to send, with its secrets still sealed.
 
-All requests are written here: models, mappings for resources without models, JSON bodies and multipart forms. `convert`
-describes the notation. Fields that the request omits are not sent: None in a create, `UNSET` in an update.
+All requests are written here, models and mappings for resources without models; `multipart` makes forms of them.
+`convert` describes the notation. Fields that the request omits are not sent: None in a create, `UNSET` in an update.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -27,12 +26,11 @@ from gateway_async._secrets import (
     secrets_in,
 )
 from gateway_async._wire.amounts import as_number, money
-from gateway_async._wire.call import FilePart, Form
-from gateway_async._wire.convert import once_per_class, write_value
-from gateway_async._wire.json_text import INVALID_CHARACTER, is_text, join_path
-from gateway_async._wire.validation import GivenFields, RequestField, given_fields, problems, request_fields
+from gateway_async._wire.convert import write_value
+from gateway_async._wire.fields import GivenFields, RequestField, given_fields, once_per_class, request_fields
+from gateway_async._wire.json_text import INVALID_CHARACTER, is_text
+from gateway_async._wire.validation import problems
 from gateway_async.errors import InvalidRequestError
-from gateway_async.models.files import Attachment
 from gateway_async.models.request import UNSET, Request
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -44,12 +42,6 @@ _TEXTS: Final = ("location_id", "terminal_id")
 """Fields of a mapping that the client itself uses, as text."""
 
 _TOO_DEEP: Final = "request: nested too deeply"
-
-MAX_FILES: Final = 4
-MAX_FILE_BYTES: Final = 5 * 1024 * 1024
-_INVALID_NAME_TEXT: Final = 'its name is empty, or has one of [ ] " \\ or a control character'
-_INVALID_NAME: Final = re.compile(r'[\[\]"\\\x00-\x1f]')
-"""Characters that have a special meaning in the name of a part, or need escapes that few servers decode."""
 
 
 @attrs.frozen
@@ -294,93 +286,3 @@ def _amount_problem(amount: Decimal | int | str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
-
-
-# --- multipart forms, such as `quickinvoice[item_list][Tea]` = `12.50` (contract, *Quick invoices*)
-
-
-def form_of(wrapper: str, content: Mapping[str, Any], files: Sequence[Attachment]) -> Form:
-    """Return the form with the content of a JSON body, and `files`."""
-    parts = (
-        FilePart(f"{wrapper}[files][{index}]", f"files[{index}]", attachment) for index, attachment in enumerate(files)
-    )
-    return Form(tuple(_flatten(wrapper, content)), tuple(parts))
-
-
-def _flatten(name: str, value: Any) -> Iterator[tuple[str, str | Secret]]:
-    match value:
-        case None:
-            return
-        case Mapping():
-            for key, inner in value.items():
-                yield from _flatten(f"{name}[{key}]", inner)
-        case list() | tuple():
-            for index, inner in enumerate(value):
-                yield from _flatten(f"{name}[{index}]", inner)
-        case _:
-            yield name, _text(value)
-
-
-def _text(value: Any) -> str | Secret:
-    match value:
-        case Secret():
-            return value
-        case int():  # or a flag
-            return str(int(value))
-        case Decimal():
-            return f"{value:f}"
-        case date():
-            return value.isoformat()
-        case _:
-            return str.__str__(value)
-
-
-def name_problems(request: Request) -> Iterator[str]:
-    """Yield the problems of names that a form cannot contain: names of items and names in `extra`."""
-    for field in attrs.fields(type(request)):
-        value = getattr(request, field.name)
-        if isinstance(value, Mapping):
-            yield from _name_problems(field.name, value)
-
-
-def _name_problems(path: str, value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            inside = f"{path}.{key}"
-            if not key or _INVALID_NAME.search(str(key)):
-                yield f"{join_path(path, key)}: cannot be sent with files: {_INVALID_NAME_TEXT}"
-            yield from _name_problems(inside, inner)
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
-            yield from _name_problems(f"{path}[{index}]", inner)
-
-
-def attachment_problems(files: Sequence[Attachment], *, limits: bool = True) -> Iterator[str]:
-    """Yield the problems of a create's attachments. With `limits` their number is checked, but not their sizes."""
-    if isinstance(files, str | bytes) or not isinstance(files, Sequence):
-        yield "files: must be a sequence of Attachment"
-        return
-    if limits and len(files) > MAX_FILES:
-        yield f"files: at most {MAX_FILES} can be attached, not {len(files)}"
-    for index, attachment in enumerate(files):
-        yield from (f"files[{index}]: {problem}" for problem in file_problems(attachment))
-
-
-def file_problems(attachment: Attachment) -> Iterator[str]:
-    """Yield the problems of an attachment, without reading its content."""
-    if not isinstance(attachment, Attachment):
-        yield f"must be an Attachment, not {type(attachment).__name__}"
-        return
-    if not is_text(attachment.filename) or not attachment.filename:
-        yield "filename must be text, and not empty"
-    content_type = attachment.content_type
-    if content_type is not None and not (is_text(content_type) and _is_media_type(content_type)):
-        yield 'content_type must be a media type, such as "application/pdf"'
-    content = attachment.content
-    is_file = all(callable(getattr(content, name, None)) for name in ("read", "seek", "tell"))
-    if not (isinstance(content, bytes | str) or hasattr(content, "__fspath__") or is_file):
-        yield f"content must be bytes, a path or a file opened for reading bytes, not {type(content).__name__}"
-
-
-def _is_media_type(value: str) -> bool:
-    return value.isascii() and value.isprintable() and "/" in value

@@ -7,7 +7,7 @@ applies these checks to records, and `reply.py` to refusals.
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from importlib import import_module
@@ -18,7 +18,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async import models
-from gateway_async._secrets import Secret, quote_text
+from gateway_async._secrets import AccountNumber, Secret, quote_text
 from gateway_async._wire.amounts import add, is_same, subtract, to_cents
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.codes import OpenInt, ReasonCode, TransactionStatus, TransactionType
@@ -93,8 +93,34 @@ _EMPTY: Final = (None, "")
 MODELS: Final = tuple(import_module(f"{models.__name__}.{found.name}") for found in iter_modules(models.__path__))
 """The modules of all records and requests."""
 
+_NOT_KEPT: Final = frozenset(
+    {"auth_code", "effective_date", "entry_mode_id", "extra", "subtotal_amount", "tags", "tip_amount"}
+)
+"""Fields of a create whose values the gateway or the terminal may change."""
+
 AMOUNT_FIELDS: Final = ("transaction_amount", *_REMOVABLE)
 """Fields of a request that decide which amounts its record may show."""
+
+
+def expected_values(content: Mapping[str, Any], shown: Collection[str]) -> dict[str, Any]:
+    """Return the sent values that a created record, which has the fields `shown`, must not contradict.
+
+    The action tells the class of the transaction. The parts of the amount are included, because they tell how much
+    lower the record's amount may be.
+    """
+    expected = {
+        name: value
+        for name, value in content.items()
+        if value is not None and name not in _NOT_KEPT and (name in shown or name == "action")
+    }
+    if content.get("transaction_amount") is None:
+        expected = {name: value for name, value in expected.items() if name not in AMOUNT_FIELDS}
+    number = content.get("account_number")
+    if isinstance(number, AccountNumber):
+        expected.pop("account_number", None)
+        if number.shown_digits:  # a short one may not show its digits
+            expected["last_four"] = number.shown_digits
+    return expected
 
 
 def check_belongs(expected: Mapping[str, Any], record: Mapping[str, Any]) -> None:
@@ -305,7 +331,6 @@ def _cents(value: Any) -> Decimal | None:
 
 
 def is_difference(amount: Any, minuend: Any, subtrahend: Any) -> bool:
-    """Return whether an amount is the difference of two others."""
     difference, first, second = _cents(amount), _cents(minuend), _cents(subtrahend)
     return first is not None and second is not None and difference == subtract(first, second)
 

@@ -21,7 +21,8 @@ import attrs
 import msgspec
 
 from gateway_async._wire.amounts import LARGEST_EXPONENT
-from gateway_async._wire.convert import BOOLEANS, is_a, once_per_class, rule_of, rules_of, structure_by_rules
+from gateway_async._wire.convert import BOOLEANS, rule_of, rules_of, structure_by_rules
+from gateway_async._wire.fields import is_a, once_per_class
 from gateway_async._wire.json_text import decode
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record

@@ -9,21 +9,24 @@ import attrs
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call, HttpRequest, RepeatEffect
-from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH
+from gateway_async._wire.evidence import FIELDS_MATCH
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.query import free_params, secrets_in_params
-from gateway_async._wire.record_reader import Ref
-from gateway_async._wire.reply import Reply, read_undocumented
+from gateway_async._wire.record_reader import Ref, read_undocumented
+from gateway_async._wire.reply import Reply
 from gateway_async._wire.request import RequestDefaults, prepare
-from gateway_async._wire.resource import ResourceSpec, own_defaults
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async.errors import InvalidRequestError
+from gateway_async.models.request import Request
 from gateway_async.models.untyped import UntypedRecord
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PATH: Final = re.compile(r"/(v2|custom)/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})+")
 _KINDS: Final = (None, "read", "write")
 _TERMINAL_PATHS: Final = ("/v2/router", "/v2/deviceterms")
+_SHOWN_API_IDS: Final[Mapping[str | None, str]] = {"device_terms_api_id": "device_term_api_id"}
+"""Integrator id → the field of a record that shows it, where the gateway spells that differently."""
 
 
 @attrs.frozen(kw_only=True)
@@ -31,13 +34,19 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
     """A resource without models. Its calls take content that `seal` has returned.
 
     Attributes:
-        is_known: whether the gateway is known to find the records by `api_id`. A gateway that ignores unknown fields
-            would not find a record under an id that it dropped.
-        shown_api_id: the field of a record that shows the integrator id, where it is spelled differently.
+        typed: the spec of the same resource with models, if there is one. The gateway is known to find its records by
+            `api_id`. A gateway that ignores unknown fields would not find a record under an id that it dropped.
     """
 
-    is_known: bool
-    shown_api_id: str | None = None
+    record: type[UntypedRecord] = UntypedRecord
+    typed: ResourceSpec[Any] | None = None
+    resource: str = attrs.field(
+        init=False,
+        default=attrs.Factory(lambda self: self.typed.resource if self.typed else self.plural, takes_self=True),
+    )
+    moves_money: bool = attrs.field(
+        init=False, default=attrs.Factory(lambda self: bool(self.typed and self.typed.moves_money), takes_self=True)
+    )
 
     def create_from(self, content: Any, defaults: RequestDefaults) -> Call[UntypedRecord]:
         """Build the call that creates a record.
@@ -48,23 +57,13 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         Raises:
             InvalidRequestError: the content cannot be sent; `.problems` lists every problem.
         """
-        defaults = own_defaults(content, defaults)
-        names = (self.api_id, "location_id") if self.api_id and isinstance(content, dict) else ()
-        filled = self._fill_defaults(content, defaults, names)
-        prepared = prepare(content, filled=filled)
-        name = prepared.content.get(self.api_id or "")
-        if name is not None and not isinstance(name, str):
+        given = content if isinstance(content, dict) else {}
+        if self.api_id and not isinstance(given.get(self.api_id), str | None):
             raise InvalidRequestError(f"{self.api_id}: must be text")
-        repeat_effect = RepeatEffect.NAMED if self.is_known else RepeatEffect.UNNAMED
-        if prepared.content.get("terminal_id"):
+        repeat_effect = RepeatEffect.NAMED if self.typed else RepeatEffect.UNNAMED
+        if given.get("terminal_id"):
             repeat_effect = RepeatEffect.TERMINAL
-        return self._create(
-            prepared,
-            defaults,
-            repeat_effect=repeat_effect,
-            evidence=EXISTS,
-            is_generated=bool(name) and self.api_id in filled,
-        )
+        return self.create(content, defaults, repeat_effect=repeat_effect)
 
     def update_from(self, ref: Ref, content: Any, defaults: RequestDefaults) -> Call[UntypedRecord]:
         """Build the call that changes a record.
@@ -74,14 +73,10 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         Raises:
             InvalidRequestError: the id or the content cannot be sent; `.problems` lists every problem.
         """
-        self.path_and_params(ref, defaults)  # a problem of the id is reported first
-        prepared = prepare(content)
-        action = prepared.content.get("action")
-        if action is None:
-            return self._update(ref, prepared, defaults, FIELDS_MATCH, moves_money=False)
-        if self.plural != "transactions":
-            return self._update(ref, prepared, defaults, None, moves_money=False)
-        return self._update_with_action(ref, prepared, defaults, str(action))
+        has_action = isinstance(content, dict) and content.get("action") is not None
+        if has_action and self.plural == "transactions":
+            return self.update_with_action(ref, content, defaults)
+        return self.update(ref, content, defaults, evidence=None if has_action else FIELDS_MATCH)
 
     def act(
         self, ref: Ref, verb: str, defaults: RequestDefaults, *, method: str, content: Any, params: Mapping[str, Any]
@@ -123,27 +118,33 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
 
     def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:
         request, find = super()._search(wanted)
-        return request, lambda content: find(self._with_api_ids(content))
+
+        def find_by_api_id(content: Any) -> Mapping[str, Any] | None:
+            if isinstance(content, dict) and isinstance(content.get(self.plural), list):
+                content = {**content, self.plural: [*map(self._with_api_id, content[self.plural])]}
+            return find(content)
+
+        return request, find_by_api_id
 
     def unwrap(self, content: Any) -> Mapping[str, Any]:
         """Return the raw record of a response, with `api_id` filled in."""
-        return self._with_api_id(super().unwrap(content))
+        record: Mapping[str, Any] = self._with_api_id(super().unwrap(content))
+        return record
 
-    def _with_api_ids(self, content: Any) -> Any:
-        if self.shown_api_id is None or not (isinstance(content, dict) and isinstance(content.get(self.plural), list)):
-            return content
-        rows = [self._with_api_id(row) if isinstance(row, dict) else row for row in content[self.plural]]
-        return {**content, self.plural: rows}
-
-    def _with_api_id(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        if self.shown_api_id is None or self.api_id is None or self.shown_api_id not in record:
-            return record
-        return {**record, self.api_id: record[self.shown_api_id]}
+    def _with_api_id(self, record: Any) -> Any:
+        shown = _SHOWN_API_IDS.get(self.api_id)
+        return {**record, self.api_id: record[shown]} if isinstance(record, dict) and shown in record else record
 
     def _record(self, data: Mapping[str, Any]) -> UntypedRecord:
-        if self.shown_api_id in data:  # under that name only, as in the gateway's response
+        if _SHOWN_API_IDS.get(self.api_id) in data:  # under that name only, as in the gateway's response
             data = {name: value for name, value in data.items() if name != self.api_id}
         return super()._record(data)
+
+    def _check_type(self, request: Any, kinds: tuple[type[Request], ...]) -> None:
+        """Accept any content: `prepare` checks it."""
+
+    def _fields_to_fill(self, new: Any) -> Collection[str]:
+        return (self.api_id, "location_id") if self.api_id and isinstance(new, dict) else ()
 
     def _shown_names(self, content: Mapping[str, Any]) -> Collection[str]:
         return content.keys()  # those of the resource are not known

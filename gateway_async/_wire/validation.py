@@ -4,42 +4,28 @@ The limits are declared on the fields in `models/`. Values of a wrong type are r
 because they would change on the way. Floats as money are the main example.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import partial
-from itertools import compress
-from operator import attrgetter, is_not
-from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from types import MappingProxyType
+from typing import Any, Final
 
-import attrs
-
-from gateway_async._kernel import Problem, pluralize
-from gateway_async._secrets import AccountNumber, Secret, mask_text
+from gateway_async._kernel import Problem
+from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.amounts import add, as_number, money
-from gateway_async._wire.convert import fields_of, once_per_class
+from gateway_async._wire.fields import GivenFields, RequestField, cents_problems, fields_of, given_fields
 from gateway_async._wire.json_text import INVALID_CHARACTER, encode, is_utf8, join_path, unsendable, unsendable_text
-from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
-    UNSET,
     Amounts,
-    Between,
-    Cents,
     ExactlyOne,
     FieldRule,
     Items,
-    Length,
     NotBoth,
     NotWhen,
-    Pattern,
     Request,
-    Required,
     RequiredWhen,
     Together,
-    Unset,
 )
 
 _SHOWN: Final = 40
@@ -49,8 +35,6 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 _TYPE_CHARACTERS: Final = 2
 """The length of the type of an additional amount."""
-
-_PLAIN_TYPES: Final = frozenset({str, int, bool, date, datetime, Secret, AccountNumber})
 
 _NAMES: Mapping[type, str] = {
     str: "text",
@@ -62,60 +46,6 @@ _NAMES: Mapping[type, str] = {
     Mapping: "a mapping",
     Sequence: "a sequence of texts",
 }
-
-
-Check = Callable[[Any], Sequence[str]]
-"""Function from a value to its problems."""
-
-
-@attrs.frozen
-class RequestField:
-    """A field of a request and its constraints.
-
-    Attributes:
-        usual: types whose values fit without a closer look, if a text is ASCII and a secret holds text.
-        checks: the prepared limits of the value.
-    """
-
-    name: str
-    kinds: tuple[type, ...]
-    usual: frozenset[type]
-    required: bool
-    cents: Cents | None
-    codes: tuple[str, ...]
-    open_codes: tuple[type[OpenStr], ...]
-    items: Items | None
-    amounts: Amounts | None
-    checks: tuple[Check, ...]
-
-
-GivenFields = Sequence[tuple[RequestField, Any]]
-"""The fields of a request that are not omitted, with their values; required ones also if the value is None."""
-
-
-def given_fields(request: Request, filled: Mapping[str, Any] = _NOTHING) -> GivenFields:
-    """Return the given fields of a request. Those in `filled` have the value that the client fills in."""
-    fields, positions, get, omitted = _layout(type(request))
-    values = [*get(request)]
-    for name, value in filled.items():
-        values[positions[name]] = value
-    is_given = map(is_not, values, omitted)
-    return [
-        (field, value) for field, value in compress(zip(fields, values, strict=True), is_given) if value is not UNSET
-    ]
-
-
-@once_per_class
-def _layout(
-    kind: type[Any],
-) -> tuple[Sequence[RequestField], Mapping[str, int], Callable[[Any], Iterable[Any]], Sequence[Any]]:
-    """Return a request class's fields, their positions, a getter of all values, and the values that mean omitted."""
-    fields = request_fields(kind)
-    names = [field.name for field in fields]
-    get = attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, name) for name in names)
-    default = UNSET if any(field.default is UNSET for field in attrs.fields(kind)) else None
-    omitted = [UNSET if field.required else default for field in fields]
-    return fields, {name: position for position, name in enumerate(names)}, get, omitted
 
 
 def problems(request: Request, *, limits: bool = True, given: GivenFields | None = None) -> list[Problem]:
@@ -218,42 +148,6 @@ def _unknown_code(field: RequestField, value: Any) -> str | None:
     return f"unknown value {shown!r}{hint} (expected {', '.join(field.codes)}{anyway})"
 
 
-def _checks(constraint: Any) -> Iterator[Check]:
-    match constraint:
-        case Length(minimum, maximum):
-            yield partial(_length_problems, minimum, maximum)
-        case Pattern(expression, says):
-            yield partial(_pattern_problems, re.compile(expression), (says,))
-        case Between(minimum, maximum):
-            yield partial(_interval_problems, minimum, maximum)
-        case Cents(digits):
-            yield lambda amount: _cents_problems(money(amount), digits)
-        case _:
-            pass
-
-
-def _length_problems(minimum: int, maximum: int, text: str) -> Sequence[str]:
-    if minimum <= len(text) <= maximum:
-        return ()
-    wanted = f"{minimum} to {maximum}" if minimum < maximum else maximum
-    return (f"must have {wanted} {pluralize(maximum, 'character')}, has {len(text)}",)
-
-
-def _pattern_problems(pattern: re.Pattern[str], says: Sequence[str], text: str) -> Sequence[str]:
-    return () if pattern.fullmatch(text) else says
-
-
-def _interval_problems(minimum: int, maximum: int, number: int) -> Sequence[str]:
-    return () if minimum <= number <= maximum else (f"must be from {minimum} to {maximum}, not {number}",)
-
-
-def _cents_problems(written: str, digits: int) -> Sequence[str]:
-    found = ["must not be negative"] if written.startswith("-") else []
-    if len(written) > digits:
-        found.append(f"must have at most {digits} characters with its two decimals, has {len(written)}")
-    return found
-
-
 def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits: bool) -> Iterator[tuple[str, str]]:
     """Yield the problems of amounts by name. Their length and their sum are checked only if all are valid amounts."""
     wrong = [
@@ -279,7 +173,7 @@ def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Itera
     elif limits and not name:
         yield "its name is empty"
     elif limits:
-        yield from _cents_problems(money(amount).removeprefix("-"), bounds.digits)
+        yield from cents_problems(money(amount).removeprefix("-"), bounds.digits)
 
 
 def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limits: bool) -> Iterator[tuple[str, str]]:
@@ -294,7 +188,7 @@ def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limit
         if wrong:
             yield f"{path}.amount", wrong
         elif limits:
-            yield from ((f"{path}.amount", line) for line in _cents_problems(money(entry["amount"]), bounds.digits))
+            yield from ((f"{path}.amount", line) for line in cents_problems(money(entry["amount"]), bounds.digits))
         if limits and len(str(entry.get("type", ""))) != _TYPE_CHARACTERS:
             yield f"{path}.type", f"must have {_TYPE_CHARACTERS} characters"
 
@@ -348,43 +242,3 @@ def _extra_problems(request: Request) -> Iterator[Problem]:
         if name in fields_of(type(request)) or name in request.implied:
             yield Problem("has its own field, so it cannot be in extra", name)
     yield from (Problem(reason, path) for path, reason in unsendable(request.extra, "extra"))
-
-
-@once_per_class
-def request_fields(kind: type[Any]) -> tuple[RequestField, ...]:
-    """Return the fields of a request class, without `extra`."""
-    return tuple(_parse_annotation(name, annotation) for name, annotation in fields_of(kind).items())
-
-
-def _parse_annotation(name: str, annotation: Any) -> RequestField:
-    leaves: list[Any] = []
-    codes: list[str] = []
-    constraints: list[Any] = []
-    pending = [annotation]
-    while pending:
-        part = pending.pop(0)
-        if get_origin(part) is Annotated:
-            constraints.extend(part.__metadata__)
-            pending.append(part.__origin__)
-        elif get_origin(part) in (Union, UnionType):
-            pending.extend(get_args(part))
-        elif get_origin(part) is Literal:
-            codes.extend(get_args(part))
-            leaves.append(str)
-        else:
-            leaves.append(get_origin(part) or part)
-    kinds = tuple(leaf for leaf in leaves if leaf not in (NoneType, Unset))
-    nullable = NoneType in leaves or Unset in leaves
-    marks = {type(constraint): constraint for constraint in constraints}
-    return RequestField(
-        name,
-        kinds,
-        usual=frozenset() if codes or Cents in marks else frozenset(kinds) & _PLAIN_TYPES,
-        required=not nullable or Required in marks,
-        cents=marks.get(Cents),
-        codes=tuple(codes),
-        open_codes=tuple(kind for kind in kinds if issubclass(kind, OpenStr)),
-        items=marks.get(Items),
-        amounts=marks.get(Amounts),
-        checks=tuple(check for constraint in constraints for check in _checks(constraint)),
-    )

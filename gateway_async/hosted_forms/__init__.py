@@ -12,8 +12,13 @@ The signature of a form also authenticates other requests of its user until it e
 """
 
 from gateway_async.hosted_forms.page_urls import HostedPage, hosted_page_url, read_hosted_page_url
-from gateway_async.hosted_forms.results import compare_form_result
-from gateway_async.hosted_forms.signed_urls import SignedForm, accountform_url, check_form_url, payform_url
+from gateway_async.hosted_forms.signed_urls import (
+    SignedForm,
+    accountform_url,
+    check_form_url,
+    compare_form_result,
+    payform_url,
+)
 
 __all__ = [
     "HostedPage",

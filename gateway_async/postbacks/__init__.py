@@ -12,7 +12,7 @@ from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, 
 from gateway_async.postbacks.inbox.sqlite import SqliteInbox
 from gateway_async.postbacks.missed import CatchUpResult
 from gateway_async.postbacks.receiver import PostbackReceiver
-from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
+from gateway_async.telemetry.health import InboxHealth, ReceiverHealth
 
 __all__ = [
     "CatchUpResult",

@@ -67,7 +67,7 @@ from gateway_async.postbacks.inbox.protocol import Inbox
 from gateway_async.postbacks.keyed_lock import KeyedLock
 from gateway_async.postbacks.missed import CatchUpResult, GatewayLists, catch_up
 from gateway_async.postbacks.worker import Worker
-from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
+from gateway_async.telemetry.health import InboxHealth, ReceiverHealth
 
 if TYPE_CHECKING:
     from aiohttp import web

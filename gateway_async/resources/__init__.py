@@ -10,9 +10,9 @@ from typing import Any, Final
 from gateway_async._execution.execute import CallExecutor
 from gateway_async._wire.call import LISTED, RECORD, Lookup, OutcomeQuery
 from gateway_async._wire.evidence import is_known
+from gateway_async._wire.new_record import NEW_RECORD, new_record
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.snapshot_lookup import NEW_RECORD, SCHEDULE_CHANGE, new_record, schedule_change
 from gateway_async.errors import InvalidRequestError
 from gateway_async.resources._resource import Resource, ResourceAttribute, attribute
 from gateway_async.resources.account_vaults import AccountVaults
@@ -23,7 +23,7 @@ from gateway_async.resources.paylinks import Paylinks
 from gateway_async.resources.postback_configs import PostbackConfigs
 from gateway_async.resources.product_files import ProductFiles
 from gateway_async.resources.quick_invoices import QuickInvoices
-from gateway_async.resources.recurrings import Recurrings
+from gateway_async.resources.recurrings import SCHEDULE_CHANGE, Recurrings, schedule_change
 from gateway_async.resources.router_account_vaults import RouterAccountVaults
 from gateway_async.resources.router_transactions import RouterTransactions
 from gateway_async.resources.tags import Tags
@@ -73,7 +73,7 @@ _SPECS: Final[Mapping[str, ResourceSpec[Any]]] = {
 _KINDS: Final[Mapping[str, Callable[[OutcomeQuery], Lookup[Any]]]] = {
     **dict.fromkeys((RECORD, LISTED), lambda outcome_query: _SPECS[outcome_query.resource].lookup(outcome_query)),
     NEW_RECORD: lambda outcome_query: new_record(_SPECS[outcome_query.resource], outcome_query),
-    SCHEDULE_CHANGE: lambda outcome_query: schedule_change(_SPECS[outcome_query.resource], outcome_query),
+    SCHEDULE_CHANGE: schedule_change,
 }
 
 

@@ -1,4 +1,4 @@
-"""The base classes of the resources, by what they can do: list, delete, write, and create once.
+"""The base classes of the resources, by what they can do: list, delete, write, update, and create once.
 
 `attribute` makes an attribute of the client.
 """
@@ -16,9 +16,11 @@ from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import DuplicateError, GatewayError, InvalidRequestError, OutcomeUnknownError
 from gateway_async.models.record import ApiId, Record
+from gateway_async.models.request import Request
 
 R = TypeVar("R", bound=Record)
 N_contra = TypeVar("N_contra", contravariant=True)
+U_contra = TypeVar("U_contra", bound=Request, contravariant=True)
 OfClient = TypeVar("OfClient", bound="Resource")
 
 
@@ -153,6 +155,22 @@ class WritableResource(Resource, Generic[R]):
     @property
     def _record_type(self) -> type[Record]:
         return self.spec.record
+
+
+class UpdatableResource(WritableResource[R], Generic[R, U_contra]):
+    """A resource whose records can be changed."""
+
+    async def update(self, id: str | ApiId, changes: U_contra) -> R:
+        """Change a record. If the response is lost, the client reads the record.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway refuses, for example because the record is closed; `.fields` says why.
+            OutcomeUnknownError: it may have been changed; `resolve(error)` looks it up again.
+        """
+        changes = seal(changes)  # a mapping by mistake, and an error's traceback shows local variables
+        record: R = await self._executor.execute(self.spec.update(id, changes, self._defaults))
+        return record
 
 
 class CreatableResource(WritableResource[R], ABC, Generic[R, N_contra]):

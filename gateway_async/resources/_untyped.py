@@ -25,9 +25,6 @@ _TYPED_ONLY: Final = {
 }
 """Paths whose calls need more than a mapping: lookups in another resource, or masked paths."""
 
-_SHOWN_API_IDS: Final = {("deviceterms", "device_terms_api_id"): "device_term_api_id"}
-"""Path and integrator id → the field of its records that shows the id, where the gateway spells it differently."""
-
 
 @attrs.frozen
 class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
@@ -161,23 +158,10 @@ def untyped_resource(
     if problems:
         raise InvalidRequestError(problems)
     typed = None if api_id is None else _typed_spec(plural, api_id)
-    spec = UntypedSpec(
-        name=name,
-        plural=plural,
-        record=UntypedRecord,
-        api_id=api_id,
-        resource=typed.resource if typed else plural,
-        moves_money=typed is not None and typed.moves_money,
-        is_known=typed is not None,
-        shown_api_id=None if api_id is None else _SHOWN_API_IDS.get((plural, api_id)),
-    )
-    return UntypedResource(executor, defaults, spec)
+    return UntypedResource(executor, defaults, UntypedSpec(name=name, plural=plural, api_id=api_id, typed=typed))
 
 
 def _typed_spec(plural: str, api_id: str) -> ResourceSpec[Any] | None:
-    """Return the spec of a path with models and this `api_id`.
-
-    Crash recovery knows the names of these resources only, so a ledger stores no others.
-    """
+    """Return the spec of a path with models and this `api_id`. Crash recovery knows no other resources."""
     specs = (kind.spec for kind in RESOURCES.values())
     return next((spec for spec in specs if spec and (spec.plural, spec.api_id) == (plural, api_id)), None)

@@ -17,7 +17,7 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 from gateway_async.models.record import ApiId
-from gateway_async.resources._resource import CreatableResource, DeletableResource
+from gateway_async.resources._resource import CreatableResource, DeletableResource, UpdatableResource
 
 __all__ = ["ACCOUNT_VAULT", "AccountVaults"]
 
@@ -41,7 +41,11 @@ ACCOUNT_VAULT: Final = ResourceSpec(
 VAULT_BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", record=BinInfo)
 
 
-class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVault, VaultCreate]):
+class AccountVaults(
+    DeletableResource[AccountVault],
+    UpdatableResource[AccountVault, AccountVaultUpdate],
+    CreatableResource[AccountVault, VaultCreate],
+):
     """Stored cards and bank accounts.
 
     `expand` accepts account_vault_cau_logs, account_vault_cau_product_transaction, changelogs, contact,
@@ -63,16 +67,6 @@ class AccountVaults(DeletableResource[AccountVault], CreatableResource[AccountVa
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(ACCOUNT_VAULT.create(new, self._defaults))
-
-    async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:
-        """Change a vault. If the response is lost, the client reads the vault.
-
-        Raises:
-            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
-            ValidationError: the gateway rejects a value; `.fields` says which.
-        """
-        changes = seal(changes)  # as above
-        return await self._executor.execute(ACCOUNT_VAULT.update(id, changes, self._defaults))
 
     async def bin_info(self, id: str | ApiId) -> BinInfo:
         """Read what the card's first digits identify: issuer, country, product.

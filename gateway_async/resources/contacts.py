@@ -7,8 +7,7 @@ from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.evidence import FIELDS_MATCH
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
-from gateway_async.models.record import ApiId
-from gateway_async.resources._resource import CreatableResource, DeletableResource
+from gateway_async.resources._resource import CreatableResource, DeletableResource, UpdatableResource
 
 __all__ = ["CONTACT", "Contacts"]
 
@@ -22,7 +21,9 @@ CONTACT: Final = ResourceSpec(
 )
 
 
-class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCreate]):
+class Contacts(
+    DeletableResource[Contact], UpdatableResource[Contact, ContactUpdate], CreatableResource[Contact, ContactCreate]
+):
     """The customers of a location.
 
     `expand` accepts changelogs, created_user, location, notes, tags and user.
@@ -46,13 +47,3 @@ class Contacts(DeletableResource[Contact], CreatableResource[Contact, ContactCre
                 CONTACT.create(new, self._defaults, repeat_effect=RepeatEffect.IDEMPOTENT, evidence=FIELDS_MATCH)
             )
         return await self._executor.execute(CONTACT.create(new, self._defaults))
-
-    async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:
-        """Change a contact. If the response is lost, the client reads the contact.
-
-        Raises:
-            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
-            ValidationError: the gateway rejects a value; `.fields` says which.
-        """
-        changes = seal(changes)  # as above
-        return await self._executor.execute(CONTACT.update(id, changes, self._defaults))

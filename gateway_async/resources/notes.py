@@ -5,15 +5,14 @@ from typing import Final
 from gateway_async._secrets import seal
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.notes import Note, NoteCreate, NoteUpdate
-from gateway_async.models.record import ApiId
-from gateway_async.resources._resource import DeletableResource, WritableResource
+from gateway_async.resources._resource import DeletableResource, UpdatableResource
 
 __all__ = ["NOTE", "Notes"]
 
 NOTE: Final = ResourceSpec(name="note", plural="notes", record=Note, creates=(NoteCreate,), updates=(NoteUpdate,))
 
 
-class Notes(DeletableResource[Note], WritableResource[Note]):
+class Notes(DeletableResource[Note], UpdatableResource[Note, NoteUpdate]):
     """Texts about a contact, for the merchant's own staff. `expand` accepts created_user and visibility_group."""
 
     spec = NOTE
@@ -28,13 +27,3 @@ class Notes(DeletableResource[Note], WritableResource[Note]):
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(NOTE.create(new, self._defaults))
-
-    async def update(self, id: str | ApiId, changes: NoteUpdate) -> Note:
-        """Change a note. If the response is lost, the client reads the note.
-
-        Raises:
-            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
-            ValidationError: the gateway rejects a value; `.fields` says which.
-        """
-        changes = seal(changes)  # as above
-        return await self._executor.execute(NOTE.update(id, changes, self._defaults))

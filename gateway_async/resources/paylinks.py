@@ -8,7 +8,7 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
 from gateway_async.models.record import ApiId
-from gateway_async.resources._resource import CreatableResource, DeletableResource
+from gateway_async.resources._resource import CreatableResource, DeletableResource, UpdatableResource
 
 __all__ = ["PAYLINK", "Paylinks"]
 
@@ -22,7 +22,9 @@ PAYLINK: Final = ResourceSpec(
 )
 
 
-class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCreate]):
+class Paylinks(
+    DeletableResource[Paylink], UpdatableResource[Paylink, PaylinkUpdate], CreatableResource[Paylink, PaylinkCreate]
+):
     """Payment links for one amount.
 
     `expand` accepts contact, email_blacklist, sms_blacklist, location, tags, created_user and payment_url.
@@ -42,16 +44,6 @@ class Paylinks(DeletableResource[Paylink], CreatableResource[Paylink, PaylinkCre
         """
         new = seal(new)  # a mapping by mistake, and an error's traceback shows local variables
         return await self._executor.execute(PAYLINK.create(new, self._defaults))
-
-    async def update(self, id: str | ApiId, changes: PaylinkUpdate) -> Paylink:
-        """Change a paylink that is not closed. If the response is lost, the client reads the paylink.
-
-        Raises:
-            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
-            ValidationError: the gateway refuses, for example because it is paid; `.fields` says why.
-        """
-        changes = seal(changes)  # as above
-        return await self._executor.execute(PAYLINK.update(id, changes, self._defaults))
 
     async def resend(self, id: str | ApiId) -> None:
         """Send the notification again, by the paylink's `delivery_method`.

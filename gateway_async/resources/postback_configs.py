@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 import attrs
 
 from gateway_async._secrets import seal
-from gateway_async._wire.call import Call, Recovery, lookup_by_success
+from gateway_async._wire.call import Call, Resolver, lookup_by_success
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
 from gateway_async.resources._resource import WritableResource
@@ -72,4 +72,4 @@ def _repeatable(call: Call[T]) -> Call[T]:
     """
     is_delete = call.request.method == "DELETE"  # a success and a 404 both show that it is deleted
     lookup = partial(lookup_by_success, call, missing_is_success=is_delete, repeats_write=not is_delete)
-    return attrs.evolve(call, recovery=Recovery(lookup=lookup))
+    return attrs.evolve(call, resolver=Resolver(lookup=lookup))

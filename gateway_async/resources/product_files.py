@@ -5,7 +5,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import seal
-from gateway_async._wire.reply import read_undocumented
+from gateway_async._wire.record_reader import read_undocumented
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.files import ProductFile, ProductFileCreate
 from gateway_async.resources._resource import WritableResource

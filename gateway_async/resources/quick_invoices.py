@@ -17,8 +17,8 @@ from gateway_async._wire.call import (
     Lookup,
     LookupResult,
     LookupStatus,
-    Recovery,
     RepeatEffect,
+    Resolver,
     lookup_by_success,
 )
 from gateway_async._wire.convert import FieldError, read_nothing
@@ -31,9 +31,10 @@ from gateway_async._wire.evidence import (
     LISTS_NO_TRANSACTION,
     LISTS_TRANSACTION,
 )
+from gateway_async._wire.multipart import file_problems
 from gateway_async._wire.query import segment, segment_and_params
-from gateway_async._wire.reply import read_undocumented
-from gateway_async._wire.request import RequestDefaults, file_problems
+from gateway_async._wire.record_reader import read_undocumented
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
@@ -217,7 +218,7 @@ def _move_transaction(
         return attrs.evolve(lookup, follow_up=lambda found: transaction_lookup(found.id))
 
     lookup = invoice_lookup if isinstance(ref, ApiId) else partial(transaction_lookup, ref)
-    return attrs.evolve(call, recovery=Recovery(lookup=lookup))
+    return attrs.evolve(call, resolver=Resolver(lookup=lookup))
 
 
 def _attach(ref: str | ApiId, attachment: Attachment, defaults: RequestDefaults) -> Call[QuickInvoiceFile | None]:
@@ -264,7 +265,7 @@ def _detach(ref: str | ApiId, file_id: str, defaults: RequestDefaults) -> Call[N
         repeat_effect=RepeatEffect.IDEMPOTENT,
         read=read_nothing,
         api_id=ref.value if isinstance(ref, ApiId) else None,
-        recovery=Recovery(lookup=lookup),
+        resolver=Resolver(lookup=lookup),
     )
 
 

@@ -4,9 +4,9 @@ from typing import Final
 
 from gateway_async._secrets import seal
 from gateway_async._wire.call import Call, RepeatEffect
+from gateway_async._wire.new_record import with_new_record_lookup
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.snapshot_lookup import with_new_record_lookup
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
 from gateway_async.resources._resource import WritableResource

@@ -7,14 +7,11 @@ that need the extra `otel` load it at their first use.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gateway_async.telemetry.health import Health, PoolUse
-from gateway_async.telemetry.readiness import Readiness
-from gateway_async.telemetry.receiver_health import InboxHealth, ReceiverHealth
+from gateway_async.telemetry.health import Health, InboxHealth, PoolUse, Readiness, ReceiverHealth
 
 if TYPE_CHECKING:
-    from gateway_async.telemetry.migration_metrics import MigrationMetrics
+    from gateway_async.telemetry.metrics import MigrationMetrics, ReceiverMetrics
     from gateway_async.telemetry.opentelemetry import OpenTelemetryObserver, trace_headers
-    from gateway_async.telemetry.receiver_metrics import ReceiverMetrics
 
 __all__ = [
     "Health",
@@ -29,9 +26,9 @@ __all__ = [
 ]
 
 _OF_THE_EXTRA = {
-    "MigrationMetrics": "migration_metrics",
+    "MigrationMetrics": "metrics",
     "OpenTelemetryObserver": "opentelemetry",
-    "ReceiverMetrics": "receiver_metrics",
+    "ReceiverMetrics": "metrics",
     "trace_headers": "opentelemetry",
 }
 """Name → the module that defines it and imports OpenTelemetry."""

@@ -33,8 +33,7 @@ from gateway_async.observe import (
     TerminalWaitEnded,
     TerminalWaitStarted,
 )
-from gateway_async.telemetry.health import Health
-from gateway_async.telemetry.readiness import Readiness
+from gateway_async.telemetry.health import Health, Readiness
 
 try:
     from opentelemetry import context, metrics, propagate, trace

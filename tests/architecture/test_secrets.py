@@ -14,7 +14,7 @@ import pytest
 import gateway_async as ga
 from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._secrets import Secret, is_confidential
-from gateway_async._wire.convert import fields_of
+from gateway_async._wire.fields import fields_of
 from gateway_async._wire.validation import problems
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request

@@ -11,7 +11,8 @@ from gateway_async import GatewayError, StatusError
 from gateway_async._wire.auth import log_in
 from gateway_async._wire.call import Call, HttpRequest
 from gateway_async._wire.pagination import read_page
-from gateway_async._wire.reply import Reply, read_reply, read_undocumented
+from gateway_async._wire.record_reader import read_undocumented
+from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.rows import structure
 from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.models.files import QuickInvoiceFile
@@ -22,16 +23,8 @@ from gateway_async.resources.locations import LOCATION_INFO
 
 from .untyped_records import SPECS
 
-AUTH_ROLE_USER = UntypedSpec(
-    name="authroleuser",
-    plural="authroleusers",
-    record=UntypedRecord,
-    api_id=None,
-    resource="authroleusers",
-    is_known=False,
-)
-
-HOSTED_PAGE = UntypedSpec(name="hostedpaymentpage", plural="hostedpaymentpages", record=UntypedRecord, is_known=False)
+AUTH_ROLE_USER = UntypedSpec(name="authroleuser", plural="authroleusers")
+HOSTED_PAGE = UntypedSpec(name="hostedpaymentpage", plural="hostedpaymentpages")
 JSON = "application/json"
 FILES = {"GET /custom/tsvtransactions": "text/tab-separated-values; charset=utf-8"}
 """Operations that respond with a file, and its content type."""

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway_async._wire.untyped import UntypedSpec
-from gateway_async.models.untyped import UntypedRecord
 
 from .raw_client import RawClient
 
@@ -53,10 +52,7 @@ UNTYPED: dict[str, tuple[str, Callable[[RawClient], dict[str, Any]]]] = {
 }
 """Path → the wrapper of a record, and how to make the fields of a new one."""
 
-SPECS = {
-    path: UntypedSpec(name=name, plural=path.rpartition("/")[2], record=UntypedRecord, is_known=False)
-    for path, (name, _) in UNTYPED.items()
-}
+SPECS = {path: UntypedSpec(name=name, plural=path.rpartition("/")[2]) for path, (name, _) in UNTYPED.items()}
 """The specs by path."""
 
 

@@ -90,8 +90,8 @@ async def test_the_number_of_a_customer_is_no_bank_account(gateway: AsyncGateway
     with pytest.raises(InvalidRequestError) as refused:
         await gateway.resource(plural, name=plural[:-1]).create({"account_number": "C-100123", "amount_due": 0.5})
     frames = [frame.f_locals.get("new", {}) for frame, _ in traceback.walk_tb(refused.value.__traceback__)]
-    (sealed,) = [each for each in frames if each]
-    assert ("C-100123" in str(sealed)) is is_shown
+    sealed = [each for each in frames if each]
+    assert {"C-100123" in str(each) for each in sealed} == {is_shown}
 
 
 @pytest.mark.parametrize("fault", ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body"])

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway_async import MalformedReplyError
-from gateway_async._execution import page_stream
-from gateway_async._execution.page_stream import RecentIds
+from gateway_async._wire import page_plan
+from gateway_async._wire.page_plan import RecentIds
 
 from .changing_list import ChangingList
 from .scripted_transport import error_of
@@ -134,7 +134,7 @@ def test_a_long_list_is_yielded_exactly_once_or_fails(
 ) -> None:
     """A list that is longer than what is remembered: nothing is skipped and nothing yielded twice without an error."""
     changing = ChangingList(names(number), **(server | {"largest": REMEMBERED // 5}))
-    with patch.object(page_stream, "_MAX_REMEMBERED", REMEMBERED):
+    with patch.object(page_plan, "_MAX_REMEMBERED", REMEMBERED):
         try:
             seen = anyio.run(partial(walk, changing, page_size, removes=removes, late=late))
         except MalformedReplyError:
@@ -145,7 +145,7 @@ def test_a_long_list_is_yielded_exactly_once_or_fails(
 @pytest.fixture
 def short_memory() -> Iterator[None]:
     """A client that remembers few ids."""
-    with patch.object(page_stream, "_MAX_REMEMBERED", REMEMBERED):
+    with patch.object(page_plan, "_MAX_REMEMBERED", REMEMBERED):
         yield
 
 
@@ -198,7 +198,7 @@ async def test_a_record_that_was_yielded_long_ago_is_not_yielded_again() -> None
 async def test_pages_that_are_read_again_make_no_id_forgotten() -> None:
     """Keep the ids of the records behind them, which are needed next."""
     server = ChangingList(names(750), largest=25)
-    with patch.object(page_stream, "_MAX_REMEMBERED", 125):
+    with patch.object(page_plan, "_MAX_REMEMBERED", 125):
         check(server, await walk(server, 25, removes=3))
 
 

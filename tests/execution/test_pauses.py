@@ -43,4 +43,4 @@ def test_a_pause_is_bounded(attempt: int, chance: float) -> None:
 
 def test_a_new_token_needs_no_pause() -> None:
     """The login takes its time."""
-    assert pause(AuthenticationError(401).with_new_token(), 3, 1.0) == 0.0
+    assert pause(AuthenticationError(401, has_new_token=True), 3, 1.0) == 0.0

@@ -5,20 +5,21 @@ from typing import Any
 import pytest
 
 from gateway_async import AsyncGateway, InvalidRequestError, UserApiKey
-from gateway_async.telemetry.propagation import read_trace_headers
+from gateway_async._execution.events import read_trace_headers
 
 
 @pytest.mark.parametrize(
     ("headers", "fields"),
     [
-        ({"traceparent": "00-1-2-01"}, [(b"traceparent", b"00-1-2-01")]),
-        ({"Tracestate": "a=b"}, [(b"Tracestate", b"a=b")]),
+        ({"traceparent": "00-1-2-01"}, [("traceparent", "00-1-2-01")]),
+        ({"Tracestate": "a=b"}, [("Tracestate", "a=b")]),
         ({"user-api-key": "mine", "content-length": "0"}, []),
         ({"baggage": "a\r\nuser-id: x"}, []),
+        ({"baggage": "ü"}, []),
     ],
 )
-def test_only_headers_of_traces_are_sent(headers: dict[str, str], fields: list[tuple[bytes, bytes]]) -> None:
-    """Neither credentials nor line breaks pass."""
+def test_only_headers_of_traces_are_sent(headers: dict[str, str], fields: list[tuple[str, str]]) -> None:
+    """Neither credentials nor line breaks nor other characters than ASCII pass."""
     assert read_trace_headers(lambda: headers) == fields
 
 
@@ -27,7 +28,7 @@ def broken() -> dict[str, str]:
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("function", [broken, lambda: {"baggage": "ü"}, lambda: None])
+@pytest.mark.parametrize("function", [broken, lambda: None])
 def test_a_failure_is_logged_and_ignored(function: Any, caplog: pytest.LogCaptureFixture) -> None:
     """The request is sent without headers of traces."""
     assert read_trace_headers(function) == []

@@ -34,4 +34,4 @@ def test_calls_are_told_apart_by_identity() -> None:
 
 def test_a_call_is_a_read_unless_it_says_otherwise() -> None:
     """The safest kind is the default, and the outcome cannot be looked up."""
-    assert (call().repeat_effect, call().recovery) == (RepeatEffect.READ, None)
+    assert (call().repeat_effect, call().resolver) == (RepeatEffect.READ, None)

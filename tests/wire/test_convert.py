@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from gateway_async._secrets import seal
 from gateway_async._wire.amounts import money
-from gateway_async._wire.convert import FieldError, fields_of
+from gateway_async._wire.convert import FieldError
+from gateway_async._wire.fields import fields_of
 from gateway_async._wire.json_text import decode, encode
 from gateway_async._wire.rows import structure
 from gateway_async.models.account_vaults import AccountVault

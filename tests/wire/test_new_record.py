@@ -7,7 +7,7 @@ import pytest
 
 from gateway_async._wire.call import LookupStatus, OutcomeQuery
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.snapshot_lookup import new_record, read_before
+from gateway_async._wire.new_record import new_record, read_before
 from gateway_async.resources import lookup_of
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 

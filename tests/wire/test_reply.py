@@ -20,7 +20,8 @@ from gateway_async._wire.auth import log_in
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.pagination import decode_page, read_raw_page
-from gateway_async._wire.reply import Reply, read_reply, read_undocumented
+from gateway_async._wire.record_reader import read_undocumented
+from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.rows import structure
 from gateway_async.errors import (

@@ -61,8 +61,8 @@ def body(call: Call[Any]) -> Any:
 
 def lookup_of_lost(call: Call[Any]) -> Lookup[Any]:
     """The lookup of a call whose response was lost."""
-    assert call.recovery is not None
-    return call.recovery.lookup()
+    assert call.resolver is not None
+    return call.resolver.lookup()
 
 
 def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
 def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
     """A resource that takes no integrator id leaves nothing to be found by."""
     call = NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS)
-    assert (call.repeat_effect, call.api_id, call.recovery) == (RepeatEffect.UNNAMED, None, None)
+    assert (call.repeat_effect, call.api_id, call.resolver) == (RepeatEffect.UNNAMED, None, None)
 
 
 def test_a_terminal_call_stays_one_without_an_api_id() -> None:
@@ -480,7 +480,7 @@ def test_an_action_is_an_update(action: Any, amount: str | None, repeat_effect: 
         TransactionUpdate(action=action, transaction_amount=amount) if amount else TransactionUpdate(action=action)
     )
     call = SALE.update_with_action("t1", changes, DEFAULTS)
-    assert (call.request.method, call.repeat_effect, call.recovery is None) == (
+    assert (call.request.method, call.repeat_effect, call.resolver is None) == (
         "PUT",
         repeat_effect,
         repeat_effect is RepeatEffect.UNNAMED,
@@ -566,7 +566,7 @@ def test_a_verb_is_a_call() -> None:
         (),
         RepeatEffect.UNNAMED,
     )
-    assert (call.request.body, call.recovery, call.api_id) == (None, None, None)
+    assert (call.request.body, call.resolver, call.api_id) == (None, None, None)
     call = SALE.action(ApiId("mine"), "evidence", DEFAULTS, method="PUT", content={"batch": f"card {CARD}"})
     assert (call.request.method, call.request.path) == ("PUT", "/v2/transactions/mine/evidence")
     assert call.request.params == (("api_id", "1"), ("location_id", "loc"))
@@ -588,7 +588,7 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
 def test_a_notification_is_a_call_without_a_result() -> None:
     """Leave the outcome unknown: a notification leaves no evidence."""
     call = SALE.notify(ApiId("mine"), "resend", DEFAULTS, (("sms", "0"),))
-    assert (call.request.method, call.request.path, call.repeat_effect, call.recovery) == (
+    assert (call.request.method, call.request.path, call.repeat_effect, call.resolver) == (
         "POST",
         "/v2/transactions/mine/resend",
         RepeatEffect.UNNAMED,

@@ -1,5 +1,7 @@
 """The decision table of money, cell by cell; `tests/execution/test_table.py` sees each cell obeyed."""
 
+from functools import partial
+
 import pytest
 
 from gateway_async._wire.call import RepeatEffect
@@ -70,8 +72,8 @@ ERRORS: dict[AttemptResult, list[GatewayError]] = {
     AttemptResult.UNREADABLE: [MalformedReplyError("$", "not JSON")],
     AttemptResult.MISMATCHED: [MismatchedReplyError(["id"]), MismatchedWriteError(["id"])],
     AttemptResult.THROTTLED: [RateLimitError(429)],
-    AttemptResult.EXPIRED: [AuthenticationError(401).with_new_token()],
-    AttemptResult.UNTRUSTED: [AuthenticationError(401, is_from_gateway=False).with_new_token()],
+    AttemptResult.EXPIRED: [AuthenticationError(401, has_new_token=True)],
+    AttemptResult.UNTRUSTED: [AuthenticationError(401, is_from_gateway=False, has_new_token=True)],
     AttemptResult.OVERLOADED: [
         *[ServerError(status) for status in (502, 503, 504)],
         RateLimitError(429, is_from_gateway=False),
@@ -215,6 +217,6 @@ def test_other_errors_need_no_pause(error: GatewayError) -> None:
 @pytest.mark.parametrize("is_from_gateway", [True, False])
 def test_only_a_rejected_token_is_renewed(is_from_gateway: bool) -> None:
     """A key or a password that is rejected stays rejected."""
-    rejected = AuthenticationError(401, is_from_gateway=is_from_gateway)
-    assert not renews_token(rejected)
-    assert renews_token(rejected.with_new_token())
+    rejected = partial(AuthenticationError, 401, is_from_gateway=is_from_gateway)
+    assert not renews_token(rejected())
+    assert renews_token(rejected(has_new_token=True))

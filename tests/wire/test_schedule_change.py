@@ -8,8 +8,7 @@ import pytest
 
 from gateway_async._wire.call import LookupStatus, OutcomeQuery
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.snapshot_lookup import SCHEDULE_CHANGE, schedule_change
-from gateway_async.resources.recurrings import RECURRING
+from gateway_async.resources.recurrings import SCHEDULE_CHANGE, schedule_change
 
 
 def found(interval: int, unit: str, start: str, end: str, count: int = 1) -> LookupStatus:
@@ -24,7 +23,7 @@ def found(interval: int, unit: str, start: str, end: str, count: int = 1) -> Loo
     )
     after: dict[str, Any] = {"id": "r", "transactions": [], "interval": interval, "interval_type": unit}
     content = {"recurring": {**after, "next_run_date": end, "end_date": "0000-00-00"}}
-    return schedule_change(RECURRING, outcome_query).read(content).status
+    return schedule_change(outcome_query).read(content).status
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,9 @@ def test_revoking_shows_the_token_nowhere() -> None:
 def test_revoking_twice_is_revoking_once() -> None:
     """A first 404 is an error; after a lost response it is what was wanted."""
     call = revoke(Secret("token"))
-    assert call.recovery is not None
+    assert call.resolver is not None
     with pytest.raises(NotFoundError):
         read_reply(call, reply(404))
     gone = reply(404, b'{"name": "Not Found", "message": "no token", "code": 0, "status": 404}')
     executed: LookupResult[Any] = LookupResult(LookupStatus.EXECUTED, True)
-    assert [read_reply(call.recovery.lookup(), each) for each in (reply(204), gone)] == [executed] * 2
+    assert [read_reply(call.resolver.lookup(), each) for each in (reply(204), gone)] == [executed] * 2

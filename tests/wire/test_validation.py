@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.convert import fields_of
+from gateway_async._wire.fields import fields_of
 from gateway_async._wire.validation import problems
 from gateway_async.models.account_vaults import (
     AccountVaultUpdate,

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from gateway_async._secrets import is_confidential, mask_text
-from gateway_async._wire.convert import fields_of
+from gateway_async._wire.fields import fields_of
 from gateway_async._wire.json_text import as_utf8, decode, repeated_name
 from gateway_async.cli.errors import warn
 from gateway_async.cli.records.values import pairs_of, read_source, value_of

@@ -12,7 +12,7 @@ import attrs
 
 from gateway_async._kernel import pluralize
 from gateway_async._secrets import luhn_valid, mask_text
-from gateway_async._wire.convert import fields_of, once_per_class
+from gateway_async._wire.fields import fields_of, once_per_class
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.migration.rows.columns import KINDS, ColumnMapping
 from gateway_async.migration.rows.row import VaultRow, key_problems

@@ -13,7 +13,7 @@ import attrs
 import msgspec
 
 from gateway_async._secrets import is_confidential, mask_fields, mask_text
-from gateway_async._wire.convert import fields_of
+from gateway_async._wire.fields import fields_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.account_vaults import (
     AchVaultCreate,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import attrs
 
-from gateway_async._wire.convert import fields_of
+from gateway_async._wire.fields import fields_of
 from gateway_async.migration.rows.columns import FIELDS, KINDS
 from gateway_async.migration.rows.values import EXPIRY_FORMS
 from gateway_async.models.account_vaults import VaultCreate

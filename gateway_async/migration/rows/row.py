@@ -12,7 +12,7 @@ import anyio.lowlevel
 import attrs
 
 from gateway_async._secrets import is_card_number, is_confidential, luhn_valid, mask_text
-from gateway_async._wire.convert import fields_of, once_per_class
+from gateway_async._wire.fields import fields_of, once_per_class
 from gateway_async._wire.json_text import is_utf8
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted

@@ -12,7 +12,7 @@ from gateway_async._wire.postback import postback_of
 from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
-from gateway_async.telemetry.receiver_health import InboxHealth
+from gateway_async.telemetry.health import InboxHealth
 
 _MAX_KEY_LENGTH: Final = 200
 """The longest ordering key that is stored as it is. PostgreSQL indexes only values up to a third of a page."""

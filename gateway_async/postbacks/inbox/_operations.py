@@ -30,7 +30,7 @@ from gateway_async.postbacks.inbox._mapping import (
     stored_postback_of,
 )
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
-from gateway_async.telemetry.receiver_health import InboxHealth
+from gateway_async.telemetry.health import InboxHealth
 
 _LISTING_TIME: Final = timedelta(seconds=60)
 """For this time, a stored postback may be newer than the list that showed its record."""

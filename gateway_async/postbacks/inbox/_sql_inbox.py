@@ -10,7 +10,7 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._mapping import PostbackRow, row_of
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
-from gateway_async.telemetry.receiver_health import InboxHealth
+from gateway_async.telemetry.health import InboxHealth
 
 
 class SqlInbox:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import attrs
 
 from gateway_async.models.postbacks import Postback
-from gateway_async.telemetry.receiver_health import InboxHealth
+from gateway_async.telemetry.health import InboxHealth
 
 __all__ = ["Claim", "Inbox", "PostbackState", "Statement", "StoredPostback"]
 

@@ -120,7 +120,7 @@ async def _send(response: ScriptedResponse, count: int, timeout: float, concurre
             async with anyio.create_task_group() as tasks:
                 for _ in range(concurrency):
                     tasks.start_soon(work)
-    return _judge(count, ended)
+    return _evaluate(count, ended)
 
 
 async def _sell(gateway: AsyncGateway, api_id: str) -> str:
@@ -151,7 +151,7 @@ def _id_in(head: bytes) -> str:
     return found[0].decode() if found else ""
 
 
-def _judge(count: int, ended: Counter[str]) -> Result:
+def _evaluate(count: int, ended: Counter[str]) -> Result:
     """Count accepted responses as lost: the client reports effects that do not exist."""
     wrong = {how: number for how, number in ended.items() if how not in ("done", "unknown")}
     problems = [f"{number:,} sales ended with {how}" for how, number in wrong.items()]

@@ -72,7 +72,7 @@ def _store_share(count: int) -> Result:
         with sandbox_process("--data", str(database)) as sandbox:
             load = anyio.run(_store, sandbox, count)
             sandbox.stop()
-        return _judge(load, database)
+        return _evaluate(load, database)
 
 
 async def _store(sandbox: SandboxProcess, count: int) -> _Load:
@@ -103,7 +103,7 @@ async def _store_part(gateway: AsyncGateway, load: _Load, part: range) -> None:
             tasks.start_soon(work)
 
 
-def _judge(load: _Load, database: Path) -> Result:
+def _evaluate(load: _Load, database: Path) -> Result:
     """Compare every vault of the database with the responses, and the memory at the end with that of the beginning."""
     stored = bytearray(len(load.reported))
     double = 0

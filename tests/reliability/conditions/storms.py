@@ -72,7 +72,7 @@ async def _send(sandbox: Sandbox, requests: Counter[str], count: int) -> Result:
         await _send_both(traffic, reads, max(1, count // _RECOVERY_SHARE))
         failed = reads.failed + sum(write.outcome != "done" for write in traffic.writes[in_storm:])
         await traffic.resolve_all()
-    return _judge(compare(traffic.writes, sandbox), calls=2 * count, sent=sent, failed=failed)
+    return _evaluate(compare(traffic.writes, sandbox), calls=2 * count, sent=sent, failed=failed)
 
 
 async def _send_both(traffic: Traffic, reads: _Reads, number: int) -> None:
@@ -81,7 +81,7 @@ async def _send_both(traffic: Traffic, reads: _Reads, number: int) -> None:
         tasks.start_soon(reads.run, number)
 
 
-def _judge(result: Result, *, calls: int, sent: int, failed: int) -> Result:
+def _evaluate(result: Result, *, calls: int, sent: int, failed: int) -> Result:
     """Add the requests during the storm, and the failures after it."""
     allowed = calls + int(MAX_BALANCE + DEPOSIT * calls)
     problems = [*result.problems]

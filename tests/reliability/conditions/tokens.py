@@ -57,7 +57,7 @@ def _apply(end_tokens: EndTokens, count: int) -> Result:
 
     with accept_duplicate_ids(), Sandbox(on_request=observe) as sandbox:
         result = anyio.run(_send, sandbox, count)
-    return _judge(result, seen)
+    return _evaluate(result, seen)
 
 
 async def _send(sandbox: Sandbox, count: int) -> Result:
@@ -69,7 +69,7 @@ async def _send(sandbox: Sandbox, count: int) -> Result:
     return compare(traffic.writes, sandbox)
 
 
-def _judge(result: Result, seen: Counter[str]) -> Result:
+def _evaluate(result: Result, seen: Counter[str]) -> Result:
     """Add failed sales, and logins that were not necessary."""
     rounds, failed = result.count // _IN_FLIGHT, result.count - seen["sales"]
     problems = [*result.problems]
