@@ -37,8 +37,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar
 
-from gateway_async._kernel import by_field
 from gateway_async._secrets import mask_text
+from gateway_async._text import by_field
 
 if TYPE_CHECKING:
     from gateway_async.models.record import Record

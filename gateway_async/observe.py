@@ -20,8 +20,8 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import mask_text
+from gateway_async._text import pluralize
 from gateway_async.errors import GatewayError
 
 __all__ = [

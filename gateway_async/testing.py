@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway_async._kernel import missing_extra
+from gateway_async._extras import missing_extra
 
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway

@@ -24,7 +24,7 @@ from gateway_async._execution.recorder import RECORDING_SECONDS, LedgerRecorder
 from gateway_async._execution.recovery import CrashRecovery, LookupOf
 from gateway_async._execution.state import LOOKUP_SECONDS, CallPlan, CallState
 from gateway_async._execution.terminals import TerminalQueues, UnresolvedCalls
-from gateway_async._kernel import describe_error, first_error
+from gateway_async._text import describe_error, first_error
 from gateway_async._wire.call import Call, Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.reply import says_busy
 from gateway_async._wire.retry_policy import BACK_OFF, Decision, decide, is_final_refusal, renews_token, retry_after

@@ -17,7 +17,7 @@ import attrs
 
 from gateway_async._background import finish, run_in_background
 from gateway_async._execution.events import TerminalReporter
-from gateway_async._kernel import describe_error
+from gateway_async._text import describe_error
 from gateway_async._wire.call import Call
 from gateway_async.errors import GatewayError, NotSentError, TerminalBusyError
 from gateway_async.leases import TerminalLease

@@ -16,11 +16,11 @@ import anyio
 
 from gateway_async._arguments import check_numbers
 from gateway_async._background import finish
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.recorder import LedgerRecorder
 from gateway_async._execution.state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.terminals import TerminalQueues
-from gateway_async._kernel import exponential_backoffs
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.retry_policy import classify, says_absent

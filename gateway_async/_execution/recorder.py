@@ -14,8 +14,8 @@ import anyio
 import attrs
 
 from gateway_async._execution.state import CallState, seconds_in_doubt
-from gateway_async._kernel import describe_error
 from gateway_async._secrets import mask_text
+from gateway_async._text import describe_error
 from gateway_async._wire.call import Call, LedgerEntry, OutcomeQuery
 from gateway_async.errors import (
     DuplicateError,

@@ -10,11 +10,11 @@ from typing import Any, Final
 import anyio
 import attrs
 
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.lookup import OutcomeLookup, accept_record, contradiction
 from gateway_async._execution.recorder import LedgerRecorder
 from gateway_async._execution.terminals import TerminalQueues
-from gateway_async._kernel import exponential_backoffs
 from gateway_async._wire.call import Lookup, LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.retry_policy import decide
 from gateway_async.errors import GatewayError, InvalidRequestError, MalformedReplyError, MismatchedWriteError

@@ -17,8 +17,8 @@ from gateway_async._execution.events import TerminalReporter
 from gateway_async._execution.lease_holder import LeaseHolder
 from gateway_async._execution.recorder import INTENT_SECONDS, finish_within
 from gateway_async._execution.state import LOOKUP_SECONDS, CallState
-from gateway_async._kernel import describe_error
 from gateway_async._secrets import mask_text
+from gateway_async._text import describe_error
 from gateway_async._wire.call import Call
 from gateway_async.errors import NotSentError, OutcomeUnknownError, TerminalBusyError
 from gateway_async.ledger.protocol import Ledger

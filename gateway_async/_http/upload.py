@@ -18,8 +18,8 @@ import anyio.to_thread
 import attrs
 import httpx
 
-from gateway_async._kernel import describe_error
 from gateway_async._secrets import Secret, mask_text
+from gateway_async._text import describe_error
 from gateway_async._wire.call import Call, FilePart, Form
 from gateway_async._wire.multipart import MAX_FILE_BYTES
 from gateway_async.errors import InvalidRequestError, NotSentError

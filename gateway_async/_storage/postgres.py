@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 import attrs
 import msgspec
 
-from gateway_async._kernel import import_extra
+from gateway_async._extras import import_extra
 from gateway_async._secrets import Secret, mask_text, strip_traceback
 from gateway_async.errors import InvalidRequestError
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from gateway_async._kernel import import_extra
+from gateway_async._extras import import_extra
 from gateway_async._secrets import Secret, strip_traceback
 from gateway_async.errors import InvalidRequestError
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, cast, get_arg
 
 import attrs
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import AccountNumber, Secret
+from gateway_async._text import pluralize
 from gateway_async._wire.amounts import money
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (

@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl
 import attrs
 import msgspec
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import quote_text
+from gateway_async._text import pluralize
 from gateway_async._wire.convert import FieldError, read_each
 from gateway_async._wire.json_text import decode
 from gateway_async._wire.query import Params, plain_params

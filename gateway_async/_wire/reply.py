@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar, cast
 
 import attrs
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
+from gateway_async._text import pluralize
 from gateway_async._wire.call import Call, Lookup
 from gateway_async._wire.convert import FieldError, read_nothing
 from gateway_async._wire.evidence import UnprovenError

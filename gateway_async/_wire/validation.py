@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final
 
-from gateway_async._kernel import Problem
 from gateway_async._secrets import Secret, mask_text
+from gateway_async._text import Problem
 from gateway_async._wire.amounts import add, as_number, money
 from gateway_async._wire.fields import GivenFields, RequestField, cents_problems, fields_of, given_fields
 from gateway_async._wire.json_text import INVALID_CHARACTER, encode, is_utf8, join_path, unsendable, unsendable_text

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from gateway_async import AsyncGateway, AuthenticationError, GatewayError, PermissionDeniedError
 from gateway_async._http.proxy import Proxy
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.cli.errors import fail_with
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.inbox import read_dead

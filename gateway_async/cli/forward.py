@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import attrs
 
-from gateway_async._kernel import exponential_backoff
+from gateway_async._backoff import exponential_backoff
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.keyed_lock import KeyedLock
 from gateway_async.sandbox.http.webhook_client import DeliveryResult, PostbackRequest, WebhookClient, read_hosts

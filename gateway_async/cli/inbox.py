@@ -10,8 +10,8 @@ import typer
 from rich.text import Text
 
 from gateway_async import GatewayError, InboxError
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import is_address
+from gateway_async._text import pluralize
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.store_location import check_location

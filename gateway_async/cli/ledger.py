@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from gateway_async import AsyncGateway, GatewayError, Intent, LedgerError, PostgresLedger, Recovered, SqliteLedger
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import is_address
+from gateway_async._text import pluralize
 from gateway_async.cli.command_name import command_line
 from gateway_async.cli.errors import fail, fail_with, printing
 from gateway_async.cli.exit_status import ExitStatus

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gateway_async import GatewayError
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.cli.errors import fail, fail_with, warn
 from gateway_async.cli.forward import Forward, Forwarder, Target
 from gateway_async.cli.postback_format import (

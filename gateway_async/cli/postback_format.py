@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import MASK, Secret, seal_fields
+from gateway_async._text import pluralize
 from gateway_async.cli.forward import Forward
 from gateway_async.cli.masking import mask_shown
 from gateway_async.models.account_vaults import AccountVault

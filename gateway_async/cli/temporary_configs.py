@@ -11,8 +11,8 @@ import attrs
 import typer
 
 from gateway_async import AsyncGateway, GatewayError, NotFoundError, PostbackConfigCreate, RecordDeletedError
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import Secret
+from gateway_async._text import pluralize
 from gateway_async.cli.config_id_file import ConfigIdFile, lock_abandoned_configs, state_folder
 from gateway_async.cli.errors import warn
 from gateway_async.models.codes import PostbackResource

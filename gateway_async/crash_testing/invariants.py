@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import mask_text
+from gateway_async._text import pluralize
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType
 

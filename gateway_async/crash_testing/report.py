@@ -5,7 +5,7 @@ from typing import Final
 
 import attrs
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 
 __all__ = ["CallOutcome", "Crash", "CrashReport"]
 

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 
 import attrs
 
-from gateway_async._kernel import import_extra
+from gateway_async._extras import import_extra
 from gateway_async._secrets import Secret, is_confidential, seal
 from gateway_async._wire.json_text import decode, encode, is_utf8
 from gateway_async.errors import InvalidRequestError

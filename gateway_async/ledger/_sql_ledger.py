@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from gateway_async._kernel import pluralize
 from gateway_async._storage.group_commit import WriterBackend
 from gateway_async._storage.sql import QueuedStore
+from gateway_async._text import pluralize
 from gateway_async.errors import InvalidRequestError, LedgerError
 from gateway_async.ledger import _operations as operations
 from gateway_async.ledger.protocol import DONE, Intent, StoredIntent

@@ -21,7 +21,8 @@ import anyio.to_thread
 import attrs
 
 from gateway_async._arguments import number_problems
-from gateway_async._kernel import Problem, import_extra
+from gateway_async._extras import import_extra
+from gateway_async._text import Problem
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
 from gateway_async.migration.journal.protocol import Journal, RowState

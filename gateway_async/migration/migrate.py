@@ -10,7 +10,7 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._kernel import first_error
+from gateway_async._text import first_error
 from gateway_async.client import AsyncGateway
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.journal.sqlite import SqliteJournal

@@ -10,8 +10,8 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import mask_text
+from gateway_async._text import pluralize
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.rows.builder import request_problems
 from gateway_async.migration.rows.row import VaultRow, as_vault_row, iterate_rows, row_problems, storable_key

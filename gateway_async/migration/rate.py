@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 import anyio
 
 from gateway_async._arguments import number_problems
-from gateway_async._kernel import exponential_backoffs
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._secrets import Secret
 from gateway_async._storage.redis import connect_redis, run_script
 from gateway_async.errors import NotSentError

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import anyio
 import attrs
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import mask_text
+from gateway_async._text import pluralize
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowResult, RowStarted, RowState
 from gateway_async.migration.report import Report

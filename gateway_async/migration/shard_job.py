@@ -13,8 +13,8 @@ from typing import Any
 import anyio
 import attrs
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import Secret
+from gateway_async._text import pluralize
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.postgres import PostgresJournal

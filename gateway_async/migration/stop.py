@@ -7,7 +7,8 @@ from typing import Final, Self
 import anyio
 import attrs
 
-from gateway_async._kernel import exponential_backoff, pluralize
+from gateway_async._backoff import exponential_backoff
+from gateway_async._text import pluralize
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.report import Report
 

@@ -12,7 +12,7 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._kernel import first_error
+from gateway_async._text import first_error
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import (
     AuthenticationError,

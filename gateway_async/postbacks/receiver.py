@@ -38,8 +38,8 @@ import anyio
 
 from gateway_async._arguments import number_problems
 from gateway_async._background import BackgroundTask
-from gateway_async._kernel import describe_error, pluralize
 from gateway_async._secrets import mask_text, strip_traceback
+from gateway_async._text import describe_error, pluralize
 from gateway_async._wire.postback import (
     BasicCredentials,
     Passwords,

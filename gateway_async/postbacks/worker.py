@@ -17,8 +17,9 @@ import anyio.lowlevel
 import attrs
 from anyio.abc import TaskGroup
 
-from gateway_async._kernel import exponential_backoff, pluralize
+from gateway_async._backoff import exponential_backoff
 from gateway_async._secrets import mask_text
+from gateway_async._text import pluralize
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import HandlerStatements, Postback
 from gateway_async.observe import logger

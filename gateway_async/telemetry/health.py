@@ -7,7 +7,7 @@ from datetime import datetime
 import anyio
 import attrs
 
-from gateway_async._kernel import describe_error
+from gateway_async._text import describe_error
 from gateway_async.errors import AuthenticationError, GatewayError, PermissionDeniedError
 
 __all__ = ["Health", "InboxHealth", "PoolUse", "Readiness", "ReceiverHealth", "probe"]

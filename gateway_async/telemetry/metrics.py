@@ -6,7 +6,7 @@ from typing import Final, Protocol
 import anyio
 import attrs
 
-from gateway_async._kernel import missing_extra
+from gateway_async._extras import missing_extra
 from gateway_async.telemetry.health import InboxHealth, ReceiverHealth
 
 try:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from gateway_async._kernel import missing_extra
+from gateway_async._extras import missing_extra
 from gateway_async._secrets import mask_text
 from gateway_async.errors import NotSentError, OutcomeUnknownError
 from gateway_async.observe import (

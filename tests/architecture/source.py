@@ -24,7 +24,9 @@ NOUNS = tuple(
 
 LAYERS = (
     "_secrets",
-    "_kernel",
+    "_text",
+    "_backoff",
+    "_extras",
     "errors",
     "_arguments",
     "models",

@@ -24,7 +24,7 @@ LAZY: Final = {
 """Modules with imports inside functions, and why they are not at the top."""
 
 BY_NAME: Final = {
-    "_kernel.py": "extras: says how to install one",
+    "_extras.py": "extras: says how to install one",
     "_wire/response_matching.py": "every model: a list could miss one",
     "cli/app.py": "heavy commands: `gateway-async --help` and completions load none",
     "crash_testing/worker.py": "the program under test",

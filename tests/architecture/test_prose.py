@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 
 from . import prose
 from .source import modules, tree

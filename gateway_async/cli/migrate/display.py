@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.cli.migrate.journal import ROW_COLORS
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.migration.output.summary import STATES, RunProgress, duration, figures, figures_of

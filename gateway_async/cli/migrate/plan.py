@@ -7,7 +7,7 @@ import anyio
 import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.display import progress_bar
 from gateway_async.cli.migrate.settings import Settings

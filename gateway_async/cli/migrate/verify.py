@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 from rich.text import Text
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.cli.errors import warn
 from gateway_async.cli.exit_status import ExitStatus
 from gateway_async.cli.migrate.display import progress_bar

@@ -17,8 +17,8 @@ import anyio.to_thread
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._kernel import first_error
 from gateway_async._secrets import mask_text
+from gateway_async._text import first_error
 from gateway_async._wire.amounts import add
 from gateway_async.errors import InvalidRequestError, NotFoundError, RecordDeletedError
 from gateway_async.ledger.protocol import Intent, Ledger, ReadableLedger, StoredIntent

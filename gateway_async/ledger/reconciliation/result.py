@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import attrs
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.ledger.protocol import Intent
 from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.transaction_batches import TransactionBatch

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._kernel import import_extra, pluralize
+from gateway_async._extras import import_extra
 from gateway_async._secrets import mask_text
+from gateway_async._text import pluralize
 from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.output.summary import (
     STATES,

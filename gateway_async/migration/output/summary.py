@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.report import Report, Totals
 

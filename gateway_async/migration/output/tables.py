@@ -10,7 +10,7 @@ from typing import Any, Final, TextIO
 
 import attrs
 
-from gateway_async._kernel import import_extra
+from gateway_async._extras import import_extra
 from gateway_async.migration.journal.protocol import JournalEntry
 from gateway_async.migration.output.files import AtomicFile
 from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names

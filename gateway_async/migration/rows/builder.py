@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import luhn_valid, mask_text
+from gateway_async._text import pluralize
 from gateway_async._wire.fields import fields_of, once_per_class
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.migration.rows.columns import KINDS, ColumnMapping

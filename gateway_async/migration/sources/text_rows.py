@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from gateway_async._kernel import pluralize
 from gateway_async._secrets import is_confidential
+from gateway_async._text import pluralize
 from gateway_async._wire.json_text import object_names, replace_surrogates
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.tables import unescape_formulas

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.errors import PostbackRefusedError
 
 __all__ = ["as_bytes", "check_size", "header_items", "read_postback_body"]

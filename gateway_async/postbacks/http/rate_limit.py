@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from math import ceil
 
-from gateway_async._kernel import pluralize
+from gateway_async._text import pluralize
 from gateway_async.errors import PostbackRefusedError
 
 __all__ = ["RateLimit"]

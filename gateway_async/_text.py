@@ -1,17 +1,12 @@
-"""Problem lines, plurals, descriptions of exceptions, backoff and imports of extras, for modules of every folder."""
+"""Texts of errors and output: problem lines, plurals, descriptions of exceptions."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
-from itertools import count
-from typing import Any, Final, Self
+from collections.abc import Iterable, Mapping
+from typing import Final, Self
 
 from gateway_async._secrets import mask_text
 
 _LINE: Final = re.compile(r"([\w.\[\]-]+(?:, [\w.\[\]-]+)*): (.+)", re.DOTALL)
-
-_MAX_DOUBLINGS: Final = 60
-"""More doublings exceed every maximum, and many more exceed a float."""
 
 
 class Problem(str):
@@ -70,38 +65,3 @@ def first_error(error: BaseException) -> BaseException:
 def describe_error(error: BaseException) -> str:
     """Return the type and the message of an exception, masked."""
     return mask_text(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
-
-
-def exponential_backoff(attempt: int, *, first: float, longest: float) -> float:
-    """Return the seconds to wait after attempt number `attempt`, from 1.
-
-    `first` seconds after the first attempt, twice as long after each further one, and at most `longest`.
-    """
-    return min(first * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), longest)
-
-
-def exponential_backoffs(*, first: float, longest: float) -> Iterator[float]:
-    """Yield the seconds to wait after each attempt, without end."""
-    return (exponential_backoff(attempt, first=first, longest=longest) for attempt in count(1))
-
-
-def import_extra(module: str, *, extra: str, user: str) -> Any:
-    """Import the module of an optional library.
-
-    Args:
-        module: the module's dotted name.
-        extra: the extra that installs it.
-        user: the class or function that needs it, for the message.
-
-    Raises:
-        ModuleNotFoundError: the library is missing; the message says how to install it.
-    """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(missing_extra(missing.name, extra=extra, user=user), name=missing.name) from None
-
-
-def missing_extra(package: str | None, *, extra: str, user: str) -> str:
-    """Return the message how to install a missing library."""
-    return f"{user} needs an extra: pip install 'gateway-async[{extra}]' ({package} is missing)"
