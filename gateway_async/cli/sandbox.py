@@ -92,6 +92,9 @@ def sandbox(
             help="json: postbacks are JSON. form: they are forms, as some gateways send them.",
         ),
     ] = PostbackFormatOption.JSON,
+    currency: Annotated[
+        str, typer.Option(metavar="CODE", help="The ISO 4217 code of the currency that pages and messages show.")
+    ] = "USD",
     postback_hosts: Annotated[
         list[str] | None,
         typer.Option(
@@ -139,6 +142,7 @@ def sandbox(
             terminals=terminals.value,
             terminal_delay=terminal_delay,
             postback_format=postback_format.value,
+            currency=currency,
             postback_hosts=postback_hosts or (),
             strict=strict,
             on_ready=ready,

@@ -6,7 +6,7 @@ at `sandbox.py` for its use from Python.
 """
 
 try:
-    from gateway_async.sandbox.runtime.info import SandboxInfo
+    from gateway_async.sandbox.runtime.gateway import SandboxInfo
     from gateway_async.sandbox.sandbox import Sandbox
     from gateway_async.sandbox.serve import serve
     from gateway_async.sandbox.simulators.cards import EntryMode

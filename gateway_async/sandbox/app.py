@@ -16,24 +16,21 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway_async.sandbox.admin.fault_effects import with_faults
 from gateway_async.sandbox.controls.calls import CONTROL_ROUTES
-from gateway_async.sandbox.http.errors import RefusedError, RefusedFieldsError
+from gateway_async.sandbox.fault_effects import with_faults
 from gateway_async.sandbox.http.request_guards import with_request_guards
 from gateway_async.sandbox.http.request_log import LoggedRequest, OnRequest, with_request_log
-from gateway_async.sandbox.http.responses import error_response, json_response
+from gateway_async.sandbox.http.responses import RefusedError, RefusedFieldsError, error_response, json_response
 from gateway_async.sandbox.openapi.operations import query_names
 from gateway_async.sandbox.pages.site import with_pages
 from gateway_async.sandbox.request.context import RequestContext, read_query
 from gateway_async.sandbox.request.credentials import PARAMETERS, authenticate, extend_token
 from gateway_async.sandbox.request.expands import read_expands
-from gateway_async.sandbox.request.ignored_fields import log_ignored_parameters
-from gateway_async.sandbox.request.records import RequestHandler
+from gateway_async.sandbox.request.standard_handlers import RequestHandler
+from gateway_async.sandbox.request.validation import log_ignored_parameters
 from gateway_async.sandbox.routes import FORMS, POSTED_UPDATES, ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import label
-
-__all__ = ["make_app"]
 
 _PATHS = ROUTES | FORMS
 _PARAMETERS = PARAMETERS | {"expand"}

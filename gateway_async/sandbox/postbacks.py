@@ -22,7 +22,7 @@ from gateway_async.sandbox.schema import (
 )
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import is_set
-from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
+from gateway_async.sandbox.state_machines.tokens_and_postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
 _HAS_MERCHANT_ACCOUNT = (TRANSACTION, TRANSACTION_BATCH)

@@ -19,21 +19,61 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from gateway_async.client import AsyncGateway, Options
 from gateway_async.credentials import UserApiKey
 from gateway_async.errors import InvalidRequestError
-from gateway_async.sandbox import controls
+from gateway_async.sandbox import controls, postbacks, seed
+from gateway_async.sandbox.app import make_app
+from gateway_async.sandbox.end_of_day import EndOfDayScheduler
 from gateway_async.sandbox.http.request_log import OnRequest
-from gateway_async.sandbox.http.webhook_client import read_hosts
-from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.runtime.info import SandboxInfo
-from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat, check_format
+from gateway_async.sandbox.http.server import Listener
+from gateway_async.sandbox.http.webhook_client import WebhookClient, read_hosts
+from gateway_async.sandbox.runtime.gateway import Gateway, SandboxInfo
+from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery, PostbackFormat, check_format
+from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.terminals import Mode, NothingWaitsError, TerminalOptions
-from gateway_async.sandbox.startup import GatewaySettings, start_gateway
+from gateway_async.sandbox.schema.kinds import DEFAULT_CURRENCY, check_currency
+from gateway_async.sandbox.simulators.clock import Clock
+from gateway_async.sandbox.simulators.terminals import Mode, NothingWaitsError, TerminalOptions, TerminalSimulator
 
-__all__ = ["Sandbox"]
+_LARGEST_PORT = 65_535
 
 _T = TypeVar("_T")
 _Args = TypeVarTuple("_Args")
 _Params = ParamSpec("_Params")
+
+
+@attrs.frozen
+class _Settings:
+    """The options of a `Sandbox`, checked."""
+
+    address: tuple[str, int]
+    data: str | None
+    terminals: TerminalOptions
+    postback_hosts: frozenset[str]
+    postback_format: PostbackFormat
+    currency: str
+    strict: bool
+    on_request: OnRequest | None
+    allowed_hosts: tuple[str, ...]
+
+
+async def _start_gateway(settings: _Settings, portal: BlockingPortal, stack: ExitStack) -> Gateway:
+    """Start a gateway in the event loop of the portal; what ends it is put on the stack."""
+    store = Store(settings.data)
+    stack.callback(portal.call, store.close)
+    clock = Clock()
+    delivery = PostbackDelivery(store, clock, WebhookClient(settings.postback_hosts), settings.postback_format)
+    terminals = TerminalSimulator(clock, settings.terminals)
+    gateway = Gateway(store, clock, terminals, delivery, settings.currency, settings.strict)
+    gateway.listener = Listener(make_app(gateway, settings.on_request, settings.allowed_hosts), *settings.address)
+    await gateway.listener.bind()
+    stack.callback(portal.call, gateway.listener.close)
+    stack.callback(portal.call, delivery.close)
+    gateway.info = seed.load_info(gateway)
+    gateway.refresh_info()
+    postbacks.watch(gateway)
+    EndOfDayScheduler(gateway).start()
+    await gateway.listener.open()
+    delivery.start()
+    return gateway
 
 
 @attrs.frozen
@@ -43,6 +83,12 @@ class _Running:
     gateway: Gateway
     portal: BlockingPortal
     stack: ExitStack
+
+
+def _check_port(port: int) -> int:
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _LARGEST_PORT:
+        raise ValueError(f"port: {port!r} is not a port (expected an integer from 0 to {_LARGEST_PORT}).")
+    return port
 
 
 class _Info:
@@ -113,11 +159,12 @@ class Sandbox:
         allowed_hosts: Names by which the pages and control calls may be addressed, besides `host`, localhost and IP
             addresses.
         postback_format: `json` writes the bodies of postbacks as JSON, `form` as a form, as some gateways do.
+        currency: The ISO 4217 code of the currency that pages and messages show. The API's amounts name none.
         on_request: Called with a `LoggedRequest` after each request, in the thread of the sandbox.
 
     Raises:
-        InvalidRequestError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host
-            is invalid.
+        InvalidRequestError: The terminal mode, the format or the currency is unknown, the delay is negative or not
+            finite, or the port or a host is invalid.
 
     Attributes:
         base_url: `http://127.0.0.1:PORT`, without a trailing slash.
@@ -152,13 +199,15 @@ class Sandbox:
         on_request: OnRequest | None = None,
         allowed_hosts: Collection[str] = (),
         postback_format: PostbackFormat = "json",
+        currency: str = DEFAULT_CURRENCY,
     ) -> None:
-        self._settings = GatewaySettings(
-            address=(host, port),
+        self._settings = _Settings(
+            address=(host, _check_port(port)),
             data=None if data is None else str(data),
             terminals=TerminalOptions(terminals, terminal_delay),
             postback_hosts=read_hosts(postback_hosts),
             postback_format=check_format(postback_format),
+            currency=check_currency(currency),
             strict=strict,
             on_request=on_request,
             allowed_hosts=(host, *allowed_hosts),
@@ -197,7 +246,7 @@ class Sandbox:
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal("asyncio"))
             stack.callback(portal.call, portal.stop, True)  # ends the calls that other threads still wait for
-            gateway = portal.call(start_gateway, self._settings, portal, stack)
+            gateway = portal.call(_start_gateway, self._settings, portal, stack)
             self._running = _Running(gateway, portal, stack.pop_all())
 
     def stop(self) -> None:

@@ -9,13 +9,11 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 
 from gateway_async.sandbox.http.request_log import OnRequest
-from gateway_async.sandbox.runtime.info import SandboxInfo
+from gateway_async.sandbox.runtime.gateway import SandboxInfo
 from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from gateway_async.sandbox.sandbox import Sandbox
+from gateway_async.sandbox.schema.kinds import DEFAULT_CURRENCY
 from gateway_async.sandbox.simulators.terminals import Mode
-
-__all__ = ["serve"]
-
 
 _CONNECTIONS = 10_240
 _WAIT_SECONDS = 0.5
@@ -35,6 +33,7 @@ def serve(
     on_request: OnRequest | None = None,
     allowed_hosts: Collection[str] = (),
     postback_format: PostbackFormat = "json",
+    currency: str = DEFAULT_CURRENCY,
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM.
 
@@ -42,8 +41,7 @@ def serve(
     `on_ready` is called with the address, the credentials and the ids when the sandbox accepts requests.
 
     Raises:
-        InvalidRequestError: The terminal mode or the format is unknown, the delay is negative or not finite, or a host
-            is invalid.
+        InvalidRequestError: As `Sandbox` raises it.
         OSError: The port is taken.
         sqlite3.DatabaseError: The data file is not a database, or another sandbox uses it.
     """
@@ -66,6 +64,7 @@ def serve(
             on_request=on_request,
             allowed_hosts=allowed_hosts,
             postback_format=postback_format,
+            currency=currency,
         ) as sandbox:
             if on_ready:
                 on_ready(sandbox.info)

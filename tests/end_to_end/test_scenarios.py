@@ -13,7 +13,7 @@ from gateway_async import (
     TransactionCreate,
 )
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.simulators.scenarios import SCENARIOS
+from gateway_async.sandbox.simulators.faults import SCENARIOS
 
 pytestmark = pytest.mark.anyio
 

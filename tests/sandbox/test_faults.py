@@ -13,8 +13,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import FaultName, Sandbox
-from gateway_async.sandbox.simulators.faults import FAULTS
-from gateway_async.sandbox.simulators.scenarios import SCENARIOS
+from gateway_async.sandbox.simulators.faults import FAULTS, SCENARIOS
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
 from .conftest import VISA, Eventually, Record, Shop

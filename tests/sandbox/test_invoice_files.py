@@ -9,7 +9,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.handlers.invoice_files import LARGEST_FILE
+from gateway_async.sandbox.handlers.quick_invoices import LARGEST_FILE
 from gateway_async.sandbox.request.forms import FORM_LIMIT
 from gateway_async.sandbox.schema import FILE_CONTENT
 

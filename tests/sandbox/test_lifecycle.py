@@ -100,6 +100,13 @@ def test_a_sandbox_that_does_not_run_says_so() -> None:
         ({"terminal_delay": -1}, "terminal_delay"),
         ({"terminal_delay": "2"}, "terminal_delay"),
         ({"terminal_delay": float("nan")}, "terminal_delay"),
+        ({"port": "x"}, "port"),
+        ({"port": 65_536}, "port"),
+        ({"port": True}, "port"),
+        ({"currency": "eur"}, "currency"),
+        ({"currency": "XXX"}, "currency"),
+        ({"currency": "JPY"}, "currency"),
+        ({"currency": ["EUR"]}, "currency"),
     ],
 )
 def test_invalid_options_are_refused(options: dict[str, Any], subject: str) -> None:
@@ -218,6 +225,7 @@ def fill(sandbox: Sandbox, shop: Shop) -> None:
     shop.post("signature", "/v2/signatures", signature)
     terms = {"location_id": sandbox.location_id, "terminal_id": sandbox.terminal_id, "require_signature": 0}
     shop.post("deviceterm", "/v2/deviceterms", terms | {"terms_conditions": "Tea"})
+    shop.at_terminal()
     add_level3(sandbox, shop)
     shop.post("hostedpaymentpage", "/v2/hostedpaymentpages", {"location_id": sandbox.location_id, "title": "Tea"})
     shop.paylink(email="ada@example.test")

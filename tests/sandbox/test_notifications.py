@@ -8,7 +8,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .conftest import Record, Shop
+from .conftest import OpenShop, Record, Shop
 
 PHONE, EMAIL = "5551234567", "ada@example.test"
 SentMessages = Callable[..., list[tuple[str, str, str]]]
@@ -67,6 +67,14 @@ def test_a_paylink_message_has_the_link(shop: Shop, sandbox: Sandbox) -> None:
         "text": f"Engines: please pay 21.00.\n{shop.info.base_url}?paylink_id={paylink['id']}",
         "attachments": [],
     }
+
+
+def test_a_message_names_another_currency(open_shop: OpenShop) -> None:
+    """Amounts have the currency of the sandbox; dollars need no name."""
+    with Sandbox(currency="EUR") as sandbox:
+        open_shop(sandbox.info).paylink(email=EMAIL, description="Engines")
+        (message,) = sandbox.outbox()
+    assert message["text"].startswith("Engines: please pay EUR 21.00.")
 
 
 @pytest.mark.parametrize("nowhere", [{"email": "ada.example.test"}, {"cell_phone": "555"}, {"email": ...}])

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.http import protocol
+from gateway_async.sandbox.http import server
 
 from .conftest import Shop
 
@@ -46,8 +46,8 @@ def status(response: bytes) -> int:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the limits, so that the test need not wait."""
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", SHORT)
-    monkeypatch.setattr(protocol, "BODY_SECONDS", SHORT)
+    monkeypatch.setattr(server, "HEAD_SECONDS", SHORT)
+    monkeypatch.setattr(server, "BODY_SECONDS", SHORT)
 
 
 @pytest.mark.usefixtures("quick")
@@ -91,7 +91,7 @@ def test_dripping_does_not_prolong_a_request(sandbox: Sandbox, head: bytes) -> N
 
 def test_a_head_is_bounded(sandbox: Sandbox) -> None:
     """A header that never ends is 431, before it fills the memory."""
-    sent, limit = 0, 1000 * protocol.HEAD_LIMIT
+    sent, limit = 0, 1000 * server.HEAD_LIMIT
     with connected(sandbox) as connection, suppress(ConnectionError):
         connection.sendall(b"GET / HTTP/1.1\r\nx: ")
         while sent < limit:
@@ -102,8 +102,8 @@ def test_a_head_is_bounded(sandbox: Sandbox) -> None:
 
 def test_a_usual_request_is_not_limited(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """A complete request starts no timer; its handler may take longer than its arrival."""
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.0)
-    monkeypatch.setattr(protocol, "BODY_SECONDS", 0.0)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.0)
+    monkeypatch.setattr(server, "BODY_SECONDS", 0.0)
     with connected(sandbox) as connection:
         for _ in range(2):
             connection.sendall(b"GET /_sandbox/clock HTTP/1.1\r\nhost: localhost\r\n\r\n")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway_async.sandbox.runtime.submitted_forms import SubmittedForms
+from gateway_async.sandbox.runtime.live_pages import SubmittedForms
 
 pytestmark = pytest.mark.asyncio
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from html import unescape
+from pathlib import Path
 
 import httpx
 import pytest
@@ -184,3 +185,16 @@ def test_a_page_keeps_three_receipts_until_a_reset(manual: Sandbox, begin: Sell,
         assert re.findall("[0-9]{12,}", read(manual, path).replace(manual.terminal_id, "")) == []
     manual.reset()
     assert "Last receipts" not in read(manual)
+
+
+def test_receipts_survive_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
+    """A sandbox with a data file still shows the receipts of its last run, the newest first."""
+    path = tmp_path / "sandbox.db"
+    with Sandbox(data=path, terminal_delay=0.0) as sandbox:
+        for amount in ("1.00", "5.00"):
+            open_shop(sandbox.info).at_terminal(amount)
+    with Sandbox(data=path) as sandbox:
+        assert re.findall(r"(Approved|Declined: \w+) \$([0-9.]+) Sale", read(sandbox)) == [
+            ("Declined: DENY", "5.00"),
+            ("Approved", "1.00"),
+        ]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gateway_async.sandbox.admin import seed
+from gateway_async.sandbox import seed
 from gateway_async.sandbox.app import make_app
 from gateway_async.sandbox.controls import records
 from gateway_async.sandbox.http.server import Listener

@@ -19,7 +19,7 @@ from gateway_async import (
 )
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.models.codes import TransactionStatus
-from gateway_async.sandbox.runtime.info import SandboxInfo
+from gateway_async.sandbox.runtime.gateway import SandboxInfo
 from tests.simulation.network import VirtualNetwork
 from tests.simulation.schedule import Action, Operation
 from tests.simulation.till import Till

@@ -12,7 +12,7 @@ from gateway_async._storage.sql import SqliteBackend
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.ledger import StoredIntent
 from gateway_async.ledger._operations import entries_after
-from gateway_async.sandbox.runtime.info import SandboxInfo
+from gateway_async.sandbox.runtime.gateway import SandboxInfo
 from tests.simulation.faults import IN_DOUBT_SECONDS
 from tests.simulation.gateway import ADDRESS
 from tests.simulation.lease_store import LeaseStore, SimulatedLease

@@ -23,17 +23,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway_async.sandbox.controls import clock, faults, messages, payments, records, terminals
-from gateway_async.sandbox.handlers.invoice_files import read_file
 from gateway_async.sandbox.handlers.payment_pages import AmountInput
-from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
-from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.handlers.quick_invoices import read_file
+from gateway_async.sandbox.http.responses import RefusedError, UnknownRecordError, empty_response, json_response
 from gateway_async.sandbox.request.context import read_body
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
-from gateway_async.sandbox.simulators.faults import PlannedFault
-from gateway_async.sandbox.simulators.scenarios import make_plans
+from gateway_async.sandbox.simulators.faults import PlannedFault, make_plans
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
 

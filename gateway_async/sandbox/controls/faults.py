@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 
-from gateway_async.sandbox.admin.fault_effects import close_port
-from gateway_async.sandbox.http.errors import unknown_name
+from gateway_async.sandbox.fault_effects import close_port
+from gateway_async.sandbox.http.responses import unknown_name
 from gateway_async.sandbox.routes import OPERATIONS, is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.faults import FaultName, PlannedFault
-from gateway_async.sandbox.simulators.scenarios import make_plans
+from gateway_async.sandbox.simulators.faults import FaultName, PlannedFault, make_plans
 
 
 async def fault(

@@ -4,7 +4,7 @@ The log shows the time, address and result of each attempt. It shows no credenti
 that is part of a record.
 """
 
-from gateway_async.sandbox.notifications.outbox import describe_message
+from gateway_async.sandbox.notifications import describe_message
 from gateway_async.sandbox.postbacks import is_in_effect
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.postback_delivery import (
@@ -18,7 +18,7 @@ from gateway_async.sandbox.runtime.postback_delivery import (
 from gateway_async.sandbox.schema import MESSAGE, POSTBACK, POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import mask_card_numbers
-from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
+from gateway_async.sandbox.state_machines.tokens_and_postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
 
 def outbox(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:

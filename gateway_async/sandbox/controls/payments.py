@@ -5,14 +5,14 @@ from contextlib import contextmanager
 
 import msgspec
 
-from gateway_async.sandbox.handlers import bank_returns, invoice_payments, paylinks, payment_pages, transaction_batches
+from gateway_async.sandbox.handlers import invoice_payments, paylinks, payment_pages, transaction_batches
 from gateway_async.sandbox.handlers.payment_pages import AmountInput, PaymentPage
 from gateway_async.sandbox.http.responses import decode_json
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, PRODUCT_TRANSACTION, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.fields import Row, Table
-from gateway_async.sandbox.simulators import ach_terminals, cards
+from gateway_async.sandbox.simulators import cards, vendor_tables
 from gateway_async.sandbox.simulators.cards import Account
 
 _EXP_DATE = "1230"
@@ -131,7 +131,7 @@ def return_payment(gateway: Gateway, transaction_id: str, code: str = "R01") -> 
         InvalidRequestError: The payment or the code is unknown, or the bank does not have the payment.
     """
     payment = gateway.find_known(TRANSACTION, transaction_id)
-    return _show(gateway, TRANSACTION, bank_returns.return_payment(gateway, payment, code))
+    return _show(gateway, TRANSACTION, transaction_batches.return_payment(gateway, payment, code))
 
 
 def update_card(gateway: Gateway, account_vault_id: str, card: str | None = None, exp_date: str | None = None) -> Row:
@@ -217,7 +217,7 @@ def change_product(
     }
     changes: Row = {name: int(value) for name, value in settings.items() if value is not None}
     if ach_terminal:
-        ach_terminals.read_terminal(ach_terminal)
+        vendor_tables.read_terminal(ach_terminal)
     if ach_terminal is not None:
         changes["ach_terminal"] = ach_terminal or None
     if industry_type is not None:

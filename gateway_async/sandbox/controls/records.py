@@ -6,13 +6,12 @@ import time
 
 import attrs
 
-from gateway_async.sandbox.admin import end_of_day, seed
-from gateway_async.sandbox.admin.ledger import COUNTED_EFFECTS
+from gateway_async.sandbox import end_of_day, seed
 from gateway_async.sandbox.controls.faults import clear_faults
 from gateway_async.sandbox.controls.payments import read_card_arguments
-from gateway_async.sandbox.handlers.invoice_files import read_file
-from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.runtime.info import SandboxInfo
+from gateway_async.sandbox.handlers.quick_invoices import read_file
+from gateway_async.sandbox.ledger import COUNTED_EFFECTS
+from gateway_async.sandbox.runtime.gateway import Gateway, SandboxInfo
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TICKET, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators import cards
@@ -103,8 +102,8 @@ async def reset(gateway: Gateway) -> None:
     """Cancel waiting calls, delete records and faults, and reset the clock."""
     await gateway.listener.cancel_requests()
     await clear_faults(gateway)
-    gateway.terminals.reset()
     await gateway.postback_delivery.cancel_attempts()
     gateway.clock.set(time.time())
     seed.delete_records(gateway)
+    gateway.terminals.reset()
     end_of_day.skip_to_today(gateway)

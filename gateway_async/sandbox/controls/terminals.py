@@ -3,7 +3,7 @@
 import asyncio
 from typing import get_args
 
-from gateway_async.sandbox.admin import seed
+from gateway_async.sandbox import seed
 from gateway_async.sandbox.controls.clock import format_seconds
 from gateway_async.sandbox.controls.payments import read_card_arguments
 from gateway_async.sandbox.runtime.gateway import Gateway

@@ -1,39 +1,27 @@
-"""Account vaults (contract, "Account vaults").
-
-They store cards and bank accounts for later charges.
-"""
+"""Account vaults (contract, "Account vaults"): stored cards and bank accounts."""
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.account_sources import (
+from gateway_async.sandbox.handlers.merchant_accounts import find_product
+from gateway_async.sandbox.handlers.payments.account import (
     BANK_ACCOUNT_TYPES,
     VAULT_SOURCES,
     check_exp_date,
     check_kind,
     find_account,
+    find_sec_code,
+    store_account,
     use_up_ticket,
 )
-from gateway_async.sandbox.handlers.bank_requirements import check_license
-from gateway_async.sandbox.handlers.merchant_accounts import product_of
-from gateway_async.sandbox.handlers.payments import verify_account
-from gateway_async.sandbox.handlers.stored_accounts import find_sec_code, store_account
-from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
-from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.handlers.payments.create import verify_account
+from gateway_async.sandbox.handlers.payments.rules import check_license
+from gateway_async.sandbox.http.responses import Problems, RefusedFieldsError, json_response
 from gateway_async.sandbox.request.context import RequestContext
-from gateway_async.sandbox.request.records import (
-    find_record,
-    make_get,
-    make_list,
-    make_update,
-    read_new,
-    show_record,
-)
+from gateway_async.sandbox.request.records import find_record, read_new, respond
+from gateway_async.sandbox.request.standard_handlers import make_delete, make_update
 from gateway_async.sandbox.schema import ACCOUNT_VAULT
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.bin_info import read_bin_info
-from gateway_async.sandbox.simulators.cards import Account
-
-__all__ = ["bin_info", "create", "delete", "get", "get_list", "show_bin_info", "update"]
+from gateway_async.sandbox.simulators.cards import Account, read_bin_info
 
 
 async def create(context: RequestContext) -> Response:
@@ -48,16 +36,12 @@ async def create(context: RequestContext) -> Response:
         raise RefusedFieldsError({"run_avs": ["Account Verification failed"]})
     row = store_account(context.gateway, context.user, account, values)
     use_up_ticket(context.gateway, values)
-    return json_response({"accountvault": show_record(context, ACCOUNT_VAULT, row)}, 201)
+    return respond(context, ACCOUNT_VAULT, row, 201)
 
 
-async def delete(context: RequestContext) -> Response:
-    """Handle DELETE /v2/accountvaults/{id}; a vault that a recurring charges is refused."""
-    row = find_record(context, ACCOUNT_VAULT)
+def _refuse_used(_context: RequestContext, row: Row) -> None:
     if row["has_recurring"]:
         raise RefusedFieldsError({"id": ["Account Vault is used by a recurring and cannot be deleted."]})
-    context.gateway.store.update(ACCOUNT_VAULT, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
-    return empty_response()
 
 
 async def bin_info(context: RequestContext) -> Response:
@@ -81,7 +65,7 @@ def _check_create(context: RequestContext, values: Row, account: Account | None,
     _check_values(values, problems)
     if values.get("payment_method") == "ach" and values.get("account_number"):
         if values.get("is_company") is None:
-            problems.add("is_company", "Is Company cannot be blank.")
+            problems.add_blank("is_company")
         check_license(_product(context, "ach"), values, problems)
 
 
@@ -94,10 +78,10 @@ def _needs_verification(context: RequestContext, values: Row, account: Account) 
 
 
 def _product(context: RequestContext, method: str) -> Row:
-    return product_of(context.gateway, context.user, {"payment_method": method}) or {}
+    return find_product(context.gateway, context.user, {"payment_method": method})
 
 
-def _check_change(row: Row, values: Row, problems: Problems) -> None:
+def _check_change(_context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
     _check_values(values, problems)
     if "ach_sec_code" not in values and row["ach_sec_code"] == find_sec_code(row):
         values["ach_sec_code"] = find_sec_code(row | values)
@@ -113,6 +97,5 @@ def _check_values(values: Row, problems: Problems) -> None:
         problems.add("dl_state", "Dl Number and Dl State must be given together.")
 
 
-get = make_get(ACCOUNT_VAULT)
-get_list = make_list(ACCOUNT_VAULT)
 update = make_update(ACCOUNT_VAULT, _check_change)
+delete = make_delete(ACCOUNT_VAULT, _refuse_used)

@@ -2,22 +2,13 @@
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.http.responses import Problems
 from gateway_async.sandbox.request.context import RequestContext
-from gateway_async.sandbox.request.records import (
-    make_delete,
-    make_get,
-    make_list,
-    make_update,
-    show_record,
-    update_record,
-)
+from gateway_async.sandbox.request.records import respond, update_record
+from gateway_async.sandbox.request.standard_handlers import make_update
 from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.schema import CONTACT
 from gateway_async.sandbox.schema.fields import Row
-
-__all__ = ["create", "delete", "get", "get_list", "update"]
 
 
 async def create(context: RequestContext) -> Response:
@@ -25,19 +16,18 @@ async def create(context: RequestContext) -> Response:
     body = await context.read_record("contact")
     problems = Problems()
     values = read_fields(CONTACT, body, problems, strict=context.gateway.strict)
-    _read_header_type(None, values, problems)
+    _read_header_type(context, {}, values, problems)
     if values.get("update_if_exists") and not values.get("contact_api_id") and "contact_api_id" not in problems:
         problems.add("contact_api_id", "Contact Api Id cannot be blank when Update If Exists is 1.")
     known = _find_existing(context, values)
     check_references(context.gateway, context.user, CONTACT, values, problems, current=known)
     problems.raise_if_any()
     if known:
-        return json_response({"contact": show_record(context, CONTACT, update_record(context, CONTACT, known, values))})
-    row = context.gateway.create(CONTACT, context.user, values)
-    return json_response({"contact": show_record(context, CONTACT, row)}, 201)
+        return respond(context, CONTACT, update_record(context, CONTACT, known, values))
+    return respond(context, CONTACT, context.gateway.create(CONTACT, context.user, values), 201)
 
 
-def _read_header_type(_row: Row | None, values: Row, problems: Problems) -> None:
+def _read_header_type(_context: RequestContext, _row: Row, values: Row, problems: Problems) -> None:
     if "header_message_type" not in values:
         return
     spelled = values["header_message_type"]
@@ -49,11 +39,7 @@ def _find_existing(context: RequestContext, values: Row) -> Row | None:
     api_id = values.get("contact_api_id")
     if not values.get("update_if_exists") or api_id is None:
         return None
-    row = context.gateway.store.find(CONTACT, location_id=context.user["location_id"], contact_api_id=api_id)
-    return row if row and row["deleted_ts"] is None else None
+    return context.gateway.store.find_alive(CONTACT, location_id=context.user["location_id"], contact_api_id=api_id)
 
 
-get = make_get(CONTACT)
-get_list = make_list(CONTACT)
 update = make_update(CONTACT, _read_header_type)
-delete = make_delete(CONTACT)

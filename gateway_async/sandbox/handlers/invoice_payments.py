@@ -15,10 +15,9 @@ from gateway_async.sandbox.handlers.payment_pages import (
     PaymentPage,
     is_expired,
 )
-from gateway_async.sandbox.handlers.payments import amount_charged
-from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.notifications.messages import notify_about_invoice
+from gateway_async.sandbox.handlers.payments.rules import amount_charged
+from gateway_async.sandbox.http.responses import Problems, json_response
+from gateway_async.sandbox.notifications import notify_about_invoice
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import check_values, find_record, show_record, update_record
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -27,16 +26,7 @@ from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus, Tra
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
 from gateway_async.sandbox.state_machines import transactions as payment_states
-from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE, codes_of, invoice_state_of, trigger_of
-
-__all__ = [
-    "INVOICE_PAGE",
-    "add_transaction",
-    "check_invoice",
-    "compute_balance",
-    "remove_transaction",
-    "update_invoice_of",
-]
+from gateway_async.sandbox.state_machines.bills import INVOICE_MACHINE, codes_of, invoice_state_of, trigger_of
 
 
 async def add_transaction(context: RequestContext) -> Response:

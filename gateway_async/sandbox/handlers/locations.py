@@ -10,29 +10,17 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import add_products
-from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
-from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.http.responses import Problems, RefusedFieldsError, empty_response, json_response
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.listing import read_listing
-from gateway_async.sandbox.request.records import (
-    find_record,
-    make_get,
-    make_list,
-    read_new,
-    read_update,
-    show_record,
-    update_record,
-)
-from gateway_async.sandbox.request.transaction_expands import show_surcharge
+from gateway_async.sandbox.request.records import Condition, delete_record, find_record, read_new, respond
+from gateway_async.sandbox.request.standard_handlers import make_update
+from gateway_async.sandbox.request.transaction_relations import show_surcharge
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
-from gateway_async.sandbox.runtime.visibility import Condition
 from gateway_async.sandbox.schema import LOCATION, LOCATION_INFO, PRODUCT_FILE, PRODUCT_TRANSACTION, TERMINAL, USER
 from gateway_async.sandbox.schema.fields import Field, Row
 from gateway_async.sandbox.schema.kinds import TEXT
-
-__all__ = ["INFOS", "create", "delete", "get", "get_infos", "get_list", "update"]
-
 
 _SCOPES: dict[str, str] = {"direct": "id = :id", "child": "parent_id = :id", "all": "(id = :id OR parent_id = :id)"}
 _OWN_FILTERS = ("relationship", "product_transaction_active")
@@ -52,46 +40,40 @@ async def create(context: RequestContext) -> Response:
     """Handle POST /v2/locations. The location is below the caller's, and has merchant accounts for cards and banks."""
     gateway = context.gateway
     values, problems = await read_new(context, LOCATION)
-    _check_accounts(gateway, None, values, problems)
+    _check_accounts(context, {}, values, problems)
     problems.raise_if_any()
     with gateway.store.transaction():
         row = gateway.new_row(LOCATION, context.user, values)
         products = add_products(gateway, row["id"])
         row |= {name: products[method] for name, method in _DEFAULT_ACCOUNTS.items()}
         gateway.store.insert(LOCATION, row)
-    return json_response({"location": show_record(context, LOCATION, row)}, 201)
-
-
-async def update(context: RequestContext) -> Response:
-    """Handle PUT /v2/locations/{id}."""
-    row, values, problems = await read_update(context, LOCATION)
-    _check_accounts(context.gateway, row["id"], values, problems)
-    problems.raise_if_any()
-    return json_response({"location": show_record(context, LOCATION, update_record(context, LOCATION, row, values))})
+    return respond(context, LOCATION, row, 201)
 
 
 async def delete(context: RequestContext) -> Response:
     """Handle DELETE /v2/locations/{id}. Its users are deleted with it; the caller's own location cannot be deleted."""
-    store, deleted = context.gateway.store, {"deleted_ts": context.gateway.clock.timestamp()}
-    row = find_record(context, LOCATION)
+    store, row = context.gateway.store, find_record(context, LOCATION)
     if row["id"] == context.user["location_id"]:
         raise RefusedFieldsError({"id": ["The location of the caller cannot be deleted."]})
     with store.transaction():
-        store.update(LOCATION, row["id"], deleted)
+        delete_record(context, LOCATION, row)
         for user in store.filter(USER, location_id=row["id"]):
-            store.update(USER, user["id"], deleted)
+            delete_record(context, USER, user)
     return empty_response()
 
 
-def _check_accounts(gateway: Gateway, location_id: str | None, values: Row, problems: Problems) -> None:
+def _check_accounts(context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
     """Check that the default merchant accounts belong to the location.
 
     A new location has no id yet, and no merchant accounts that a request could name.
     """
     for name, method in _DEFAULT_ACCOUNTS.items():
-        where = {"id": values.get(name), "location_id": location_id, "payment_method": method}
-        if values.get(name) is not None and gateway.store.find(PRODUCT_TRANSACTION, **where) is None:
-            problems.add(name, f"{name} provided is not valid")
+        where = {"id": values.get(name), "location_id": row.get("id"), "payment_method": method}
+        if values.get(name) is not None and context.gateway.store.find(PRODUCT_TRANSACTION, **where) is None:
+            problems.add_invalid(name)
+
+
+update = make_update(LOCATION, _check_accounts)
 
 
 async def get_infos(context: RequestContext) -> Response:
@@ -129,7 +111,8 @@ def _show_info(context: RequestContext, location: Row, active: int | None) -> Ro
     own = {name: location.get(name) for name in LOCATION_INFO.by_name} | {"zip": location["zip_code"]}
     expanded = {name: find(gateway, location) for name, find in context.expands.items()}
     record = LOCATION_INFO.show(own) | _show_related(gateway, location["id"], active) | expanded
-    return record | {"_links": _links(gateway, location)}
+    paths = {"self": f"/v2/locationinfos/{location['id']}", "location": f"/v2/locations/{location['id']}"}
+    return record | {"_links": {name: {"href": f"{gateway.base_url}{path}"} for name, path in paths.items()}}
 
 
 def _show_related(gateway: Gateway, location_id: str, active: int | None) -> Row:
@@ -147,14 +130,3 @@ def _show_related(gateway: Gateway, location_id: str, active: int | None) -> Row
         ],
         "tags": [],
     }
-
-
-def _links(gateway: Gateway, location: Row) -> Row:
-    return {
-        "self": {"href": f"{gateway.base_url}/v2/locationinfos/{location['id']}"},
-        "location": {"href": f"{gateway.base_url}/v2/locations/{location['id']}"},
-    }
-
-
-get = make_get(LOCATION)
-get_list = make_list(LOCATION)

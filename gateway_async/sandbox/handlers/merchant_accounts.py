@@ -1,32 +1,17 @@
 """Merchant accounts: those of a new location, a location's defaults, and checks of named accounts."""
 
-from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.http.responses import Problems
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PRODUCT_TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = [
-    "PRODUCTS",
-    "add_products",
-    "check_product",
-    "check_products",
-    "default_product",
-    "default_products",
-    "product_of",
-]
-
-
 _METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
-
 PRODUCTS = tuple(_METHODS)
 """The fields of an invoice or paylink that name a merchant account."""
 
 
 def add_products(gateway: Gateway, location_id: str) -> dict[str, str]:
-    """Create the merchant accounts of a new location.
-
-    The result has their ids by payment method.
-    """
+    """Create the merchant accounts of a new location; return their ids by payment method."""
     owner = {"location_id": location_id}
     titles = {"cc": "Cards", "ach": "Bank accounts"}
     return {
@@ -46,10 +31,10 @@ def default_product(gateway: Gateway, user: Row, method: str) -> str | None:
     return str(product["id"]) if product else None
 
 
-def product_of(gateway: Gateway, user: Row, values: Row) -> Row | None:
-    """Return the merchant account of a payment: the named one, or the location's default."""
+def find_product(gateway: Gateway, user: Row, values: Row) -> Row:
+    """Return the merchant account of a payment: the named one, or the location's default; empty without one."""
     product_id = values.get("product_transaction_id") or default_product(gateway, user, values["payment_method"])
-    return gateway.store.find(PRODUCT_TRANSACTION, id=product_id)
+    return gateway.store.find(PRODUCT_TRANSACTION, id=product_id) or {}
 
 
 def check_product(gateway: Gateway, name: str, values: Row, method: str | None, problems: Problems) -> None:
@@ -58,7 +43,7 @@ def check_product(gateway: Gateway, name: str, values: Row, method: str | None, 
         return
     product = gateway.store.find(PRODUCT_TRANSACTION, id=values[name])
     if product and product["payment_method"] != method:
-        problems.add(name, f"{name} provided is not valid")
+        problems.add_invalid(name)
 
 
 def check_products(gateway: Gateway, values: Row, problems: Problems) -> None:

@@ -16,70 +16,21 @@ from gateway_async.sandbox.handlers.payment_pages import (
     PaymentPage,
     is_expired,
 )
-from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
-from gateway_async.sandbox.http.responses import empty_response, json_response
-from gateway_async.sandbox.notifications.messages import BY_SMS, notify_about_paylink
+from gateway_async.sandbox.http.responses import Problems, RefusedFieldsError, empty_response
+from gateway_async.sandbox.notifications import BY_SMS, notify_about_paylink
 from gateway_async.sandbox.request.context import RequestContext
-from gateway_async.sandbox.request.records import (
-    find_record,
-    make_delete,
-    make_get,
-    make_list,
-    read_new,
-    read_update,
-    show_record,
-    update_record,
-)
+from gateway_async.sandbox.request.records import find_record, read_new, respond
+from gateway_async.sandbox.request.standard_handlers import make_update
 from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK
 from gateway_async.sandbox.schema.codes import DeliveryMethod, TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
-from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
-
-__all__ = ["PAYLINK_ACTIONS", "PAYLINK_PAGE", "create", "delete", "get", "get_list", "resend", "update"]
-
+from gateway_async.sandbox.state_machines.bills import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
 
 PAYLINK_ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 """The values of `paylink_action`, and the action of the transaction that each leads to."""
-
-
-async def create(context: RequestContext) -> Response:
-    """Handle POST /v2/paylinks; the customer is notified at once, by `delivery_method`."""
-    values, problems = await read_new(context, PAYLINK)
-    values = default_products(context.gateway, context.user) | values
-    _check(context, values, problems)
-    if values.get("amount_due") == 0:
-        problems.add("amount_due", "Amount Due must be greater than 0.00.")
-    problems.raise_if_any()
-    with context.gateway.store.transaction():
-        row = context.gateway.create(PAYLINK, context.user, values)
-        notify_about_paylink(context.gateway, row, "created")
-    return json_response({"paylink": show_record(context, PAYLINK, row)}, 201)
-
-
-async def update(context: RequestContext) -> Response:
-    """Handle PUT /v2/paylinks/{id}; a closed paylink is refused."""
-    row, values, problems = await read_update(context, PAYLINK)
-    if PAYLINK_MACHINE.next_state(PaylinkState(row["status_id"]), PaylinkTrigger.CHANGE) is None:
-        raise RefusedFieldsError({"status_id": ["The paylink is closed."]})
-    _check(context, values, problems, current=row)
-    problems.raise_if_any()
-    return json_response({"paylink": show_record(context, PAYLINK, update_record(context, PAYLINK, row, values))})
-
-
-async def resend(context: RequestContext) -> Response:
-    """Handle POST /v2/paylinks/{id}/resend: 204, also without an address to send to."""
-    notify_about_paylink(context.gateway, find_record(context, PAYLINK), "resend")
-    return empty_response()
-
-
-def _check(context: RequestContext, values: Row, problems: Problems, *, current: Row | None = None) -> None:
-    merged = (current or {}) | values
-    check_products(context.gateway, merged, problems)
-    check_rules(_RULES, merged, problems)
-
 
 _RULES: tuple[RecordRule, ...] = (
     (
@@ -98,6 +49,37 @@ _RULES: tuple[RecordRule, ...] = (
         lambda row: row.get("delivery_method") in BY_SMS and not row.get("cell_phone"),
     ),
 )
+
+
+async def create(context: RequestContext) -> Response:
+    """Handle POST /v2/paylinks; the customer is notified at once, by `delivery_method`."""
+    values, problems = await read_new(context, PAYLINK)
+    values = default_products(context.gateway, context.user) | values
+    _check(context, {}, values, problems)
+    if values.get("amount_due") == 0:
+        problems.add("amount_due", "Amount Due must be greater than 0.00.")
+    problems.raise_if_any()
+    with context.gateway.store.transaction():
+        row = context.gateway.create(PAYLINK, context.user, values)
+        notify_about_paylink(context.gateway, row, "created")
+    return respond(context, PAYLINK, row, 201)
+
+
+async def resend(context: RequestContext) -> Response:
+    """Handle POST /v2/paylinks/{id}/resend: 204, also without an address to send to."""
+    notify_about_paylink(context.gateway, find_record(context, PAYLINK), "resend")
+    return empty_response()
+
+
+def _check(context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
+    check_products(context.gateway, row | values, problems)
+    check_rules(_RULES, row | values, problems)
+
+
+def _check_change(context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
+    if PAYLINK_MACHINE.next_state(PaylinkState(row["status_id"]), PaylinkTrigger.CHANGE) is None:
+        raise RefusedFieldsError({"status_id": ["The paylink is closed."]})
+    _check(context, row, values, problems)
 
 
 def _check_payment(gateway: Gateway, paylink: Row, amount: AmountInput | None) -> int:
@@ -147,6 +129,4 @@ def _update_after_payment(gateway: Gateway, paylink: Row, approved: bool) -> Row
 PAYLINK_PAGE = PaymentPage(PAYLINK, _check_payment, _find_state, _find_limits, _describe_payment, _update_after_payment)
 """The page charges the whole amount at once."""
 
-get = make_get(PAYLINK)
-get_list = make_list(PAYLINK)
-delete = make_delete(PAYLINK)
+update = make_update(PAYLINK, _check_change)

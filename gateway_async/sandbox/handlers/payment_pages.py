@@ -3,38 +3,39 @@
 A customer enters a card or a bank account, and the gateway charges it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import StrEnum
 
 import attrs
 
-from gateway_async.sandbox.handlers.card_decisions import decide_card_payment
-from gateway_async.sandbox.handlers.payments import record_payment
-from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.handlers.merchant_accounts import find_product
+from gateway_async.sandbox.handlers.payments.account import PAYMENT_SOURCES, check_exp_date, find_account
+from gateway_async.sandbox.handlers.payments.create import record_payment
+from gateway_async.sandbox.handlers.payments.issuer import IssuerDecision, decide_payment, decline
+from gateway_async.sandbox.handlers.payments.rules import LICENSE, check_bank_payment
+from gateway_async.sandbox.http.responses import Problems, UnknownRecordError
+from gateway_async.sandbox.request.validation import require
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account
-from gateway_async.sandbox.simulators.issuer_decisions import IssuerDecision
-
-__all__ = [
-    "AmountInput",
-    "BillState",
-    "NotPayableError",
-    "PaymentPage",
-    "find_bill",
-    "is_expired",
-    "pay_bill",
-    "payer_of",
-]
-
+from gateway_async.sandbox.simulators.vendor_tables import AchTerminal, read_terminal
 
 AmountInput = Decimal | int | str
 """Two-decimal money, as a number or a string."""
 
 _REFUSED_METHODS = {"cc": "takes no cards.", "ach": "takes no bank accounts."}
+_CARD_FIELDS = ("account_number", "exp_date", "cvv", "account_holder_name")
+_BANK_FIELDS = ("account_holder_name", "routing", "account_number", "account_type")
+_BILLING_FIELDS = ("billing_street", "billing_city", "billing_state", "billing_zip", "billing_phone")
+_IDENTITY_FIELDS = ("customer_id", "dl_number", "dl_state", "ssn4", "dob_year")
+"""The fields of an invoice that are for payments from a bank account only."""
+
+_FIELDS = {"cc": _CARD_FIELDS + _BILLING_FIELDS, "ach": _BANK_FIELDS + _BILLING_FIELDS + _IDENTITY_FIELDS}
+_WEB = "WEB"
+"""The SEC code of a bank payment that was authorized on the Internet."""
 
 
 class BillState(StrEnum):
@@ -126,8 +127,8 @@ async def pay_bill(
 def _find_payable(
     gateway: Gateway, page: PaymentPage, record_id: str, amount: AmountInput | None, account: Account
 ) -> tuple[Row, int]:
-    bill = gateway.store.find(page.table, id=record_id)
-    if bill is None or bill["deleted_ts"] is not None:
+    bill = gateway.store.find_alive(page.table, id=record_id)
+    if bill is None:
         raise UnknownRecordError(page.table.singular, record_id)
     cents = page.check(gateway, bill, amount)
     if bill[_product_field(account)] is None:
@@ -153,14 +154,73 @@ def _product_field(account: Account) -> str:
 
 
 def _decide(gateway: Gateway, bill: Row, values: Row, account: Account) -> IssuerDecision:
-    if account.payment_method == "ach":
-        return IssuerDecision()
-    outcome = decide_card_payment(gateway, payer_of(bill), values, account)
+    outcome = decide_payment(find_product(gateway, payer_of(bill), values), values, account)
     if outcome.auth_amount is not None and not bill.get("allow_partial_pay"):
-        return issuer.decline(outcome.verbiage)
+        return decline(outcome.verbiage)
     return outcome
 
 
 def is_expired(gateway: Gateway, bill: Row) -> bool:
     """Return whether the `expire_date` has passed; days end at midnight UTC."""
     return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.date().date().isoformat()
+
+
+def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str, str]) -> tuple[Account, Row]:
+    """Read the account that a customer entered, and the transaction's fields.
+
+    Raises:
+        ValidationError: A field is missing or invalid.
+    """
+    problems = Problems()
+    values: Row = {"payment_method": method, "product_transaction_id": bill[f"{method}_product_transaction_id"]}
+    values |= _read_fields({name: entered.get(name) for name in _FIELDS[method]}, problems)
+    if method == "ach":
+        values |= {name: bill[name] for name in _IDENTITY_FIELDS if bill.get(name)}
+        values["ach_sec_code"] = _find_sec_code(gateway, bill)
+        require(sorted(find_required_fields(gateway, bill)), values, problems)
+    check_exp_date(values, problems)
+    account = find_account(gateway, payer_of(bill), PAYMENT_SOURCES, values, problems)
+    check_bank_payment(find_product(gateway, payer_of(bill), values), values, account, problems)
+    account = problems.require(account)
+    del values["account_number"]
+    return account, values
+
+
+def find_required_fields(gateway: Gateway, bill: Row) -> set[str]:
+    """Return the fields that a bank payment needs besides the account.
+
+    The merchant account or its test terminal requires them. Fields that the bill has are left out.
+    """
+    product = _find_product(gateway, bill)
+    names = {*LICENSE} if product.get("license_verification") and not bill.get("customer_id") else set()
+    if terminal := _find_terminal(product):
+        names |= {*terminal.required} - {*_BANK_FIELDS}
+        if terminal.needs_identity and not bill.get("dob_year"):
+            names.add("ssn4")
+    return {name for name in names if not bill.get(name)}
+
+
+def _read_fields(entered: Mapping[str, str | None], problems: Problems) -> Row:
+    values: Row = {}
+    for name, text in entered.items():
+        if text:
+            try:
+                values[name] = TRANSACTION.by_name[name].read(text)
+            except ValueError as reason:
+                problems.add(name, str(reason))
+    return values
+
+
+def _find_sec_code(gateway: Gateway, bill: Row) -> str:
+    terminal = _find_terminal(_find_product(gateway, bill))
+    return terminal.sec_code if terminal else _WEB
+
+
+def _find_product(gateway: Gateway, bill: Row) -> Row:
+    named = {"payment_method": "ach", "product_transaction_id": bill["ach_product_transaction_id"]}
+    return find_product(gateway, payer_of(bill), named)
+
+
+def _find_terminal(product: Row) -> AchTerminal | None:
+    number = product.get("ach_terminal")
+    return read_terminal(number) if number else None

@@ -5,15 +5,13 @@ Configs can be created, changed and deleted. The contract does not show how to r
 
 from urllib.parse import urlsplit
 
-from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.http.responses import Problems
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.expands import EXPANDS
-from gateway_async.sandbox.request.records import make_create, make_delete, make_update
+from gateway_async.sandbox.request.standard_handlers import make_create, make_update
 from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.schema import POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row, label
-
-__all__ = ["create", "delete", "update"]
-
 
 _PLURALS = {
     "contact": "contacts",
@@ -24,7 +22,7 @@ _PLURALS = {
 _HAS_MERCHANT_ACCOUNT = frozenset({"transaction", "transactionbatch"})
 
 
-def _check(row: Row, values: Row, problems: Problems) -> None:
+def _check(_context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
     check_rules(_RULES, row | values, problems)
 
 
@@ -74,4 +72,3 @@ _RULES: tuple[RecordRule, ...] = (
 
 create = make_create(POSTBACK_CONFIG, _check)
 update = make_update(POSTBACK_CONFIG, _check)
-delete = make_delete(POSTBACK_CONFIG)

@@ -1,45 +1,84 @@
-"""Quick invoices (contract, "Quick invoices"): itemized bills for a customer."""
+"""Quick invoices (contract, "Quick invoices"): itemized bills for a customer.
+
+The content of a file is in its own table, and is read only on demand. The File Storage Service, which stores files for
+a location, is enabled from the start in the gateway's first location.
+"""
 
 from typing import Any
 
+from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.bank_requirements import check_license
-from gateway_async.sandbox.handlers.invoice_files import check_files, store_file
 from gateway_async.sandbox.handlers.invoice_payments import compute_balance
 from gateway_async.sandbox.handlers.merchant_accounts import PRODUCTS, check_products, default_product
 from gateway_async.sandbox.handlers.payment_pages import is_expired
-from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
-from gateway_async.sandbox.http.responses import empty_response, json_response
-from gateway_async.sandbox.notifications.messages import notify_about_invoice
+from gateway_async.sandbox.handlers.payments.rules import check_license
+from gateway_async.sandbox.http.responses import (
+    Problems,
+    RefusedError,
+    RefusedFieldsError,
+    UnknownRecordError,
+    empty_response,
+    json_response,
+)
+from gateway_async.sandbox.notifications import notify_about_invoice
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.forms import is_form, read_form
 from gateway_async.sandbox.request.records import (
     check_values,
     find_record,
-    make_delete,
-    make_get,
-    make_list,
-    show_record,
+    make_links,
+    respond,
     update_record,
 )
 from gateway_async.sandbox.request.validation import RecordRule, check_rules
-from gateway_async.sandbox.schema import CONTACT, PRODUCT_TRANSACTION, QUICK_INVOICE
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import (
+    CONTACT,
+    FILE_CONTENT,
+    PRODUCT_FILE,
+    PRODUCT_TRANSACTION,
+    QUICK_INVOICE,
+    QUICK_INVOICE_FILE,
+)
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import BIT, total
-from gateway_async.sandbox.state_machines.quick_invoices import (
+from gateway_async.sandbox.state_machines.bills import (
     INVOICE_MACHINE,
     InvoiceTrigger,
     codes_of,
     invoice_state_of,
 )
 
-__all__ = ["create", "delete", "get", "get_list", "reopen", "resend", "update"]
-
-
 _CLOSED = (InvoiceStatus.CLOSED, InvoiceStatus.CLOSED_ALIAS)
 """The values of `status_id` in a request that close an invoice; responses show 0."""
+
+_RULES: tuple[RecordRule, ...] = (
+    (
+        ("status_id",),
+        "Status Id must be 1, or 0 or 2 to close the invoice.",
+        lambda row: row.get("status_id") not in {None, *InvoiceStatus},
+    ),
+    (
+        ("cell_phone", "send_text_to_pay"),
+        "Cell Phone cannot be blank when Send Text To Pay is 1.",
+        lambda row: bool(row.get("send_text_to_pay")) and row.get("cell_phone") is None,
+    ),
+    (
+        ("dob_year", "ssn4"),
+        "Only one of Ssn4 and Dob Year can be given.",
+        lambda row: row.get("ssn4") is not None and row.get("dob_year") is not None,
+    ),
+    (
+        ("dl_state", "dl_number"),
+        "Dl Number and Dl State must be given together.",
+        lambda row: (row.get("dl_number") is None) != (row.get("dl_state") is None),
+    ),
+)
+
+MOST_FILES, LARGEST_FILE = 4, 5 * 1024 * 1024
+_UNTYPED = "application/octet-stream"
 
 
 async def create(context: RequestContext) -> Response:
@@ -62,7 +101,7 @@ def _create(context: RequestContext, body: Row, files: Any) -> Response:
             store_file(gateway, row, upload)
         if values.get("send_email"):
             notify_about_invoice(gateway, row, "created")
-    return json_response({"quickinvoice": show_record(context, QUICK_INVOICE, row)}, 201)
+    return respond(context, QUICK_INVOICE, row, 201)
 
 
 async def update(context: RequestContext) -> Response:
@@ -83,7 +122,7 @@ async def update(context: RequestContext) -> Response:
         changed["single_payment_max_amount"] = changed["amount_due"]
     changed |= compute_balance(context.gateway, changed)
     updated = update_record(context, QUICK_INVOICE, row, _close(changed) if closes else changed)
-    return json_response({"quickinvoice": show_record(context, QUICK_INVOICE, updated)})
+    return respond(context, QUICK_INVOICE, updated)
 
 
 async def reopen(context: RequestContext) -> Response:
@@ -91,7 +130,7 @@ async def reopen(context: RequestContext) -> Response:
     row = find_record(context, QUICK_INVOICE)
     state = invoice_state_of(row)
     if row["status_id"] == InvoiceStatus.OPEN:
-        return json_response({"quickinvoice": show_record(context, QUICK_INVOICE, row)})
+        return respond(context, QUICK_INVOICE, row)
     if is_expired(context.gateway, row):
         raise RefusedFieldsError({"expire_date": ["The invoice has expired."]})
     reopened = INVOICE_MACHINE.next_state(
@@ -100,7 +139,7 @@ async def reopen(context: RequestContext) -> Response:
     if reopened is None:
         raise RefusedFieldsError({"status_id": [f"The invoice is {state} and cannot be reopened."]})
     updated = update_record(context, QUICK_INVOICE, row, codes_of(reopened))
-    return json_response({"quickinvoice": show_record(context, QUICK_INVOICE, updated)})
+    return respond(context, QUICK_INVOICE, updated)
 
 
 async def resend(context: RequestContext) -> Response:
@@ -165,29 +204,95 @@ def _check_same_products(current: Row, values: Row, problems: Problems) -> None:
             problems.add(name, f"{label(name)} cannot be changed once a payment was made.")
 
 
-_RULES: tuple[RecordRule, ...] = (
-    (
-        ("status_id",),
-        "Status Id must be 1, or 0 or 2 to close the invoice.",
-        lambda row: row.get("status_id") not in {None, *InvoiceStatus},
-    ),
-    (
-        ("cell_phone", "send_text_to_pay"),
-        "Cell Phone cannot be blank when Send Text To Pay is 1.",
-        lambda row: bool(row.get("send_text_to_pay")) and row.get("cell_phone") is None,
-    ),
-    (
-        ("dob_year", "ssn4"),
-        "Only one of Ssn4 and Dob Year can be given.",
-        lambda row: row.get("ssn4") is not None and row.get("dob_year") is not None,
-    ),
-    (
-        ("dl_state", "dl_number"),
-        "Dl Number and Dl State must be given together.",
-        lambda row: (row.get("dl_number") is None) != (row.get("dl_state") is None),
-    ),
-)
+async def attach(context: RequestContext) -> Response:
+    """Handle POST /v2/quickinvoices/{id}/files; a closed invoice accepts files too."""
+    if not is_form(context.request):
+        raise RefusedError(400, "The body must be a form with a file in file[file].")
+    async with read_form(context.request, "file") as record:
+        invoice, problems = find_record(context, QUICK_INVOICE), Problems()
+        for name in record.keys() - {"file"}:
+            problems.add(name, f"{label(name)} is not a known field.")
+        stored = context.gateway.store.total(QUICK_INVOICE_FILE, "count(*)", "quick_invoice_id = ?", (invoice["id"],))
+        uploads = check_files(context.gateway, invoice, [record.get("file")], problems, field="file", stored=stored)
+        problems.raise_if_any()
+        row = store_file(context.gateway, invoice, uploads[0])
+    record = QUICK_INVOICE_FILE.show(row) | {"_links": make_links(context.gateway, QUICK_INVOICE_FILE, row)}
+    return json_response({"file": record}, 201)
 
-get = make_get(QUICK_INVOICE)
-get_list = make_list(QUICK_INVOICE)
-delete = make_delete(QUICK_INVOICE)
+
+async def remove(context: RequestContext) -> Response:
+    """Handle DELETE /v2/quickinvoices/{id}/files/{file_id}."""
+    store, invoice = context.gateway.store, find_record(context, QUICK_INVOICE)
+    row = store.find(QUICK_INVOICE_FILE, id=context.path_id("file_id"), quick_invoice_id=invoice["id"])
+    if row is None:
+        raise RefusedError(404, "The file cannot be found.")
+    with store.transaction():
+        store.delete(QUICK_INVOICE_FILE, row["id"])
+        store.delete(FILE_CONTENT, row["id"])
+    return empty_response()
+
+
+def check_files(
+    gateway: Gateway, owner: Row, files: Any, problems: Problems, *, field: str = "files", stored: int = 0
+) -> list[UploadFile]:
+    """Check that an invoice can have files, and return them.
+
+    `owner` is a record of the same location. `stored` is the number of files that the invoice has already.
+    """
+    given = files if isinstance(files, list) else [files]
+    uploads = [file for file in given if isinstance(file, UploadFile)]
+    if given is not files or len(uploads) < len(given):
+        problems.add(field, f"{label(field)} must be sent as a file, with a file name.")
+    if uploads and not _can_store_files(gateway, owner["location_id"]):
+        problems.add(field, "The File Storage Service is not enabled for this location.")
+    if stored + len(uploads) > MOST_FILES:
+        problems.add(field, f"An invoice has at most {MOST_FILES} files.")
+    for upload in uploads:
+        _check_file(upload, field, problems)
+    return uploads
+
+
+def store_file(gateway: Gateway, invoice: Row, upload: UploadFile) -> Row:
+    """Store a file of an invoice, and return its record."""
+    values = {
+        "quick_invoice_id": invoice["id"],
+        "name": upload.filename,
+        "size": upload.size,
+        "content_type": upload.content_type or _UNTYPED,
+    }
+    with gateway.store.transaction():
+        row = gateway.create(QUICK_INVOICE_FILE, invoice, values)
+        gateway.store.insert(FILE_CONTENT, {"id": row["id"], "content": upload.file.read()})
+    return row
+
+
+def read_file(gateway: Gateway, file_id: str) -> tuple[bytes, str]:
+    """Return the content and content type of a file of any invoice.
+
+    Raises:
+        UnknownRecordError: The file is unknown.
+    """
+    row = gateway.store.find(QUICK_INVOICE_FILE, id=file_id)
+    content = row and gateway.store.find(FILE_CONTENT, id=file_id)
+    if not row or not content:
+        raise UnknownRecordError("file", file_id)
+    return content["content"], row["content_type"]
+
+
+def _can_store_files(gateway: Gateway, location_id: str) -> bool:
+    product_file = gateway.store.find(PRODUCT_FILE, location_id=location_id)
+    return product_file is not None or location_id == gateway.info.location_id
+
+
+def _check_file(upload: UploadFile, field: str, problems: Problems) -> None:
+    names = QUICK_INVOICE_FILE.by_name
+    try:
+        name = names["name"].read(upload.filename)
+        kind = str(names["content_type"].read(upload.content_type or _UNTYPED))
+    except ValueError as reason:
+        problems.add(field, f"A file's {reason}")
+        return
+    if not (kind.isascii() and kind.isprintable()):
+        problems.add(field, "A file's Content Type must be printable ASCII.")
+    if (upload.size or 0) > LARGEST_FILE:
+        problems.add(field, f"{name} is larger than {LARGEST_FILE} bytes.")

@@ -1,6 +1,6 @@
-"""Recurrings (contract, "Recurrings"): plans by which a stored account is charged again and again.
+"""Recurrings (contract, "Recurrings"): payment plans (subscriptions) that charge a stored account.
 
-`recurring_runs.py` makes the charges. A start date in the past is accepted; missed charges are not made up.
+`recurring_charges.py` makes the charges. A start date in the past is accepted; missed charges are not made up.
 """
 
 from collections.abc import Callable
@@ -8,30 +8,32 @@ from collections.abc import Callable
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_product, default_product
-from gateway_async.sandbox.handlers.recurring_runs import mark_vaults, with_end
-from gateway_async.sandbox.http.errors import Problems, RefusedFieldsError
-from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.handlers.recurring_charges import (
+    INTERVAL_TYPES,
+    advance_date,
+    end_of_plan,
+    first_date_from,
+    mark_vaults,
+    move_end,
+    with_end,
+)
+from gateway_async.sandbox.http.responses import Problems, RefusedFieldsError, empty_response
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import (
-    RequestHandler,
+    delete_record,
     find_record,
-    make_get,
-    make_list,
     read_new,
     read_update,
-    show_record,
+    respond,
     update_record,
 )
+from gateway_async.sandbox.request.standard_handlers import RequestHandler
 from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, RECURRING
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import NO_DATE, show_money
-from gateway_async.sandbox.simulators import recurring_schedule as schedule
-from gateway_async.sandbox.state_machines.recurrings import RECURRING_MACHINE, RecurringState, RecurringTrigger
-
-__all__ = ["activate", "create", "defer", "delete", "get", "get_list", "hold", "skip", "update"]
-
+from gateway_async.sandbox.state_machines.transactions import RECURRING_MACHINE, RecurringState, RecurringTrigger
 
 _VAULT_FIELDS = ("account_vault_id", "account_vault_api_id")
 _LARGEST_COUNT = 999
@@ -44,7 +46,7 @@ _RULES: tuple[RecordRule, ...] = (
     (
         ("interval_type",),
         "Interval Type must be d, w or m.",
-        lambda row: row.get("interval_type") not in {None, *schedule.INTERVAL_TYPES},
+        lambda row: row.get("interval_type") not in {None, *INTERVAL_TYPES},
     ),
     (("interval",), "Interval must be greater than 0.", lambda row: row.get("interval") == 0),
     (
@@ -83,7 +85,7 @@ async def create(context: RequestContext) -> Response:
     with gateway.store.transaction():
         row = gateway.create(RECURRING, context.user, with_end(gateway, row))
         mark_vaults(gateway, row["account_vault_id"])
-    return json_response({"recurring": show_record(context, RECURRING, row)}, 201)
+    return respond(context, RECURRING, row, 201)
 
 
 async def update(context: RequestContext) -> Response:
@@ -97,14 +99,14 @@ async def update(context: RequestContext) -> Response:
         values.pop("active", None)
     changed = _save(context, row, values, RecurringTrigger.CHANGE)
     mark_vaults(context.gateway, before, changed["account_vault_id"])
-    return json_response({"recurring": show_record(context, RECURRING, changed)})
+    return respond(context, RECURRING, changed)
 
 
 async def delete(context: RequestContext) -> Response:
     """Handle DELETE /v2/recurrings/{id}."""
     row = find_record(context, RECURRING)
     with context.gateway.store.transaction():
-        context.gateway.store.update(RECURRING, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
+        delete_record(context, RECURRING, row)
         mark_vaults(context.gateway, row["account_vault_id"])
     return empty_response()
 
@@ -119,15 +121,15 @@ def _find_vault(context: RequestContext, values: Row, problems: Problems) -> Row
         for name in given:
             problems.add(name, f"Only one of {', '.join(map(label, given))} can be given.")
     elif not given and not any(name in problems for name in _VAULT_FIELDS):
-        problems.add("account_vault_id", "Account Vault Id cannot be blank.")
+        problems.add_blank("account_vault_id")
     if len(given) != 1 or given[0] in problems:
         return None
     name = given[0]
     column = "id" if name == "account_vault_id" else name
     where = {"location_id": context.user["location_id"], column: values[name]}
-    vault = context.gateway.store.find(ACCOUNT_VAULT, **where)
-    if vault is None or vault["deleted_ts"] is not None:
-        problems.add(name, f"{name} provided is not valid")
+    vault = context.gateway.store.find_alive(ACCOUNT_VAULT, **where)
+    if vault is None:
+        problems.add_invalid(name)
         return None
     values["account_vault_id"] = vault["id"]
     return vault
@@ -146,13 +148,13 @@ def _check_change(context: RequestContext, row: Row, values: Row, problems: Prob
             name = "account_vault_api_id" if values.get("account_vault_api_id") else "account_vault_id"
             problems.add(name, f"{label(name)} must be of a {row['payment_method']} account.")
     elif "account_vault_id" in values and values["account_vault_id"] is None:
-        problems.add("account_vault_id", "Account Vault Id cannot be blank.")
+        problems.add_blank("account_vault_id")
     check_product(context.gateway, "product_transaction_id", values, row["payment_method"], problems)
     day = values.get("next_run_date", row["next_run_date"])
     if day != row["next_run_date"] and row["status"] != RecurringState.ACTIVE:
         problems.add("next_run_date", f"Next Run Date cannot be set when status is {row['status']}.")
     elif day != row["next_run_date"] and day == NO_DATE:
-        problems.add("next_run_date", "Next Run Date cannot be blank.")
+        problems.add_blank("next_run_date")
 
 
 def _complete(context: RequestContext, values: Row, vault: Row) -> Row:
@@ -164,9 +166,9 @@ def _complete(context: RequestContext, values: Row, vault: Row) -> Row:
     row["recurring_type_id"] = _INSTALLMENTS if count else _ONGOING
     if count:
         row["installment_amount_total"] = count * row["transaction_amount"]
-        row["end_date"] = schedule.end_of_plan(row)
+        row["end_date"] = end_of_plan(row)
     row.setdefault("end_date", NO_DATE)
-    row["next_run_date"] = schedule.first_date_from(row, row["start_date"], _today(context.gateway))
+    row["next_run_date"] = first_date_from(row, row["start_date"], _today(context.gateway))
     return row
 
 
@@ -180,12 +182,12 @@ def _make_action(trigger: RecurringTrigger, title: str, change: Callable[[Reques
     async def act(context: RequestContext) -> Response:
         row = find_record(context, RECURRING)
         if trigger in _SETS_STATUS and row["status"] == _SETS_STATUS[trigger]:
-            return json_response({"recurring": show_record(context, RECURRING, row)})
+            return respond(context, RECURRING, row)
         if RECURRING_MACHINE.next_state(RecurringState(row["status"]), trigger) is None:
             raise RefusedFieldsError({"status": [f"{title} is not allowed when status is {row['status']}."]})
         changed = _save(context, row, change(context, row), trigger)
         mark_vaults(context.gateway, changed["account_vault_id"])
-        return json_response({"recurring": show_record(context, RECURRING, changed)})
+        return respond(context, RECURRING, changed)
 
     return act
 
@@ -199,15 +201,15 @@ def _save(context: RequestContext, row: Row, values: Row, trigger: RecurringTrig
 
 def _skip(context: RequestContext, row: Row) -> Row:
     count = _read_count(context, "skip_count")
-    return {"next_run_date": schedule.advance(row, row["next_run_date"], count)}
+    return {"next_run_date": advance_date(row, row["next_run_date"], count)}
 
 
 def _defer(context: RequestContext, row: Row) -> Row:
     count = _read_count(context, "defer_count")
     if row["recurring_type_id"] == _ONGOING:
         raise RefusedFieldsError({"recurring_type_id": ["Defer Payment is not allowed for an ongoing recurring."]})
-    next_run_date = schedule.advance(row, row["next_run_date"], count)
-    return {"next_run_date": next_run_date, "end_date": schedule.move_end(row, count)}
+    next_run_date = advance_date(row, row["next_run_date"], count)
+    return {"next_run_date": next_run_date, "end_date": move_end(row, count)}
 
 
 def _hold(_call: RequestContext, row: Row) -> Row:
@@ -215,7 +217,7 @@ def _hold(_call: RequestContext, row: Row) -> Row:
 
 
 def _activate(context: RequestContext, row: Row) -> Row:
-    next_run_date = schedule.first_date_from(row, row["held_run_date"], _today(context.gateway))
+    next_run_date = first_date_from(row, row["held_run_date"], _today(context.gateway))
     return {"held_run_date": NO_DATE, "next_run_date": next_run_date}
 
 
@@ -231,5 +233,3 @@ skip = _make_action(RecurringTrigger.SKIP, "Skip Payment", _skip)
 defer = _make_action(RecurringTrigger.DEFER, "Defer Payment", _defer)
 hold = _make_action(RecurringTrigger.HOLD, "Place On Hold", _hold)
 activate = _make_action(RecurringTrigger.ACTIVATE, "Activate", _activate)
-get = make_get(RECURRING)
-get_list = make_list(RECURRING)

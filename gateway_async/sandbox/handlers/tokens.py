@@ -8,18 +8,15 @@ import secrets
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import Problems, RefusedError
-from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.http.responses import Problems, RefusedError, empty_response, json_response
 from gateway_async.sandbox.request.context import RequestContext, read_json
 from gateway_async.sandbox.request.credentials import find_token, token_digest
+from gateway_async.sandbox.request.records import delete_record
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, TokenTrigger
-
-__all__ = ["create", "delete"]
-
+from gateway_async.sandbox.state_machines.tokens_and_postbacks import IDLE_SECONDS, TokenTrigger
 
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
 
@@ -38,7 +35,7 @@ async def delete(context: RequestContext) -> Response:
     row = find_token(context.gateway, context.path_id("token"), TokenTrigger.REVOKE)
     if row is None or row["user_id"] != context.user["id"]:
         raise RefusedError(404, "The token cannot be found.")
-    context.gateway.store.update(TOKEN, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
+    delete_record(context, TOKEN, row)
     return empty_response()
 
 
@@ -53,8 +50,8 @@ async def _read_login(context: RequestContext) -> Row:
 
 
 def _log_in(gateway: Gateway, login: Row) -> Row:
-    user = gateway.store.find(USER, username=login["username"], domain=login["domain"])
-    if user is None or user["deleted_ts"] is not None:
+    user = gateway.store.find_alive(USER, username=login["username"], domain=login["domain"])
+    if user is None:
         raise RefusedError(401, "invalid user")
     if not hmac.compare_digest(login["password"].encode(), (user["password"] or "").encode()):
         raise RefusedError(401, "invalid password")

@@ -11,20 +11,18 @@ from datetime import date, datetime
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.bank_returns import return_payment
-from gateway_async.sandbox.http.errors import RefusedFieldsError
-from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.request.changelogs import log_change
+from gateway_async.sandbox.handlers.payments.issuer import REJECTED_BATCH_CENTS
+from gateway_async.sandbox.http.responses import RefusedFieldsError
 from gateway_async.sandbox.request.context import RequestContext
-from gateway_async.sandbox.request.records import find_record, make_get, make_list, show_record
+from gateway_async.sandbox.request.records import find_record, respond
+from gateway_async.sandbox.request.transaction_relations import log_change
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import TransactionType
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.issuer_decisions import REJECTED_BATCH_CENTS
-from gateway_async.sandbox.simulators.vendor_tables import BATCH_ERRORS
-from gateway_async.sandbox.state_machines import transactions
-from gateway_async.sandbox.state_machines.transaction_batches import (
+from gateway_async.sandbox.simulators.vendor_tables import BANK_CODES, BATCH_ERRORS
+from gateway_async.sandbox.state_machines import transactions as states
+from gateway_async.sandbox.state_machines.transactions import (
     BATCH_MACHINE,
     BY_PROCESSOR,
     OPEN,
@@ -32,44 +30,28 @@ from gateway_async.sandbox.state_machines.transaction_batches import (
     BatchTrigger,
 )
 
-__all__ = [
-    "advance_bank_payments",
-    "batch_for",
-    "get",
-    "get_list",
-    "isolate",
-    "process",
-    "settle",
-    "settle_batch",
-    "settle_open_batches",
-]
-
-
 _NO_USER: Row = {}
 _REJECTED_BATCH = "REJECTED_BATCH"
 _PARTIAL_REFUND_CODE = "R19"
 """The return code for a wrong amount."""
 
 _ADVANCING_STATES = (
-    transactions.TransactionState.PENDING_ORIGINATION,
-    transactions.TransactionState.ORIGINATING,
-    transactions.TransactionState.ORIGINATED,
+    states.TransactionState.PENDING_ORIGINATION,
+    states.TransactionState.ORIGINATING,
+    states.TransactionState.ORIGINATED,
 )
-
-get = make_get(TRANSACTION_BATCH)
-get_list = make_list(TRANSACTION_BATCH)
 
 
 async def settle(context: RequestContext) -> Response:
     """Handle POST /v2/transactionbatches/{id}/settle; a settled batch is returned."""
     batch = find_record(context, TRANSACTION_BATCH)
     if batch["processing_status_id"] == BatchState.SETTLED:
-        return json_response({"transactionbatch": show_record(context, TRANSACTION_BATCH, batch)})
+        return respond(context, TRANSACTION_BATCH, batch)
     try:
         settled = settle_batch(context.gateway, batch, context.user)
     except ValueError as problem:
         raise RefusedFieldsError({"processing_status_id": [str(problem)]}) from None
-    return json_response({"transactionbatch": show_record(context, TRANSACTION_BATCH, settled)})
+    return respond(context, TRANSACTION_BATCH, settled)
 
 
 def settle_batch(gateway: Gateway, batch: Row, user: Row = _NO_USER) -> Row:
@@ -131,7 +113,7 @@ def batch_for(gateway: Gateway, user: Row, payment: Row) -> Row:
 
     The batch is that of its merchant account. The result is empty if the payment has no money to settle.
     """
-    if payment["status_id"] not in transactions.SETTLEABLE or payment["transaction_batch_id"]:
+    if payment["status_id"] not in states.SETTLEABLE or payment["transaction_batch_id"]:
         return {}
     batch = _open_batch(gateway, payment["product_transaction_id"]) or _create_batch(gateway, user, payment)
     return {"transaction_batch_id": batch["id"], "batch": str(batch["batch_num"])}
@@ -181,7 +163,7 @@ def _change_state(
         gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
         if state is BatchState.SETTLED:
             for row in _open_payments(gateway, batch):
-                _advance(gateway, row, transactions.TransactionTrigger.SETTLE)
+                _advance(gateway, row, states.TransactionTrigger.SETTLE)
     return batch | changes
 
 
@@ -199,7 +181,7 @@ def _changes(batch: Row, state: BatchState, now: datetime) -> Row:
 def _open_payments(gateway: Gateway, batch: Row) -> Iterator[Row]:
     """Yield the payments that a settlement of the batch settles, oldest first."""
     rows = gateway.store.select(TRANSACTION, "transaction_batch_id = ? ORDER BY id", (batch["id"],))
-    return (row for row in rows if row["status_id"] in transactions.SETTLEABLE)
+    return (row for row in rows if row["status_id"] in states.SETTLEABLE)
 
 
 def advance_bank_payments(gateway: Gateway, day: date) -> None:
@@ -207,10 +189,10 @@ def advance_bank_payments(gateway: Gateway, day: date) -> None:
     where = "status_id IN (?, ?, ?) AND coalesce(effective_date, '') <= ?"
     with gateway.store.transaction():
         for row in gateway.store.select(TRANSACTION, where, (*_ADVANCING_STATES, day.isoformat())):
-            if row["status_id"] == transactions.TransactionState.ORIGINATED and _is_partial_refund(gateway, row):
+            if row["status_id"] == states.TransactionState.ORIGINATED and _is_partial_refund(gateway, row):
                 return_payment(gateway, row, _PARTIAL_REFUND_CODE)
             else:
-                _advance(gateway, row, transactions.TransactionTrigger.ORIGINATE)
+                _advance(gateway, row, states.TransactionTrigger.ORIGINATE)
 
 
 def _is_partial_refund(gateway: Gateway, row: Row) -> bool:
@@ -221,10 +203,35 @@ def _is_partial_refund(gateway: Gateway, row: Row) -> bool:
     return previous is not None and bool(row["transaction_amount"] < previous["transaction_amount"])
 
 
-def _advance(gateway: Gateway, row: Row, trigger: transactions.TransactionTrigger) -> None:
+def _advance(gateway: Gateway, row: Row, trigger: states.TransactionTrigger) -> None:
     """Apply a trigger to a payment; a settled one gets its settlement date."""
-    state = transactions.next_state(trigger, row)
+    state = states.next_state(trigger, row)
     changes: Row = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
-    if state is transactions.TransactionState.SETTLED:
+    if state is states.TransactionState.SETTLED:
         changes |= {"settle_date": f"{gateway.clock.date():%Y-%m-%d}", "transaction_settlement_status": "SETTLED"}
     gateway.store.update(TRANSACTION, row["id"], changes)
+
+
+def return_payment(gateway: Gateway, payment: Row, code: str) -> Row:
+    """Return or correct a bank payment by the code of a bank.
+
+    The result is the changed payment.
+
+    Raises:
+        ValueError: The code is unknown, or the bank does not have the payment.
+    """
+    reason = BANK_CODES.get(code)
+    if reason is None:
+        raise ValueError(f"code: {code[:10]!r} is not a code of a bank (expected R01, C01, X01, …).")
+    state = states.next_state(states.TransactionTrigger.RETURN, payment) if payment["payment_method"] == "ach" else None
+    if state is None:
+        raise ValueError(f"transaction {payment['id']}: it is not with a bank (status_id {payment['status_id']}).")
+    changes: Row = {
+        "reason_code_id": reason.reason_code,
+        "verbiage": reason.verbiage,
+        "modified_ts": gateway.clock.timestamp(),
+    }
+    if reason.takes_back:
+        changes |= {"status_id": state, "return_date": f"{gateway.clock.date():%Y-%m-%d}"}
+    gateway.store.update(TRANSACTION, payment["id"], changes)
+    return payment | changes

@@ -15,9 +15,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway_async.sandbox.http.request_log import READING_METHODS
 from gateway_async.sandbox.http.responses import error_response
 
-__all__ = ["with_request_guards"]
-
-
 _WITH_CREDENTIALS = re.compile(r"/v2/|/custom/")
 _AUTHORITY = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/?#@\[\]]+))(?::[0-9]*)?", re.ASCII)
 """A host and an optional port, as in a Host header."""

@@ -14,9 +14,6 @@ import attrs
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["FAULT", "READING_METHODS", "LoggedMessage", "LoggedRequest", "OnRequest", "with_request_log"]
-
-
 FAULT = "gateway_async.sandbox.fault"
 """The key of the ASGI scope for the name of the fault that affected a request."""
 

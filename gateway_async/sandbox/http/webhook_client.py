@@ -16,9 +16,6 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import attrs
 import httpx
 
-__all__ = ["SECONDS", "DeliveryResult", "HostNotAllowedError", "PostbackRequest", "WebhookClient", "read_hosts"]
-
-
 SECONDS = 10.0
 """The longest duration of an attempt, in seconds of real time."""
 

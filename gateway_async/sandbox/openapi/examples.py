@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from gateway_async.sandbox.openapi.document import make_document
-from gateway_async.sandbox.openapi.values import Schema
+from gateway_async.sandbox.openapi.schemas import Schema
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import (
@@ -22,9 +22,6 @@ from gateway_async.sandbox.schema import (
 )
 from gateway_async.sandbox.schema.fields import Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
-
-__all__ = ["make_document_with_examples"]
-
 
 _JSON = "application/json"
 _NO_ID = "none-yet"

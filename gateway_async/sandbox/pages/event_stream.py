@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from starlette.responses import Response, StreamingResponse
 
 from gateway_async.sandbox.pages.page_request import PageRequest
-from gateway_async.sandbox.runtime.live_updates import LiveUpdates
+from gateway_async.sandbox.runtime.live_pages import LiveUpdates
 
 __all__ = ["stream"]
 

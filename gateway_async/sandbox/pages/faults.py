@@ -7,8 +7,7 @@ from starlette.responses import Response
 from gateway_async.sandbox import controls
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.routes import OPERATIONS
-from gateway_async.sandbox.simulators.faults import FAULTS, PlannedFault
-from gateway_async.sandbox.simulators.scenarios import SCENARIOS
+from gateway_async.sandbox.simulators.faults import FAULTS, SCENARIOS, PlannedFault
 
 _Number = TypeVar("_Number", int, float)
 

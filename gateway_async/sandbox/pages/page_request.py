@@ -8,7 +8,7 @@ import attrs
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
+from gateway_async.sandbox.http.responses import RefusedError, UnknownRecordError
 from gateway_async.sandbox.pages.rendering import render
 from gateway_async.sandbox.request.context import read_body
 from gateway_async.sandbox.runtime.gateway import Gateway

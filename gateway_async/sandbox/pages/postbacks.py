@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
+from gateway_async.sandbox import notifications
 from gateway_async.sandbox.controls import messages
-from gateway_async.sandbox.notifications import outbox
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import find_status
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -39,7 +39,7 @@ async def replay(request: PageRequest) -> Response:
 
 async def show_outbox(request: PageRequest) -> Response:
     """Handle GET /outbox."""
-    return request.render("outbox.html", messages=outbox.read_newest(request.gateway, _MOST))
+    return request.render("outbox.html", messages=notifications.read_newest(request.gateway, _MOST))
 
 
 def _describe(gateway: Gateway, postback: Row) -> Row:

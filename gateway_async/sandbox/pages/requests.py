@@ -6,8 +6,8 @@ from math import ceil
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.http.request_log import LoggedRequest
+from gateway_async.sandbox.http.responses import UnknownRecordError
 from gateway_async.sandbox.pages.display.bodies import show_message, show_query
 from gateway_async.sandbox.pages.display.entries import find_api_id, find_record_path
 from gateway_async.sandbox.pages.page_request import PageRequest

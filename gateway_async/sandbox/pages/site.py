@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway_async.sandbox.http.errors import RefusedError
+from gateway_async.sandbox.http.responses import RefusedError
 from gateway_async.sandbox.pages import clock, connect, event_stream, faults, postbacks, reference, requests, terminals
 from gateway_async.sandbox.pages.page_request import PageRequest, PageView
 from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks

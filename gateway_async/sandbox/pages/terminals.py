@@ -10,13 +10,13 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox import controls
+from gateway_async.sandbox.handlers.terminals import find_receipts
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.bin_info import DEBIT_CARDS
-from gateway_async.sandbox.simulators.cards import TEST_CARDS, EntryMode
-from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Receipt
+from gateway_async.sandbox.simulators.cards import DEBIT_CARDS, TEST_CARDS, EntryMode
+from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 from gateway_async.sandbox.state_machines.terminal_requests import TerminalRequestState
 
 __all__ = ["add", "press", "show", "show_all"]
@@ -45,7 +45,7 @@ class Device:
     """
 
     terminal: Row
-    receipts: list[Receipt]
+    receipts: list[Row]
 
 
 CARDS = {
@@ -137,7 +137,7 @@ def _shows_terms(gateway: Gateway, terminal_id: str) -> bool:
 
 
 def _make_device(gateway: Gateway, terminal: Row) -> Device:
-    return Device(terminal, gateway.terminals.receipts(terminal["id"]))
+    return Device(terminal, find_receipts(gateway, terminal["id"]))
 
 
 def _choices(request: PageRequest) -> Row:

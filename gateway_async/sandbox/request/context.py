@@ -14,13 +14,10 @@ from urllib.parse import parse_qsl, unquote
 import attrs
 from starlette.requests import Request
 
-from gateway_async.sandbox.http.errors import RefusedError, RefusedFieldsError
+from gateway_async.sandbox.http.responses import RefusedError, RefusedFieldsError
 from gateway_async.sandbox.request.expands import Expand
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import Row
-
-__all__ = ["BODY_LIMIT", "RequestContext", "read_body", "read_chunks", "read_json", "read_query"]
-
 
 BODY_LIMIT = 10 * 1024 * 1024
 """The size limit of a JSON body, in bytes."""

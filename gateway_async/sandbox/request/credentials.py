@@ -13,32 +13,14 @@ from hashlib import sha256
 
 import attrs
 
-from gateway_async.sandbox.http.errors import RefusedError
+from gateway_async.sandbox.http.responses import RefusedError
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import AUTH_ROLE_USER, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens import TokenTrigger, allows
-
-__all__ = [
-    "FOR_ANYONE",
-    "PARAMETERS",
-    "SCHEMES",
-    "WITHOUT_CREDENTIALS",
-    "Caller",
-    "CredentialValues",
-    "Find",
-    "Scheme",
-    "authenticate",
-    "extend_token",
-    "find_token",
-    "hash_key_for",
-    "token_digest",
-]
-
+from gateway_async.sandbox.state_machines.tokens_and_postbacks import TokenTrigger, allows
 
 CredentialValues = Mapping[str, str]
 Find = Callable[[Gateway, CredentialValues], "Caller | None"]
-
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
 
@@ -189,8 +171,7 @@ def _check_token(gateway: Gateway, name: str, text: str | None) -> Caller | None
 
 
 def _find_user(gateway: Gateway, user_id: str) -> Row | None:
-    user = gateway.store.find(USER, id=user_id)
-    return user if user and user["deleted_ts"] is None else None
+    return gateway.store.find_alive(USER, id=user_id)
 
 
 def _equal(given: str, expected: str) -> bool:

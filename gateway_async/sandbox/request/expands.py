@@ -10,12 +10,15 @@ from typing import Any
 
 from msgspec import Raw
 
-from gateway_async.sandbox.http.errors import RefusedFieldsError
-from gateway_async.sandbox.notifications.messages import invoice_url, paylink_url
-from gateway_async.sandbox.request.changelogs import read_changelogs
-from gateway_async.sandbox.request.refunds import is_voidable
-from gateway_async.sandbox.request.transaction_expands import find_surcharge, show_level3
-from gateway_async.sandbox.request.transaction_tags import show_tags
+from gateway_async.sandbox.http.responses import RefusedFieldsError
+from gateway_async.sandbox.notifications import invoice_url, paylink_url
+from gateway_async.sandbox.request.transaction_relations import (
+    find_surcharge,
+    is_voidable,
+    read_changelogs,
+    show_level3,
+    show_tags,
+)
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
@@ -33,11 +36,7 @@ from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.loader import ContractError
 from gateway_async.sandbox.state_machines import transactions as states
 
-__all__ = ["COMPUTED", "EXPANDS", "Expand", "read_expands"]
-
-
 Expand = Callable[[Gateway, Row], Any]
-
 _CONSTANTS = ("null", "[]", "false")
 
 

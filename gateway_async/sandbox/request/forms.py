@@ -16,11 +16,9 @@ from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from gateway_async.sandbox.http.errors import Problems, RefusedError
+from gateway_async.sandbox.http.responses import Problems, RefusedError
 from gateway_async.sandbox.request.context import read_chunks
 from gateway_async.sandbox.schema.fields import Row, label
-
-__all__ = ["FORM_LIMIT", "PART_LIMIT", "is_form", "read_form"]
 
 FORM_LIMIT = 32 * 1024 * 1024
 """The size limit of a form, in bytes.
@@ -29,12 +27,10 @@ It exceeds the limits for files, so that one file too many, or too large, is rep
 """
 
 PART_LIMIT = 1000
-
 _LONGEST_NAME = 100
 _NAME = re.compile(r"(\w+)\[(\w+)\](?:\[([^\[\]]*)\])?")
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _ESCAPED = re.compile(r"%(22|[01][0-9A-F])")
-
 _is_parsing: ContextVar[bool] = ContextVar("_is_parsing", default=False)
 logging.getLogger("python_multipart.multipart").addFilter(lambda _: not _is_parsing.get())
 """An invalid form is reported in the response, not in the log."""

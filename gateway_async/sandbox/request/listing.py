@@ -10,28 +10,31 @@ Filters depend on the kind of the field:
 Days begin at midnight UTC and weeks on Monday. Unknown parameters have no effect here.
 """
 
+import csv
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from math import ceil
 from typing import Any
 from urllib.parse import urlencode
 
 import attrs
+from msgspec import Raw
+from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.http.responses import Problems, RefusedFieldsError
 from gateway_async.sandbox.request.credentials import PARAMETERS
+from gateway_async.sandbox.request.records import Condition, visible
 from gateway_async.sandbox.runtime.store import ALIVE, Store
-from gateway_async.sandbox.runtime.visibility import Condition, visible
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 from gateway_async.sandbox.schema.kinds import Search
 
-__all__ = ["LARGEST_PAGE_SIZE", "Listing", "read_listing", "read_time"]
-
-
 LARGEST_PAGE_SIZE = 5000
-
 _LONGEST_NUMBER = 15
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_CONTENT_TYPES = {"csv": "text/csv", "tsv": "text/tab-separated-values"}
 
 
 @attrs.frozen
@@ -218,9 +221,6 @@ def read_time(text: str) -> int:
     return int(datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp())
 
 
-_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
-
-
 def _monday(day: datetime) -> datetime:
     return day - timedelta(days=day.weekday())
 
@@ -246,3 +246,22 @@ _MATCHERS: dict[Search, Callable[[Field, str, Mapping[str, str], datetime], Cond
     Search.AMOUNT: _match_amount,
     Search.TIMESTAMP: _match_time,
 }
+
+
+def make_file(columns: Iterable[str], rows: Iterable[Iterable[Any]], name: str) -> Response:
+    """Return rows as a `csv` or `tsv` file.
+
+    Raises:
+        ValidationError: The format is unknown.
+    """
+    if name not in _DELIMITERS:
+        raise RefusedFieldsError({"_format": [f"Format must be one of {', '.join(_DELIMITERS)}."]})
+    text = StringIO()
+    writer = csv.writer(text, delimiter=_DELIMITERS[name], lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(map(_cell, row) for row in rows)
+    return Response(text.getvalue(), media_type=f"{_CONTENT_TYPES[name]}; charset=utf-8")
+
+
+def _cell(value: Any) -> Any:
+    return bytes(value).decode() if isinstance(value, Raw) else value

@@ -1,56 +1,43 @@
-"""The handlers that all record types share.
+"""Find, read, show and change the record of a request.
 
-They find, show, list, change and delete records.
+A user sees the records of its location. It also sees the locations directly below that one, with their users and roles.
 """
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
+from typing import Any
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.errors import Problems, RefusedError
-from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.http.responses import Problems, RefusedError, json_response
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.expands import COMPUTED
-from gateway_async.sandbox.request.list_files import make_file
-from gateway_async.sandbox.request.listing import read_listing
-from gateway_async.sandbox.request.transaction_tags import show_tags
+from gateway_async.sandbox.request.transaction_relations import show_tags
 from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.runtime.visibility import find_visible
-from gateway_async.sandbox.schema import ACCOUNT_VAULT, CONTACT, TRANSACTION, USER
+from gateway_async.sandbox.runtime.store import Store
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, AUTH_ROLE_USER, CONTACT, LOCATION, TRANSACTION, USER
 from gateway_async.sandbox.schema.fields import Row, Table
 
-__all__ = [
-    "RecordCheck",
-    "RequestHandler",
-    "check_values",
-    "find_record",
-    "id_column",
-    "make_create",
-    "make_delete",
-    "make_get",
-    "make_links",
-    "make_list",
-    "make_update",
-    "read_new",
-    "read_update",
-    "show_fields",
-    "show_record",
-    "show_whole",
-    "update_record",
-]
+Condition = tuple[str, tuple[Any, ...]]
+"""An SQL condition and its values."""
 
-
-RequestHandler = Callable[[RequestContext], Awaitable[Response]]
-RecordCheck = Callable[[Row, Row, Problems], None]
-"""Checks the new values of a stored record, and reports problems."""
-
+_OF_LOCATIONS_BELOW = frozenset(table.plural for table in (LOCATION, USER, AUTH_ROLE_USER))
+_LOCATIONS = "SELECT id FROM locations WHERE id = ? OR parent_id = ?"
 _YES, _NO = frozenset({"1", "true"}), frozenset({"0", "false", ""})
 
 
-def _nothing_to_check(_row: Row, _values: Row, _problems: Problems) -> None:
-    """Check nothing beyond the fields themselves."""
+def visible(table: Table, user: Row) -> Condition:
+    """Return the condition for the records that a user sees."""
+    own = user["location_id"]
+    if table.plural not in _OF_LOCATIONS_BELOW:
+        return "location_id = ?", (own,)
+    return f"{'id' if table is LOCATION else 'location_id'} IN ({_LOCATIONS})", (own, own)
+
+
+def find_visible(store: Store, table: Table, user: Row, column: str, value: str) -> Row | None:
+    """Return the record with a column value if the user sees it, even if it was deleted."""
+    condition, values = visible(table, user)
+    return store.find_where(table, f"{column} = ? AND {condition}", (value, *values))
 
 
 def show_fields(gateway: Gateway, table: Table, row: Row) -> Row:
@@ -76,11 +63,13 @@ def show_record(context: RequestContext, table: Table, row: Row) -> Row:
     return record
 
 
-def show_whole(gateway: Gateway, table: Table, row: Row) -> Row:
-    """Return a stored record in response form, without links.
+def respond(context: RequestContext, table: Table, row: Row, status: int = 200) -> Response:
+    """Create the response with a stored record."""
+    return json_response({table.singular: show_record(context, table, row)}, status)
 
-    A contact has its header message type under both names, a transaction the tags that it has, and a user null as keys.
-    """
+
+def show_whole(gateway: Gateway, table: Table, row: Row) -> Row:
+    """Return a stored record in response form, with its computed fields and without links."""
     record = show_fields(gateway, table, row)
     if table is CONTACT:
         record["header_message_type"] = row["header_message_type_id"]
@@ -109,7 +98,7 @@ def find_record(context: RequestContext, table: Table) -> Row:
         RefusedError: 404, the record does not exist; 409, it was deleted.
         ValidationError: The query is invalid, or does not name the location of an integrator id.
     """
-    column = id_column(context, table)
+    column = _id_column(context, table)
     row = find_visible(context.gateway.store, table, context.user, column, context.path_id())
     if row is None:
         raise RefusedError(404, "The record cannot be found.")
@@ -149,68 +138,6 @@ def check_values(
     return values
 
 
-def make_create(table: Table, check: RecordCheck = _nothing_to_check) -> RequestHandler:
-    """Create the handler of POST; `check` applies the rules of the record type."""
-
-    async def create(context: RequestContext) -> Response:
-        values, problems = await read_new(context, table)
-        check({}, values, problems)
-        problems.raise_if_any()
-        row = context.gateway.create(table, context.user, values)
-        return json_response({table.singular: show_record(context, table, row)}, 201)
-
-    return create
-
-
-def make_get(table: Table) -> RequestHandler:
-    """Create the handler of GET on a record."""
-
-    async def get(context: RequestContext) -> Response:
-        row = find_record(context, table)
-        return json_response({table.singular: show_record(context, table, row)})
-
-    return get
-
-
-def make_list(table: Table) -> RequestHandler:
-    """Create the handler of GET on a list."""
-
-    async def get_list(context: RequestContext) -> Response:
-        gateway = context.gateway
-        listing = read_listing(table, context.user, context.query, gateway.clock.date())
-        rows, total = listing.fetch(gateway.store)
-        if name := context.query.get("_format"):
-            return make_file(table.shown, (table.show(row).values() for row in rows), name)
-        records = [show_record(context, table, row) for row in rows]
-        url = f"{gateway.base_url}/v2/{table.plural}"
-        return json_response({table.plural: records, "meta": listing.meta(url, total)})
-
-    return get_list
-
-
-def make_update(table: Table, check: RecordCheck = _nothing_to_check) -> RequestHandler:
-    """Create the handler of PUT; `check` applies the rules of the record type."""
-
-    async def put(context: RequestContext) -> Response:
-        row, values, problems = await read_update(context, table)
-        check(row, values, problems)
-        problems.raise_if_any()
-        return json_response({table.singular: show_record(context, table, update_record(context, table, row, values))})
-
-    return put
-
-
-def make_delete(table: Table) -> RequestHandler:
-    """Create the handler of DELETE on a record."""
-
-    async def delete(context: RequestContext) -> Response:
-        row = find_record(context, table)
-        context.gateway.store.update(table, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
-        return empty_response()
-
-    return delete
-
-
 def update_record(context: RequestContext, table: Table, row: Row, values: Row) -> Row:
     """Store changes of a record and their author; return the changed record."""
     modifier = {"modified_ts": context.gateway.clock.timestamp(), "modified_user_id": context.user["id"]}
@@ -219,7 +146,12 @@ def update_record(context: RequestContext, table: Table, row: Row, values: Row) 
     return row | stored
 
 
-def id_column(context: RequestContext, table: Table) -> str:
+def delete_record(context: RequestContext, table: Table, row: Row) -> None:
+    """Mark a record as deleted."""
+    context.gateway.store.update(table, row["id"], {"deleted_ts": context.gateway.clock.timestamp()})
+
+
+def _id_column(context: RequestContext, table: Table) -> str:
     """Return the column of the id in the path: the system id, or the integrator id.
 
     Raises:

@@ -10,24 +10,44 @@ empty one by none. A location's integrator id must be that of the caller's locat
 use.
 """
 
+import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.request.ignored_fields import log_ignored_fields
+from gateway_async.sandbox.http.responses import Problems
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import BY_PLURAL, CONTACT, LOCATION
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
-__all__ = ["RecordRule", "check_references", "check_rules", "read_fields"]
+_logger = logging.getLogger("gateway_async.sandbox.ignored_fields")
 
+_logger.setLevel(logging.WARNING)
 
+_PLAIN_NAME = re.compile(r"(?!\w*[0-9]{4})[A-Za-z_]\w{0,63}", re.ASCII)
 RecordRule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
 """The fields concerned, the message for the first of them, and a test for a broken rule."""
 
 _MISSING = {"terminal_id": "Terminal not found"}
+
+
+def log_ignored_fields(wrapper: str, names: Sequence[str]) -> None:
+    """Log the names of ignored fields."""
+    if names:
+        _logger.warning("ignored unknown fields record=%s fields=%s", wrapper, _show(names))
+
+
+def log_ignored_parameters(operation: str, names: Sequence[str]) -> None:
+    """Log the names of ignored parameters of an operation, such as `GET /v2/contacts/{id}`."""
+    if names:
+        _logger.warning("ignored unknown parameters operation=%s parameters=%s", operation, _show(names))
+
+
+def _show(names: Iterable[str]) -> str:
+    """Return names as text; one that may contain a number or a secret is hidden."""
+    return ", ".join(name if _PLAIN_NAME.fullmatch(name) else "(hidden)" for name in sorted(names))
 
 
 def read_fields(
@@ -49,7 +69,7 @@ def read_fields(
     _handle_unknown(table, unknown, problems, strict=strict)
     for field in table.fields:
         if field.required and _is_blank(field, values, problems, current):
-            problems.add(field.name, f"{field.label} cannot be blank.")
+            problems.add_blank(field.name)
     return values
 
 
@@ -96,6 +116,13 @@ def _is_blank(field: Field, values: Row, problems: Problems, current: Row | None
     return (left_out or emptied) and field.name not in problems
 
 
+def require(names: Iterable[str], values: Row, problems: Problems) -> None:
+    """Report the fields that a request lacks."""
+    for name in names:
+        if not values.get(name):
+            problems.add_blank(name)
+
+
 def check_rules(rules: Iterable[RecordRule], row: Row, problems: Problems) -> None:
     """Check a record by the rules of its type; a rule about a field with a problem does not apply."""
     for fields, sentence, is_broken in rules:
@@ -139,9 +166,9 @@ def _translate_contact(gateway: Gateway, user: Row, table: Table, values: Row, p
         values["contact_id"] = None
     if table is CONTACT or (api_id := values.get("contact_api_id")) is None:
         return
-    contact = gateway.store.find(CONTACT, location_id=user["location_id"], contact_api_id=api_id)
-    if contact is None or contact["deleted_ts"] is not None:
-        problems.add("contact_api_id", "contact_api_id provided is not valid")
+    contact = gateway.store.find_alive(CONTACT, location_id=user["location_id"], contact_api_id=api_id)
+    if contact is None:
+        problems.add_invalid("contact_api_id")
     elif values.get("contact_id") not in {None, contact["id"]}:
         problems.add("contact_api_id", f"{label('contact_api_id')} and Contact Id name different contacts.")
     else:
@@ -153,13 +180,11 @@ def _check_location(gateway: Gateway, user: Row, table: Table, values: Row, prob
         return
     location = gateway.store.find(LOCATION, id=user["location_id"])
     if location is None or location["location_api_id"] != api_id:
-        problems.add("location_api_id", "location_api_id provided is not valid")
+        problems.add_invalid("location_api_id")
     elif values.get("location_id") is not None and not table.by_name["location_id"].required:
         problems.add("location_api_id", "Only one of Location Id and Location Api Id can be given.")
 
 
 def _exists(gateway: Gateway, user: Row, table: Table, record_id: str) -> bool:
-    record = gateway.store.find(table, id=record_id)
-    if record is None or record["deleted_ts"] is not None:
-        return False
-    return bool(user["location_id"] == record.get("location_id", record["id"]))
+    record = gateway.store.find_alive(table, id=record_id)
+    return record is not None and bool(user["location_id"] == record.get("location_id", record["id"]))

@@ -4,32 +4,82 @@ import secrets
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import attrs
 
-from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.http.request_log import LoggedRequest
+from gateway_async.sandbox.http.responses import UnknownRecordError
 from gateway_async.sandbox.http.server import Listener
-from gateway_async.sandbox.runtime.id_generator import IdGenerator
-from gateway_async.sandbox.runtime.info import SandboxInfo
-from gateway_async.sandbox.runtime.live_updates import LiveUpdates
+from gateway_async.sandbox.runtime.live_pages import LiveUpdates, SubmittedForms
 from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery
 from gateway_async.sandbox.runtime.store import Store
-from gateway_async.sandbox.runtime.submitted_forms import SubmittedForms
 from gateway_async.sandbox.schema import STORED, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.schema.kinds import DEFAULT_CURRENCY
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import PlannedFault
 from gateway_async.sandbox.simulators.terminals import TerminalSimulator
 
-__all__ = ["Gateway"]
-
+_IN_ENVIRONMENT = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
+_TIME_DIGITS = 16
+"""The number of leading hexadecimal digits that increase; the digits after them are random."""
 
 _KEPT_REQUESTS = 500
 _TABLES_BY_API_ID = {table.api_id: table for table in STORED if table.api_id}
 _WITH_SYSTEM_ID = [table for table in STORED if table is not TOKEN]
 """The tables with system ids; the id of a token is its digest."""
+
 _CREDENTIALS = ("username", "password", "domain", "user_api_key", "user_hash_key")
+
+
+def _mask(_secret: Any) -> str:
+    return "***"
+
+
+@attrs.frozen(kw_only=True)
+class SandboxInfo:
+    """The address of a sandbox, a user's credentials and ids.
+
+    The ids are those of the user's location. The repr masks the secrets.
+    """
+
+    base_url: str
+    developer_id: str
+    user_id: str
+    user_api_key: str = attrs.field(repr=_mask)
+    user_hash_key: str = attrs.field(repr=_mask)
+    username: str
+    password: str = attrs.field(repr=_mask)
+    domain: str
+    location_id: str
+    contact_id: str
+    cc_product_transaction_id: str
+    ach_product_transaction_id: str
+    terminal_id: str
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that `AsyncGateway.from_env()` reads, with the secrets."""
+        return {f"GATEWAY_{name.upper()}": getattr(self, name) for name in _IN_ENVIRONMENT} | {
+            "GATEWAY_ALLOW_HTTP": "1"
+        }
+
+
+class IdGenerator:
+    """Creates system ids that always increase.
+
+    Each id is greater than the one before, even when the clock is set back or the gateway restarts. `last` is the
+    greatest existing id; empty without records.
+    """
+
+    def __init__(self, clock: Clock, last: str = "") -> None:
+        self._clock = clock
+        self._last = int(last[:_TIME_DIGITS] or "0", 16)
+
+    def new(self) -> str:
+        """Return a new, unused id."""
+        self._last = max(self._last + 1, int(self._clock.now() * 1000) << 16)
+        return f"{self._last:0{_TIME_DIGITS}x}{secrets.token_hex(4)}"
 
 
 @attrs.define(eq=False)
@@ -37,6 +87,7 @@ class Gateway:
     """The state and services of one running gateway.
 
     Attributes:
+        currency: The currency of the amounts that pages and messages show.
         strict: Whether an unknown field or parameter of a request is a problem; else it is ignored and logged.
         faults: The active fault plans.
         ids: Creates the ids of new records.
@@ -52,6 +103,7 @@ class Gateway:
     clock: Clock
     terminals: TerminalSimulator
     postback_delivery: PostbackDelivery
+    currency: str = DEFAULT_CURRENCY
     strict: bool = False
     faults: list[PlannedFault] = attrs.field(factory=list, init=False)
     ids: IdGenerator = attrs.field(init=False)

@@ -17,9 +17,6 @@ from gateway_async._storage.sqlite import ask_pragma, open_database, transaction
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.schema.fields import Field, Row, Table
 
-__all__ = ["ALIVE", "WAITING", "Change", "Store", "Watcher"]
-
-
 Change = Literal["CREATE", "UPDATE", "DELETE"]
 Watcher = Callable[[Change, Sequence[Row]], None]
 """A callback for a change: its type, and the changed records with their new values."""
@@ -27,7 +24,6 @@ Watcher = Callable[[Change, Sequence[Row]], None]
 ALIVE = "deleted_ts IS NULL"
 WAITING = "state = 'waiting'"
 _DELETED = "deleted_ts IS NOT NULL"
-
 _APPLICATION_ID = 0x67617473
 """Identifies the file as a sandbox file (SQLite's `application_id`)."""
 
@@ -149,11 +145,18 @@ class Store:
 
         A deleted record is returned only if no other record matches.
         """
-        where = " AND ".join(f"{column} = ?" for column in equal)
-        values = tuple(equal.values())
+        return self.find_where(table, _all_equal(equal), tuple(equal.values()))
+
+    def find_alive(self, table: Table, **equal: Any) -> Row | None:
+        """Return the record with these column values, unless it was deleted."""
+        found = self.select(table, f"{_all_equal(equal)} AND {ALIVE} LIMIT 1", tuple(equal.values()))
+        return found[0] if found else None
+
+    def find_where(self, table: Table, where: str, values: Sequence[Any]) -> Row | None:
+        """Return the record that matches an SQL condition, as `find` does."""
         found = self.select(table, f"{where} AND {ALIVE} LIMIT 1", values)
         found = found or self.select(table, f"{where} AND {_DELETED} LIMIT 1", values)
-        return next(iter(found), None)
+        return found[0] if found else None
 
     def select(self, table: Table, condition: str = "1", values: Sequence[Any] = ()) -> list[Row]:
         """Return the records that match an SQL condition.
@@ -173,8 +176,7 @@ class Store:
     def filter(self, table: Table, **equal: Any) -> list[Row]:
         """Return the records with these column values, oldest first; None does not restrict a column."""
         wanted = {column: value for column, value in equal.items() if value is not None}
-        where = " AND ".join(["1", *(f"{column} = ?" for column in wanted)])
-        return self.select(table, f"{where} ORDER BY id", tuple(wanted.values()))
+        return self.select(table, f"{_all_equal(wanted) or 1} ORDER BY id", tuple(wanted.values()))
 
     def newest(self, tables: Iterable[Table]) -> str:
         """Return the greatest id in the tables; empty without records."""
@@ -199,6 +201,10 @@ class Store:
                 self._connection.execute(f"ALTER TABLE {table.plural} ADD COLUMN {_column(field)}")
         for statement in _indexes(table):
             self._connection.execute(statement)
+
+
+def _all_equal(columns: Iterable[str]) -> str:
+    return " AND ".join(f"{column} = ?" for column in columns)
 
 
 def _column(field: Field) -> str:

@@ -6,17 +6,6 @@ The codes of states are in `state_machines/`. The titles of other codes are in t
 from enum import IntEnum
 from pathlib import Path
 
-__all__ = [
-    "REASONS",
-    "REFUNDING_TYPES",
-    "DeliveryMethod",
-    "InvoiceStatus",
-    "PaymentStatus",
-    "ReasonCode",
-    "TransactionSource",
-    "TransactionType",
-]
-
 
 class TransactionType(IntEnum):
     """`type_id` of a transaction."""

@@ -12,9 +12,6 @@ import attrs
 
 from gateway_async.sandbox.schema.kinds import Kind, Stored
 
-__all__ = ["ContractLine", "Field", "Row", "Table", "label"]
-
-
 Row = dict[str, Any]
 """A stored record: every column of its table, in stored form."""
 

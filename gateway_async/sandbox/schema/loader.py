@@ -14,9 +14,6 @@ from typing import Any
 from gateway_async.sandbox.schema.fields import ContractLine, Field, Table
 from gateway_async.sandbox.schema.kinds import HIDDEN_CODE, KINDS_BY_NAME
 
-__all__ = ["ContractError", "read_tables"]
-
-
 _AS_WRITTEN = (
     *("singular", "plural", "name", "title", "position", "api_id", "link", "subject", "page_size", "sort"),
     *("contract_fields", "expands", "expands_of", "actions", "examples"),

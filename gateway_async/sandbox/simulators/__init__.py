@@ -1,4 +1,4 @@
-"""Simulations of a clock, cards, their issuer, terminals and faults.
+"""Simulations of a clock, cards, terminals and faults.
 
-They read no table and handle no request. `issuer_decisions.py` approves or declines a card; start there.
+They read no table and handle no request. `cards.py` reads cards, and `terminals.py` presents them.
 """

@@ -9,20 +9,6 @@ from typing import Literal
 
 import attrs
 
-__all__ = [
-    "TEST_CARDS",
-    "Account",
-    "EntryMode",
-    "check_expiry",
-    "is_routing",
-    "mask_card_numbers",
-    "passes_luhn",
-    "read_bank_account",
-    "read_card",
-    "read_track",
-]
-
-
 _MOST_SHOWN = 10
 """The digits of `first_six` and `last_four`."""
 
@@ -52,9 +38,36 @@ TEST_CARDS = {
 }
 """One published test card of each brand; the mock terminals use them."""
 
-
 EntryMode = Literal["S", "K", "C", "P", "F", "B"]
 """How a card is read: swiped, keyed, chip, contactless, fallback, bar code."""
+
+_CARD_NUMBER = re.compile(
+    r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])"
+    r"|(?<=B)[0-9]{12,19}(?=\^)|(?<=;)[0-9]{12,19}(?=[=D])"
+)
+"""A number by itself, or that of a magnetic stripe."""
+
+DEBIT_CARDS = {"visa": "4556773060150333", "mc": "5435815271011988"}
+"""The published debit test cards; that of mc is prepaid."""
+
+_FUND_SOURCES = {DEBIT_CARDS["visa"][:6]: "D", DEBIT_CARDS["mc"][:6]: "P"}
+"""The `account_fund_source` of the debit test cards: D debit, P prepaid; any other card is C, credit."""
+
+_PRODUCTS = {"visa": "V", "mc": "M", "amex": "A", "disc": "D", "jcb": "J", "diners": "N"}
+_NETWORKS = {"disc": "00", "diners": "01", "jcb": "02"}
+_CREDIT_CARD, _DEBIT_CARD = "X", "E"
+
+_SHARED = {
+    "issuer_bank_name": "Sandbox Bank",
+    "country_code": "USA",
+    "fsa_indicator": "",
+    "product_id": "G",
+    "regulator_indicator": "N",
+    "visa_product_sub_type": "",
+    "visa_large_ticket_indicator": "",
+    "card_class": "B",
+    "token_ind": "",
+}
 
 
 @attrs.frozen
@@ -141,13 +154,6 @@ def passes_luhn(number: str) -> bool:
     return (sum(map(int, number[-1::-2])) + sum(doubled)) % 10 == 0
 
 
-_CARD_NUMBER = re.compile(
-    r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])"
-    r"|(?<=B)[0-9]{12,19}(?=\^)|(?<=;)[0-9]{12,19}(?=[=D])"
-)
-"""A number by itself, or that of a magnetic stripe."""
-
-
 def mask_card_numbers(text: str) -> str:
     """Mask every card number in a text, but for its last digits."""
     return _CARD_NUMBER.sub(_mask, text)
@@ -165,3 +171,20 @@ def is_routing(number: str) -> bool:
         and bool(_DIGITS.fullmatch(number))
         and sum(weight * int(digit) for weight, digit in zip(_ROUTING_WEIGHTS, number, strict=True)) % 10 == 0
     )
+
+
+def is_debit(first_six: str | None) -> bool:
+    """Return whether the gateway removes surcharges from payments with the card."""
+    return first_six in _FUND_SOURCES
+
+
+def read_bin_info(brand: str, first_six: str) -> dict[str, str | None]:
+    """Return the BIN info of a card."""
+    source = _FUND_SOURCES.get(first_six, "C")
+    return _SHARED | {
+        "detail_card_product": _PRODUCTS[brand],
+        "detail_card_indicator": _DEBIT_CARD if is_debit(first_six) else _CREDIT_CARD,
+        "prepaid_indicator": "Y" if source == "P" else "",
+        "account_fund_source": source,
+        "issuing_network": _NETWORKS.get(brand),
+    }

@@ -10,9 +10,6 @@ import attrs
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 
-__all__ = ["SCRIPTS", "Script", "stop_with"]
-
-
 _CARDS = tuple(TEST_CARDS.values())
 
 

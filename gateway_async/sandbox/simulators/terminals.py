@@ -22,27 +22,11 @@ from gateway_async.sandbox.state_machines.terminal_requests import (
     TerminalRequestTrigger,
 )
 
-__all__ = [
-    "OVERALL_TIMEOUT",
-    "Mode",
-    "NothingWaitsError",
-    "Prompt",
-    "Receipt",
-    "Sender",
-    "TerminalOptions",
-    "TerminalQueue",
-    "TerminalRequest",
-    "TerminalSimulator",
-]
-
-
 OVERALL_TIMEOUT = 300.0
 """Seconds from the arrival of a call at a terminal until its timeout."""
 
 Mode = Literal["auto", "manual"]
-
 _OVERALL_TIMEOUT_SCRIPT = stop_with("Overall Request Timeout")
-_KEPT_RECEIPTS = 3
 
 
 class NothingWaitsError(Exception):
@@ -87,27 +71,6 @@ class Sender:
     user: str
     program: str
     api_id: str | None = None
-
-
-@attrs.frozen
-class Receipt:
-    """The receipt that a terminal prints at the end of a call.
-
-    Attributes:
-        title: The result, such as "Approved" or "Declined: CANCELLED".
-        approved: Whether money was approved, or a card was stored.
-        amount: The amount in cents; None when a card is only stored.
-        when: The time of the end, in Unix seconds.
-        brand: The brand of the card; None if no card was read.
-    """
-
-    title: str
-    approved: bool
-    action: str
-    amount: int | None
-    when: int
-    brand: str | None
-    last_four: str | None
 
 
 @attrs.frozen
@@ -183,14 +146,13 @@ class TerminalSimulator:
 
     Attributes:
         options: How cards are presented.
-        on_change: Called when a call arrives or ends, another one becomes active, or a receipt is printed.
+        on_change: Called when a call arrives or ends, or another one becomes active.
     """
 
     def __init__(self, clock: Clock, options: TerminalOptions) -> None:
         self._clock = clock
         self.options = options
         self._queues: defaultdict[str, TerminalQueue] = defaultdict(TerminalQueue)
-        self._receipts: defaultdict[str, deque[Receipt]] = defaultdict(lambda: deque(maxlen=_KEPT_RECEIPTS))
         self._arrival = asyncio.Event()
         self.on_change: Callable[[], object] = lambda: None
 
@@ -235,20 +197,10 @@ class TerminalSimulator:
         self.on_change()
 
     def reset(self) -> None:
-        """Resume the automatic actions of all terminals, and forget their receipts."""
+        """Resume the automatic actions of all terminals."""
         for queue in self._queues.values():
             queue.silent = False
-        self._receipts.clear()
         self.on_change()
-
-    def print_receipt(self, terminal_id: str, receipt: Receipt) -> None:
-        """Keep a receipt as the newest one of a terminal."""
-        self._receipts[terminal_id].appendleft(receipt)
-        self.on_change()
-
-    def receipts(self, terminal_id: str) -> list[Receipt]:
-        """Return the last receipts of a terminal, newest first."""
-        return [*self._receipts.get(terminal_id, ())]
 
     def waiting(self, terminal_id: str) -> list[TerminalRequest]:
         """Return the calls that wait at a terminal, the active call first."""

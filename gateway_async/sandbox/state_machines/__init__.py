@@ -1,4 +1,4 @@
-"""The state machines of the records, as tables; one file for each record type.
+"""The state machines of the records, as tables.
 
 A transition that is not in a table is not allowed. The tables in docs/sandbox/states.md are generated from these.
 Start at `machine.py`.

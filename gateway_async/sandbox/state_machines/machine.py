@@ -9,9 +9,6 @@ from typing import Generic, TypeVar
 
 import attrs
 
-__all__ = ["NumericState", "StateMachine"]
-
-
 _State = TypeVar("_State", bound=Enum)
 _Trigger = TypeVar("_Trigger", bound=StrEnum)
 

@@ -7,8 +7,6 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
-__all__ = ["TERMINAL_REQUEST_MACHINE", "TerminalRequestState", "TerminalRequestTrigger"]
-
 
 class TerminalRequestState(StrEnum):
     """The state of a request."""

@@ -1,7 +1,4 @@
-"""The state machine of a transaction: its first state, and its later changes.
-
-A payment that the issuer refuses starts as 301 declined. It ends so, unless a manager overrides the decline.
-"""
+"""The state machines of transactions, their batches, and recurrings."""
 
 from enum import StrEnum
 
@@ -10,17 +7,6 @@ import attrs
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
-
-__all__ = [
-    "INITIAL_STATES",
-    "SETTLEABLE",
-    "TRANSACTION_MACHINE",
-    "InitialState",
-    "TransactionState",
-    "TransactionTrigger",
-    "next_state",
-    "took_money",
-]
 
 
 class TransactionState(NumericState):
@@ -134,3 +120,96 @@ _WITH_MONEY = frozenset(
 def took_money(row: Row) -> bool:
     """Return whether a transaction charged the customer, and was not taken back."""
     return row["status_id"] in _WITH_MONEY and row["type_id"] not in REFUNDING_TYPES
+
+
+class BatchState(NumericState):
+    """`processing_status_id` of a batch."""
+
+    TO_SETTLE = 1
+    SETTLED = 2
+    ERROR = 3
+    REPROCESS = 4
+    PROCESSING = 5
+    FORCED_CLOSED = 6
+
+
+class BatchTrigger(StrEnum):
+    """The settlements and processor steps that can change a batch."""
+
+    SETTLE = "settled by hand or at midnight"
+    SETTLE_WITH_ERROR = "settled by hand or at midnight, with an amount that makes it fail"
+    PROCESS = "the processor starts to process it"
+    FINISH = "the processor settles it"
+    FAIL = "the processor fails"
+    RETRY = "the processor will try again"
+    FORCE = "the processor abandons it"
+
+
+BATCH_MACHINE = StateMachine(
+    "Transaction batch",
+    {
+        (BatchState.TO_SETTLE, BatchTrigger.SETTLE): BatchState.SETTLED,
+        (BatchState.TO_SETTLE, BatchTrigger.SETTLE_WITH_ERROR): BatchState.ERROR,
+        (BatchState.TO_SETTLE, BatchTrigger.PROCESS): BatchState.PROCESSING,
+        (BatchState.TO_SETTLE, BatchTrigger.FORCE): BatchState.FORCED_CLOSED,
+        (BatchState.PROCESSING, BatchTrigger.FINISH): BatchState.SETTLED,
+        (BatchState.PROCESSING, BatchTrigger.FAIL): BatchState.ERROR,
+        (BatchState.PROCESSING, BatchTrigger.FORCE): BatchState.FORCED_CLOSED,
+        (BatchState.ERROR, BatchTrigger.SETTLE): BatchState.SETTLED,
+        (BatchState.ERROR, BatchTrigger.SETTLE_WITH_ERROR): BatchState.SETTLED,
+        (BatchState.ERROR, BatchTrigger.RETRY): BatchState.REPROCESS,
+        (BatchState.ERROR, BatchTrigger.FORCE): BatchState.FORCED_CLOSED,
+        (BatchState.REPROCESS, BatchTrigger.SETTLE): BatchState.SETTLED,
+        (BatchState.REPROCESS, BatchTrigger.SETTLE_WITH_ERROR): BatchState.SETTLED,
+        (BatchState.REPROCESS, BatchTrigger.PROCESS): BatchState.PROCESSING,
+        (BatchState.REPROCESS, BatchTrigger.FORCE): BatchState.FORCED_CLOSED,
+    },
+)
+
+OPEN = frozenset({BatchState.TO_SETTLE, BatchState.ERROR, BatchState.REPROCESS})
+"""States in which a batch takes payments and can be settled."""
+
+BY_PROCESSOR: dict[int, BatchTrigger] = {
+    BatchState.PROCESSING: BatchTrigger.PROCESS,
+    BatchState.SETTLED: BatchTrigger.FINISH,
+    BatchState.ERROR: BatchTrigger.FAIL,
+    BatchState.REPROCESS: BatchTrigger.RETRY,
+    BatchState.FORCED_CLOSED: BatchTrigger.FORCE,
+}
+"""The trigger with which a processor sets each status of a batch."""
+
+
+class RecurringState(StrEnum):
+    """`status` of a recurring."""
+
+    ACTIVE = "active"
+    ON_HOLD = "on hold"
+    ENDED = "ended"
+
+
+class RecurringTrigger(StrEnum):
+    """The events that can change a recurring."""
+
+    RUN = "a charge runs, approved or not"
+    SKIP = "skipPayment"
+    DEFER = "deferPayment"
+    HOLD = "placeOnHold"
+    ACTIVATE = "activate"
+    CHANGE = "PUT"
+    FINISH = "no charge is left"
+
+
+RECURRING_MACHINE = StateMachine(
+    "Recurring",
+    {
+        (RecurringState.ACTIVE, RecurringTrigger.RUN): RecurringState.ACTIVE,
+        (RecurringState.ACTIVE, RecurringTrigger.SKIP): RecurringState.ACTIVE,
+        (RecurringState.ACTIVE, RecurringTrigger.DEFER): RecurringState.ACTIVE,
+        (RecurringState.ACTIVE, RecurringTrigger.CHANGE): RecurringState.ACTIVE,
+        (RecurringState.ACTIVE, RecurringTrigger.HOLD): RecurringState.ON_HOLD,
+        (RecurringState.ACTIVE, RecurringTrigger.FINISH): RecurringState.ENDED,
+        (RecurringState.ON_HOLD, RecurringTrigger.ACTIVATE): RecurringState.ACTIVE,
+        (RecurringState.ON_HOLD, RecurringTrigger.CHANGE): RecurringState.ON_HOLD,
+        (RecurringState.ENDED, RecurringTrigger.CHANGE): RecurringState.ENDED,
+    },
+)

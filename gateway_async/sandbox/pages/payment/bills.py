@@ -5,8 +5,7 @@ from urllib.parse import quote, unquote
 import attrs
 
 from gateway_async.sandbox.handlers import invoice_payments, paylinks
-from gateway_async.sandbox.handlers.account_entry import find_required_fields
-from gateway_async.sandbox.handlers.payment_pages import BillState, PaymentPage, find_bill
+from gateway_async.sandbox.handlers.payment_pages import BillState, PaymentPage, find_bill, find_required_fields
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE

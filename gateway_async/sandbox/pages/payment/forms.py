@@ -11,8 +11,7 @@ from collections.abc import Mapping
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.account_entry import read_account
-from gateway_async.sandbox.handlers.payment_pages import pay_bill
+from gateway_async.sandbox.handlers.payment_pages import pay_bill, read_account
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.payment.bills import Bill
 from gateway_async.sandbox.pages.payment.labels import find_labels, reword

@@ -9,10 +9,10 @@ from urllib.parse import quote
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.invoice_files import read_file
 from gateway_async.sandbox.handlers.payment_pages import BillState, NotPayableError
-from gateway_async.sandbox.handlers.payments import amount_charged
-from gateway_async.sandbox.http.errors import RefusedError, RefusedFieldsError
+from gateway_async.sandbox.handlers.payments.rules import amount_charged
+from gateway_async.sandbox.handlers.quick_invoices import read_file
+from gateway_async.sandbox.http.responses import RefusedError, RefusedFieldsError
 from gateway_async.sandbox.pages.page_request import PageRequest, PageView
 from gateway_async.sandbox.pages.payment.bills import INVOICES, PAYLINKS, Bill, BillType
 from gateway_async.sandbox.pages.payment.forms import Entry, charge_bill, read_entry, show_form

@@ -4,7 +4,7 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.controls import payments
-from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.http.responses import UnknownRecordError
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import Status, find_status
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -12,7 +12,7 @@ from gateway_async.sandbox.schema import PRODUCT_TRANSACTION, TRANSACTION, TRANS
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions
-from gateway_async.sandbox.state_machines.transaction_batches import BATCH_MACHINE, BY_PROCESSOR, OPEN, BatchState
+from gateway_async.sandbox.state_machines.transactions import BATCH_MACHINE, BY_PROCESSOR, OPEN, BatchState
 
 __all__ = ["change_batch", "show_batches"]
 

@@ -11,8 +11,8 @@ from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.families import find_table, summarize
 from gateway_async.sandbox.pages.records.relations import find_links, find_referring
 from gateway_async.sandbox.pages.records.states import find_transitions
-from gateway_async.sandbox.request.changelogs import read_changelogs
 from gateway_async.sandbox.request.records import make_links, show_whole
+from gateway_async.sandbox.request.transaction_relations import read_changelogs
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION_BATCH
 from gateway_async.sandbox.schema.fields import Row, Table

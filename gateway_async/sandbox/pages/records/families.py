@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 
-from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.http.responses import UnknownRecordError
 from gateway_async.sandbox.pages.display.masking import mask_shown_text
 from gateway_async.sandbox.pages.records.states import Status, find_status
 from gateway_async.sandbox.runtime.gateway import Gateway

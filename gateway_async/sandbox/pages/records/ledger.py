@@ -3,7 +3,7 @@
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.admin.ledger import COUNTED_EFFECTS, CountedEffect
+from gateway_async.sandbox.ledger import COUNTED_EFFECTS, CountedEffect
 from gateway_async.sandbox.pages.display.masking import mask_shown_text
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.families import Summary, summarize

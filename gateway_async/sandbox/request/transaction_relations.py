@@ -1,0 +1,128 @@
+"""Data that responses add to transactions and batches: tags, surcharges, level 3 data, refunds and change logs."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import CHANGELOG, PRODUCT_TRANSACTION, TAG, TRANSACTION, TRANSACTION_LEVEL3, USER
+from gateway_async.sandbox.schema.codes import REFUNDING_TYPES
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines import transactions as states
+
+_RATE = "3.0"
+"""Percent; new set-ups have a percentage of at most that."""
+
+_NOT_GIVEN_BACK = (states.TransactionState.DECLINED, states.TransactionState.CHARGED_BACK)
+_USER = ("id", "username", "first_name", "last_name")
+
+
+def find_tags(gateway: Gateway, user: Row, values: Row) -> Row:
+    """Return the stored form of `tags`: ids instead of titles, if given."""
+    if values.get("tags") is None:
+        return {}
+    titles = dict.fromkeys(json.loads(values["tags"]))
+    return {"tags": json.dumps([_find_or_create(gateway, user, title) for title in titles])}
+
+
+def show_tags(gateway: Gateway, transaction: Row) -> list[Row]:
+    """Return the tags of a transaction, without deleted ones."""
+    found = (gateway.store.find(TAG, id=tag_id) for tag_id in json.loads(transaction["tags"]))
+    return [{"id": tag["id"], "title": tag["title"]} for tag in found if tag and tag["deleted_ts"] is None]
+
+
+def _find_or_create(gateway: Gateway, user: Row, title: str) -> str:
+    known = gateway.store.filter(TAG, location_id=user["location_id"], title=title)
+    tag = next((tag for tag in known if tag["deleted_ts"] is None), None)
+    return str((tag or gateway.create(TAG, user, {"title": title}))["id"])
+
+
+def find_surcharge(gateway: Gateway, row: Row) -> Row | None:
+    """Return the surcharge of a transaction's merchant account, if it has one."""
+    product = gateway.store.find(PRODUCT_TRANSACTION, id=row["product_transaction_id"])
+    return show_surcharge(product) if product else None
+
+
+def show_surcharge(product: Row) -> Row | None:
+    """Return the surcharge of a merchant account, if it has one."""
+    if not product["surcharge"]:
+        return None
+    return {
+        "id": product["id"],
+        "title": "Surcharge",
+        "surcharge_label": "Surcharge",
+        "surcharge_rate": _RATE,
+        "surcharge_fee": "0.00",
+        "min_fee_amount": "0.00",
+        "max_fee_amount": None,
+        "max_transaction_amount": None,
+        "run_as_separate_transaction": False,
+        "surcharge_on_recurring": False,
+        "refund_surcharges": False,
+        "apply_to_user_type_id": None,
+        "created_ts": product["created_ts"],
+        "modified_ts": product["created_ts"],
+        "created_user_id": None,
+        "modified_user_id": None,
+    }
+
+
+def find_level3(gateway: Gateway, transaction_id: str) -> Row | None:
+    """Find the stored level 3 data of a transaction."""
+    found = gateway.store.filter(TRANSACTION_LEVEL3, transaction_id=transaction_id)
+    return next((row for row in found if row["deleted_ts"] is None), None)
+
+
+def show_level3(gateway: Gateway, row: Row) -> Row | None:
+    """Return the level 3 data of a transaction, if it has some."""
+    found = find_level3(gateway, row["id"])
+    return TRANSACTION_LEVEL3.show(found) if found else None
+
+
+def refunded_amount(gateway: Gateway, transaction_id: str) -> int:
+    """Return the cents that refunds of a transaction have given back."""
+    return gateway.store.total(
+        TRANSACTION,
+        "coalesce(sum(transaction_amount), 0)",
+        "previous_transaction_id = ? AND type_id IN (?, ?) AND status_id NOT IN (?, ?)",
+        (transaction_id, *REFUNDING_TYPES, *_NOT_GIVEN_BACK),
+    )
+
+
+def is_voidable(gateway: Gateway, row: Row) -> bool:
+    """Return whether a transaction can be voided: it is not settled, and nothing of it was refunded."""
+    return states.next_state(states.TransactionTrigger.VOID, row) is not None and not refunded_amount(
+        gateway, row["id"]
+    )
+
+
+def log_change(gateway: Gateway, batch: Row, user: Row, changes: Row) -> None:
+    """Log the changes of a batch with the earlier values; without changes, its creation.
+
+    `batch` is the record before the change. `user` has no `id` if no user made the change.
+    """
+    known = {"action": "UPDATE" if changes else "CREATE", "model": "TransactionBatch", "model_id": batch["id"]}
+    entry = gateway.new_row(CHANGELOG, batch, known)
+    details = [
+        {
+            "id": gateway.ids.new(),
+            "changelog_id": entry["id"],
+            "field": name,
+            "old_value": None if value is None else str(value),
+        }
+        for name, value in sorted((name, batch[name]) for name in changes if changes[name] != batch[name])
+    ]
+    entry |= {"user_id": user.get("id"), "changelog_details": msgspec.json.encode(details).decode()}
+    gateway.store.insert(CHANGELOG, entry)
+
+
+def read_changelogs(gateway: Gateway, row: Row) -> list[Row]:
+    """Return the change log of a batch."""
+    entries = gateway.store.select(CHANGELOG, "model_id = ? ORDER BY id DESC", (row["id"],))
+    return [CHANGELOG.show(entry) | {"user": _show_user(gateway, entry["user_id"])} for entry in entries]
+
+
+def _show_user(gateway: Gateway, user_id: str | None) -> dict[str, Any] | None:
+    user = user_id and gateway.store.find(USER, id=user_id)
+    return {name: user[name] for name in _USER} if user else None
