@@ -91,6 +91,22 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
+def api(session: nox.Session) -> None:
+    """List the changes of the public API since a Git revision, `main` by default; the changelog has to name each."""
+    session.install("griffe>=2.0")
+    session.run("python", "tests/architecture/public_api.py", *(session.posargs or ["main"]))
+
+
+@nox.session(python=PYTHONS[0])
+def coverage(session: nox.Session) -> None:
+    """Measure the branches that the core of the tests covers, and compare with the limit in pyproject.toml."""
+    session.install("-e", ".[tests]", "coverage>=7.10")
+    session.run("coverage", "run", "-m", "pytest", *session.posargs, "-n", "4", "--dist", "loadscope")
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report")
+
+
+@nox.session
 def sizes(session: nox.Session) -> None:
     """Count lines, files, imports in functions and names with two meanings, and compare them with their limits."""
     session.install("-e", ".[tests]")
