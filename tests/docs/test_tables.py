@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async import ReasonCode
+import gateway_async
+from gateway_async import GatewayError, InvalidFieldsError, ReasonCode, StatusError
 from gateway_async.resources import RESOURCES
 from gateway_async.sandbox.request.expands import EXPANDS
 
@@ -65,6 +66,20 @@ def test_a_program_says_how_it_is_run(command: str) -> None:
     name = re.search(r"examples/(\w+)\.py|examples (\w+):app", command)
     assert name
     assert command in (ROOT / "examples" / f"{name[1] or name[2]}.py").read_text(encoding="utf-8")
+
+
+def test_every_error_has_its_section() -> None:
+    """The page about errors answers four questions for each of them, and its first list links each once."""
+    names = {name for name in gateway_async.__all__ if name.endswith("Error")}
+    names -= {base.__name__ for base in (GatewayError, InvalidFieldsError, StatusError)}
+    questions = ["The money", "Now", "Log", "Prevention"]
+    answered = {
+        name: re.findall(r"^- \*\*(.+?):\*\* ", section("docs/reference/errors.md", f"## {name}"), re.MULTILINE)
+        for name in names
+    }
+    assert answered == dict.fromkeys(names, questions)
+    linked = re.findall(r"\[(\w+)\]\(#\w+\)", read("docs/reference/errors.md").partition("\n## ")[0])
+    assert sorted(linked) == sorted(names)
 
 
 def test_the_tests_of_the_parts_exist() -> None:
