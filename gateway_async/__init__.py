@@ -40,10 +40,9 @@ from gateway_async.errors import (
     ValidationError,
 )
 from gateway_async.leases import RedisTerminalLease, TerminalLease
-from gateway_async.ledger.postgres import PostgresLedger
 from gateway_async.ledger.protocol import Intent, Ledger, ReadableLedger, Recovered, StoredIntent
 from gateway_async.ledger.reconciliation.result import BatchTotals, Discrepancy, PaymentTotals, Reconciliation
-from gateway_async.ledger.sqlite import SqliteLedger
+from gateway_async.ledger.store import PostgresLedger, SqliteLedger
 from gateway_async.models.account_vaults import (
     AccountVault,
     AccountVaultUpdate,

@@ -2,12 +2,11 @@
 
 import ipaddress
 import math
-from datetime import timedelta
 from typing import Any, Final
 
 from gateway_async.errors import InvalidRequestError
 
-_LONGEST_DAYS: Final = 1e6
+_MOST_DAYS: Final = 999_999
 
 
 def number_problems(
@@ -57,15 +56,9 @@ def check_numbers(unit: str = "", **constraints_and_values: Any) -> None:
         raise InvalidRequestError(problems)
 
 
-def retention_period(keep_days: float) -> timedelta:
-    """Return the period for which a store keeps what is done.
-
-    Raises:
-        InvalidRequestError: `keep_days` is not a number above 0.
-    """
-    if not _is_number(keep_days) or not 0 < keep_days < _LONGEST_DAYS:
-        raise InvalidRequestError("keep_days: must be a number of days above 0")
-    return timedelta(days=keep_days)
+def retention_problems(keep_days: Any) -> list[str]:
+    """Return what is wrong with the days for which a store keeps what is done."""
+    return number_problems("days", above=0, maximum=_MOST_DAYS, keep_days=keep_days)
 
 
 def _is_number(value: Any) -> bool:

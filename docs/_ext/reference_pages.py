@@ -59,8 +59,7 @@ PARTS: Final = {
         (),
         (
             "ledger.protocol",
-            "ledger.sqlite",
-            "ledger.postgres",
+            "ledger.store",
             "ledger.reconciliation.result",
         ),
     ),

@@ -13,6 +13,7 @@ import msgspec
 
 from gateway_async._extras import import_extra
 from gateway_async._secrets import Secret, mask_text, strip_traceback
+from gateway_async._storage.dialect import CREATED_TABLES, Marks, replace_marks
 from gateway_async.errors import InvalidRequestError
 
 COMMAND_SECONDS: Final = 30.0
@@ -102,17 +103,17 @@ def _is_host(text: str) -> bool:
 
 @attrs.define(eq=False, repr=False)
 class Database:
-    """A lazily opened pool of connections, and its tables.
+    """A lazily opened pool of connections, and the tables of a store.
 
     Args:
-        who: the name of the class that uses it, for messages.
+        user: the name of the class that uses it, for messages.
         given: the `Address` of a database, or an asyncpg pool, which is left open.
+        error: the error of a database that cannot be used, made of its location and the reason.
         table: the name of the first table, which replaces `@` in all statements.
-        marks: other texts in the statements, and what replaces them.
-        schema: the statements that create the tables.
-        created_table: one of the tables, or several with blanks between them; if they exist, all exist.
-        error: creates the error of a database that cannot be used.
+        schema: the statements that create the tables. They run if one of the tables is missing.
+        marks: other marks in the statements.
         create: whether missing tables are created.
+        part: the part of the tables that is used, for messages.
         connections: maximum number of connections of the pool.
         acquire_seconds: maximum seconds to wait for a free connection; None waits without a limit.
 
@@ -120,16 +121,16 @@ class Database:
         ModuleNotFoundError: asyncpg is missing.
     """
 
-    _who: str = attrs.field(alias="who")
-    _given: Any = attrs.field(alias="given")
-    _table: str = attrs.field(alias="table")
-    _schema: str = attrs.field(alias="schema")
-    _created_table: str = attrs.field(alias="created_table")
-    _error: Callable[[str], Exception] = attrs.field(alias="error")
-    _marks: Mapping[str, str] = attrs.field(alias="marks")
-    _create: bool = attrs.field(alias="create", default=True)
-    _connections: int = attrs.field(alias="connections", default=1)
-    _acquire_seconds: float | None = attrs.field(alias="acquire_seconds", default=None)
+    user: str
+    given: Any
+    error: Callable[[str, str], Exception]
+    table: str
+    schema: str
+    marks: Marks
+    create: bool = True
+    part: str = ""
+    connections: int = 1
+    acquire_seconds: float | None = None
     driver: Any = attrs.field(init=False)
     is_closed: bool = attrs.field(init=False, default=False)
     _pool: Any = attrs.field(init=False)
@@ -138,8 +139,18 @@ class Database:
     _event_loop: asyncio.AbstractEventLoop | None = attrs.field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
-        self.driver = import_extra("asyncpg", extra="postgres", user=self._who)
-        self._pool = None if isinstance(self._given, Address) else self._given
+        self.driver = import_extra("asyncpg", extra="postgres", user=self.user)
+        self._pool = None if isinstance(self.given, Address) else self.given
+
+    @property
+    def location(self) -> str:
+        """The address, without a password, and the table."""
+        address = self.given.shown if isinstance(self.given, Address) else "of a PostgreSQL pool"
+        return f"{address} ({self.table}{self.part})"
+
+    def failure(self, reason: str) -> Exception:
+        """Return the error of a database that cannot be used."""
+        return self.error(self.location, reason)
 
     @asynccontextmanager
     async def transaction(self, *, may_fail: bool = False) -> AsyncIterator[Any]:
@@ -149,21 +160,19 @@ class Database:
             may_fail: whether a handler's statements run in it; their errors are raised unchanged.
 
         Raises:
-            Exception: the result of `error`: the database cannot be used.
+            Exception: an `error`: the database cannot be used.
             RuntimeError: the current event loop is trio's.
         """
         with self.describe_errors(may_fail=may_fail):
             async with (
-                (await self._open_pool()).acquire(timeout=self._acquire_seconds) as connection,
+                (await self._open_pool()).acquire(timeout=self.acquire_seconds) as connection,
                 read_committed(connection),
             ):
                 yield connection
 
     async def connect(self) -> Any:
         """Open a connection outside of the pool, and create missing tables."""
-        connection = await self._given.connect(
-            self.driver, timeout=_CONNECTING_SECONDS, command_timeout=COMMAND_SECONDS
-        )
+        connection = await self.given.connect(self.driver, timeout=_CONNECTING_SECONDS, command_timeout=COMMAND_SECONDS)
         try:
             await self._create_tables(connection)
         except BaseException:
@@ -184,7 +193,7 @@ class Database:
         except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError) as error:
             if may_fail and not self._is_connection_error(error):
                 raise
-            failure = self._error(_in_one_line(error))
+            failure = self.failure(_in_one_line(error))
         else:
             return
         try:
@@ -195,11 +204,11 @@ class Database:
 
     async def fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
         """Execute a statement and return its rows."""
-        for mark, replacement in self._marks.items():
-            statement = statement.replace(mark, replacement)
-        statement = statement.replace("@", self._table)
-        rows: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *map(_to_postgres, values))
+        rows: Sequence[Mapping[str, Any]] = await connection.fetch(self._named(statement), *map(_to_postgres, values))
         return rows
+
+    def _named(self, statement: str) -> str:
+        return replace_marks(statement, (*self.marks, ("@", self.table)))
 
     async def aclose(self) -> None:
         """Close the connections, within 10 seconds.
@@ -207,13 +216,13 @@ class Database:
         A pool that was given is left open.
 
         Raises:
-            Exception: the result of `error`: the connections belong to another event loop.
+            Exception: an `error`: the connections belong to another event loop.
         """
         if self._event_loop is not None and not self.is_closed:
             self._check_event_loop(asyncio.get_running_loop())
         self.is_closed = True
         pool = self._pool
-        if isinstance(self._given, Address) and pool is not None:
+        if isinstance(self.given, Address) and pool is not None:
             self._pool = None
             try:
                 await asyncio.wait_for(pool.close(), _CLOSING_SECONDS)
@@ -225,9 +234,9 @@ class Database:
         try:
             here = asyncio.get_running_loop()
         except RuntimeError:
-            raise RuntimeError(f"{self._who} needs asyncio") from None
+            raise RuntimeError(f"{self.user} needs asyncio") from None
         if self.is_closed:
-            raise self._error("it is closed")
+            raise self.failure("it is closed")
         self._event_loop = self._event_loop or here
         self._check_event_loop(here)
         if not self._is_ready:
@@ -237,13 +246,13 @@ class Database:
 
     def _check_event_loop(self, here: asyncio.AbstractEventLoop) -> None:
         if self._event_loop is not here:
-            raise self._error("it belongs to another event loop (expected one for each loop)")
+            raise self.failure("it belongs to another event loop (expected one for each loop)")
 
     async def _open(self) -> None:
         if self._pool is None:
             self._pool = await self.driver.create_pool(
                 min_size=0,
-                max_size=self._connections,
+                max_size=self.connections,
                 timeout=_CONNECTING_SECONDS,
                 command_timeout=COMMAND_SECONDS,
                 connect=self._connect_for_pool,
@@ -254,27 +263,27 @@ class Database:
             self._is_ready = True
 
     async def _connect_for_pool(self, _no_dsn: None, **options: Any) -> Any:
-        return await self._given.connect(self.driver, **options)
+        return await self.given.connect(self.driver, **options)
 
     async def _create_tables(self, connection: Any) -> None:
         encoding = connection.get_settings().server_encoding
         if encoding != _ENCODING:
-            raise self._error(f"the database has the encoding {encoding} (expected {_ENCODING})")
+            raise self.failure(f"the database has the encoding {encoding} (expected {_ENCODING})")
         if await self._tables_exist(connection):
             return
-        if not self._create:
-            raise self._error("there is no such table")
+        if not self.create:
+            raise self.failure("there is no such table")
         async with read_committed(connection):
             await self.fetch(connection, _LOCK_CREATION)  # another process may be creating them
             if not await self._tables_exist(connection):
-                await connection.execute(self._schema.replace("@", self._table))
+                await connection.execute(self._named(self.schema))
 
     async def _tables_exist(self, connection: Any) -> bool:
         """Return whether the tables exist.
 
         The query reads `pg_class`, so that a transaction that waited for the lock also sees new tables.
         """
-        tables = self._created_table.split()
+        tables = CREATED_TABLES.findall(self._named(self.schema))
         found = ", ".join(f"to_regclass('{table}')" for table in tables)
         query = f"SELECT count(*) = {len(tables)} FROM pg_class WHERE oid IN ({found})"  # noqa: S608
         ((exists,),) = await self.fetch(connection, query)
@@ -321,28 +330,24 @@ def read_committed(connection: Any) -> Any:
     return connection.transaction(isolation="read_committed")
 
 
-def read_address(dsn: Secret, table: object, problems: Sequence[str] = ()) -> Address:
-    """Return the address of a database.
+def check_dsn(dsn: Any, table: object, problems: Sequence[str] = ()) -> Any:
+    """Return the address that a secret contains, or the asyncpg pool that was given instead of one.
 
     Args:
-        dsn: the address as text.
-        table: the name of its table, with or without a schema.
+        dsn: the secret or the pool.
+        table: the name of the table, with or without a schema.
         problems: problems with other arguments, which are reported with those of these.
 
     Raises:
         InvalidRequestError: there are problems.
     """
-    address, problem = Address.parse(dsn)
-    problems = [*([f"dsn: {problem}"] if problem else ()), *problems, *table_problems(table)]
-    if address is None or problems:
+    address, problem = Address.parse(dsn) if isinstance(dsn, Secret) else (dsn, "")
+    problems = [*([f"dsn: {problem}"] if problem else ()), *problems]
+    if not isinstance(table, str) or not _TABLE_NAME.fullmatch(table):
+        problems.append("table: invalid name (expected lower-case letters, digits and _, or schema.table)")
+    if problems:
         raise InvalidRequestError(problems)
     return address
-
-
-def table_problems(table: object) -> Sequence[str]:
-    """Return what is wrong with the name of a table."""
-    is_valid = isinstance(table, str) and _TABLE_NAME.fullmatch(table)
-    return [] if is_valid else ["table: invalid name (expected lower-case letters, digits and _, or schema.table)"]
 
 
 def _in_one_line(error: Exception) -> str:

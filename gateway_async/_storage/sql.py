@@ -12,14 +12,17 @@ import asyncio
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from os import fspath
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
+import attrs
+
+from gateway_async._storage.dialect import to_sqlite, translate
 from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend
 from gateway_async._storage.postgres import Database, read_committed
 from gateway_async._storage.private_file import restrict_mode
@@ -28,9 +31,7 @@ from gateway_async._storage.sqlite import (
     describe_sqlite_error,
     file_identity,
     open_database,
-    to_sqlite,
     transaction,
-    translate,
 )
 from gateway_async.errors import GatewayError
 
@@ -97,13 +98,17 @@ class QueuedStore:
     """A store that is written by a thread, for asyncio and trio.
 
     Args:
-        name: the name of the thread.
-        open_backend: opens the file or the database, in the thread, on first use.
-        closed: creates the error that is raised after the store is closed.
+        location: the file or the database, without a password.
+        open_backend: opens it, in the thread, on first use.
+        error: the error of a store that cannot be used, made of its location and the reason.
     """
 
-    def __init__(self, name: str, open_backend: Callable[[], WriterBackend], closed: Callable[[], Exception]) -> None:
-        self._new_writer = partial(GroupCommitWriter, name, open_backend, closed)
+    def __init__(
+        self, location: str, open_backend: Callable[[], WriterBackend], error: Callable[[str, str], Exception]
+    ) -> None:
+        self.location = location
+        closed = partial(error, location, "it is closed")
+        self._new_writer = partial(GroupCommitWriter, f"gateway_async {location}", open_backend, closed)
         self.writer = self._new_writer()
 
     def run(self, operation: Callable[P, Steps[T | Exception]], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
@@ -148,14 +153,14 @@ class PooledStore:
     """A store in PostgreSQL with several connections, for asyncio.
 
     Args:
-        open_database: returns the database.
+        database: the database.
         prune: deletes old rows, once a minute.
     """
 
-    def __init__(self, open_database: Callable[[], Database], prune: Callable[[], Steps[None]] | None = None) -> None:
-        self._open_database = open_database
+    def __init__(self, database: Database, prune: Callable[[], Steps[None]] | None = None) -> None:
+        self.location = database.location
+        self.database = database
         self._pruning = Pruning(prune)
-        self.database = open_database()
 
     async def run(self, operation: Callable[P, Steps[T | Exception]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation; what it writes is committed when this returns."""
@@ -190,11 +195,29 @@ class PooledStore:
     def reopen(self) -> None:
         """Make the store usable again after `aclose`."""
         if self.database.is_closed:
-            self.database = self._open_database()
+            self.database = attrs.evolve(self.database)
 
     async def aclose(self) -> None:
         """Close the connections within 10 seconds; a second close is harmless."""
         await self.database.aclose()
+
+
+S = TypeVar("S", bound=QueuedStore | PooledStore)
+
+
+class SqlStore(Generic[S]):
+    """The base of ledgers, inboxes and journals; `store` runs their operations."""
+
+    def __init__(self, store: S) -> None:
+        self._store = store
+
+    async def aclose(self) -> None:
+        """Write what is pending and close the store, within 15 seconds; a second close is harmless."""
+        await self._store.aclose()
+
+    def __repr__(self) -> str:
+        location = self._store.location if "_store" in vars(self) else ""  # also of one whose arguments are wrong
+        return f"{type(self).__name__}({location!r})"
 
 
 async def run_on_postgres(database: Database, connection: Any, steps: Steps[T]) -> T:
@@ -249,37 +272,31 @@ class SqliteBackend(_Backend):
     Args:
         path: the file; it is created if it does not exist.
         file_format: its format.
-        error: the error of a file that cannot be used, made of its path and the reason.
-        marks: texts in the statements of operations, and what replaces them.
         prune: deletes old rows, once a minute.
         shared: whether the file may be a database of the user's own program.
         now: returns the current time, in seconds since 1970.
 
     Raises:
-        Exception: an `error`; `execute_batch` raises it too.
+        Exception: the error of the format; `execute_batch` raises it too.
     """
 
     def __init__(
         self,
         path: str | Path,
         file_format: FileFormat,
-        error: type[Exception],
         *,
-        marks: Mapping[str, str],
         prune: Callable[[], Steps[None]] | None = None,
         shared: bool = False,
         now: Callable[[], float] | None = None,
     ) -> None:
         super().__init__(prune)
         self.path = fspath(path)
-        self._file_format = file_format
-        self._error = error
-        self._marks = tuple(marks.items())
+        self._format = file_format
         self._now = now
         with self._describe_errors():
             self._connection = open_database(self.path, shared=shared)
             try:
-                file_format.initialize(self._connection, partial(error, self.path), shared=shared)
+                file_format.initialize(self._connection, self.path, shared=shared)
             except BaseException:
                 self._connection.close()
                 raise
@@ -326,7 +343,7 @@ class SqliteBackend(_Backend):
         """Execute a statement of an operation and return its rows."""
         given = {str(number): to_sqlite(value) for number, value in enumerate(values, start=1)}
         given["now"] = (self._now or time.time)()
-        return self._connection.execute(translate(statement, self._marks), given).fetchall()
+        return self._connection.execute(translate(statement, self._format.marks), given).fetchall()
 
     def _check_path(self) -> None:
         """Check that the path still leads to the open file.
@@ -334,7 +351,8 @@ class SqliteBackend(_Backend):
         Data in an unlinked file would be lost with the process.
         """
         if file_identity(self.path) != self._identity:
-            raise self._error(self.path, "it was moved, removed or replaced: put it back, or restart the program")
+            reason = "it was moved, removed or replaced: put it back, or restart the program"
+            raise self._format.error(self.path, reason)
 
     @contextmanager
     def _describe_errors(self) -> Iterator[None]:
@@ -342,7 +360,7 @@ class SqliteBackend(_Backend):
         try:
             yield
         except sqlite3.Error as error:
-            raise self._error(self.path, describe_sqlite_error(error, self._file_format.kind)) from error
+            raise self._format.error(self.path, describe_sqlite_error(error, self._format.kind)) from error
 
 
 class _RolledBackError(Exception):

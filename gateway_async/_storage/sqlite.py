@@ -1,20 +1,17 @@
-"""The SQLite files of the ledger, the inbox and the journal: opening, format, error texts and syntax."""
+"""The SQLite files of the stores: opening, format, transactions and error texts."""
 
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
-from functools import lru_cache
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
-import msgspec
 
 from gateway_async._secrets import Secret, is_address
+from gateway_async._storage.dialect import CREATED_TABLES, Marks, translate
 from gateway_async._storage.private_file import check_owner, create_database
 from gateway_async.errors import InvalidRequestError
 
@@ -39,50 +36,6 @@ _FILE_ERRORS: Final[Mapping[int, str]] = {
 }
 
 
-_SYNTAX: Final[Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]] = (
-    (
-        re.compile(r"jsonb_to_recordset\((\$\d)::jsonb\)\s+AS (\w+) \(([^)]+)\)"),
-        lambda found: f"(SELECT {_json_fields(found[3])} FROM json_each({found[1]})) AS {found[2]}",  # noqa: S608  constant names
-    ),
-    (re.compile(r"= ANY\((\$\d)\)"), r"IN (SELECT value FROM json_each(\1))"),
-    (re.compile(r' ORDER BY given\.\w+( COLLATE "C")?'), ""),
-    (re.compile(r" FOR UPDATE( OF \w+)?( SKIP LOCKED)?"), ""),  # a transaction excludes other writers
-    (re.compile(r"::\w+"), ""),
-)
-"""PostgreSQL's syntax → SQLite's."""
-
-_encoder: Final = msgspec.json.Encoder(enc_hook=dict)  # encodes mappings of any type
-
-
-@lru_cache(512)
-def translate(statement: str, marks: tuple[tuple[str, str], ...]) -> str:
-    """Rewrite a statement of PostgreSQL for SQLite, with its marks replaced."""
-    for mark, replacement in marks:
-        statement = statement.replace(mark, replacement)
-    for pattern, rewritten in _SYNTAX:
-        statement = pattern.sub(rewritten, statement)
-    return statement
-
-
-def _json_fields(columns: str) -> str:
-    """Return SQL that reads the columns from the JSON object `value`."""
-    names = [column.split()[0] for column in columns.split(",")]
-    return ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
-
-
-def to_sqlite(value: Any) -> Any:
-    """Convert a value of a statement: lists to JSON, and times to seconds."""
-    match value:
-        case list():
-            return _encoder.encode(value).decode()
-        case timedelta():
-            return value.total_seconds()
-        case datetime():
-            return value.timestamp()
-        case _:
-            return value
-
-
 def file_identity(path: str) -> tuple[int, int] | None:
     """Return the device and inode of a file, if it exists."""
     with suppress(OSError):
@@ -92,22 +45,24 @@ def file_identity(path: str) -> tuple[int, int] | None:
 
 
 def seal_path(path: Any) -> Path | Secret:
-    """Return the absolute path of a file; anything else as a secret, because it may be an address with a password."""
+    """Return a file's absolute path; anything else as a secret, because it may be an address with a password."""
     text = fspath(path) if isinstance(path, PathLike) else path
     if isinstance(text, str) and text and "\0" not in text and not is_address(text):
         return Path(text).absolute()
     return Secret(text)
 
 
-def database_file(path: Path | Secret) -> Path:
-    """Return the file of the result of `seal_path`.
+def check_path(path: Path | Secret, problems: Sequence[str] = ()) -> Path:
+    """Return the path of a file, from the result of `seal_path`.
 
     Raises:
-        InvalidRequestError: it is not a path.
+        InvalidRequestError: it is not a path, or there are `problems` with other arguments.
     """
     if isinstance(path, Secret):
-        raise InvalidRequestError("path: invalid (expected a file, not an address such as postgresql://…)")
-    return path
+        problems = ["path: invalid (expected a file, not an address such as postgresql://…)", *problems]
+    if problems:
+        raise InvalidRequestError(problems)
+    return cast("Path", path)
 
 
 def is_file_error(error: sqlite3.Error) -> bool:
@@ -191,83 +146,65 @@ def transaction(connection: sqlite3.Connection, *, only_reading: bool = False) -
 
 @attrs.frozen
 class FileFormat:
-    """The file format of one kind of store: its identity and its tables.
+    """The tables of one kind of store in an SQLite file.
 
     Attributes:
         kind: the kind of file, for messages, such as "a ledger".
+        error: the error of a file that cannot be used, made of its path and the reason.
         application_id: the identifier in the file's header, which tells it from the files of other programs.
         version: the version of the tables. A file of another version is rejected.
-        schema: the statements that create the tables, separated by semicolons.
-        shared_table: the table that marks a store in another program's database; "" if a file cannot be shared.
-        added_schema: the statements for tables and columns that files of an earlier release lack.
-        added_table: one of those tables.
+        schema: the statements that create the tables, in PostgreSQL's syntax. They run if one of the tables is missing.
+        marks: the marks in the statements.
+        can_be_shared: whether the tables may be in another program's database.
     """
 
     kind: str
+    error: Callable[[str, str], Exception]
     application_id: int
     version: int
     schema: str
-    shared_table: str = ""
-    added_schema: str = ""
-    added_table: str = ""
+    marks: Marks = ()
+    can_be_shared: bool = False
 
-    def initialize(
-        self, connection: sqlite3.Connection, refuse: Callable[[str], Exception], *, shared: bool = False
-    ) -> None:
-        """Create the tables in a new file, or check an existing one; sync every commit.
+    def initialize(self, connection: sqlite3.Connection, path: str, *, shared: bool = False) -> None:
+        """Create missing tables, or check the existing ones; sync every commit.
 
         Several processes may open the file at the same time; one of them creates the tables.
 
         Raises:
-            Exception: the result of `refuse`: the file belongs to another program, or to another version.
+            Exception: an `error`: the file belongs to another program, or to another version.
         """
-        with transaction(connection, only_reading=True):  # other processes may be creating it now
-            new = self._is_new(connection, refuse, shared)
-        if new:
+        with transaction(connection, only_reading=True):  # other processes may be creating them now
+            has_tables = self._has_tables(connection, path, shared)
+        if not has_tables:
             _set_wal(connection)
             with transaction(connection):
-                if self._is_new(connection, refuse, shared):  # check again, now that no other process writes
+                if not self._has_tables(connection, path, shared):  # check again, now that no other process writes
                     self._create_tables(connection, shared)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # on macOS, `fsync` leaves data in the cache of the disk
-        if not self._is_upgraded(connection):
-            with transaction(connection):
-                if not self._is_upgraded(connection):  # check again, now that no other process writes
-                    self._execute_all(connection, self.added_schema)
 
-    def _is_new(self, connection: sqlite3.Connection, refuse: Callable[[str], Exception], shared: bool) -> bool:
-        """Return whether the tables have to be created."""
-        application = ask_pragma(connection, "application_id")
-        if application == self.application_id:
-            version = ask_pragma(connection, "user_version")
-            if version != self.version:
-                age = "a later" if version > self.version else "an earlier"
-                raise refuse(f"{age} version of this package made it (format {version}, expected {self.version})")
-            return False
-        if self.shared_table and _count_tables(connection, self.shared_table):
-            return False
-        if not shared and (application or _count_tables(connection)):
-            hint = "; if that program is yours, pass shared=True" if self.shared_table else ""
-            raise refuse(f"it is another program's{hint}")
-        return True
-
-    def _is_upgraded(self, connection: sqlite3.Connection) -> bool:
-        return not self.added_table or _count_tables(connection, self.added_table) > 0
-
-    def _execute_all(self, connection: sqlite3.Connection, statements: str) -> None:
-        for statement in statements.split(";"):
-            connection.execute(statement)
+    def _has_tables(self, connection: sqlite3.Connection, path: str, shared: bool) -> bool:
+        application, version = ask_pragma(connection, "application_id"), ask_pragma(connection, "user_version")
+        existing = _existing_names(connection)
+        has_tables = existing.issuperset(CREATED_TABLES.findall(translate(self.schema, self.marks)))
+        if application == self.application_id and version != self.version:
+            age = "a later" if version > self.version else "an earlier"
+            reason = f"{age} version of this package made it (format {version}, expected {self.version})"
+            raise self.error(path, reason)
+        is_own = application == self.application_id or shared or (self.can_be_shared and has_tables)
+        if not is_own and (application or existing):
+            hint = "; if that program is yours, pass shared=True" if self.can_be_shared else ""
+            raise self.error(path, f"it is another program's{hint}")
+        return has_tables
 
     def _create_tables(self, connection: sqlite3.Connection, shared: bool) -> None:
-        self._execute_all(connection, self.schema + self.added_schema)
+        for statement in translate(self.schema, self.marks).split(";"):
+            connection.execute(statement)
         if not shared:
             connection.execute(f"PRAGMA user_version = {self.version}")
             connection.execute(f"PRAGMA application_id = {self.application_id}")
 
 
-def _count_tables(connection: sqlite3.Connection, name: str | None = None) -> int:
-    """Count the tables and indexes, or those of a name."""
-    (count,) = connection.execute(
-        "SELECT count(*) FROM sqlite_master WHERE :name IS NULL OR name = :name", {"name": name}
-    ).fetchone()
-    return int(count)
+def _existing_names(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}

@@ -13,8 +13,8 @@ from typing import Any, Final
 import attrs
 
 from gateway_async.crash_testing.report import CallOutcome
-from gateway_async.ledger.postgres import PostgresLedger
 from gateway_async.ledger.protocol import Intent, Ledger
+from gateway_async.ledger.store import PostgresLedger
 
 __all__ = ["RecordingLedger", "RecoveryLedger", "read_recording"]
 

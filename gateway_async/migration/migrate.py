@@ -13,7 +13,7 @@ from gateway_async._arguments import check_numbers
 from gateway_async._text import first_error
 from gateway_async.client import AsyncGateway
 from gateway_async.migration.journal.protocol import Journal
-from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.limiter import ConcurrencyLimiter
 from gateway_async.migration.rate import Rate, SteadyRate
 from gateway_async.migration.recorder import RowCallback

@@ -17,8 +17,8 @@ from gateway_async._secrets import Secret
 from gateway_async._text import pluralize
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
+from gateway_async.migration.journal.store import PostgresJournal
 from gateway_async.migration.migrate import migrate_rows
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.report import Report

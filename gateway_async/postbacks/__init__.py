@@ -7,9 +7,8 @@
 
 from gateway_async.errors import InboxError, PostbackRefusedError
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks.inbox.postgres import PostgresInbox
 from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, StoredPostback
-from gateway_async.postbacks.inbox.sqlite import SqliteInbox
+from gateway_async.postbacks.inbox.store import PostgresInbox, SqliteInbox
 from gateway_async.postbacks.missed import CatchUpResult
 from gateway_async.postbacks.receiver import PostbackReceiver
 from gateway_async.telemetry.health import InboxHealth, ReceiverHealth

@@ -11,7 +11,6 @@ from typing import Any
 import attrs
 
 from gateway_async import JournalError
-from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import (
     UNRESOLVED_STATES,
     Journal,
@@ -23,7 +22,7 @@ from gateway_async.migration.journal.protocol import (
     read_rows_of,
     split_new_rows,
 )
-from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.journal.store import PostgresJournal, SqliteJournal
 from gateway_async.migration.report import Report
 from tests.support.ledgers import ask_postgres
 from tests.support.servers import POSTGRES

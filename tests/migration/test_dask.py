@@ -18,7 +18,7 @@ import pytest
 from gateway_async import AsyncGateway, InvalidRequestError
 from gateway_async.migration import PostgresJournal, dask, migrate_vaults, migrate_vaults_dask, read_rows
 from gateway_async.migration.journal.protocol import RowResult
-from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.rate import SteadyRate
 from gateway_async.migration.report import Report, Totals
 from gateway_async.migration.rows.row import VaultRow, api_id_of

@@ -12,7 +12,7 @@ import pytest
 
 from gateway_async import CardVaultCreate
 from gateway_async.migration.journal.protocol import RowState
-from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow

@@ -10,9 +10,8 @@ import anyio
 import pytest
 
 from gateway_async import JournalError
-from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal, RowResult, RowState, iterate_entries
-from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.journal.store import PostgresJournal, SqliteJournal
 from tests.support.ledgers import ask_postgres
 from tests.support.servers import POSTGRES, postgres_only
 

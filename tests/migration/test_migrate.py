@@ -10,9 +10,8 @@ import anyio
 import pytest
 
 from gateway_async import AsyncGateway, CardVaultCreate, ContactCreate, JournalError
-from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal, JournalRun, RowResult, RowStarted, RowState
-from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.journal.store import PostgresJournal, SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report, Samples, Totals
 from gateway_async.migration.rows.row import VaultRow, create_row_task, fingerprint_of, with_former_key

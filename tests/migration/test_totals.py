@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from gateway_async import AccountVault, NotFoundError, OutcomeUnknownError, ValidationError
 from gateway_async.migration import Totals, migrate_vaults, plan_migration, read_rows, verify_vaults
 from gateway_async.migration.journal.protocol import RowResult, RowState
-from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 

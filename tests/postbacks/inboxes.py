@@ -7,13 +7,13 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from gateway_async._storage.sql import Steps
+from gateway_async._storage.sql import SqliteBackend, Steps
 from gateway_async._wire.postback import postback_of
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
 from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._mapping import PostbackRow
-from gateway_async.postbacks.inbox.sqlite import _insert, _open_inbox
+from gateway_async.postbacks.inbox.store import _FORMAT, _insert_together
 from tests.support.servers import POSTGRES
 from tests.support.sqlite_files import ask_sqlite
 
@@ -30,9 +30,9 @@ class InboxFile:
     """An open file of an inbox, without the thread that writes it."""
 
     def __init__(self, path: str | Path, *, shared: bool = False) -> None:
-        self._file = _open_inbox(path, shared=shared)
+        self._file = SqliteBackend(path, _FORMAT, shared=shared)
         self._connection = self._file._connection
-        self._store_rows = partial(operations.store, _insert)
+        self._store_rows = partial(operations.store, _insert_together)
 
     def execute_batch(self, together: Sequence[PostbackRow | Callable[[], Steps[Any]]]) -> Sequence[Any]:
         """Store postbacks and run operations in one transaction."""

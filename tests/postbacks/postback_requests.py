@@ -10,10 +10,11 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from gateway_async._storage.sql import QueuedStore
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Claim, PostbackReceiver, PostbackState
-from gateway_async.postbacks.inbox._sql_inbox import SqlInbox
+from gateway_async.postbacks.inbox.store import _SqlInbox
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 CARD = "4111111111111111"
@@ -72,7 +73,7 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
         yield part
 
 
-class MemoryInbox(SqlInbox):
+class MemoryInbox(_SqlInbox[QueuedStore]):
     """An inbox that keeps nothing beyond the test, and hands out nothing; `broken` answers as a full disk would."""
 
     def __init__(self, *, broken: bool = False) -> None:

@@ -175,12 +175,12 @@ class TestWithoutDatabase:
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
 async def test_counting_scans_no_handled_postbacks(store: Store) -> None:
     """Every part of the query searches an index."""
-    from gateway_async._storage.sqlite import translate
+    from gateway_async._storage.dialect import translate
     from gateway_async.postbacks.inbox._operations import _READ_HEALTH
-    from gateway_async.postbacks.inbox.sqlite import _MARKS
+    from gateway_async.postbacks.inbox.store import _FORMAT
 
     await store.inbox.list()
-    query = translate(_READ_HEALTH, tuple(_MARKS.items())).replace(":now", "0")
+    query = translate(_READ_HEALTH, _FORMAT.marks).replace(":now", "0")
     plan = [str(row[-1]) for row in await store.ask(f"EXPLAIN QUERY PLAN {query}")]
     assert [line for line in plan if line.startswith("SCAN") and line != "SCAN later"] == []
     assert sum("INDEX" in line for line in plan) == 4

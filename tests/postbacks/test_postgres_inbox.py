@@ -13,7 +13,7 @@ import pytest
 from gateway_async import InvalidRequestError
 from gateway_async.postbacks import Claim, InboxError, PostbackState, PostgresInbox
 from gateway_async.postbacks.inbox._mapping import row_of
-from gateway_async.postbacks.inbox.postgres import _STORE
+from gateway_async.postbacks.inbox.store import _STORE_ROW
 from tests.support.servers import POSTGRES, postgres_only
 
 from .inboxes import Store, change, opened
@@ -146,7 +146,7 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
     row = row_of(change("t1", 2))
     connection = await asyncpg.connect(POSTGRES)
     async with anyio.create_task_group() as tasks, connection.transaction():
-        store_sql = _STORE.replace("@", store.table)
+        store_sql = _STORE_ROW.replace("@", store.table).replace(":now", "now()")
         await connection.execute(store_sql, row.key, row.ordering_key, row.deletes, row.modified, row.content)
         tasks.start_soon(store.inbox.fail, claim, "", None)
         waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{inbox}_keys%'"

@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 
 from gateway_async import AsyncGateway, CardVaultCreate
-from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal
+from gateway_async.migration.journal.store import PostgresJournal
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.sandbox import Sandbox

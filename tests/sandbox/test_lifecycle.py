@@ -20,7 +20,7 @@ import pytest
 from gateway_async import InvalidRequestError
 from gateway_async.cli.sandbox import sandbox as run_command
 from gateway_async.sandbox import Sandbox, SandboxInfo
-from gateway_async.sandbox.runtime.store import _APPLICATION_ID, Store
+from gateway_async.sandbox.runtime.store import _FORMAT, Store
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.serve import serve as serve_sandbox
 from tests.support.sqlite_files import ask_sqlite, full_disk
@@ -361,7 +361,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as records:
         records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")
         records.execute("INSERT INTO settings VALUES ('info', '{}')")
-        records.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        records.execute(f"PRAGMA application_id = {_FORMAT.application_id}")
         records.commit()
     with pytest.raises(sqlite3.DatabaseError, match="not made by this sandbox"), Sandbox(data=path):
         pass

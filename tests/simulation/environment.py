@@ -44,7 +44,7 @@ def simulated_environment(loop: VirtualEventLoop, seed: int) -> Iterator[None]:
         "os.urandom": draw.randbytes,
         "random._urandom": draw.randbytes,  # of the module `secrets`
         "gateway_async._execution.recorder._utc_now": now,
-        "gateway_async.ledger._sql_ledger.datetime": VirtualDatetime,
+        "gateway_async.ledger.store.datetime": VirtualDatetime,
         "gateway_async._storage.sql.GroupCommitWriter": VirtualWriter,
         "gateway_async._http.asyncio_connection.start_connection": connect,
         "gateway_async._http.asyncio_connection.has_pending_input": VirtualSocket.has_pending_input,

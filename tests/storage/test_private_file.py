@@ -15,21 +15,22 @@ import pytest
 import gateway_async
 from gateway_async import InvalidRequestError, LedgerError
 from gateway_async._storage.private_file import create_private
+from gateway_async._storage.sql import SqliteBackend
 from gateway_async.errors import InboxError
 from gateway_async.migration import JournalEntry, RowResult, RowState, VaultRow
-from gateway_async.migration.journal.sqlite import _open_journal
+from gateway_async.migration.journal.store import _FORMAT as JOURNAL
 from gateway_async.migration.output.files import check_output
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
-from gateway_async.postbacks.inbox.sqlite import _open_inbox
+from gateway_async.postbacks.inbox.store import _FORMAT as INBOX
 from gateway_async.sandbox.runtime.store import Store
 from tests.support.ledgers import LedgerFile
 
 PACKAGE = Path(gateway_async.__file__).parent
 DATABASES: dict[str, Callable[[str], Any]] = {
     "ledger": LedgerFile,
-    "inbox": _open_inbox,
-    "journal": _open_journal,
+    "inbox": partial(SqliteBackend, file_format=INBOX),
+    "journal": partial(SqliteBackend, file_format=JOURNAL),
     "sandbox": Store,
 }
 
@@ -106,7 +107,7 @@ def test_a_database_of_another_program_keeps_its_mode(tmp_path: Path) -> None:
         shop.execute("CREATE TABLE orders (id)")
     shop.close()
     path.chmod(0o640)
-    _open_inbox(path, shared=True).close()
+    SqliteBackend(path, INBOX, shared=True).close()
     with pytest.raises(LedgerError, match="another program's"):
         LedgerFile(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640

@@ -16,7 +16,7 @@ import pytest
 from gateway_async import JournalError, LedgerError, PostgresLedger
 from gateway_async._secrets import Secret
 from gateway_async._storage import group_commit
-from gateway_async._storage.postgres import Database, read_address
+from gateway_async._storage.postgres import Database, check_dsn
 from gateway_async._storage.sql import PooledStore, PostgresBackend, QueuedStore, SqliteBackend, Steps
 from gateway_async._storage.sqlite import FileFormat
 from gateway_async.migration import PostgresJournal
@@ -84,6 +84,17 @@ def select_nowhere() -> Steps[None]:
     yield "SELECT key FROM nowhere", ()
 
 
+LONG = (":is_long", "length(text) > 5")
+FILE_FORMAT = FileFormat(
+    kind="a note",
+    error=LedgerError,
+    application_id=7,
+    version=1,
+    schema='CREATE TABLE @ (key text COLLATE "C" PRIMARY KEY, text text NOT NULL)',
+    marks=(LONG, ("@", "notes")),
+)
+
+
 class Place:
     """A file or a table for stores of a kind."""
 
@@ -94,27 +105,21 @@ class Place:
 
     def open(self) -> QueuedStore | PooledStore:
         """Open a store, as another process does."""
-        closed = partial(LedgerError, "notes", "it is closed")
         if self.kind == "file":
-            schema = "CREATE TABLE notes (key TEXT PRIMARY KEY, text TEXT NOT NULL)"
-            file_format = FileFormat("a note", 7, 1, schema)
-            marks = {":is_long": "length(text) > 5", "@": "notes"}
-            return QueuedStore(
-                "notes", partial(SqliteBackend, self.path, file_format, LedgerError, marks=marks), closed
-            )
-        database = partial(
-            Database,
+            return QueuedStore("notes", partial(SqliteBackend, self.path, FILE_FORMAT), LedgerError)
+        database = Database(
             "Notes",
-            read_address(Secret(POSTGRES), self.table),
+            check_dsn(Secret(POSTGRES), self.table),
+            LedgerError,
             table=self.table,
-            marks={":is_long": "length(text) > 5"},
-            schema='CREATE TABLE @ (key text COLLATE "C" PRIMARY KEY, text text NOT NULL)',
-            created_table="@",
-            error=partial(LedgerError, "notes"),
+            schema=FILE_FORMAT.schema,
+            marks=(LONG,),
         )
         if self.kind == "pool":
             return PooledStore(database)
-        return QueuedStore("notes", lambda: PostgresBackend(database(), ("SELECT $1::int", (1,)), add_nothing), closed)
+        return QueuedStore(
+            "notes", lambda: PostgresBackend(database, ("SELECT $1::int", (1,)), add_nothing), LedgerError
+        )
 
     def ask(self, sql: str) -> Sequence[Sequence[Any]]:
         """Return the rows of a query."""

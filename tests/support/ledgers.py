@@ -13,7 +13,7 @@ import pytest
 from gateway_async import Intent, PostgresLedger, SqliteLedger
 from gateway_async.ledger import StoredIntent
 from gateway_async.ledger import _operations as operations
-from gateway_async.ledger.sqlite import _open_ledger
+from gateway_async.ledger.store import _open_ledger
 from tests.support.servers import POSTGRES, postgres_only
 from tests.support.sqlite_files import ask_sqlite
 
@@ -67,7 +67,7 @@ class LedgerFile:
     """An open file of a ledger, without the thread that writes it."""
 
     def __init__(self, path: str | Path) -> None:
-        self._file = _open_ledger(path)
+        self._file = _open_ledger(Path(path))
         self._connection = self._file._connection
 
     def write(self, intents: Sequence[Intent], outcomes: Sequence[operations.RecordedOutcome]) -> None:

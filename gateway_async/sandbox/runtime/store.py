@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from gateway_async._storage.private_file import restrict_mode
-from gateway_async._storage.sqlite import ask_pragma, open_database, transaction
+from gateway_async._storage.sqlite import FileFormat, open_database, transaction
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.schema.fields import Field, Row, Table
 
@@ -24,8 +24,15 @@ Watcher = Callable[[Change, Sequence[Row]], None]
 ALIVE = "deleted_ts IS NULL"
 WAITING = "state = 'waiting'"
 _DELETED = "deleted_ts IS NOT NULL"
-_APPLICATION_ID = 0x67617473
-"""Identifies the file as a sandbox file (SQLite's `application_id`)."""
+
+_FORMAT = FileFormat(
+    kind="a sandbox's data",
+    error=lambda _, reason: sqlite3.DatabaseError(reason),
+    application_id=0x67617473,  # "gats"
+    version=0,
+    schema="CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)",
+)
+"""The other tables are generated from the field tables."""
 
 
 class Store:
@@ -46,29 +53,20 @@ class Store:
         self._watchers: dict[str, Watcher] = {}
         self.on_change: Callable[[], object] = lambda: None
         try:
-            self._prepare()
+            self._prepare(path or "")
             if path:
                 restrict_mode(path)
         except sqlite3.DatabaseError:
             self._connection.close()
             raise
 
-    def _prepare(self) -> None:
-        self._check_application_id()
-        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
-            self._connection.execute(f"PRAGMA {pragma}")
+    def _prepare(self, path: str) -> None:
+        self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        _FORMAT.initialize(self._connection, path)
+        self._connection.execute("PRAGMA synchronous = NORMAL")
         with self.transaction():
-            self._connection.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)")
             for table in STORED:
                 self._create_table(table)
-            self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-
-    def _check_application_id(self) -> None:
-        """Raise an error if the database belongs to another program."""
-        application_id = ask_pragma(self._connection, "application_id")
-        (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and application_id != _APPLICATION_ID:
-            raise sqlite3.DatabaseError("the file is another program's database")
 
     def close(self) -> None:
         """Close the file."""

@@ -12,7 +12,7 @@ import attrs
 from gateway_async._storage.sql import SqliteBackend
 from gateway_async.migration.journal import _operations as journal_operations
 from gateway_async.migration.journal.protocol import RowResult, RowStarted, RowState
-from gateway_async.migration.journal.sqlite import _open_journal
+from gateway_async.migration.journal.store import _FORMAT
 from gateway_async.postbacks.inbox import _operations as inbox_operations
 from gateway_async.postbacks.inbox._mapping import row_of
 from tests.postbacks.inboxes import InboxFile, change
@@ -80,7 +80,7 @@ def _read_rows(journal: SqliteBackend) -> list[int]:
 _KINDS: Final = {
     "ledger": _Kind(LedgerFile, _write_intent, _read_intents),
     "inbox": _Kind(InboxFile, _write_postback, _read_postbacks),
-    "journal": _Kind(_open_journal, _write_row, _read_rows),
+    "journal": _Kind(partial(SqliteBackend, file_format=_FORMAT), _write_row, _read_rows),
 }
 
 

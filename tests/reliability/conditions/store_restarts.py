@@ -17,8 +17,8 @@ import attrs
 import httpx
 
 from gateway_async import AsyncGateway, PostgresLedger, RedisTerminalLease, RouterTransactionCreate
-from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal
+from gateway_async.migration.journal.store import PostgresJournal
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.rate import RedisRate
 from gateway_async.sandbox import Sandbox
