@@ -1,52 +1,58 @@
 """The Typer application: all commands, each imported when it is called, and `--version`."""
 
-from collections.abc import Callable, Mapping
+import importlib.metadata
+import platform
+import re
+import sqlite3
+import ssl
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any, Final
 
 import attrs
 import typer
 from typer.core import TyperCommand
-from typer.main import get_command
 
-from gateway_async.cli.help_text import Command, Group, help_of
-from gateway_async.cli.versions import version_lines
-
-__all__ = ["app"]
+from gateway_async.cli.command import Group, help_of, make_command
 
 
 @attrs.frozen
-class _Command:
+class _Entry:
     """A command that is not imported yet.
 
     Attributes:
-        module: the module of `gateway_async.cli` that has it, under its own name or in its `COMMANDS`.
+        module: the module of `gateway_async.cli` that has it.
+        kind: its class there, or the group of commands.
         summary: the first line of its help.
     """
 
     module: str
+    kind: str
     summary: str
 
 
-COMMANDS: Final[Mapping[str, _Command]] = {
-    "demo": _Command("demo", "Watch the package at work in under 15 seconds."),
-    "sandbox": _Command("sandbox", "Serve a local gateway until Ctrl-C or SIGTERM."),
-    "check": _Command("check", "Check whether calls to the gateway of the environment can work."),
-    "get": _Command("records", "Print a record as JSON."),
-    "list": _Command("records", "Print the records that match the filters, one line of JSON each."),
-    "create": _Command("records", "Create a record, and print it as JSON."),
-    "update": _Command("records", "Change a record, and print it as JSON."),
-    "delete": _Command("records", "Delete a record."),
-    "listen": _Command("listen", "Print the postbacks that a gateway sends, until Ctrl-C or SIGTERM."),
-    "trigger": _Command("trigger", "Change a record in a sandbox, and show its postbacks."),
-    "ledger": _Command("ledger", "List the calls of a ledger whose outcome is unknown."),
-    "inbox": _Command("inbox", "List the waiting and dead postbacks of an inbox, or replay them."),
-    "migrate": _Command("migrate", "Store a file of cards and bank accounts in the vault."),
+COMMANDS: Final[Mapping[str, _Entry]] = {
+    "demo": _Entry("demo", "DemoCommand", "Watch the package at work in under 15 seconds."),
+    "sandbox": _Entry("sandbox", "SandboxCommand", "Serve a local gateway until Ctrl-C or SIGTERM."),
+    "check": _Entry("check", "CheckCommand", "Check whether calls to the gateway of the environment can work."),
+    "get": _Entry("records", "GET", "Print a record as JSON."),
+    "list": _Entry("records", "LIST", "Print the records that match the filters, one line of JSON each."),
+    "create": _Entry("records", "CREATE", "Create a record, and print it as JSON."),
+    "update": _Entry("records", "UPDATE", "Change a record, and print it as JSON."),
+    "delete": _Entry("records", "DELETE", "Delete a record."),
+    "listen": _Entry("listen", "ListenCommand", "Print the postbacks that a gateway sends, until Ctrl-C or SIGTERM."),
+    "trigger": _Entry("trigger", "TriggerCommand", "Change a record in a sandbox, and show its postbacks."),
+    "ledger": _Entry("ledger", "LedgerCommand", "List the calls of a ledger whose outcome is unknown."),
+    "inbox": _Entry("inbox", "InboxCommand", "List the waiting and dead postbacks of an inbox, or replay them."),
+    "migrate": _Entry("migrate", "MIGRATE", "Store a file of cards and bank accounts in the vault."),
 }
 """All commands, in the order of the help."""
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "token_normalize_func": lambda name: name.replace("_", "-")}
 """Settings of all commands. The names of options may be written with underscores, as the fields of the client are."""
+
+_PACKAGE: Final = "gateway-async"
+_EXTRAS: Final = ("cli", "sandbox", "postgres", "redis", "parquet", "dask")
 
 
 class _LazyGroup(Group):
@@ -59,7 +65,9 @@ class _LazyGroup(Group):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  Typer's signature
         """Return a command, or None if no command has this name."""
         if cmd_name not in self.commands and cmd_name in COMMANDS:
-            self.commands[cmd_name] = _load(cmd_name)
+            entry = COMMANDS[cmd_name]
+            found = getattr(import_module(f"gateway_async.cli.{entry.module}"), entry.kind)
+            self.commands[cmd_name] = found if isinstance(found, Group) else make_command(cmd_name, found)
         return self.commands.get(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -80,23 +88,8 @@ class _LazyGroup(Group):
 
     def _add_summaries(self) -> None:
         """Add commands with a name and a summary only, to be listed."""
-        for name, command in COMMANDS.items():
-            self.commands.setdefault(name, TyperCommand(name, help=command.summary))
-
-
-def _load(name: str) -> Any:
-    """Import a command: a function, a Typer application, or one of the module's `RECORD_COMMANDS`."""
-    module = import_module(f"gateway_async.cli.{COMMANDS[name].module}")
-    if name in (made := getattr(module, "RECORD_COMMANDS", {})):
-        return made[name]
-    found: typer.Typer | Callable[..., Any] = getattr(module, name)
-    if not isinstance(found, typer.Typer):
-        single = typer.Typer(add_completion=False)
-        single.command(name, cls=Command, help=help_of(found))(found)
-        found = single
-    command = get_command(found)
-    command.name = name
-    return command
+        for name, entry in COMMANDS.items():
+            self.commands.setdefault(name, TyperCommand(name, help=entry.summary))
 
 
 app = typer.Typer(
@@ -104,11 +97,33 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
+def _show_versions(asked: bool) -> None:
     if asked:
-        for line in version_lines():
+        for line in _versions():
             typer.echo(line)
         raise typer.Exit
+
+
+def _versions() -> Iterator[str]:
+    yield f"{_PACKAGE} {importlib.metadata.version(_PACKAGE)}"
+    yield f"Python {platform.python_version()} ({platform.python_implementation()})"
+    yield f"system {platform.platform()}"
+    yield ssl.OPENSSL_VERSION
+    yield f"SQLite {sqlite3.sqlite_version}"
+    yield from (f"{name} {version}" for name, version in sorted({*_libraries()}))
+
+
+def _libraries() -> Iterator[tuple[str, str]]:
+    """Yield the dependencies that are installed, with those of the extras."""
+    for requirement in importlib.metadata.requires(_PACKAGE) or ():
+        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+        extra = re.search(r"extra == ['\"](\w+)['\"]", requirement)
+        if name == _PACKAGE or (extra and extra[1] not in _EXTRAS):
+            continue
+        try:
+            yield name, importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
 
 
 def gateway_async(
@@ -119,22 +134,27 @@ def gateway_async(
             "--version",
             "-v",
             is_eager=True,
-            callback=_show_version,
+            callback=_show_versions,
             help="Show the versions that a bug report needs, and exit.",
         ),
     ] = False,
 ) -> None:
     """Run a local payment gateway, or call a gateway from a shell.
 
-    Other commands maintain ledgers, inboxes and migrations. The local gateway needs no account and no real card,
-    and sends nothing to other hosts. The commands `check`, `get`, `list`, `create`, `update`, `delete`, `trigger`,
-    `migrate`, `ledger --recover` and `listen --create-configs` call the gateway that the environment names. They
-    read GATEWAY_BASE_URL, GATEWAY_DEVELOPER_ID, GATEWAY_USER_ID, GATEWAY_USER_API_KEY and GATEWAY_LOCATION_ID.
-    GATEWAY_ALLOW_HTTP=1 allows plain http to another host.
+    The local gateway (`sandbox`) needs no account and no real card, and sends nothing to other hosts. `check`, `get`,
+    `list`, `create`, `update`, `delete`, `trigger`, `migrate`, `ledger --recover` and `listen --create-configs` call
+    the gateway of the environment: GATEWAY_BASE_URL, GATEWAY_DEVELOPER_ID, GATEWAY_USER_ID, GATEWAY_USER_API_KEY and
+    GATEWAY_LOCATION_ID. GATEWAY_ALLOW_HTTP=1 allows plain http to another host.
 
-    Exit status of every command: 0 done. 1 failed. 2 wrong usage, nothing was sent. 3 done, and something needs
-    attention. 4 the outcome of a write is unknown. 5 stopped at a limit. 6 done, but the output could not be written.
-    130 Ctrl-C. 141 the reader of the output has left. 143 SIGTERM.
+    Exit status of every command:
+    - 0: done
+    - 1: failed
+    - 2: wrong usage, nothing was sent
+    - 3: done, and something needs attention
+    - 4: the outcome of a write is unknown
+    - 5: stopped at a limit
+    - 6: done, but the output could not be written
+    - 130, 141, 143: Ctrl-C, the reader of the output has left, SIGTERM
     """
 
 

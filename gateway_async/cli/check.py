@@ -1,14 +1,22 @@
 """`gateway-async check`: find out whether calls to the gateway of the environment can work."""
 
-import json
+import http.client
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
-from typing import Annotated, Final, Literal
+import re
+import socket
+import ssl
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
+from contextlib import aclosing
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
 import attrs
+import certifi
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -16,14 +24,10 @@ from rich.text import Text
 from gateway_async import AsyncGateway, AuthenticationError, GatewayError, PermissionDeniedError
 from gateway_async._http.proxy import Proxy
 from gateway_async._text import pluralize
-from gateway_async.cli.errors import fail_with
-from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.inbox import read_dead
+from gateway_async.cli.command import AsJson
+from gateway_async.cli.inbox import count_dead
 from gateway_async.cli.ledger import count_open
-from gateway_async.cli.probe import Probe, ProbeError, probe_address
-from gateway_async.cli.store_location import check_location, display_location
-
-__all__ = ["check"]
+from gateway_async.cli.output import ExitStatus, check_location, display_location, print_json
 
 CheckResult = Literal["ok", "skipped", "attention", "failed"]
 
@@ -32,6 +36,10 @@ _CLOCK_SECONDS: Final = 60.0
 """A greater difference is reported: signatures of requests are refused from five minutes on."""
 
 _CERTIFICATE_DAYS: Final = 14.0
+_PROBE_PATH: Final = "/v2/contacts"
+_PROBE_SECONDS: Final = 10.0
+_DAY: Final = 86_400.0
+_TUNNEL_REFUSED: Final = re.compile("Tunnel connection failed: ([0-9]{3})")
 
 
 @attrs.frozen
@@ -43,57 +51,63 @@ class _Finding:
     details: str
 
 
-def check(
-    *,
-    ledger: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Also check a ledger, a file or postgresql://…: calls with unknown outcome."),
-    ] = None,
-    ledger_table: Annotated[
-        str, typer.Option(metavar="TABLE", help="Table of the ledger in PostgreSQL.")
-    ] = "payment_ledger",
-    inbox: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also check an inbox, a file or postgresql://…: dead postbacks.")
-    ] = None,
-    inbox_table: Annotated[
-        str, typer.Option(metavar="TABLE", help="Table of the inbox in PostgreSQL.")
-    ] = "postback_inbox",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each check.")] = False,
-) -> None:
+@attrs.frozen(kw_only=True)
+class CheckCommand:
     """Check whether calls to the gateway of the environment can work.
 
-    It prints one line for each check: whether it responds, TLS, the difference of the clocks, the credentials, the
-    location, its terminals, and a ledger and an inbox if they are named. Nothing is changed.
+    It prints one line for each check: whether the gateway responds, TLS, the difference of the clocks, the credentials,
+    the location, its terminals, and a ledger and an inbox if they are named. Nothing is changed.
 
-    Exit status: 0 if all is well, 3 if something needs attention, 1 if a check fails, 2 if a variable is missing or
-    wrong. Reads the GATEWAY_* variables of the environment.
+    Reads the GATEWAY_* variables of the environment.
+
+    Exit status:
+    - 0: all is well
+    - 1: a check fails
+    - 2: a variable is missing or wrong
+    - 3: something needs attention
     """
-    try:
-        for option, location in (("--ledger", ledger), ("--inbox", inbox)):
-            check_location(option, location or "")
-        findings = anyio.run(_check_gateway, as_json)
-    except GatewayError as error:
-        fail_with(error)
-    for finding in (
-        *([] if ledger is None else [_check_ledger(ledger, ledger_table)]),
-        *([] if inbox is None else [_check_inbox(inbox, inbox_table)]),
-    ):
-        _print(finding, as_json)
-        findings.append(finding)
-    states = {finding.state for finding in findings}
-    if "failed" in states:
-        raise typer.Exit(ExitStatus.FAILED)
-    if "attention" in states:
-        raise typer.Exit(ExitStatus.ATTENTION)
 
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Also look for open calls in a ledger: a file or postgresql://…"),
+    ] = None
+    ledger_table: Annotated[str, typer.Option(metavar="TABLE", help="Table of the ledger in PostgreSQL.")] = (
+        "payment_ledger"
+    )
+    inbox: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Also look for dead postbacks in an inbox: a file or postgresql://…"),
+    ] = None
+    inbox_table: Annotated[str, typer.Option(metavar="TABLE", help="Table of the inbox in PostgreSQL.")] = (
+        "postback_inbox"
+    )
+    as_json: AsJson = False
 
-async def _check_gateway(as_json: bool) -> list[_Finding]:
-    findings: list[_Finding] = []
-    async with AsyncGateway.from_env() as gateway:
+    def run(self) -> None:
+        """Run all checks and print their results."""
+        check_location("--ledger", self.ledger or "")
+        check_location("--inbox", self.inbox or "")
+        states = anyio.run(self._run)
+        if "failed" in states:
+            raise typer.Exit(ExitStatus.FAILED)
+        if "attention" in states:
+            raise typer.Exit(ExitStatus.ATTENTION)
+
+    async def _run(self) -> set[CheckResult]:
+        states = set[CheckResult]()
+        async with AsyncGateway.from_env() as gateway, aclosing(self._findings(gateway)) as findings:
+            async for finding in findings:
+                _print(finding, self.as_json)
+                states.add(finding.state)
+        return states
+
+    async def _findings(self, gateway: AsyncGateway) -> AsyncGenerator[_Finding]:
         async for finding in _gateway_findings(gateway):
-            _print(finding, as_json)
-            findings.append(finding)
-    return findings
+            yield finding
+        if self.ledger is not None:
+            yield await _check_store("ledger", self.ledger, "open call", count_open(self.ledger, self.ledger_table))
+        if self.inbox is not None:
+            yield await _check_store("inbox", self.inbox, "dead postback", count_dead(self.inbox, self.inbox_table))
 
 
 async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[_Finding]:
@@ -112,7 +126,7 @@ async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[_Finding]:
         yield await _check_terminals(gateway)
 
 
-def _connection_findings(found: Probe) -> Iterator[_Finding]:
+def _connection_findings(found: "Probe") -> Iterator[_Finding]:
     yield _Finding("gateway", "ok", f"{found.address} responds in {found.seconds * 1000:.0f} ms")
     if found.tls is None:
         yield _Finding("tls", "skipped", "plain http")
@@ -165,17 +179,9 @@ async def _check_terminals(gateway: AsyncGateway) -> _Finding:
     return _Finding("terminals", "ok" if number else "skipped", f"{number} in the location")
 
 
-def _check_ledger(location: str, table: str) -> _Finding:
-    return _check_store("ledger", location, "open call", partial(count_open, location, table))
-
-
-def _check_inbox(location: str, table: str) -> _Finding:
-    return _check_store("inbox", location, "dead postback", lambda: len(read_dead(location, table)))
-
-
-def _check_store(name: str, location: str, counted: str, count: Callable[[], int]) -> _Finding:
+async def _check_store(name: str, location: str, counted: str, count: Awaitable[int]) -> _Finding:
     try:
-        number = count()
+        number = await count
     except (GatewayError, ModuleNotFoundError) as error:
         return _Finding(name, "failed", str(error))
     except typer.BadParameter as error:  # a check must not create a file
@@ -186,7 +192,7 @@ def _check_store(name: str, location: str, counted: str, count: Callable[[], int
 
 def _print(finding: _Finding, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(attrs.asdict(finding)))
+        print_json([attrs.asdict(finding)])
         return
     console = Console()
     if not console.is_terminal:
@@ -194,3 +200,103 @@ def _print(finding: _Finding, as_json: bool) -> None:
         return
     state = Text(f"{finding.state:9}", style=_COLORS[finding.state])
     console.print(Text.assemble(f"{finding.check:11}  ", state, f"  {finding.details}"), soft_wrap=True)
+
+
+# --- one request without credentials
+
+
+class ProbeError(Exception):
+    """The gateway does not respond; `check` names the part that fails."""
+
+    def __init__(self, check: str, message: str) -> None:
+        self.check = check
+        super().__init__(message)
+
+
+@attrs.frozen
+class Probe:
+    """The result of one request.
+
+    Attributes:
+        address: the host and the port.
+        seconds: the time until the response, with the connection.
+        tls: version of TLS; None for plain http.
+        certificate_days: days until the certificate expires.
+        clock_difference: seconds by which the gateway's clock is ahead of this machine's; None without `Date` header.
+    """
+
+    address: str
+    seconds: float
+    tls: str | None
+    certificate_days: float
+    clock_difference: float | None
+
+
+def probe_address(base_url: str, proxy: Proxy | None = None) -> Probe:
+    """Send one request that needs no credentials; every HTTP response counts.
+
+    Raises:
+        ProbeError: the host has no address, does not respond, or its certificate is not trusted.
+    """
+    url = urlsplit(base_url)
+    host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
+    address = f"{host}:{port}"
+    connection = _connection(url.scheme, *((host, port) if proxy is None else (proxy.host, proxy.port)))
+    if proxy is not None:
+        connection.set_tunnel(host, port, proxy.headers)
+    began = time.perf_counter()
+    try:
+        connection.connect()
+        encrypted: Any = connection.sock
+        tls = encrypted.version() if url.scheme == "https" else None
+        days = _certificate_days(encrypted) if tls else 0.0
+        sent_at = time.time()
+        connection.request("GET", f"{url.path.rstrip('/')}{_PROBE_PATH}", headers={"connection": "close"})
+        response = connection.getresponse()
+        received_at = time.time()
+    except ssl.SSLCertVerificationError as error:
+        raise ProbeError("tls", f"{address}: the certificate is not trusted: {error.verify_message}") from None
+    except ssl.SSLError as error:
+        raise ProbeError("tls", f"{address}: TLS failed: {error.reason}") from None
+    except socket.gaierror:
+        raise ProbeError("gateway", f"{proxy.host if proxy else host}: the name has no address") from None
+    except TimeoutError:
+        raise ProbeError("gateway", f"{address}: no response within {_PROBE_SECONDS:g} s") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise ProbeError("gateway", f"{address}: {_reason(error)}") from None
+    finally:
+        connection.close()
+    seconds = time.perf_counter() - began
+    return Probe(address, seconds, tls, days, _difference(response.getheader("date"), (sent_at + received_at) / 2))
+
+
+def _reason(error: Exception) -> str:
+    """Say why there is no response.
+
+    A proxy's reason phrase is left out, because it may repeat the password.
+    """
+    refused = _TUNNEL_REFUSED.match(str(error))
+    return f"the proxy refused: {refused[1]}" if refused else getattr(error, "strerror", None) or "no HTTP response"
+
+
+def _connection(scheme: str, host: str, port: int) -> http.client.HTTPConnection:
+    if scheme != "https":
+        return http.client.HTTPConnection(host, port, timeout=_PROBE_SECONDS)
+    context = ssl.create_default_context(cafile=certifi.where())
+    return http.client.HTTPSConnection(host, port, timeout=_PROBE_SECONDS, context=context)
+
+
+def _certificate_days(encrypted: ssl.SSLSocket) -> float:
+    certificate: Any = encrypted.getpeercert()
+    return (ssl.cert_time_to_seconds(certificate["notAfter"]) - time.time()) / _DAY
+
+
+def _difference(header: str | None, now: float) -> float | None:
+    """Return the seconds by which a `Date` header is ahead of `now`; its resolution is one second."""
+    try:
+        sent = parsedate_to_datetime(header or "")
+    except ValueError:
+        return None
+    moment = sent if sent.tzinfo else sent.replace(tzinfo=UTC)
+    ahead = moment.timestamp() - now
+    return ahead if abs(ahead) > 1 else 0.0

@@ -14,8 +14,6 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.keyed_lock import KeyedLock
 from gateway_async.sandbox.http.webhook_client import DeliveryResult, PostbackRequest, WebhookClient, read_hosts
 
-__all__ = ["Forward", "Forwarder", "Target"]
-
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
 _OWN_HEADERS: Final = frozenset(

@@ -1,157 +1,162 @@
 """`gateway-async inbox`: list the waiting and dead postbacks of an inbox, replay them or discard them."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Final
 
 import anyio
+import attrs
 import typer
 from rich.text import Text
 
-from gateway_async import GatewayError, InboxError
+from gateway_async import InboxError
 from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
-from gateway_async.cli.errors import fail, fail_with, printing
-from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.store_location import check_location
-from gateway_async.cli.table_output import NONE, TableRow, print_advice, print_json, print_table
+from gateway_async.cli.command import AsJson
+from gateway_async.cli.output import (
+    NONE,
+    ExitStatus,
+    TableRow,
+    check_location,
+    fail,
+    print_advice,
+    print_json,
+    print_table,
+    printing,
+)
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox, StoredPostback
 
-__all__ = ["inbox", "read_dead"]
-
-WHAT_TO_DO = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
-_HEADINGS = ("number", "received at (UTC)", "change", "record", "state", "attempts", "error")
-POSTBACK_COLORS = {"waiting": "yellow", "dead": "red", "handled": "green"}
-_PAGE = 200
-_ALL_DAYS = 999_999.0
+_ADVICE: Final = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
+_HEADINGS: Final = ("number", "received at (UTC)", "change", "record", "state", "attempts", "error")
+_COLORS: Final = {"waiting": "yellow", "dead": "red", "handled": "green"}
+_PAGE: Final = 200
+_ALL_DAYS: Final = 999_999.0
 """`keep_days` of the opened inbox, so that listing deletes nothing."""
 
 
-def inbox(
-    address: Annotated[
+@attrs.frozen(kw_only=True)
+class InboxCommand:
+    """List the waiting and dead postbacks of an inbox, or replay them.
+
+    Replayed postbacks wait for the program that handles the inbox. A state older than a handled one is passed only to
+    handlers registered with `include_stale=True`. Handled and discarded postbacks are removed after the inbox's
+    `keep_days`; dead ones are kept.
+
+    Exit status:
+    - 0: no listed postback is dead
+    - 1: the inbox cannot be used
+    - 2: wrong usage, or the file does not exist
+    - 3: a listed postback is dead
+    """
+
+    location: Annotated[
         str, typer.Argument(metavar="FILE", help="Inbox file, or the address of its database (postgresql://…).")
-    ],
-    *,
-    dead: Annotated[bool, typer.Option("--dead", help="List dead postbacks only.")] = False,
-    waiting: Annotated[bool, typer.Option("--waiting", help="List waiting postbacks only.")] = False,
-    show_all: Annotated[bool, typer.Option("--all", help="List handled postbacks too.")] = False,
-    replay: Annotated[int | None, typer.Option("--replay", metavar="NUMBER", help="Handle one postback again.")] = None,
-    replay_dead: Annotated[bool, typer.Option("--replay-dead", help="Handle all dead postbacks again.")] = False,
+    ]
+    dead: Annotated[bool, typer.Option("--dead", help="List dead postbacks only.")] = False
+    waiting: Annotated[bool, typer.Option("--waiting", help="List waiting postbacks only.")] = False
+    show_all: Annotated[bool, typer.Option("--all", help="List handled postbacks too.")] = False
+    replay: Annotated[int | None, typer.Option("--replay", metavar="NUMBER", help="Handle one postback again.")] = None
+    replay_dead: Annotated[bool, typer.Option("--replay-dead", help="Handle all dead postbacks again.")] = False
     discard: Annotated[
         int | None,
         typer.Option("--discard", metavar="NUMBER", help="Give up one dead postback, so that it is no longer listed."),
-    ] = None,
-    table: Annotated[
-        str, typer.Option("--table", metavar="TABLE", help="Table of the inbox in PostgreSQL.")
-    ] = "postback_inbox",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each postback.")] = False,
-) -> None:
-    """List the waiting and dead postbacks of an inbox, or replay them.
+    ] = None
+    table: Annotated[str, typer.Option("--table", metavar="TABLE", help="Table of the inbox in PostgreSQL.")] = (
+        "postback_inbox"
+    )
+    as_json: AsJson = False
 
-    Replayed postbacks wait for the program that handles the inbox. A state older than a handled one is
-    passed only to handlers registered with `include_stale=True`. Handled and discarded postbacks are removed after the
-    inbox's `keep_days`; dead ones are kept. The exit status is 0 when no listed postback is dead, 3 when one is, 1
-    when the inbox cannot be used, and 2 when the file does not exist.
-    """
-    if dead + waiting + show_all + (replay is not None) + replay_dead + (discard is not None) > 1:
-        raise typer.BadParameter(
-            "--dead, --waiting, --all, --replay, --replay-dead, --discard: only one of them can be used"
-        )
-    change = ""
-    if discard is not None:
-        rows, change = _run(address, table, lambda opened: _discard(opened, discard)), "discarded"
-    elif replay is not None or replay_dead:
-        rows, change = _run(address, table, lambda opened: _replay(opened, replay)), "waiting again"
-    else:
-        rows = _run(address, table, lambda opened: _list(opened, _states(dead, waiting, show_all)))
-    has_dead = any(row["state"] == "dead" for row in rows)
-    numbers, are = ", ".join(str(row["number"]) for row in rows), pluralize(len(rows), "is", "are")
-    done = f"{pluralize(len(rows), 'postback')} {numbers} {are} {change}" if change and rows else ""
-    with printing(ExitStatus.ATTENTION if has_dead else ExitStatus.DONE, done=done):
-        print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, "No such postbacks in the inbox.")
-        if has_dead and not as_json:
-            print_advice(f"\n{WHAT_TO_DO}")
+    def run(self) -> None:
+        """List, replay or discard postbacks."""
+        given = (self.dead, self.waiting, self.show_all, self.replay_dead)
+        if sum(given) + (self.replay is not None) + (self.discard is not None) > 1:
+            raise typer.BadParameter(
+                "--dead, --waiting, --all, --replay, --replay-dead, --discard: only one of them can be used"
+            )
+        rows, change = anyio.run(self._run)
+        has_dead = any(row["state"] == "dead" for row in rows)
+        numbers, are = ", ".join(str(row["number"]) for row in rows), pluralize(len(rows), "is", "are")
+        done = f"{pluralize(len(rows), 'postback')} {numbers} {are} {change}" if change and rows else ""
+        with printing(ExitStatus.ATTENTION if has_dead else ExitStatus.DONE, done=done):
+            if self.as_json:
+                print_json(rows)
+            else:
+                print_table(rows, _HEADINGS, _cells, "No such postbacks in the inbox.")
+                print_advice(f"\n{_ADVICE}" if has_dead else "")
+
+    async def _run(self) -> tuple[list[TableRow], str]:
+        """Return the rows, and what was done to their postbacks; "" if they are only listed."""
+        async with aclosing(_open(self.location, self.table)) as inbox:
+            if self.discard is not None:
+                return await _discard(inbox, self.discard), "discarded"
+            if self.replay is not None:
+                return await _replay(inbox, [self.replay]), "waiting again"
+            if self.replay_dead:
+                dead = await _list(inbox, [PostbackState.DEAD])
+                return await _replay(inbox, [row["number"] for row in dead]), "waiting again"
+            return await _list(inbox, self._states), ""
+
+    @property
+    def _states(self) -> tuple[PostbackState | None, ...]:
+        """The states to list; None for all."""
+        if self.show_all:
+            return (None,)
+        return (*([] if self.dead else [PostbackState.WAITING]), *([] if self.waiting else [PostbackState.DEAD]))
 
 
-def read_dead(address: str, table: str) -> list[TableRow]:
-    """Return the dead postbacks of an inbox.
+async def count_dead(location: str, table: str) -> int:
+    """Return the number of dead postbacks in an inbox.
 
     Raises:
         GatewayError: the inbox cannot be used.
         BadParameter: the file does not exist.
     """
-
-    async def read() -> list[TableRow]:
-        async with aclosing(_open(address, table)) as opened:
-            return await _list(opened, [PostbackState.DEAD])
-
-    return anyio.run(read)
+    async with aclosing(_open(location, table)) as inbox:
+        return len(await _list(inbox, [PostbackState.DEAD]))
 
 
-def _run(address: str, table: str, operation: Callable[[Inbox], Awaitable[list[TableRow]]]) -> Any:
-    """Open an inbox, run one operation on it, and close it."""
-
-    async def run() -> list[TableRow]:
-        async with aclosing(_open(address, table)) as opened:
-            return await operation(opened)
-
-    try:
-        return anyio.run(run)
-    except GatewayError as error:
-        fail_with(error)
-    except ModuleNotFoundError as error:
-        fail(str(error))
-
-
-def _open(address: str, table: str) -> Inbox:
-    check_location("FILE", address)
-    if is_address(address):
-        return PostgresInbox(address, table=table, keep_days=_ALL_DAYS, create=False)
-    path = Path(address)
+def _open(location: str, table: str) -> Inbox:
+    check_location("FILE", location)
+    if is_address(location):
+        return PostgresInbox(location, table=table, keep_days=_ALL_DAYS, create=False)
+    path = Path(location)
     if not path.is_file() and not path.is_dir():
-        raise typer.BadParameter(f"FILE: {address} does not exist")
+        raise typer.BadParameter(f"FILE: {location} does not exist")
     if path.is_file() and not path.stat().st_size:  # listing must not turn an empty file into an inbox
-        raise InboxError(address, "it is empty")
+        raise InboxError(location, "it is empty")
     return SqliteInbox(path, keep_days=_ALL_DAYS)
 
 
-def _states(dead: bool, waiting: bool, show_all: bool) -> tuple[PostbackState | None, ...]:
-    if show_all:
-        return (None,)
-    return (*([] if dead else [PostbackState.WAITING]), *([] if waiting else [PostbackState.DEAD]))
-
-
-async def _list(opened: Inbox, states: Iterable[PostbackState | None]) -> list[TableRow]:
+async def _list(inbox: Inbox, states: Iterable[PostbackState | None]) -> list[TableRow]:
     rows: list[TableRow] = []
     for state in states:
         after = 0
-        while page := await opened.list(state, after=after, limit=_PAGE):
+        while page := await inbox.list(state, after=after, limit=_PAGE):
             rows += map(_row_of, page)
             after = page[-1].number
     return sorted(rows, key=lambda row: int(row["number"]))
 
 
-async def _replay(opened: Inbox, number: int | None) -> list[TableRow]:
-    """Make one postback waiting again, or all dead ones."""
-    numbers = [number] if number is not None else [row["number"] for row in await _list(opened, [PostbackState.DEAD])]
+async def _replay(inbox: Inbox, numbers: Iterable[int]) -> list[TableRow]:
+    """Make postbacks waiting again."""
     rows: list[TableRow] = []
-    for each in numbers:
-        if not await opened.replay(each):
-            fail(f"--replay: no postback {each}")
-        rows += await _row(opened, each)
+    for number in numbers:
+        if not await inbox.replay(number):
+            fail(f"--replay: no postback {number}")
+        rows += await _read(inbox, number)
     return rows
 
 
-async def _discard(opened: Inbox, number: int) -> list[TableRow]:
+async def _discard(inbox: Inbox, number: int) -> list[TableRow]:
     """Give up a dead postback."""
-    if not await opened.discard(number):
+    if not await inbox.discard(number):
         fail(f"--discard: no dead postback {number}")
-    return await _row(opened, number)
+    return await _read(inbox, number)
 
 
-async def _row(opened: Inbox, number: int) -> list[TableRow]:
-    return [_row_of(stored) for stored in await opened.list(after=number - 1, limit=1)]
+async def _read(inbox: Inbox, number: int) -> list[TableRow]:
+    return [_row_of(stored) for stored in await inbox.list(after=number - 1, limit=1)]
 
 
 def _row_of(stored: StoredPostback) -> TableRow:
@@ -177,7 +182,7 @@ def _cells(row: TableRow) -> list[Text]:
         Text(f"{row['received_at']:%Y-%m-%d %H:%M:%S}"),
         Text(f"{row['resource']} {row['type']}"),
         Text(row["record_id"] or NONE),
-        Text(row["state"], style=POSTBACK_COLORS.get(row["state"], "")),
+        Text(row["state"], style=_COLORS.get(row["state"], "")),
         Text(str(row["attempts"])),
         Text(row["error"] or NONE),
     ]

@@ -6,27 +6,34 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import anyio
+import attrs
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from gateway_async import AsyncGateway, GatewayError, Intent, LedgerError, PostgresLedger, Recovered, SqliteLedger
+from gateway_async import AsyncGateway, Intent, LedgerError, PostgresLedger, Recovered, SqliteLedger
 from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
-from gateway_async.cli.command_name import command_line
-from gateway_async.cli.errors import fail, fail_with, printing
-from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.store_location import check_location, display_location
-from gateway_async.cli.table_output import NONE, TableRow, print_advice, print_json, print_table
+from gateway_async.cli.command import AsJson
+from gateway_async.cli.output import (
+    NONE,
+    ExitStatus,
+    TableRow,
+    check_location,
+    command_line,
+    display_location,
+    fail,
+    print_advice,
+    print_json,
+    print_table,
+    printing,
+)
 from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
 
-__all__ = ["count_open", "ledger"]
-
-
-LedgerOperation = Callable[["PostgresLedger | SqliteLedger"], Awaitable[Any]]
+AnyLedger = PostgresLedger | SqliteLedger
 
 
 class Resolution(StrEnum):
@@ -36,28 +43,39 @@ class Resolution(StrEnum):
     NOT_MADE = "not_made"
 
 
-_HEADINGS = ("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record")
-_RECOVERED_HEADINGS = (*_HEADINGS, "reason")
-_DISCREPANCY_HEADINGS = ("discrepancy", "api id", "record", "ledger", "gateway", "description")
-_ALL_DAYS = 36_500.0
+_TABLE: Final = "payment_ledger"
+_HEADINGS: Final = ("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record")
+_RECOVERED_HEADINGS: Final = (*_HEADINGS, "reason")
+_DISCREPANCY_HEADINGS: Final = ("discrepancy", "api id", "record", "ledger", "gateway", "description")
+_COLORS: Final = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
+_ALL_DAYS: Final = 36_500.0
 """`keep_days` of the opened ledger, so that listing deletes nothing."""
 
-INTENT_COLORS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
 
+@attrs.frozen(kw_only=True)
+class LedgerCommand:
+    """List the calls of a ledger whose outcome is unknown.
 
-def ledger(
-    address: Annotated[
+    In PostgreSQL, calls of processes that are still connected are not listed.
+
+    Exit status:
+    - 0: no call is open, and nothing differs
+    - 1: the ledger cannot be used
+    - 2: wrong usage, or the file does not exist
+    - 3: a call is open, or something differs
+    """
+
+    location: Annotated[
         str, typer.Argument(metavar="FILE", help="Ledger file, or the address of its database (postgresql://…).")
-    ],
-    *,
-    show_all: Annotated[bool, typer.Option("--all", help="List resolved calls too, with their outcomes.")] = False,
+    ]
+    show_all: Annotated[bool, typer.Option("--all", help="List resolved calls too, with their outcomes.")] = False
     recover: Annotated[
         bool,
         typer.Option(
             "--recover",
             help="Look up the open calls and record the outcomes that are found. Reads the GATEWAY_* variables.",
         ),
-    ] = False,
+    ] = False
     wait: Annotated[
         float | None,
         typer.Option(
@@ -68,7 +86,7 @@ def ledger(
             "120 seconds, at a terminal for 420; both longer if the process that sent it may still run.",
             show_default="until no call may still be executed",
         ),
-    ] = None,
+    ] = None
     resolve_id: Annotated[
         str | None,
         typer.Option(
@@ -76,11 +94,11 @@ def ledger(
             metavar="API_ID",
             help="Record the outcome of one open call that no lookup finds: its api id, or its id in the JSON output.",
         ),
-    ] = None,
+    ] = None
     resolve_as: Annotated[
         Resolution | None,
         typer.Option("--as", metavar="|".join(Resolution), help="Outcome of the call given by --resolve."),
-    ] = None,
+    ] = None
     since: Annotated[
         str | None,
         typer.Option(
@@ -89,130 +107,135 @@ def ledger(
             help="Compare the payments since a time with those of the gateway, and list the discrepancies: 2026-01-01 "
             "or 2026-01-01T12:00, in UTC. Reads the GATEWAY_* variables.",
         ),
-    ] = None,
+    ] = None
     until: Annotated[
         str | None, typer.Option("--until", metavar="TIME", help="End of the period of --reconcile, in UTC.")
-    ] = None,
+    ] = None
     keep_days: Annotated[
         float,
         typer.Option("--keep-days", min=0, metavar="DAYS", help="Days for which your program keeps resolved calls."),
-    ] = 30.0,
-    table: Annotated[
-        str, typer.Option("--table", metavar="TABLE", help="Table of the ledger in PostgreSQL.")
-    ] = "payment_ledger",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each call.")] = False,
-) -> None:
-    """List the calls of a ledger whose outcome is unknown.
+    ] = 30.0
+    table: Annotated[str, typer.Option("--table", metavar="TABLE", help="Table of the ledger in PostgreSQL.")] = _TABLE
+    as_json: AsJson = False
 
-    In PostgreSQL, calls of processes that are still connected are not listed. The exit status is 0 when no call is open
-    and nothing differs, 3 otherwise, 1 when the ledger cannot be used, and 2 when the file does not exist.
-    """
-    if recover + show_all + (resolve_id is not None) + (since is not None) > 1:
-        raise typer.BadParameter("--recover, --resolve, --reconcile and --all: only one of them can be used")
-    if (resolve_id is None) != (resolve_as is None):
-        raise typer.BadParameter(f"--resolve and --as: use both or neither (expected --as {'|'.join(Resolution)})")
-    if since is None and until is not None:
-        raise typer.BadParameter("--until: needs --reconcile")
-    if since is not None:
-        period = _moment("--reconcile", since), None if until is None else _moment("--until", until)
-        if datetime.now(UTC) - period[0] > timedelta(days=keep_days):
-            kept = f"{keep_days:g} {pluralize(keep_days, 'day')}"
+    def run(self) -> None:
+        """List, recover, resolve or reconcile the calls."""
+        if self.recover + self.show_all + (self.resolve_id is not None) + (self.since is not None) > 1:
+            raise typer.BadParameter("--recover, --resolve, --reconcile and --all: only one of them can be used")
+        if (self.resolve_id is None) != (self.resolve_as is None):
+            raise typer.BadParameter(f"--resolve and --as: use both or neither (expected --as {'|'.join(Resolution)})")
+        if self.since is None and self.until is not None:
+            raise typer.BadParameter("--until: needs --reconcile")
+        if self.since is not None:
+            self._print_reconciliation(self._operate(partial(_reconcile, *self._period(self.since))))
+        else:
+            self._print_calls(self._operate(self._operation))
+
+    @property
+    def _operation(self) -> Callable[[AnyLedger], Awaitable[list[TableRow]]]:
+        if self.resolve_id is not None and self.resolve_as is not None:
+            return partial(_resolve, self.resolve_id, self.resolve_as)
+        if self.recover:
+            return partial(_recover, self.wait)
+        return _list_all if self.show_all else _list_open
+
+    def _operate(self, operation: Callable[[AnyLedger], Awaitable[Any]]) -> Any:
+        """Open the ledger, run one operation on it, and close it."""
+
+        async def run() -> Any:
+            async with aclosing(_open(self.location, self.table)) as ledger:
+                return await operation(ledger)
+
+        return anyio.run(run)
+
+    def _period(self, since: str) -> tuple[datetime, datetime | None]:
+        begin, end = _moment("--reconcile", since), None if self.until is None else _moment("--until", self.until)
+        if datetime.now(UTC) - begin > timedelta(days=self.keep_days):
+            kept = f"{self.keep_days:g} {pluralize(self.keep_days, 'day')}"
             raise typer.BadParameter(f"--reconcile: too early (expected within --keep-days, {kept})")
-        _print_reconciliation(_run(address, table, partial(_reconcile, *period)), as_json=as_json)
-        return
-    if resolve_id is not None and resolve_as is not None:
-        operation: LedgerOperation = partial(_resolve, resolve_id, resolve_as)
-    elif recover:
-        operation = partial(_recover, wait)
-    else:
-        operation = _list_all if show_all else _list_open
-    rows: list[TableRow] = _run(address, table, operation)
-    headings, cells = (_RECOVERED_HEADINGS, _recovered_cells) if recover else (_HEADINGS, _cells)
-    is_open = any(row["outcome"] in ("open", "unknown") for row in rows)
-    done = _describe(rows) if recover or resolve_id is not None else ""
-    with printing(ExitStatus.ATTENTION if is_open else ExitStatus.DONE, done=done):
-        print_json(rows) if as_json else print_table(
-            rows, headings, cells, f"No open calls in {display_location(address)}."
-        )
-        if not as_json:
-            _print_advice(address, table, rows)
+        return begin, end
+
+    def _print_calls(self, rows: list[TableRow]) -> None:
+        headings, cells = (_RECOVERED_HEADINGS, _recovered_cells) if self.recover else (_HEADINGS, _cells)
+        is_open = any(row["outcome"] in ("open", "unknown") for row in rows)
+        done = _describe(rows) if self.recover or self.resolve_id is not None else ""
+        with printing(ExitStatus.ATTENTION if is_open else ExitStatus.DONE, done=done):
+            if self.as_json:
+                print_json(rows)
+            else:
+                print_table(rows, headings, cells, f"No open calls in {display_location(self.location)}.")
+                self._print_advice(rows)
+
+    def _print_advice(self, rows: list[TableRow]) -> None:
+        arguments = ["ledger", self.location, *([] if self.table == _TABLE else ["--table", self.table])]
+        if any(row["outcome"] == "open" for row in rows):
+            print_advice(f"\nTo look up the open calls: {command_line([*arguments, '--recover'])}")
+        if any(row["outcome"] == "unknown" for row in rows):
+            command = command_line([*arguments, "--resolve", "API_ID", "--as", "|".join(Resolution)])
+            print_advice(f"\nIf no lookup finds a call, ask the processor and record the answer: {command}")
+
+    def _print_reconciliation(self, found: Reconciliation) -> None:
+        rows = [*map(_row_of_discrepancy, found.discrepancies), *map(_row_of_open, found.open_intents)]
+        with printing(ExitStatus.DONE if found.agrees else ExitStatus.ATTENTION):
+            if self.as_json:
+                print_json(rows)
+            else:
+                print_table(rows, _DISCREPANCY_HEADINGS, _discrepancy_cells, "No discrepancies.")
+                print_advice(f"\n{found.summary}")
 
 
-def _describe(rows: list[TableRow]) -> str:
-    """Say which outcomes are recorded."""
-    outcomes = (f"{row['api_id'] or row['call']} {row['outcome']} {row['record_id'] or ''}".rstrip() for row in rows)
-    return f"the ledger was updated ({', '.join(outcomes) or 'no call was open'})"
-
-
-def count_open(address: str, table: str) -> int:
+async def count_open(location: str, table: str) -> int:
     """Return the number of open calls in a ledger.
 
     Raises:
         GatewayError: the ledger cannot be used.
         BadParameter: the file does not exist.
     """
-    return len(_operate(address, table, _list_open))
+    async with aclosing(_open(location, table)) as ledger:
+        return len(await _list_open(ledger))
 
 
-def _run(address: str, table: str, operation: LedgerOperation) -> Any:
-    """Run one operation on a ledger; an error ends the command."""
-    try:
-        return _operate(address, table, operation)
-    except GatewayError as error:
-        fail_with(error)
-
-
-def _operate(address: str, table: str, operation: LedgerOperation) -> Any:
-    """Open a ledger, run one operation on it, and close it."""
-
-    async def run() -> Any:
-        async with aclosing(_open(address, table)) as opened:
-            return await operation(opened)
-
-    return anyio.run(run)
-
-
-def _open(address: str, table: str) -> PostgresLedger | SqliteLedger:
-    check_location("FILE", address)
-    if is_address(address):
-        return PostgresLedger(address, table=table, keep_days=_ALL_DAYS, create=False)
-    path = Path(address)
+def _open(location: str, table: str) -> AnyLedger:
+    check_location("FILE", location)
+    if is_address(location):
+        return PostgresLedger(location, table=table, keep_days=_ALL_DAYS, create=False)
+    path = Path(location)
     if not path.is_file():
-        raise typer.BadParameter(f"FILE: {address} does not exist")
+        raise typer.BadParameter(f"FILE: {location} does not exist")
     if not path.stat().st_size:  # listing must not turn an empty file into a ledger
-        raise LedgerError(address, "it is empty")
+        raise LedgerError(location, "it is empty")
     return SqliteLedger(path, keep_days=_ALL_DAYS)
 
 
-async def _resolve(name: str, resolution: Resolution, opened: PostgresLedger | SqliteLedger) -> list[TableRow]:
-    matching = [intent for intent in await opened.open_intents() if name in (intent.id, intent.api_id)]
+async def _resolve(name: str, resolution: Resolution, ledger: AnyLedger) -> list[TableRow]:
+    matching = [intent for intent in await ledger.open_intents() if name in (intent.id, intent.api_id)]
     if len(matching) != 1:
         found = f"{len(matching)} open {pluralize(len(matching), 'call')}"
         fail(f"--resolve: {found} have the id {name} (expected 1; --json lists the ids)")
-    await opened.record_outcome(matching[0].id, resolution.value)
-    await opened.open_intents()  # fails if the outcome cannot be written
+    await ledger.record_outcome(matching[0].id, resolution.value)
+    await ledger.open_intents()  # fails if the outcome cannot be written
     return [_row_of(matching[0], resolution.value)]
 
 
-async def _list_open(opened: PostgresLedger | SqliteLedger) -> list[TableRow]:
-    return [_row_of(intent, "open") for intent in await opened.open_intents()]
+async def _list_open(ledger: AnyLedger) -> list[TableRow]:
+    return [_row_of(intent, "open") for intent in await ledger.open_intents()]
 
 
-async def _list_all(opened: PostgresLedger | SqliteLedger) -> list[TableRow]:
-    entries = opened.entries(datetime.fromtimestamp(0, UTC))
+async def _list_all(ledger: AnyLedger) -> list[TableRow]:
+    entries = ledger.entries(datetime.fromtimestamp(0, UTC))
     return [_row_of(each.intent, each.outcome or "open", each.record_id) async for each in entries]
 
 
-async def _recover(wait: float | None, opened: PostgresLedger | SqliteLedger) -> list[TableRow]:
+async def _recover(wait: float | None, ledger: AnyLedger) -> list[TableRow]:
     text = "looking up the open calls; one that is not found may still be executed for some minutes"
     # On standard error, which shows it on a terminal only. Ctrl-C ends it; the calls stay open.
-    async with AsyncGateway.from_env(ledger=opened) as gateway:
+    async with AsyncGateway.from_env(ledger=ledger) as gateway:
         with Console(stderr=True).status(text):
             return [_row_of_recovered(each) for each in await gateway.recover(wait=wait)]
 
 
-async def _reconcile(since: datetime, until: datetime | None, opened: PostgresLedger | SqliteLedger) -> Reconciliation:
-    async with AsyncGateway.from_env(ledger=opened) as gateway:
+async def _reconcile(since: datetime, until: datetime | None, ledger: AnyLedger) -> Reconciliation:
+    async with AsyncGateway.from_env(ledger=ledger) as gateway:
         return await gateway.reconcile(since, until)
 
 
@@ -225,14 +248,38 @@ def _moment(option: str, text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _print_reconciliation(found: Reconciliation, *, as_json: bool) -> None:
-    rows = [*map(_row_of_discrepancy, found.discrepancies), *map(_row_of_open, found.open_intents)]
-    with printing(ExitStatus.DONE if found.agrees else ExitStatus.ATTENTION):
-        print_json(rows) if as_json else print_table(
-            rows, _DISCREPANCY_HEADINGS, _discrepancy_cells, "No discrepancies."
-        )
-        if not as_json:
-            print_advice(f"\n{found.summary}")
+def _describe(rows: list[TableRow]) -> str:
+    """Say which outcomes are recorded."""
+    outcomes = (f"{row['api_id'] or row['call']} {row['outcome']} {row['record_id'] or ''}".rstrip() for row in rows)
+    return f"the ledger was updated ({', '.join(outcomes) or 'no call was open'})"
+
+
+def _row_of(intent: Intent, outcome: str, record_id: str | None = None) -> TableRow:
+    return {
+        "id": intent.id,
+        "sent_at": intent.sent_at,
+        "conclusive_at": intent.conclusive_at,
+        "call": intent.call,
+        "resource": intent.resource,
+        "api_id": intent.api_id,
+        "terminal_id": intent.terminal_id,
+        "sent": dict(intent.sent),
+        "outcome": outcome,
+        "record_id": record_id,
+    }
+
+
+def _row_of_recovered(each: Recovered) -> TableRow:
+    return {
+        "sent_at": each.sent_at,
+        "call": each.call,
+        "resource": each.resource,
+        "api_id": each.api_id,
+        "sent": dict(each.sent),
+        "outcome": each.outcome,
+        "record_id": getattr(each.record, "id", None),
+        "error": None if each.error is None else str(each.error),
+    }
 
 
 def _row_of_discrepancy(each: Discrepancy) -> TableRow:
@@ -273,43 +320,6 @@ def _discrepancy_cells(row: TableRow) -> list[Text]:
     return [Text(row[name] or NONE) for name in names]
 
 
-def _row_of(intent: Intent, outcome: str, record_id: str | None = None) -> TableRow:
-    return {
-        "id": intent.id,
-        "sent_at": intent.sent_at,
-        "conclusive_at": intent.conclusive_at,
-        "call": intent.call,
-        "resource": intent.resource,
-        "api_id": intent.api_id,
-        "terminal_id": intent.terminal_id,
-        "sent": dict(intent.sent),
-        "outcome": outcome,
-        "record_id": record_id,
-    }
-
-
-def _row_of_recovered(each: Recovered) -> TableRow:
-    return {
-        "sent_at": each.sent_at,
-        "call": each.call,
-        "resource": each.resource,
-        "api_id": each.api_id,
-        "sent": dict(each.sent),
-        "outcome": each.outcome,
-        "record_id": getattr(each.record, "id", None),
-        "error": None if each.error is None else str(each.error),
-    }
-
-
-def _print_advice(address: str, table: str, rows: list[TableRow]) -> None:
-    arguments = ["ledger", address, *([] if table == "payment_ledger" else ["--table", table])]
-    if any(row["outcome"] == "open" for row in rows):
-        print_advice(f"\nTo look up the open calls: {command_line([*arguments, '--recover'])}")
-    if any(row["outcome"] == "unknown" for row in rows):
-        command = command_line([*arguments, "--resolve", "API_ID", "--as", "|".join(Resolution)])
-        print_advice(f"\nIf no lookup finds a call, ask the processor and record the answer: {command}")
-
-
 def _cells(row: TableRow) -> list[Text]:
     sent, outcome = row["sent"], row["outcome"]
     texts = (
@@ -321,7 +331,7 @@ def _cells(row: TableRow) -> list[Text]:
     )
     return [
         *(Text(text or NONE) for text in texts),
-        Text(outcome, style=INTENT_COLORS.get(outcome, "")),
+        Text(outcome, style=_COLORS.get(outcome, "")),
         Text(row["record_id"] or NONE),
     ]
 

@@ -8,17 +8,17 @@ import signal
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import attrs
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from gateway_async import GatewayError
 from gateway_async._text import pluralize
-from gateway_async.cli.errors import fail, fail_with, warn
+from gateway_async.cli.command import AsJson
 from gateway_async.cli.forward import Forward, Forwarder, Target
+from gateway_async.cli.output import warn
 from gateway_async.cli.postback_format import (
     forward_line,
     forward_object,
@@ -27,7 +27,7 @@ from gateway_async.cli.postback_format import (
     refusal_object,
     text_of,
 )
-from gateway_async.cli.sandbox import LISTEN_PROBLEMS
+from gateway_async.cli.sandbox import fail_to_listen
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.cli.temporary_configs import TemporaryConfigs
 from gateway_async.errors import InvalidRequestError
@@ -38,9 +38,7 @@ from gateway_async.postbacks.http.adapters import AsgiApp
 from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.sandbox.http.server import Listener
 
-__all__ = ["listen"]
-
-_REFUSED = 400
+_REFUSED: Final = 400
 
 Forwards = Callable[["Postback[Any]", Mapping[str, str], bytes], None]
 """Function that starts to forward a postback, with its headers and its body."""
@@ -100,16 +98,28 @@ class PostbackDisplay:
             raise self._failure
 
 
-def listen(
-    *,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+@attrs.frozen(kw_only=True)
+class ListenCommand:
+    """Print the postbacks that a gateway sends, until Ctrl-C or SIGTERM.
+
+    Each postback is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and
+    printed too. Card numbers and bank data are masked in the output.
+
+    With --forward-to, each postback is sent on to your program, and again if it gets no 2xx. The last status is
+    printed, with --json that of each attempt. Configs of --create-configs that a killed run left are deleted at the
+    start of the next one.
+    """
+
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1"
     port: Annotated[
         int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 picks a free one.")
-    ] = 8788,
+    ] = 8788
     username: Annotated[
         str | None, typer.Option(metavar="NAME", help="User name of the Basic credentials that requests must have.")
-    ] = None,
-    password: Annotated[str | None, typer.Option(metavar="PASSWORD", help="Password of these credentials.")] = None,
+    ] = None
+    password: Annotated[str | None, typer.Option(metavar="PASSWORD", help="Password of these credentials.")] = (
+        attrs.field(default=None, repr=False)
+    )
     create_configs: Annotated[
         bool,
         typer.Option(
@@ -117,7 +127,7 @@ def listen(
             help="Create postback configs with this address, and delete them at the end. Reads GATEWAY_* variables. "
             "Credentials are generated unless they are given.",
         ),
-    ] = False,
+    ] = False
     resource: Annotated[
         list[PostbackResource] | None,
         typer.Option(
@@ -125,15 +135,15 @@ def listen(
             help=f"With --create-configs: resource to send postbacks for, {', '.join(PostbackResource)}. Repeatable. "
             "Default: all, which needs --product-transaction-id.",
         ),
-    ] = None,
+    ] = None
     product_transaction_id: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="With --create-configs: merchant account of payments and batches. Repeatable."),
-    ] = None,
+    ] = None
     url: Annotated[
         str | None,
         typer.Option(metavar="URL", help="With --create-configs: address by which the gateway reaches this command."),
-    ] = None,
+    ] = None
     forward_to: Annotated[
         str | None,
         typer.Option(
@@ -141,40 +151,33 @@ def listen(
             metavar="URL",
             help="Forward each postback unchanged, with its credentials or those of the URL.",
         ),
-    ] = None,
+    ] = attrs.field(default=None, repr=False)
     forward_attempts: Annotated[
         int, typer.Option("--forward-attempts", min=1, metavar="N", help="Attempts for a postback that gets no 2xx.")
-    ] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each event.")] = False,
-) -> None:
-    """Print the postbacks that a gateway sends, until Ctrl-C or SIGTERM.
+    ] = 5
+    as_json: AsJson = False
 
-    Each postback is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and
-    printed too. Card numbers and bank data are masked in the output. With --forward-to, each is sent on to your
-    program, and again if it gets no 2xx. The last status is printed, with --json that of each attempt. Configs of
-    --create-configs that a killed run left are deleted at the start of the next one.
-    """
-    if not create_configs and (resource or product_transaction_id or url):
-        raise typer.BadParameter("--resource, --product-transaction-id, --url: need --create-configs")
-    if (username is None) != (password is None):
-        raise typer.BadParameter("--username and --password: use both or neither")
-    if create_configs and username is None:
-        username, password = "listen", secrets.token_urlsafe(24)
-    target = _target("--forward-to", forward_to)
-    _target("--url", url)
-    configs = None
-    if create_configs:
-        resources = resource or list(PostbackResource)
-        configs = TemporaryConfigs(resources, product_transaction_id or [], url, username, password)
-    try:
-        display = PostbackDisplay(as_json)
-        forwarder = Forwarder(target, forward_attempts, display.print_forwarded) if target else None
-        asyncio.run(_listen(host, port, _receiver(username, password), configs, display, forwarder))
-    except OSError as error:
-        reason = LISTEN_PROBLEMS.get(error.errno or 0, error.strerror or error)
-        fail(f"cannot listen on port {port} of {host}: {reason}")
-    except GatewayError as error:
-        fail_with(error)
+    def run(self) -> None:
+        """Listen until a signal."""
+        if not self.create_configs and (self.resource or self.product_transaction_id or self.url):
+            raise typer.BadParameter("--resource, --product-transaction-id, --url: need --create-configs")
+        if (self.username is None) != (self.password is None):
+            raise typer.BadParameter("--username and --password: use both or neither")
+        username, password = self.username, self.password
+        if self.create_configs and username is None:
+            username, password = "listen", secrets.token_urlsafe(24)
+        target = _target("--forward-to", self.forward_to)
+        _target("--url", self.url)
+        configs = None
+        if self.create_configs:
+            resources = self.resource or list(PostbackResource)
+            configs = TemporaryConfigs(resources, self.product_transaction_id or [], self.url, username, password)
+        display = PostbackDisplay(self.as_json)
+        forwarder = Forwarder(target, self.forward_attempts, display.print_forwarded) if target else None
+        try:
+            asyncio.run(_listen(self.host, self.port, _receiver(username, password), configs, display, forwarder))
+        except OSError as error:
+            fail_to_listen(self.host, self.port, error)
 
 
 def _receiver(username: str | None, password: str | None) -> PostbackReceiver:

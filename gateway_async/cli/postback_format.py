@@ -11,14 +11,12 @@ from rich.text import Text
 from gateway_async._secrets import MASK, Secret, seal_fields
 from gateway_async._text import pluralize
 from gateway_async.cli.forward import Forward
-from gateway_async.cli.masking import mask_shown
+from gateway_async.cli.output import mask_shown
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import OpenInt
 from gateway_async.models.postbacks import Postback
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
-
-__all__ = ["forward_line", "forward_object", "object_of", "refusal_line", "refusal_object", "text_of"]
 
 _COLORS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
 

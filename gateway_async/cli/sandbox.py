@@ -1,16 +1,15 @@
 """`gateway-async sandbox`: run the local gateway in the foreground, for any program that uses HTTP."""
 
 import errno
-import json
 import logging
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from ipaddress import ip_address
 from pathlib import Path
 from textwrap import indent
-from typing import Annotated
+from typing import Annotated, Final, NoReturn
 
 import attrs
 import typer
@@ -20,27 +19,25 @@ from rich.text import Text
 
 from gateway_async._secrets import is_address, mask_text
 from gateway_async._storage.sqlite import describe_sqlite_error
-from gateway_async.cli.errors import fail, warn
+from gateway_async.cli.output import fail, print_json, warn
 from gateway_async.cli.standard_streams import OutputError, discard_output
 from gateway_async.errors import InvalidRequestError
 from gateway_async.sandbox import SandboxInfo, serve
 from gateway_async.sandbox.http.request_log import LoggedRequest
 
-__all__ = ["sandbox"]
-
-LISTEN_PROBLEMS = {
+_LISTEN_PROBLEMS: Final = {
     errno.EACCES: "not permitted (expected a port from 1024)",
     errno.EADDRINUSE: "the port is in use (--port 0 picks a free one)",
     errno.EADDRNOTAVAIL: "not an address of this machine",
 }
 """Error number → why the address cannot be listened on."""
 
-EXPORTED = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
+_EXPORTED: Final = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
 """The fields of `SandboxInfo` that `AsyncGateway.from_env()` reads from variables such as `GATEWAY_BASE_URL`."""
 
-_REFUSED = 400
+_REFUSED: Final = 400
 
-FIRST_CALL = """\
+_FIRST_CALL: Final = """\
 curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
      -H "user-id: $GATEWAY_USER_ID" \\
      -H "user-api-key: $GATEWAY_USER_API_KEY" \\
@@ -61,12 +58,18 @@ class PostbackFormatOption(StrEnum):
     FORM = "form"
 
 
-def sandbox(
-    *,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+@attrs.frozen(kw_only=True)
+class SandboxCommand:
+    """Serve a local gateway until Ctrl-C or SIGTERM.
+
+    At the start it prints its address, throw-away credentials and ids, ready to paste. Then it prints a line for each
+    request: time, method, path, status and duration, without query strings, bodies and credentials.
+    """
+
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1"
     port: Annotated[
         int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 picks a free one.")
-    ] = 8080,
+    ] = 8080
     data: Annotated[
         Path | None,
         typer.Option(
@@ -74,27 +77,27 @@ def sandbox(
             dir_okay=False,
             help="File in which credentials, ids and records are kept for the next start. Default: in memory.",
         ),
-    ] = None,
+    ] = None
     terminals: Annotated[
         TerminalMode,
         typer.Option(
             metavar="|".join(TerminalMode),
             help="auto: a test card is presented automatically. manual: you present it through /_sandbox/terminals.",
         ),
-    ] = TerminalMode.AUTO,
+    ] = TerminalMode.AUTO
     terminal_delay: Annotated[
         float, typer.Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal gets its card.")
-    ] = 2.0,
+    ] = 2.0
     postback_format: Annotated[
         PostbackFormatOption,
         typer.Option(
             metavar="|".join(PostbackFormatOption),
             help="json: postbacks are JSON. form: they are forms, as some gateways send them.",
         ),
-    ] = PostbackFormatOption.JSON,
+    ] = PostbackFormatOption.JSON
     currency: Annotated[
         str, typer.Option(metavar="CODE", help="The ISO 4217 code of the currency that pages and messages show.")
-    ] = "USD",
+    ] = "USD"
     postback_hosts: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,7 +105,7 @@ def sandbox(
             metavar="HOST",
             help="Host, besides this machine, to which postbacks may be sent. Repeatable.",
         ),
-    ] = None,
+    ] = None
     allowed_hosts: Annotated[
         list[str] | None,
         typer.Option(
@@ -110,52 +113,66 @@ def sandbox(
             metavar="NAME",
             help="Name by which pages and /_sandbox/ may be addressed, besides localhost and addresses. Repeatable.",
         ),
-    ] = None,
+    ] = None
     strict: Annotated[
         bool,
         typer.Option(
             "--strict", help="Answer an unknown field or parameter with 422. By default it is ignored and logged."
         ),
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no request log.")] = False,
-) -> None:
-    """Serve a local gateway until Ctrl-C or SIGTERM.
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else.")] = (
+        False
+    )
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no request log.")] = False
 
-    At the start it prints its address, throw-away credentials and ids, ready to paste. Then it prints a line for each
-    request: time, method, path, status and duration, without query strings, bodies and credentials.
-    """
-    if data is not None and is_address(str(data)):
-        raise typer.BadParameter("--data: must be a file, not an address")
-    if not _is_loopback(host):
-        warn(f"--host: every machine that reaches {host} can use this sandbox and its /_sandbox/ calls")
-    if not as_json:
-        _show_ignored_fields(quiet=quiet)
-    ready = _print_json if as_json else _print_banner(data, terminals, terminal_delay)
-    try:
-        serve(
-            port=port,
-            host=host,
-            data=data,
-            terminals=terminals.value,
-            terminal_delay=terminal_delay,
-            postback_format=postback_format.value,
-            currency=currency,
-            postback_hosts=postback_hosts or (),
-            strict=strict,
-            on_ready=ready,
-            allowed_hosts=allowed_hosts or (),
-            on_request=None if quiet or as_json else _print_request,
-        )
-    except InvalidRequestError as error:
-        fail("; ".join(error.problems).replace("postback_hosts", "--allow-postback-host"))
-    except OSError as error:
-        reason = LISTEN_PROBLEMS.get(error.errno or 0, error.strerror or error)
-        fail(f"cannot listen on port {port} of {host}: {reason}")
-    except sqlite3.Error as error:
-        fail(f"cannot use the data file {data}: {describe_sqlite_error(error, 'a database')}")
+    def run(self) -> None:
+        """Serve until a signal."""
+        if self.data is not None and is_address(str(self.data)):
+            raise typer.BadParameter("--data: must be a file, not an address")
+        if not _is_loopback(self.host):
+            warn(f"--host: every machine that reaches {self.host} can use this sandbox and its /_sandbox/ calls")
+        if not self.as_json:
+            _show_ignored_fields(quiet=self.quiet)
+        try:
+            serve(
+                port=self.port,
+                host=self.host,
+                data=self.data,
+                terminals=self.terminals.value,
+                terminal_delay=self.terminal_delay,
+                postback_format=self.postback_format.value,
+                postback_hosts=self.postback_hosts or (),
+                strict=self.strict,
+                currency=self.currency,
+                on_ready=self._print_ready,
+                allowed_hosts=self.allowed_hosts or (),
+                on_request=None if self.quiet or self.as_json else _print_request,
+            )
+        except InvalidRequestError as error:
+            fail("; ".join(error.problems).replace("postback_hosts", "--allow-postback-host"))
+        except OSError as error:
+            fail_to_listen(self.host, self.port, error)
+        except sqlite3.Error as error:
+            fail(f"cannot use the data file {self.data}: {describe_sqlite_error(error, 'a database')}")
+
+    def _print_ready(self, info: SandboxInfo) -> None:
+        if self.as_json:
+            print_json([attrs.asdict(info)])
+            return
+        is_auto = self.terminals is TerminalMode.AUTO
+        settings = {
+            "Records": "in memory, deleted at the end" if self.data is None else f"kept in {self.data}",
+            "Terminals": f"a test card is presented after {self.terminal_delay:g} s"
+            if is_auto
+            else "you present the card",
+        }
+        Console().print(_banner(info, settings), soft_wrap=True)
+
+
+def fail_to_listen(host: str, port: int, error: OSError) -> NoReturn:
+    """Print why an address cannot be listened on, and end the command."""
+    reason = _LISTEN_PROBLEMS.get(error.errno or 0, error.strerror or error)
+    fail(f"cannot listen on port {port} of {host}: {reason}")
 
 
 def _is_loopback(host: str) -> bool:
@@ -202,16 +219,6 @@ def _print_line(line: Text) -> None:
         discard_output()
 
 
-def _print_json(info: SandboxInfo) -> None:
-    typer.echo(json.dumps(attrs.asdict(info)))
-
-
-def _print_banner(data: Path | None, terminals: TerminalMode, delay: float) -> Callable[[SandboxInfo], None]:
-    kept = "in memory, deleted at the end" if data is None else f"kept in {data}"
-    card = f"a test card is presented after {delay:g} s" if terminals is TerminalMode.AUTO else "you present the card"
-    return lambda info: Console().print(_banner(info, {"Records": kept, "Terminals": card}), soft_wrap=True)
-
-
 def _banner(info: SandboxInfo, settings: Mapping[str, str]) -> RenderableType:
     """Build the banner of a running sandbox.
 
@@ -219,13 +226,13 @@ def _banner(info: SandboxInfo, settings: Mapping[str, str]) -> RenderableType:
     would be copied with the lines and break them.
     """
     values = attrs.asdict(info)
-    exports = "\n".join(f"export GATEWAY_{name.upper()}={values[name]}" for name in EXPORTED)
-    others = {name: value for name, value in values.items() if name not in EXPORTED}
+    exports = "\n".join(f"export GATEWAY_{name.upper()}={values[name]}" for name in _EXPORTED)
+    others = {name: value for name, value in values.items() if name not in _EXPORTED}
     return Group(
         Rule(Text(f"The sandbox gateway is ready at {info.base_url}", style="bold green"), align="left"),
         _table(settings),
         _part("Paste into your shell, for AsyncGateway.from_env():", Text(indent(exports, "  "), style="cyan")),
-        _part("A first call:", Text(indent(FIRST_CALL, "  "), style="cyan")),
+        _part("A first call:", Text(indent(_FIRST_CALL, "  "), style="cyan")),
         _part("Other values:", _table(others)),
         _part("In a browser: requests, records, terminals, payment pages and more:", Text(f"  {info.base_url}/")),
         _part("The same for programs, without credentials:", Text(f"  {info.base_url}/_sandbox/")),

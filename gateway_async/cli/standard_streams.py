@@ -11,8 +11,6 @@ import select
 import sys
 from typing import Any, Final
 
-__all__ = ["OutputError", "discard_output", "flush_output", "guard_streams"]
-
 _OUTPUT: Final = 1
 _ERRORS: Final = 2
 

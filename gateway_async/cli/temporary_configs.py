@@ -1,26 +1,36 @@
-"""Postback configs that point to this machine while a command runs."""
+"""Postback configs that point to this machine while a command runs.
 
+The gateway cannot list postback configs. Each run therefore writes the ids of its configs to a file of its own, with
+the address that it listens on. If nothing listens there any more, the run was killed, and the next one deletes its
+configs.
+"""
+
+import json
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+import socket
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+import anyio
+import anyio.to_thread
 import attrs
 import typer
 
 from gateway_async import AsyncGateway, GatewayError, NotFoundError, PostbackConfigCreate, RecordDeletedError
 from gateway_async._secrets import Secret
+from gateway_async._storage.private_file import create_private
 from gateway_async._text import pluralize
-from gateway_async.cli.config_id_file import ConfigIdFile, lock_abandoned_configs, state_folder
-from gateway_async.cli.errors import warn
+from gateway_async.cli.output import warn
 from gateway_async.models.codes import PostbackResource
-
-__all__ = ["TemporaryConfigs"]
 
 _PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
+_FILES: Final = "listen-*.jsonl"
+_CONNECT_SECONDS: Final = 1.0
 
 
 @attrs.frozen
@@ -65,20 +75,22 @@ class TemporaryConfigs:
         if self.url is None and _is_remote(os.environ.get("GATEWAY_BASE_URL", "")):
             raise typer.BadParameter(f"--url: required, because the gateway cannot reach {address}")
         async with AsyncGateway.from_env() as gateway:
-            owner = (state_folder(), gateway.base_url, os.environ.get("GATEWAY_USER_ID", ""))
-            await _remove_abandoned(gateway, *owner)
-            id_file, config_ids, remaining = ConfigIdFile(*owner), list[str](), list[str]()
+            owner = {"gateway": gateway.base_url, "user_id": os.environ.get("GATEWAY_USER_ID", "")}
+            folder = _state_folder()
+            await _remove_abandoned(gateway, folder, owner, address)
+            file, config_ids = folder / _FILES.replace("*", uuid.uuid4().hex), list[str]()
+            descriptor = create_private(file)
             try:
                 for new in self._requests(self.url or address):
                     config = await gateway.postback_configs.create(new)
-                    id_file.add(config.id)
+                    entry = {**owner, "address": address, "id": config.id}
+                    os.write(descriptor, json.dumps(entry).encode() + b"\n")
+                    os.fsync(descriptor)
                     config_ids.append(config.id)
                 yield len(config_ids)
             finally:
-                try:
-                    remaining = await _remove(gateway, config_ids)
-                finally:
-                    id_file.close(remaining)
+                os.close(descriptor)
+                await _remove(gateway, config_ids, file)
 
     def _requests(self, url: str) -> Iterator[PostbackConfigCreate]:
         for resource in self.resources:
@@ -100,19 +112,55 @@ def _is_remote(base_url: str) -> bool:
     return urlsplit(base_url).hostname not in (*_LOCAL_HOSTS, None)
 
 
-async def _remove_abandoned(gateway: AsyncGateway, folder: Path, address: str, user_id: str) -> None:
+def _state_folder() -> Path:
+    """Make the folder for the files: `$XDG_STATE_HOME/gateway-async`, by default in `~/.local/state`."""
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "gateway-async"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+async def _remove_abandoned(gateway: AsyncGateway, folder: Path, owner: Mapping[str, str], address: str) -> None:
     """Delete the configs of runs that were killed."""
-    with lock_abandoned_configs(folder, address, user_id) as found:
-        for each in found:
-            number = len(each.config_ids)
-            warn(f"deleting {number} postback {pluralize(number, 'config')} that a killed run left")
-            if not await _remove(gateway, each.config_ids):
-                each.forget()
+    for file, config_ids in await anyio.to_thread.run_sync(_find_abandoned, folder, owner, address):
+        number = len(config_ids)
+        warn(f"deleting {number} postback {pluralize(number, 'config')} that a killed run left")
+        await _remove(gateway, config_ids, file)
 
 
-async def _remove(gateway: AsyncGateway, config_ids: Sequence[str]) -> list[str]:
-    """Delete configs, and return those that are still there."""
-    remaining: list[str] = []
+def _find_abandoned(folder: Path, owner: Mapping[str, str], address: str) -> list[tuple[Path, list[str]]]:
+    """Return the files of killed runs with the ids in them."""
+    found: list[tuple[Path, list[str]]] = []
+    for file in sorted(folder.glob(_FILES)):
+        entries = [entry for entry in _read(file) if entry.items() >= owner.items()]
+        addresses = {entry["address"] for entry in entries} - {address}  # this run has the port now
+        if entries and not any(map(_is_served, addresses)):
+            found.append((file, [entry["id"] for entry in entries]))
+    return found
+
+
+def _read(file: Path) -> Iterator[dict[str, str]]:
+    """Yield the entries of a file."""
+    with suppress(OSError):  # another run removed it
+        for line in file.read_text(encoding="utf-8").splitlines():
+            with suppress(ValueError):  # a line that was cut off
+                yield json.loads(line)
+
+
+def _is_served(address: str) -> bool:
+    """Return whether a program listens at an address of this machine."""
+    url = urlsplit(address)
+    try:
+        with socket.create_connection((url.hostname or "", url.port or 0), _CONNECT_SECONDS):
+            return True
+    except ConnectionRefusedError:
+        return False
+    except OSError:  # not certain
+        return True
+
+
+async def _remove(gateway: AsyncGateway, config_ids: Sequence[str], file: Path) -> None:
+    """Delete configs, and their file when none of them is left."""
+    remaining = False
     for config_id in config_ids:
         try:
             await gateway.postback_configs.delete(config_id)
@@ -120,5 +168,6 @@ async def _remove(gateway: AsyncGateway, config_ids: Sequence[str]) -> list[str]
             pass
         except GatewayError as error:
             warn(f"cannot delete the postback config {config_id}: {error}")
-            remaining.append(config_id)
-    return remaining
+            remaining = True
+    if not remaining:
+        await anyio.Path(file).unlink(missing_ok=True)

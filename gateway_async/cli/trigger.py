@@ -1,68 +1,165 @@
 """`gateway-async trigger`: change a record in a sandbox, so that it sends a postback."""
 
+import http.client
 import json
 import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Final
+from urllib.parse import urlencode, urlsplit
 
 import anyio
 import anyio.to_thread
+import attrs
 import typer
 
-from gateway_async import AsyncGateway, GatewayError
-from gateway_async.cli.errors import fail, fail_with, printing
-from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.sandbox_control import NotASandboxError, SandboxControl
-from gateway_async.cli.sandbox_events import EVENTS
+from gateway_async import (
+    AccountVaultUpdate,
+    AsyncGateway,
+    CardVaultCreate,
+    ContactCreate,
+    ContactUpdate,
+    Transaction,
+    TransactionCreate,
+)
+from gateway_async.cli.command import AsJson
+from gateway_async.cli.output import ExitStatus, fail, print_json, printing
 
-__all__ = ["trigger"]
-
+_CARD: Final = "4111111111111111"  # a published test card
+_EXPIRY: Final = "1230"
 _WAIT_SECONDS: Final = 15.0
 _POLL_SECONDS: Final = 0.1
+_CALL_SECONDS: Final = 10.0
+
+
+async def _create_contact(gateway: AsyncGateway) -> str:
+    return (await gateway.contacts.create(ContactCreate(last_name="Trigger"))).id
+
+
+async def _update_contact(gateway: AsyncGateway) -> str:
+    contact_id = await _create_contact(gateway)
+    await gateway.contacts.update(contact_id, ContactUpdate(city="Rome"))
+    return contact_id
+
+
+async def _delete_contact(gateway: AsyncGateway) -> str:
+    contact_id = await _create_contact(gateway)
+    await gateway.contacts.delete(contact_id)
+    return contact_id
+
+
+async def _create_vault(gateway: AsyncGateway) -> str:
+    new = CardVaultCreate(account_number=_CARD, exp_date=_EXPIRY, contact_id=await _create_contact(gateway))
+    return (await gateway.account_vaults.create(new)).id
+
+
+async def _update_vault(gateway: AsyncGateway) -> str:
+    vault_id = await _create_vault(gateway)
+    await gateway.account_vaults.update(vault_id, AccountVaultUpdate(title="Triggered"))
+    return vault_id
+
+
+async def _delete_vault(gateway: AsyncGateway) -> str:
+    vault_id = await _create_vault(gateway)
+    await gateway.account_vaults.delete(vault_id)
+    return vault_id
+
+
+async def _sell(gateway: AsyncGateway) -> Transaction:
+    new = TransactionCreate(action="sale", transaction_amount="1.00", account_number=_CARD, exp_date=_EXPIRY)
+    return await gateway.transactions.create(new)
+
+
+async def _create_transaction(gateway: AsyncGateway) -> str:
+    return (await _sell(gateway)).id
+
+
+async def _update_transaction(gateway: AsyncGateway) -> str:
+    sale = await _sell(gateway)
+    await gateway.transactions.void(sale.id)
+    return sale.id
+
+
+async def _create_batch(gateway: AsyncGateway, *, settle: bool = False) -> str:
+    """Sell in a new batch. The user's open batch stays as it is."""
+    sale = await _sell(gateway)
+    isolate = partial(SandboxControl(gateway.base_url).isolate_payment, sale.id, settle=settle)
+    return await anyio.to_thread.run_sync(isolate)
+
+
+EVENTS: Final[Mapping[str, Callable[[AsyncGateway], Awaitable[str]]]] = {
+    "transaction.create": _create_transaction,
+    "transaction.update": _update_transaction,
+    "transactionbatch.create": _create_batch,
+    "transactionbatch.update": partial(_create_batch, settle=True),
+    "accountvault.create": _create_vault,
+    "accountvault.update": _update_vault,
+    "accountvault.delete": _delete_vault,
+    "contact.create": _create_contact,
+    "contact.update": _update_contact,
+    "contact.delete": _delete_contact,
+}
+"""Event → a function that makes the change, and returns the id of the record."""
 
 
 def _complete(incomplete: str) -> list[str]:
     return [event for event in EVENTS if event.startswith(incomplete)]
 
 
-def trigger(
-    event: Annotated[
-        str, typer.Argument(metavar="EVENT", autocompletion=_complete, help=f"One of {', '.join(EVENTS)}.")
-    ],
-    *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
-) -> None:
+@attrs.frozen(kw_only=True)
+class TriggerCommand:
     """Change a record in a sandbox, and show its postbacks.
 
-    The records are new ones, so that the change comes after what it needs: transaction.update sells and voids. It
-    calls a sandbox only: nothing is sent to another gateway.
+    The record is a new one, with everything that the change needs first: transaction.update sells and voids. Nothing is
+    sent to a gateway that is not a sandbox.
 
-    Exit status: 0 if the postback was delivered, 3 if no config asks for it or a receiver did not acknowledge it.
     Reads the GATEWAY_* variables of the environment.
+
+    Exit status:
+    - 0: the postback was delivered
+    - 1: the record could not be changed, or the gateway is not a sandbox
+    - 2: wrong usage
+    - 3: no config asks for the postback, or a receiver did not acknowledge it
     """
-    if event not in EVENTS:
-        raise typer.BadParameter(f"EVENT: unknown (expected {', '.join(EVENTS)})")
-    try:
-        record_id, deliveries = anyio.run(_run, event)
-    except GatewayError as error:
-        fail_with(error)
-    except NotASandboxError:
-        fail("GATEWAY_BASE_URL: is not a sandbox (expected the address of gateway-async sandbox)")
-    was_delivered = bool(deliveries) and all(each["state"] == "delivered" for each in deliveries)
-    status = ExitStatus.DONE if was_delivered else ExitStatus.ATTENTION
-    with printing(status, done=f"{event} was triggered with {record_id}"):
-        _print(event, record_id, deliveries, as_json=as_json)
+
+    event: Annotated[
+        str, typer.Argument(metavar="EVENT", autocompletion=_complete, help=f"One of {', '.join(EVENTS)}.")
+    ]
+    as_json: AsJson = False
+
+    def run(self) -> None:
+        """Make the change, and print the deliveries."""
+        if self.event not in EVENTS:
+            raise typer.BadParameter(f"EVENT: unknown (expected {', '.join(EVENTS)})")
+        try:
+            record_id, deliveries = anyio.run(self._run)
+        except NotASandboxError:
+            fail("GATEWAY_BASE_URL: is not a sandbox (expected the address of gateway-async sandbox)")
+        was_delivered = bool(deliveries) and all(each["state"] == "delivered" for each in deliveries)
+        status = ExitStatus.DONE if was_delivered else ExitStatus.ATTENTION
+        with printing(status, done=f"{self.event} was triggered with {record_id}"):
+            if self.as_json:
+                print_json([{"event": self.event, "id": record_id, "deliveries": deliveries}])
+            else:
+                self._print(record_id, deliveries)
+
+    async def _run(self) -> tuple[str, list[dict[str, Any]]]:
+        """Make the change, and return the record's id and the deliveries."""
+        async with AsyncGateway.from_env() as gateway:
+            control = SandboxControl(gateway.base_url)
+            await anyio.to_thread.run_sync(control.check)
+            record_id = await EVENTS[self.event](gateway)
+            return record_id, await _deliveries(control, record_id, self.event.partition(".")[2].upper())
+
+    def _print(self, record_id: str, deliveries: list[dict[str, Any]]) -> None:
+        typer.echo(f"{self.event}  {record_id}")
+        for each in deliveries:
+            typer.echo(f"  → {each['status'] or each['error'] or 'no attempt yet'}  {each['url']}  {each['state']}")
+        if not deliveries:
+            typer.echo("  no postback config asks for it (expected gateway-async listen --create-configs --resource …)")
 
 
-async def _run(event: str) -> tuple[str, list[dict[str, Any]]]:
-    """Make the change, and return the record's id and the deliveries."""
-    async with AsyncGateway.from_env() as gateway:
-        control = SandboxControl(gateway.base_url)
-        await anyio.to_thread.run_sync(control.check)
-        record_id = await EVENTS[event](gateway)
-        return record_id, await _deliveries(control, record_id, event.partition(".")[2].upper())
-
-
-async def _deliveries(control: SandboxControl, record_id: str, change: str) -> list[dict[str, Any]]:
+async def _deliveries(control: "SandboxControl", record_id: str, change: str) -> list[dict[str, Any]]:
     """Return the last delivery to each config, after its first attempt."""
     ends_at = time.monotonic() + _WAIT_SECONDS
     while True:
@@ -79,12 +176,48 @@ def _delivery(postback: dict[str, Any]) -> dict[str, Any]:
     return {"url": postback["url"], "state": postback["state"], **{name: attempts[-1].get(name) for name in names}}
 
 
-def _print(event: str, record_id: str, deliveries: list[dict[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps({"event": event, "id": record_id, "deliveries": deliveries}))
-        return
-    typer.echo(f"{event}  {record_id}")
-    for each in deliveries:
-        typer.echo(f"  → {each['status'] or each['error'] or 'no attempt yet'}  {each['url']}  {each['state']}")
-    if not deliveries:
-        typer.echo("  no postback config asks for it (expected gateway-async listen --create-configs --resource …)")
+class NotASandboxError(Exception):
+    """The gateway does not have the control calls of a sandbox."""
+
+
+@attrs.frozen
+class SandboxControl:
+    """The control calls of the sandbox at an address.
+
+    Each method raises `NotASandboxError` if another gateway responds, or none.
+    """
+
+    base_url: str
+
+    def check(self) -> None:
+        """Find out whether a sandbox is there."""
+        if "calls" not in self._send("GET", "/_sandbox"):
+            raise NotASandboxError
+
+    def postbacks(self, record_id: str) -> list[dict[str, Any]]:
+        """Return the postbacks about a record, newest last."""
+        found: list[dict[str, Any]]
+        found = self._send("GET", f"/_sandbox/postbacks?{urlencode({'record_id': record_id})}")["postbacks"]
+        return found
+
+    def isolate_payment(self, transaction_id: str, *, settle: bool) -> str:
+        """Move a payment to a batch of its own; return its id."""
+        batch = self._send("POST", f"/_sandbox/transactions/{transaction_id}/batch", {"settle": settle})
+        if "id" not in batch:
+            raise NotASandboxError
+        return str(batch["id"])
+
+    def _send(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        url = urlsplit(self.base_url)
+        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+        connection = kind(url.hostname or "", url.port, timeout=_CALL_SECONDS)
+        try:
+            connection.request(method, f"{url.path}{path}", None if body is None else json.dumps(body))
+            content = json.loads(connection.getresponse().read())
+        except (OSError, ValueError, http.client.HTTPException):
+            raise NotASandboxError from None
+        finally:
+            connection.close()
+        if not isinstance(content, dict):
+            raise NotASandboxError
+        return content

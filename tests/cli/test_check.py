@@ -17,7 +17,7 @@ import trustme
 
 from gateway_async import Intent
 from gateway_async._wire.postback import postback_of
-from gateway_async.cli import probe as probing
+from gateway_async.cli.check import probe_address
 from gateway_async.postbacks import SqliteInbox
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
@@ -150,7 +150,7 @@ def test_certificate_that_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr("certifi.where", lambda: str(tmp_path / "authority.pem"))
     certificate = authority.issue_cert("127.0.0.1", not_after=datetime.now(UTC) + timedelta(days=10, hours=1))
     with serve_http(certificate) as url:
-        found = probing.probe_address(url)
+        found = probe_address(url)
     assert (found.tls, int(found.certificate_days), found.clock_difference) == ("TLSv1.3", 10, None)
 
 

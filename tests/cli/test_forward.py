@@ -20,7 +20,7 @@ import pytest
 
 from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async.cli.forward import Target
-from gateway_async.cli.sandbox_events import EVENTS
+from gateway_async.cli.trigger import EVENTS
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Process, Start, run, stop
 

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from gateway_async._secrets import luhn_valid
 from gateway_async.cli.app import app
-from gateway_async.cli.migrate.settings import client_factory
+from gateway_async.cli.migrate.options import client_factory
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import PYTHON, Ended, Start, run, run_on_terminal
@@ -210,17 +210,17 @@ ON_DASK = ("--dask", "tcp://127.0.0.1:1", "--journal", "postgresql://127.0.0.1/c
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("none.csv",), "file 'none.csv' does not exist"),
-        ((".",), "'.' is not a file (expected - for a pipe to standard input)"),
-        (("-",), "--format required with standard input"),
+        (("none.csv",), "FILE: none.csv does not exist"),
+        ((".",), "FILE: . is not a file (expected - for a pipe to standard input)"),
+        (("-",), "--format: required with standard input"),
         (("cards.csv",), "'Card No': not a field of an account vault"),
         (("cards.csv",), "(expected --map 'Card No=FIELD' or --ignore 'Card No'"),
         (("cards.csv",), "gateway-async migrate fields lists the fields"),
         (("cards.csv", *MAPPED[:4], "--ignore", "Customer"), "key: no column names the rows (expected a column key"),
         (("cards.csv", *MAPPED[:4], "--ignore", "Customer", "--plan"), "or --key COLUMN"),
         (("keyless.jsonl",), "key: no column names the rows"),
-        (("cards.csv", *MAPPED, "--map", "Card"), "--map must have the form NAME=VALUE"),
-        (("cards.csv", *MAPPED, "--map", "Card No=exp_date"), "--map has a name more than once"),
+        (("cards.csv", *MAPPED, "--map", "Card"), "--map: must have the form NAME=VALUE"),
+        (("cards.csv", *MAPPED, "--map", "Card No=exp_date"), "--map: a name is given more than once"),
         (("cards.csv", *MAPPED, "--set", "city_name=X"), "'city_name' is not a field of an account vault"),
         (("cards.csv", *MAPPED, "--journal", "none/cards.journal"), "journal: folder "),
         (("cards.csv", *MAPPED, "--rejects", "cards.csv"), "rejects: cards.csv is the input"),

@@ -6,8 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from gateway_async.cli.migrate.display import BarDisplay, JsonDisplay, LineDisplay, ProgressMeter
-from gateway_async.cli.migrate.result import exit_status
+from gateway_async.cli.migrate.display import BarDisplay, JsonDisplay, LineDisplay, ProgressMeter, exit_status
 from gateway_async.migration import Report
 
 

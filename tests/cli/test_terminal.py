@@ -7,8 +7,8 @@ import anyio
 import pytest
 
 from gateway_async import CardVaultCreate
+from gateway_async.cli import records
 from gateway_async.cli.app import COMMANDS
-from gateway_async.cli.records.resources import Verb, list_resources
 from gateway_async.migration import migrate_vaults
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
@@ -65,12 +65,12 @@ def test_colors(environment: dict[str, str]) -> None:
     assert COLOR.search(run_on_color_terminal("sandbox", "--prt").stdout)
 
 
-VERBS: tuple[Verb, ...] = ("get", "list", "create", "update", "delete")
+VERBS = (records.GET, records.LIST, records.CREATE, records.UPDATE, records.DELETE)
 COMMAND_LINES = [
     (),
     *((command,) for command in COMMANDS),
     *(("migrate", name) for name in ("verify", "journal", "fields")),
-    *((verb, resource) for verb in VERBS for resource in list_resources(verb)),
+    *((str(verb.name), resource) for verb in VERBS for resource in verb.list_commands(None)),
 ]
 
 

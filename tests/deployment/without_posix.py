@@ -93,17 +93,6 @@ async def receive_postback(folder: Path) -> None:
             await handled.wait()
 
 
-def lock_files(folder: Path) -> None:
-    """Write the file of a `listen` command; without locks, no other command's file is taken for an abandoned one."""
-    from gateway_async.cli.config_id_file import ConfigIdFile, lock_abandoned_configs
-
-    mine = ConfigIdFile(folder, "https://gateway.test", "user")
-    mine.add("config")
-    with lock_abandoned_configs(folder, "https://gateway.test", "user") as abandoned:
-        assert abandoned == []
-    mine.close([])
-
-
 class InterruptibleQueue(SimpleQueue[int]):
     """A queue that rejects a wait without a time limit: on Windows, Ctrl-C would not end it."""
 
@@ -126,6 +115,5 @@ if __name__ == "__main__":
     asyncio.new_event_loop().close()  # Python 3.14 imports the event loop of the platform at its first use
     sys.platform = "win32"
     asyncio.run(use_everything(Path(sys.argv[1])))
-    lock_files(Path(sys.argv[1]))
     serve_until_stopped()
     print(count, "modules, no problem")  # noqa: T201

@@ -19,7 +19,7 @@ import attrs
 
 from gateway_async import Intent, PostgresLedger, SqliteLedger, TransactionCreate
 from gateway_async._wire.postback import postback_of
-from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.output import ExitStatus
 from gateway_async.postbacks import SqliteInbox
 from gateway_async.sandbox import Sandbox
 from tests.support.intents import SALE

@@ -10,7 +10,7 @@ from typing import Any
 from typer.main import get_command
 
 from gateway_async.cli.app import app
-from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.output import ExitStatus
 
 from .documents import DOCUMENTS, blocks, read
 

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from gateway_async import PostgresLedger, SqliteLedger, __version__
-from gateway_async.cli.exit_status import ExitStatus
+from gateway_async.cli.output import ExitStatus
 from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from tests.support.intents import BARE, SALE

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from gateway_async import InvalidRequestError
-from gateway_async.cli.sandbox import sandbox as run_command
+from gateway_async.cli.sandbox import SandboxCommand
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _FORMAT, Store
 from gateway_async.sandbox.schema import STORED
@@ -151,7 +151,7 @@ def has_ipv6() -> bool:
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="needs IPv6")
 
 
-@pytest.mark.parametrize("start", [Sandbox, serve_sandbox, run_command])
+@pytest.mark.parametrize("start", [Sandbox, serve_sandbox, SandboxCommand])
 def test_the_default_address_is_loopback(start: Callable[..., object]) -> None:
     """From Python, in the foreground, and as a command."""
     assert inspect.signature(start).parameters["host"].default == "127.0.0.1"

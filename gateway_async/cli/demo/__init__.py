@@ -3,23 +3,25 @@
 `snippets.py` has the code that is shown. Start at `chapters.py`.
 """
 
-from typing import Annotated
+import attrs
 
-import typer
-
+from gateway_async.cli.command import AsJson
 from gateway_async.cli.demo.chapters import run_demo
 
-__all__ = ["demo"]
+__all__ = ["DemoCommand"]
 
 
-def demo(
-    *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each chapter.")] = False,
-) -> None:
+@attrs.frozen(kw_only=True)
+class DemoCommand:
     """Watch the package at work in under 15 seconds.
 
     Chapters: a terminal, a decline, a lost response, a refund, an invoice, a settlement, postbacks, a killed process,
     10,000 vaults and a migration. It starts a sandbox of its own, shows code, runs it, and checks each statement about
     it. The exit status is 1 if a statement is wrong.
     """
-    run_demo(as_json=as_json)
+
+    as_json: AsJson = False
+
+    def run(self) -> None:
+        """Run all chapters."""
+        run_demo(as_json=self.as_json)

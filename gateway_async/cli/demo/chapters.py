@@ -23,11 +23,10 @@ from gateway_async import (
     Transaction,
     TransactionStatus,
 )
-from gateway_async.cli.command_name import command_name
 from gateway_async.cli.demo import snippets
 from gateway_async.cli.demo.display import Chapter, Display, JsonLinesDisplay, TextDisplay, sparkline
 from gateway_async.cli.demo.serving import crash_while_selling, serve_receiver
-from gateway_async.cli.errors import fail
+from gateway_async.cli.output import command_name, fail
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.models.postbacks import Postback
 from gateway_async.observe import AttemptFailed, CallEnded, Event, LookupOutcome, OutcomeLookedUp

@@ -1,12 +1,13 @@
-"""Display of a running migration: a progress bar on a terminal, lines elsewhere, JSON for programs."""
+"""Display of a migration: a progress bar on a terminal, lines elsewhere, JSON for programs; and the result."""
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
+import attrs
 import typer
 from rich.console import Console, Group
 from rich.live import Live
@@ -19,30 +20,33 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 from gateway_async._text import pluralize
 from gateway_async.cli.migrate.journal import ROW_COLORS
+from gateway_async.cli.output import ExitStatus
 from gateway_async.cli.standard_streams import OutputError
-from gateway_async.migration.output.summary import STATES, RunProgress, duration, figures, figures_of
+from gateway_async.migration.output.summary import (
+    STATES,
+    RunContext,
+    RunProgress,
+    as_values,
+    duration,
+    facts,
+    failures,
+    figures,
+    figures_of,
+    headline,
+    rate_of,
+)
 from gateway_async.migration.report import Report
-
-__all__ = [
-    "BarDisplay",
-    "JsonDisplay",
-    "LineDisplay",
-    "MigrationDisplay",
-    "ProgressMeter",
-    "create_display",
-    "format_counts",
-    "print_event",
-    "progress_bar",
-]
 
 _LINE_SECONDS: Final = 5.0
 _EVENT_SECONDS: Final = 1.0
 _RATE_SECONDS: Final = 5.0
 _ETA_SECONDS: Final = 30.0
+_MAX_REASONS: Final = 10
 
 
 class ProgressMeter:
@@ -230,7 +234,7 @@ def progress_bar(*columns: ProgressColumn, description: str = "") -> Iterator[Ca
 
 def print_event(event: str, **values: Any) -> None:
     """Print one line of JSON."""
-    typer.echo(json.dumps({"event": event, **values}))
+    typer.echo(json.dumps({"event": event, **values}, default=str))
 
 
 def format_counts(report: Report, *, running: bool = True) -> Text:
@@ -248,3 +252,70 @@ def format_counts(report: Report, *, running: bool = True) -> Text:
         failed = report.failed_attempts
         parts.append(Text(f"{failed:,} {pluralize(failed, 'attempt')} failed", style="yellow"))
     return Text(" · ").join(parts)
+
+
+def exit_status(report: Report, *, stopped_by_limit: bool) -> ExitStatus:
+    """Return the exit status.
+
+    Args:
+        report: the results of the rows.
+        stopped_by_limit: whether a limit that the user set stopped it, and not a failure.
+    """
+    if report.stopped:
+        return ExitStatus.STOPPED if stopped_by_limit else ExitStatus.FAILED
+    if report.unknown:
+        return ExitStatus.UNKNOWN
+    return ExitStatus.ATTENTION if report.rejected or report.repeated else ExitStatus.DONE
+
+
+@attrs.frozen(kw_only=True)
+class CommandResult:
+    """The result of the command.
+
+    Attributes:
+        context: the facts beside the report.
+        files: the written files: the kind of each, and its path.
+        notes: remarks for the user.
+    """
+
+    report: Report
+    status: int
+    context: RunContext
+    files: Sequence[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
+
+    def show(self, *, as_json: bool) -> None:
+        """Print the result on standard output."""
+        if as_json:
+            values = as_values(self.report, self.context)
+            values["resume_command"] = "" if self.report.complete else self.context.resume_command
+            print_event("end", **values, exit_status=int(self.status), files=dict(self.files), notes=list(self.notes))
+        else:
+            self._print(Console(highlight=False))
+
+    def _print(self, console: Console) -> None:
+        report = self.report
+        style = "bold green" if not self.status else "bold yellow" if report.complete else "bold red"
+        console.print(Text(headline(report), style=style), soft_wrap=True)
+        console.print(Text.assemble("  ", format_counts(report, running=False)), soft_wrap=True)
+        totals = f"  {duration(report.seconds)}, {rate_of(report):,.0f} rows/s, {failures(report)}"
+        console.print(Text(totals, style="dim"), soft_wrap=True)
+        self._print_reasons(console)
+        written = dict(self.files)
+        shown = [(name, text) for name, text in facts(report, self.context) if name not in written]
+        for name, text in (*shown, *self.files):
+            console.print(Text.assemble("  ", (f"{name}: ", "dim"), text), soft_wrap=True)
+        for note in self.notes:
+            console.print(Text(f"  {note}", style="yellow"), soft_wrap=True)
+        if not report.complete:
+            resume = (self.context.resume_command, "bold cyan")
+            console.print(Text.assemble("\nContinue with:\n  ", resume), soft_wrap=True)
+
+    def _print_reasons(self, console: Console) -> None:
+        if not self.context.reasons:
+            return
+        table = Table("rows", "why they are not stored", box=None, padding=(0, 2), header_style="dim")
+        table.columns[0].justify = "right"
+        for reason, rows in self.context.reasons[:_MAX_REASONS]:
+            table.add_row(f"{rows:,}", Text(reason, overflow="fold"))
+        console.print(table)

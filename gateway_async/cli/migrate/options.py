@@ -1,21 +1,30 @@
-"""Options of an input file that several commands share, and the input that they define."""
+"""The options of a migration: of its input, its output files, its speed and its limits. Each is a field, said once."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
-from inspect import Signature, signature
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import attrs
 import typer
 
+from gateway_async import AsyncGateway
 from gateway_async._secrets import is_address
-from gateway_async.errors import InvalidRequestError
-from gateway_async.migration import Columns, read_rows
+from gateway_async._wire.json_text import is_utf8
+from gateway_async.cli.output import ExitStatus, check_location, warn
+from gateway_async.errors import GatewayError, InvalidRequestError
+from gateway_async.migration import Columns, Journal, PostgresJournal, SqliteJournal, read_rows
+from gateway_async.migration.output.files import check_output
+from gateway_async.migration.stop import Window
 
-__all__ = ["CreateInput", "Input", "add_input_options"]
+_DEFAULT_CONNECTIONS: Final = 100
 
-_PANEL = "Input"
+_input_option = partial(typer.Option, rich_help_panel="Input")
+_output_option = partial(typer.Option, rich_help_panel="Output files")
+_speed_option = partial(typer.Option, rich_help_panel="Speed")
+_limit_option = partial(typer.Option, rich_help_panel="Limits")
+_cluster_option = partial(typer.Option, rich_help_panel="Several machines")
 
 
 @attrs.frozen
@@ -24,26 +33,22 @@ class Input:
 
     Attributes:
         location: its path; `-` for standard input.
+        columns: how its columns become fields.
         reading: further arguments of `read_rows`.
     """
 
     location: str
-    reading: Mapping[str, Any] = attrs.field(factory=dict)
+    columns: Columns
+    reading: Mapping[str, Any]
 
     @property
     def path(self) -> Path | None:
-        """Return its path; None for standard input."""
+        """Its path; None for standard input."""
         return None if self.location == "-" else Path(self.location)
-
-    @property
-    def columns(self) -> Columns:
-        """Return the mapping of columns to fields."""
-        columns: Columns = self.reading["columns"]
-        return columns
 
     def rows(self) -> Any:
         """Return its rows, not read yet."""
-        return read_rows(self.path or "-", **self.reading)
+        return read_rows(self.path or "-", columns=self.columns, **self.reading)
 
     def check_has_rows(self, has_rows: bool) -> None:
         """Reject an input without rows, such as an export that failed.
@@ -56,134 +61,303 @@ class Input:
             raise InvalidRequestError(f"source: {name} has no rows (expected at least one)")
 
 
-def create_input(
-    location: str,
-    *,
+@attrs.frozen(kw_only=True, repr=False)
+class InputOptions:
+    """The options of an input file, for each command that reads one."""
+
     columns: Annotated[
         Path | None,
-        typer.Option(
-            "--columns",
+        _input_option(
             metavar="TOML",
             exists=True,
             dir_okay=False,
-            rich_help_panel=_PANEL,
             help="A file with all column options: the tables columns and constants, key and ignore.",
         ),
-    ] = None,
+    ] = None
     mapped: Annotated[
         list[str] | None,
-        typer.Option(
-            "--map", metavar="COLUMN=FIELD", rich_help_panel=_PANEL, help="Map a column to a field. Repeatable."
-        ),
-    ] = None,
+        _input_option("--map", metavar="COLUMN=FIELD", help="Map a column to a field. Repeatable."),
+    ] = None
     constants: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="FIELD=VALUE",
-            rich_help_panel=_PANEL,
-            help="Set a field to the same value in every row. Repeatable.",
-        ),
-    ] = None,
+        _input_option("--set", metavar="FIELD=VALUE", help="Set a field to the same value in every row. Repeatable."),
+    ] = None
     key: Annotated[
         str | None,
-        typer.Option(
-            "--key",
+        _input_option(
             metavar="COLUMN",
-            rich_help_panel=_PANEL,
             help="The column with the key of a row, never a card number; by default key, else account_vault_api_id.",
         ),
-    ] = None,
+    ] = None
     ignored: Annotated[
-        list[str] | None,
-        typer.Option("--ignore", metavar="COLUMN", rich_help_panel=_PANEL, help="Leave out a column. Repeatable."),
-    ] = None,
-    kind: Annotated[
+        list[str] | None, _input_option("--ignore", metavar="COLUMN", help="Leave out a column. Repeatable.")
+    ] = None
+    format: Annotated[
         Literal["csv", "jsonl", "parquet"] | None,
-        typer.Option(
-            "--format",
-            metavar="csv|jsonl|parquet",
-            rich_help_panel=_PANEL,
-            help="Format of the input, if the file name does not show it.",
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            "--encoding", metavar="NAME", rich_help_panel=_PANEL, help="Encoding of the input; by default UTF-8."
-        ),
-    ] = None,
+        _input_option(metavar="csv|jsonl|parquet", help="Format of the input, if the file name does not show it."),
+    ] = None
+    encoding: Annotated[str | None, _input_option(metavar="NAME", help="Encoding of the input; by default UTF-8.")] = (
+        None
+    )
     delimiter: Annotated[
-        str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHARACTER",
-            rich_help_panel=_PANEL,
-            help="Delimiter of CSV; by default detected in the header.",
-        ),
-    ] = None,
+        str | None, _input_option(metavar="CHARACTER", help="Delimiter of CSV; by default detected in the header.")
+    ] = None
+
     shard: Annotated[
         str | None,
-        typer.Option(
-            "--shard",
-            metavar="I/N",
-            rich_help_panel=_PANEL,
-            help="Only the I-th of N parts of the file, for N processes that share a journal.",
+        _input_option(
+            metavar="I/N", help="Only the I-th of N parts of the file, for N processes that share a journal."
         ),
-    ] = None,
-) -> Input:
-    """Return the input that a command's options define.
+    ] = None
+
+    def input_at(self, location: str) -> Input:
+        """Return the input at a path, or at `-` for standard input.
+
+        Raises:
+            BadParameter: the file does not exist, or an option has the wrong form.
+            InvalidRequestError: a column is mapped to a field that the contract does not have.
+        """
+        if is_address(location):
+            raise typer.BadParameter("FILE: must be a file, not an address")
+        if location != "-" and not Path(location).exists():
+            raise typer.BadParameter(f"FILE: {location} does not exist")
+        if location != "-" and not Path(location).is_file():
+            raise typer.BadParameter(f"FILE: {location} is not a file (expected - for a pipe to standard input)")
+        if location == "-" and self.format is None:
+            raise typer.BadParameter("--format: required with standard input")
+        given = {
+            "format": self.format,
+            "encoding": self.encoding,
+            "delimiter": _unescape(self.delimiter),
+            "shard": self.shard,
+        }
+        from_file = Columns.from_toml(self.columns) if self.columns else Columns()
+        columns = Columns(
+            names={**from_file.names, **_pairs("--map", self.mapped)},
+            constants={**from_file.constants, **_pairs("--set", self.constants)},
+            key=self.key or from_file.key,
+            ignore=(*from_file.ignore, *(self.ignored or ())),
+        )
+        return Input(location, columns, {name: value for name, value in given.items() if value is not None})
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class MigrationOptions(InputOptions):
+    """The options of one run. A plan needs no journal and writes nothing."""
+
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The input: CSV, JSON Lines or Parquet; - is standard input.")
+    ]
+    journal: Annotated[
+        str | None,
+        _output_option(
+            metavar="FILE",
+            help="The journal, from which the next run continues: a file or postgresql://…; by default the input's "
+            "name with .journal.",
+        ),
+    ] = None
+    out: Annotated[
+        Path | None, _output_option(metavar="FILE", help="Write the vault id of each key: .csv, .tsv or .jsonl.")
+    ] = None
+    rejects: Annotated[
+        Path | None,
+        _output_option(
+            metavar="FILE",
+            help="Write rows that are not stored, in the input's format, with their problems. Card numbers are masked.",
+        ),
+    ] = None
+    rejects_with_card_numbers: Annotated[
+        bool,
+        _output_option(
+            "--rejects-with-card-numbers",
+            help="Write rejected rows unmasked, so that they can be corrected. Only you can read the file.",
+        ),
+    ] = False
+    report: Annotated[Path | None, _output_option(metavar="FILE", help="Write the report as an HTML page.")] = None
+    report_json: Annotated[Path | None, _output_option(metavar="FILE", help="Write the report as JSON.")] = None
+    force: Annotated[bool, _output_option("--force", help="Replace files that this command did not write.")] = False
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Read the whole input and show what would be sent. Send nothing.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON each second and one at the end.")] = (
+        False
+    )
+    serve: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="PORT",
+            help="Show the running migration in a browser, at this port of 127.0.0.1; 0 picks a free port.",
+        ),
+    ] = None
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the migration, from which rows without an id get one; by default the journal's name.",
+        ),
+    ] = None
+    retry_rejected: Annotated[
+        bool, typer.Option("--retry-rejected", help="Send unchanged rows again that the gateway rejected before.")
+    ] = False
+    concurrency: Annotated[
+        int,
+        _speed_option(min=1, metavar="N", help="Maximum number of concurrent calls; fewer while the gateway is slow."),
+    ] = 64
+    rate: Annotated[float | None, _speed_option(min=0.001, metavar="N", help="Maximum number of calls per second.")] = (
+        None
+    )
+    window: Annotated[
+        str | None, _limit_option(metavar="22:00-06:00", help="Run only in this time of day (local time).")
+    ] = None
+    wait_for_window: Annotated[bool, _limit_option("--wait-for-window", help="Wait until the window opens.")] = False
+    max_seconds: Annotated[float | None, _limit_option(min=0.001, metavar="N", help="Stop after N seconds.")] = None
+    max_rows: Annotated[int | None, _limit_option(min=1, metavar="N", help="Store at most N rows in this run.")] = None
+    max_rejected: Annotated[
+        int | None, _limit_option(min=0, metavar="N", help="Stop when more than N rows are rejected or repeated.")
+    ] = None
+    dask: Annotated[
+        str | None, _cluster_option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+    ] = None
+    redis: Annotated[
+        str | None, _cluster_option(metavar="URL", help="The Redis through which workers share --rate.")
+    ] = None
+
+    @cached_property
+    def input(self) -> Input:
+        """The input file."""
+        return self.input_at(self.file)
+
+    @cached_property
+    def open_window(self) -> Window | None:
+        """The time of day in which it may run."""
+        return Window.parse(self.window) if self.window else None
+
+    @cached_property
+    def journal_location(self) -> str:
+        """The file or the address of the journal."""
+        return self.journal or default_journal(self.input.path)
+
+    def create_journal(self) -> Journal:
+        """Return a new object for the journal. It is opened when it is first used.
+
+        Raises:
+            InvalidRequestError: its folder does not exist, or a database needs the migration's name.
+        """
+        return open_journal(self.journal_location, self.name)
+
+    def check(self) -> None:
+        """Reject options that contradict each other, and files that cannot be used, before anything is sent.
+
+        Raises:
+            BadParameter: the input does not exist, or an option has the wrong form.
+            InvalidRequestError: an option is wrong, or two options contradict each other.
+        """
+        source, window = self.input.path, self.open_window
+        if not self.plan:
+            self._check_paths(source)
+        elif self.serve is not None:
+            raise InvalidRequestError("serve: not allowed with --plan")
+        if self.wait_for_window and not window:
+            raise InvalidRequestError("wait-for-window: only allowed with --window")
+        if self.dask:
+            self._check_cluster()
+        elif self.redis:
+            raise InvalidRequestError("redis: only allowed with --dask")
+
+    def _check_paths(self, source: Path | None) -> None:
+        location = self.journal_location
+        others = {"the input": source, "the journal": None if is_address(location) else Path(location)}
+        paths = {"out": self.out, "rejects": self.rejects, "report": self.report, "report-json": self.report_json}
+        for name, path in paths.items():
+            for role, other in others.items():
+                if path and other and _is_same_file(path, other):
+                    raise InvalidRequestError(f"{name}: {path} is {role}")
+            others[f"--{name}"] = path
+            if path:
+                check_output(name, path, source=source, force=self.force)
+        if self.rejects_with_card_numbers and not self.rejects:
+            raise InvalidRequestError("rejects-with-card-numbers: only allowed with --rejects")
+        self.create_journal()  # checks only
+        if not is_utf8(self.name or Path(location).stem):
+            raise InvalidRequestError("name: the journal's file name is not valid UTF-8 (expected --name)")
+
+    def _check_cluster(self) -> None:
+        if self.input.path is None:
+            raise InvalidRequestError(
+                "dask: not allowed with standard input (expected a file that all workers can read)"
+            )
+        if not (self.journal and is_address(self.journal) and self.name):
+            raise InvalidRequestError(
+                "dask: --journal and --name required (expected --journal postgresql://… that all workers can reach)"
+            )
+        if self.rate and not self.redis:
+            raise InvalidRequestError("rate: --redis required with --dask")
+
+
+@contextmanager
+def exit_on_usage_error() -> Iterator[None]:
+    """Convert an error before anything was sent to messages and exit status 2."""
+    try:
+        yield
+    except InvalidRequestError as error:
+        for problem in error.problems:
+            warn(problem)
+    except (GatewayError, ModuleNotFoundError, OSError) as error:
+        warn(str(error))
+    else:
+        return
+    raise typer.Exit(ExitStatus.WRONG_USAGE)
+
+
+def default_journal(input_path: Path | None) -> str:
+    """Return the default path of the journal: the input with the suffix .journal.
 
     Raises:
-        BadParameter: the file does not exist, or an option has the wrong form.
-        InvalidRequestError: a column is mapped to a field that the contract does not have.
+        InvalidRequestError: the input is standard input.
     """
+    if input_path is None:
+        raise InvalidRequestError("journal: required with standard input")
+    return str(input_path.with_suffix(".journal"))
+
+
+def open_journal(location: str, name: str | None, *, must_exist: bool = False) -> Journal:
+    """Return the journal at a file's path or a database's address. It is created when it is first used.
+
+    Raises:
+        InvalidRequestError: it or its folder does not exist, or a database needs the migration's name or a valid
+            address.
+    """
+    check_location("journal", location)
     if is_address(location):
-        raise typer.BadParameter("FILE: must be a file, not an address")
-    if location != "-" and not Path(location).exists():
-        raise typer.BadParameter(f"file '{location}' does not exist")
-    if location != "-" and not Path(location).is_file():
-        raise typer.BadParameter(f"'{location}' is not a file (expected - for a pipe to standard input)")
-    if location == "-" and kind is None:
-        raise typer.BadParameter("--format required with standard input")
-    given = {"format": kind, "encoding": encoding, "delimiter": _unescape(delimiter), "shard": shard}
-    reading = {name: value for name, value in given.items() if value is not None}
-    from_file = Columns.from_toml(columns) if columns else Columns()
-    mapping = Columns(
-        names={**from_file.names, **_pairs("--map", mapped)},
-        constants={**from_file.constants, **_pairs("--set", constants)},
-        key=key or from_file.key,
-        ignore=(*from_file.ignore, *(ignored or ())),
-    )
-    return Input(location, {**reading, "columns": mapping})
+        if name is None:
+            raise InvalidRequestError("name: required with a journal in PostgreSQL")
+        return PostgresJournal(location, name)
+    if must_exist and not (Path(location).is_file() and Path(location).stat().st_size):
+        raise InvalidRequestError(f"journal: {location} does not exist")
+    folder = Path(location).absolute().parent
+    if not folder.is_dir():
+        raise InvalidRequestError(f"journal: folder {folder} does not exist")
+    return SqliteJournal(location)
 
 
-CreateInput = Callable[[str], Input]
+def client_factory(concurrency: int) -> Callable[[], AsyncGateway]:
+    """Return a function, which other processes can load, that makes clients."""
+    return partial(AsyncGateway.from_env, max_connections=max(concurrency, _DEFAULT_CONNECTIONS))
 
 
-def add_input_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace a command's parameter `create_input` by the options of that function."""
-    _, *options = signature(create_input).parameters.values()
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        given = {option.name: values.pop(option.name) for option in options}
-        command(**values, create_input=partial(create_input, **given))
-
-    parameters = [*signature(command).parameters.values()]
-    at = next(index for index, parameter in enumerate(parameters) if parameter.name == "create_input")
-    parameters[at : at + 1] = options
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return run
+def _is_same_file(path: Path, other: Path) -> bool:
+    return path.resolve() == other.resolve() or (path.exists() and other.exists() and path.samefile(other))
 
 
 def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     pairs = [text.rpartition("=") if option == "--map" else text.partition("=") for text in texts or ()]
     if not all(name and sign for name, sign, _ in pairs):
-        raise typer.BadParameter(f"{option} must have the form NAME=VALUE")
+        raise typer.BadParameter(f"{option}: must have the form NAME=VALUE")
     named = {name.strip(): value.strip() for name, _, value in pairs}
     if len(named) < len(pairs):
-        raise typer.BadParameter(f"{option} has a name more than once")
+        raise typer.BadParameter(f"{option}: a name is given more than once")
     return named
 
 

@@ -12,15 +12,17 @@ import anyio
 import attrs
 import typer
 
-from gateway_async.cli.command_name import command_line
-from gateway_async.cli.errors import printing, warn
-from gateway_async.cli.exit_status import ExitStatus
-from gateway_async.cli.migrate.display import ProgressMeter, create_display, format_counts
+from gateway_async.cli.migrate.display import (
+    CommandResult,
+    ProgressMeter,
+    create_display,
+    exit_status,
+    format_counts,
+)
 from gateway_async.cli.migrate.live_page import serve_live_page
-from gateway_async.cli.migrate.result import CommandResult, exit_status
-from gateway_async.cli.migrate.settings import Settings, client_factory
+from gateway_async.cli.migrate.options import MigrationOptions, client_factory
 from gateway_async.cli.migrate.signals import Interruption
-from gateway_async.cli.store_location import display_location
+from gateway_async.cli.output import ExitStatus, command_line, display_location, printing, warn
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
@@ -39,8 +41,6 @@ from gateway_async.migration.stop import (
     stop_outside,
 )
 
-__all__ = ["run_migration"]
-
 _MAX_REASONS: Final = 20
 _MAX_NEWEST_REJECTS: Final = 5
 _WINDOW_SECONDS: Final = 1.0
@@ -50,35 +50,22 @@ _MASKED_NOTE: Final = (
 )
 
 
-def run_migration(settings: Settings) -> int:
-    """Run the migration and print its result.
-
-    Returns:
-        The exit status.
-
-    Raises:
-        GatewayError: something is wrong, and nothing was sent.
-    """
-    return anyio.run(_MigrationRun(settings).run)
-
-
-class _MigrationRun:
+class MigrationRun:
     """One run of the command."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._rows = settings.input.rows()
+    def __init__(self, options: MigrationOptions) -> None:
+        self._options = options
+        self._rows = options.input.rows()
         self._meter = ProgressMeter(self._share)
-        self._display = create_display(self._meter, as_json=settings.as_json)
+        self._display = create_display(self._meter, as_json=options.as_json)
         self._interruption = Interruption(self._display.print)
         self._stopped_by_limit = False
         self._reasons = Reasons()
         self._newest_rejects: deque[RowResult] = deque(maxlen=_MAX_NEWEST_REJECTS)
         self._report = Report()
-        outputs = settings.outputs
         self._rejects = (
-            Rejects(outputs.rejects, self._input_format, with_card_numbers=outputs.with_card_numbers)
-            if outputs.rejects
+            Rejects(options.rejects, self._input_format, with_card_numbers=options.rejects_with_card_numbers)
+            if options.rejects
             else None
         )
         self._files: list[tuple[str, str]] = []
@@ -86,7 +73,11 @@ class _MigrationRun:
         self._failed = self._ended = False
 
     async def run(self) -> int:
-        """Wait for the window, migrate, write the files and print the result."""
+        """Wait for the window, migrate, write the files and print the result. Return the exit status.
+
+        Raises:
+            GatewayError: something is wrong, and nothing was sent.
+        """
         try:
             with self._interruption.handle_signals():
                 await self._rows.header()
@@ -102,10 +93,10 @@ class _MigrationRun:
     @asynccontextmanager
     async def _serve_live_page(self) -> AsyncIterator[None]:
         """Serve the report as a page during the block, if requested."""
-        if self._settings.serve is None:
+        if self._options.serve is None:
             yield
             return
-        async with serve_live_page(self._settings.serve, self._read_report) as address:
+        async with serve_live_page(self._options.serve, self._read_report) as address:
             typer.echo(f"Live page: {address}", err=True)
             try:
                 yield
@@ -123,11 +114,11 @@ class _MigrationRun:
         Raises:
             InvalidRequestError: the window is closed and the user did not ask to wait.
         """
-        window = self._settings.window
+        window = self._options.open_window
         if window is None or window.contains(datetime.now()):  # noqa: DTZ005  the user's local time
             return True
         left = duration(window.seconds_until_open(datetime.now()))  # noqa: DTZ005
-        if not self._settings.wait_for_window:
+        if not self._options.wait_for_window:
             raise InvalidRequestError(f"window: {window} opens in {left} (expected --wait-for-window to wait for it)")
         self._display.print(f"Waiting for the window {window}, which opens in {left}.")
         self._report.waits_for = f"the window {window} opens in {left}"
@@ -144,52 +135,49 @@ class _MigrationRun:
         Raises:
             GatewayError: no row has ended.
         """
-        settings = self._settings
-        options = {
-            "retry_rejected": settings.retry_rejected,
-            "concurrency": settings.concurrency,
-            "rate": settings.rate,
-            "max_rows": settings.max_rows,
+        options = self._options
+        shared: Mapping[str, Any] = {
+            "retry_rejected": options.retry_rejected,
+            "concurrency": options.concurrency,
+            "rate": options.rate,
+            "max_rows": options.max_rows,
             "stop_when": self._stop_condition(),
             "on_row": self._on_row,
             "on_progress": self._on_progress,
         }
+        connect = client_factory(options.concurrency)
         try:
-            if settings.dask:
-                await self._migrate_on_dask(settings.dask, options)
+            if options.dask:
+                self._report = await migrate_vaults_dask(
+                    options.dask,
+                    options.input.path or "",
+                    journal=options.journal_location,
+                    name=options.name or "",
+                    redis=options.redis,
+                    gateway=connect,
+                    columns=options.input.columns,
+                    **shared,
+                    **options.input.reading,
+                )
             else:
-                await self._migrate_here(options)
+                async with connect() as gateway:
+                    journal = options.create_journal()
+                    self._report = await migrate_vaults(
+                        gateway, self._rows, journal=journal, name=options.name, **shared
+                    )
         except (GatewayError, OSError) as error:
             self._report.stopped = str(error)
             if not self._report.rows:
                 raise
-        settings.input.check_has_rows(bool(self._report.rows or self._report.stopped))
-
-    async def _migrate_here(self, options: Mapping[str, Any]) -> None:
-        journal, name = self._settings.create_journal(), self._settings.name
-        async with client_factory(self._settings.concurrency)() as gateway:
-            self._report = await migrate_vaults(gateway, self._rows, journal=journal, name=name, **options)
-
-    async def _migrate_on_dask(self, scheduler: str, options: Mapping[str, Any]) -> None:
-        settings = self._settings
-        self._report = await migrate_vaults_dask(
-            scheduler,
-            settings.input.path or "",
-            journal=settings.journal_location,
-            name=settings.name or "",
-            redis=settings.redis,
-            gateway=client_factory(settings.concurrency),
-            **options,
-            **settings.input.reading,
-        )
+        options.input.check_has_rows(bool(self._report.rows or self._report.stopped))
 
     def _stop_condition(self) -> StopCondition:
         """Return the stop condition. It also records whether the user's limits caused the stop."""
-        settings = self._settings
+        options = self._options
         limits = stop_on_any(
-            stop_outside(settings.window, datetime.now) if settings.window else None,
-            stop_after_seconds(settings.max_seconds) if settings.max_seconds else None,
-            stop_after_rejects(settings.max_rejected) if settings.max_rejected is not None else None,
+            stop_outside(options.open_window, datetime.now) if options.open_window else None,
+            stop_after_seconds(options.max_seconds) if options.max_seconds else None,
+            stop_after_rejects(options.max_rejected) if options.max_rejected is not None else None,
         )
 
         def check(report: Report) -> str | None:
@@ -213,7 +201,7 @@ class _MigrationRun:
     def _share(self) -> float | None:
         """Return the share of the input that has ended; None if not known."""
         rows = self._rows
-        if self._report.share is not None or self._settings.dask:
+        if self._report.share is not None or self._options.dask:
             return self._report.share
         if not rows.total:
             return None
@@ -225,7 +213,7 @@ class _MigrationRun:
         rows = self._rows
         return InputFormat(
             format=rows.format,
-            mapping=self._settings.input.columns,
+            mapping=self._options.input.columns,
             columns=rows.columns,
             delimiter=rows.delimiter or ",",
             encoding=rows.encoding,
@@ -236,7 +224,7 @@ class _MigrationRun:
     async def _write_outputs(self) -> None:
         """Write all requested files. If one cannot be written, the others are still written."""
         if self._report.totals is None:  # an error ended the migration
-            async with aclosing(self._settings.create_journal()) as journal:
+            async with aclosing(self._options.create_journal()) as journal:
                 self._report.totals = await read_totals(journal)
         for option, write in (
             ("--out", self._write_vault_ids),
@@ -253,40 +241,40 @@ class _MigrationRun:
                 warn(f"{option} could not be written: {cause}")
 
     async def _write_vault_ids(self) -> None:
-        if not (path := self._settings.outputs.vault_ids):
+        if not (path := self._options.out):
             return
-        async with aclosing(self._settings.create_journal()) as journal:
+        async with aclosing(self._options.create_journal()) as journal:
             number = await write_vault_ids(path, iterate_entries(journal, RowState.STORED))
         self._files.append(("vault ids", f"{path} ({number:,})"))
 
     async def _write_rejects(self) -> None:
-        rejects, outputs = self._rejects, self._settings.outputs
+        rejects, path = self._rejects, self._options.rejects
         if rejects is None:
             return
         if rejects.close():
-            self._files.append(("rejects", f"{outputs.rejects} ({rejects.count:,})"))
-            if not outputs.with_card_numbers:
+            self._files.append(("rejects", f"{path} ({rejects.count:,})"))
+            if not self._options.rejects_with_card_numbers:
                 self._notes.append(_MASKED_NOTE)
-        elif outputs.rejects and not self._report.stopped and (backup := back_up(outputs.rejects)):
+        elif path and not self._report.stopped and (backup := back_up(path)):
             self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {backup}.")
 
     async def _write_json_report(self) -> None:
-        if path := self._settings.outputs.json_report:
+        if path := self._options.report_json:
             write_report(path, json.dumps(as_values(self._report, self._context()), indent=2) + "\n")
             self._files.append(("report", str(path)))
 
     async def _write_html_report(self) -> None:
-        if path := self._settings.outputs.html_report:
+        if path := self._options.report:
             write_report(path, render_page(self._report, self._context()))
             self._files.append(("report", str(path)))
 
     def _context(self) -> RunContext:
-        settings, wrote_rejects = self._settings, any(name == "rejects" for name, _ in self._files)
-        same_input = "" if settings.input.path else "with the same input again"
+        options, wrote_rejects = self._options, any(name == "rejects" for name, _ in self._files)
+        same_input = "" if options.input.path else "with the same input again"
         return RunContext(
-            input=settings.input.location,
-            journal=display_location(settings.journal_location),
-            rejects=str(settings.outputs.rejects) if wrote_rejects else "",
+            input=options.input.location,
+            journal=display_location(options.journal_location),
+            rejects=str(options.rejects) if wrote_rejects else "",
             reasons=self._reasons.most(_MAX_REASONS),
             newest_rejects=tuple(self._newest_rejects),
             resume_command=command_line(sys.argv[1:], same_input),
@@ -303,11 +291,11 @@ class _MigrationRun:
             report=report, status=status, context=self._context(), files=self._files, notes=self._notes
         )
         with printing(status, done=self._describe_result()):
-            result.show(as_json=self._settings.as_json)
+            result.show(as_json=self._options.as_json)
         return status
 
     def _describe_result(self) -> str:
         """Say what was done, if there was anything to do."""
         counts = format_counts(self._report, running=False).plain.replace(" · ", ", ")
-        journal = display_location(self._settings.journal_location)
+        journal = display_location(self._options.journal_location)
         return f"{counts}, in the journal {journal}" if self._report.rows else ""

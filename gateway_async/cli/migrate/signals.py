@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-__all__ = ["Interruption"]
-
 _STATUS: Final = {signal.SIGINT: 130, signal.SIGTERM: 143}
 _REASONS: Final = {signal.SIGINT: "interrupted by Ctrl-C", signal.SIGTERM: "terminated by SIGTERM"}
 _STANDARD_ERROR: Final = 2

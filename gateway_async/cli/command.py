@@ -1,26 +1,36 @@
-"""Help texts of commands: plain text that is whole at any width, from docstrings and options."""
+"""`Command` and `Group`: how the commands run, and their plain help.
 
+A command is an attrs class: its fields are the options, its docstring is the help, and `run` does what it says. Typer
+reads the options from the constructor that attrs writes, and makes the object from the arguments.
+"""
+
+import re
 import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from inspect import getdoc
-from typing import Any, Final
+from typing import Annotated, Any, Final, Protocol
 
+import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
+from typer.main import get_command
 
-__all__ = ["Command", "Group", "help_of"]
+from gateway_async.cli.output import ExitStatus, fail, fail_with
+from gateway_async.errors import GatewayError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object on each line.")]
+"""The option of the commands that print for programs too."""
 
 _WIDEST: Final = 100
 _WIDEST_NAME: Final = 26
 """The help of an option with a longer name begins on the next line."""
 
 
-def help_of(command: Callable[..., Any]) -> str:
-    """Return a command's docstring with one line for each paragraph.
+class Runnable(Protocol):
+    """The options of a command, and what it does with them."""
 
-    A terminal then wraps the paragraphs by its own width.
-    """
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (getdoc(command) or "").split("\n\n"))
+    def run(self) -> None:
+        """Run the command. It ends with `typer.Exit`, or with a `GatewayError` that is printed."""
 
 
 class _PlainHelp:
@@ -39,17 +49,41 @@ class _PlainHelp:
 
 
 class Command(_PlainHelp, TyperCommand):
-    """A command with plain help."""
+    """A command that runs the object that its options make."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Make the object and run it."""
+        try:
+            return ctx.invoke(super().invoke(ctx).run)
+        except GatewayError as error:
+            fail_with(error)
+        except ModuleNotFoundError as missing:  # of an extra; the message says how to install it
+            fail(str(missing), ExitStatus.WRONG_USAGE)
 
 
 class Group(_PlainHelp, TyperGroup):
     """A group of commands with plain help."""
 
 
+def make_command(
+    name: str, kind: Callable[..., Runnable], cls: type[Command] = Command, *, text: str = "", summary: str = ""
+) -> Any:
+    """Return the command whose options are the fields of a class. Its help is the docstring of the class."""
+    single = typer.Typer(add_completion=False)
+    single.command(name, cls=cls, help=text or help_of(kind), short_help=summary or None)(kind)
+    return get_command(single)
+
+
+def help_of(command: Callable[..., Any]) -> str:
+    """Return a docstring with one line for each paragraph and list item, which a terminal wraps by its own width."""
+    return re.sub(r"(?<!\n)\n *(?!\n|- )", " ", getdoc(command) or "")
+
+
 def _parts(command: Any, ctx: Any, width: int) -> Iterator[str]:
     usage = f"Usage: {ctx.command_path} "
     yield _wrap(usage + " ".join(command.collect_usage_pieces(ctx)), width, " " * len(usage))
-    yield from (_wrap(paragraph, width) for paragraph in (command.help or "").split("\n\n"))
+    for paragraph in (command.help or "").split("\n\n"):
+        yield "\n".join(_wrap(line, width, "  " if line.startswith("- ") else "") for line in paragraph.split("\n"))
     sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for each in command.get_params(ctx):
         if record := each.get_help_record(ctx):

@@ -1,0 +1,256 @@
+"""Requests and filters from the texts that a shell passes for their fields."""
+
+import getpass
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+import attrs
+
+from gateway_async._secrets import is_confidential, mask_text
+from gateway_async._wire.convert import BOOLEANS, rules_of
+from gateway_async._wire.fields import fields_of
+from gateway_async._wire.json_text import as_utf8, decode, repeated_name
+from gateway_async.cli.output import warn
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.request import Cents, ExactlyOne, Request
+from gateway_async.models.time_range import TimeRange
+
+_SOURCE: Final = "@"
+_STANDARD_INPUT: Final = "@-"
+
+
+def pairs_of(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return name → value of `NAME=VALUE` texts.
+
+    Args:
+        option: the option that the texts belong to.
+        texts: the texts.
+
+    Raises:
+        InvalidRequestError: a text has another form, or a name is given more than once.
+    """
+    pairs = [text.partition("=") for text in texts]
+    if not all(name and sign for name, sign, _ in pairs):
+        raise InvalidRequestError(f"{option}: must have the form NAME=VALUE")
+    named = {name: value for name, _, value in pairs}
+    if len(named) < len(pairs):
+        raise InvalidRequestError(f"{option}: a name is given more than once")
+    return named
+
+
+# --- requests
+
+
+def names_of(kinds: Iterable[type[Request]]) -> list[str]:
+    """Return the fields of all classes of requests, each once."""
+    return list(dict.fromkeys(name for kind in kinds for name in fields_of(kind)))
+
+
+def required_names(kind: type[Request]) -> list[str]:
+    """Return the fields that a request of this class cannot lack."""
+    return [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING]
+
+
+def request_of(
+    kinds: Sequence[type[Request]],
+    wrapper: str,
+    fields: Mapping[str, str],
+    *,
+    others: Sequence[str],
+    extra: Sequence[str],
+    data: str | None,
+) -> Request:
+    """Return the request.
+
+    Args:
+        kinds: the classes to choose from, by the fields that are given.
+        wrapper: the name in which a JSON body may be wrapped.
+        fields: the texts by field. `@-` is a line of standard input, and `@FILE` the content of a file.
+        others: `name=value` of more fields.
+        extra: `name=value` of fields that this version does not know.
+        data: the path of a file with an object of fields; `-` for standard input.
+
+    Raises:
+        InvalidRequestError: a field is unknown or missing, or the body is not an object.
+    """
+    texts = {**pairs_of("--field", others), **fields}
+    body = _json_object(data, wrapper) if data else {}
+    kind = _choose(kinds, {*body, *texts})
+    annotations = fields_of(kind)
+    unknown = pairs_of("--extra", extra)
+    _warn_of_secrets(kind, texts, " (expected @- and standard input)")
+    _warn_of_secrets(kind, unknown)
+    given: dict[str, Any] = body | {name: _read_source(name, text) for name, text in texts.items()}
+    for name, value in kind.implied.items():
+        if given.get(name) == value:
+            del given[name]
+    _check_names(kind, given)
+    values = {
+        name: _value_of(annotations[name], value) if isinstance(value, str) else value for name, value in given.items()
+    }
+    return kind(**values, extra=unknown)
+
+
+def _json_object(location: str, wrapper: str) -> dict[str, Any]:
+    try:
+        content = sys.stdin.buffer.read() if location == "-" else Path(location).read_bytes()
+        found = decode(content)
+        repeated = repeated_name(as_utf8(content).decode())
+    except OSError as error:
+        raise InvalidRequestError(f"--data: cannot read {location}: {error.strerror}") from None
+    except ValueError:
+        raise InvalidRequestError("--data: not JSON (expected an object of fields)") from None
+    if repeated is not None:
+        raise InvalidRequestError(f"--data: has {mask_text(repeated)} more than once")
+    if isinstance(found, dict) and [*found] == [wrapper]:
+        found = found[wrapper]
+    if not isinstance(found, dict):
+        raise InvalidRequestError("--data: must be an object of fields")
+    return {str(name): value for name, value in found.items()}
+
+
+def _choose(kinds: Sequence[type[Request]], names: set[str]) -> type[Request]:
+    """Return the class that the given fields fit best: it knows them, and lacks the fewest."""
+
+    def misfit(kind: type[Request]) -> tuple[int, int]:
+        unknown = names - fields_of(kind).keys() - kind.implied.keys()
+        choices = [rule for rule in kind.rules if isinstance(rule, ExactlyOne)]
+        return len(unknown), len({*required_names(kind)} - names) + sum(not names & {*rule.fields} for rule in choices)
+
+    return min(kinds, key=misfit)
+
+
+def _check_names(kind: type[Request], given: Mapping[str, Any]) -> None:
+    """Reject unknown fields, and report missing ones.
+
+    Raises:
+        InvalidRequestError: `.problems` names every one.
+    """
+    known = [*fields_of(kind)]
+    problems = [_unknown(name, known) for name in given if name not in known]
+    problems += [f"{name}: is required" for name in required_names(kind) if name not in given]
+    if problems:
+        raise InvalidRequestError(problems)
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    hint = f", did you mean {near[0]}?" if near else ""
+    return mask_text(f"{name}: unknown field{hint} (expected a field of the resource, or --extra {name}=VALUE)")
+
+
+def _warn_of_secrets(kind: type[Request], texts: Mapping[str, str], expected: str = "") -> None:
+    for name, text in texts.items():
+        if is_confidential(f"{kind.__name__}.{name}") and not text.startswith(_SOURCE):
+            warn(mask_text(f"{name}: other users see it in the list of processes{expected}"))
+
+
+def _read_source(name: str, text: str) -> str:
+    """Return a value that a shell passes: `@-` is a line of standard input, and `@FILE` the content of a file.
+
+    On a terminal the line is asked for, and is not shown while it is typed.
+
+    Raises:
+        InvalidRequestError: the file cannot be read.
+    """
+    if text == _STANDARD_INPUT:
+        return getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    if not text.startswith(_SOURCE):
+        return text
+    try:
+        return Path(text.removeprefix(_SOURCE)).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        expected = f"(expected {_SOURCE}FILE or a value)"
+        raise InvalidRequestError(f"{name}: cannot read the file: {reason} {expected}") from None
+
+
+def _value_of(annotation: Any, text: str) -> Any:
+    """Convert a text to the type of its field. A text that does not fit is returned as it is, for the validation."""
+    leaves = [*_leaves(annotation)]
+    if any(isinstance(constraint, Cents) for _, constraints in leaves for constraint in constraints):
+        return text
+    for kind, _ in leaves:
+        read = _READERS.get(kind)
+        if read is not None:
+            try:
+                return read(text)
+            except (ValueError, KeyError):
+                continue
+    return text
+
+
+def _leaves(annotation: Any, constraints: tuple[Any, ...] = ()) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Yield the alternatives of a type, each with its constraints."""
+    if get_origin(annotation) is Annotated:
+        yield from _leaves(annotation.__origin__, (*constraints, *annotation.__metadata__))
+    elif get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _leaves(part, constraints)
+    else:
+        yield get_origin(annotation) or annotation, constraints
+
+
+def _moment(text: str) -> datetime:
+    """Return a time in UTC; a date is its first moment."""
+    if len(text) == len("YYYY-MM-DD"):
+        return datetime.combine(date.fromisoformat(text), time(), UTC)
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _sequence(text: str) -> Any:
+    if text.startswith("["):
+        return decode(text.encode())
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
+    bool: lambda text: BOOLEANS[text.lower()],
+    int: int,
+    date: date.fromisoformat,
+    datetime: lambda text: datetime.fromtimestamp(int(text), UTC) if text.isdigit() else _moment(text),
+    Mapping: lambda text: decode(text.encode()),
+    Sequence: _sequence,
+}
+
+
+# --- filters
+
+_TO: Final = ".."
+_RANGES: Final = {name: each for name, each in vars(TimeRange).items() if isinstance(each, TimeRange)}
+
+
+def filters_of(record: type[Any], given: Mapping[str, str], others: Sequence[str]) -> dict[str, Any]:
+    """Return field → value of the filters of a list.
+
+    Args:
+        record: the record that is listed.
+        given: the texts by field.
+        others: `name=value` of fields that the record does not know.
+
+    Raises:
+        InvalidRequestError: a text is not a filter.
+    """
+    rules = rules_of(record)
+    values = {name: _filter_of(name, text, rules[name].kind) for name, text in given.items()}
+    return values | pairs_of("--filter", others)
+
+
+def _filter_of(name: str, text: str, kind: Any) -> Any:
+    if kind is not datetime and not name.endswith("_ts"):
+        return text
+    if (written := text.upper().replace(" ", "_")) in _RANGES:
+        return _RANGES[written]
+    if _TO not in text:
+        return text
+    try:
+        return TimeRange.custom(*map(_moment, text.split(_TO, 1)))
+    except ValueError:
+        expected = f"{', '.join(_RANGES)} or 2026-01-01{_TO}2026-02-01"
+        raise InvalidRequestError(f"{name}: not a range of times (expected {expected})") from None

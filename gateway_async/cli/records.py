@@ -1,0 +1,355 @@
+"""`gateway-async get`, `list`, `create`, `update` and `delete`: call the gateway from a shell.
+
+A verb is a class of options. Its command for a resource is made from the registry of resources: it is a subclass with
+an option for each field of the record or the request, so a new resource needs nothing here.
+"""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final
+
+import anyio
+import attrs
+import typer
+
+from gateway_async import ApiId, AsyncGateway, SqliteLedger
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async.cli.command import Group, help_of, make_command
+from gateway_async.cli.output import ExitStatus, printing
+from gateway_async.cli.record_fields import filters_of, names_of, request_of, required_names
+from gateway_async.models.record import Record
+from gateway_async.models.request import Request
+from gateway_async.resources import RESOURCES
+
+_OWN: Final = "me"
+"""The id of the user whose credentials are used, for a resource that has such a method."""
+
+_PAGE_SIZE: Final = 1000
+_FIELD: Final = "field_"
+"""The prefix of the attributes for the fields of a resource, which may have the names of other options."""
+
+OneLineOption = Annotated[
+    bool, typer.Option("--json", help="Print one line of JSON for each record, also on a terminal.")
+]
+ExpandOption = Annotated[
+    str | None, typer.Option("--expand", metavar="NAME,…", help="Related records to add, such as contact,location.")
+]
+
+
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class _RecordCommand:
+    """A command for the records of one resource. Subclasses for a resource have a field for each field of it."""
+
+    resource: ClassVar[str]
+    panel: ClassVar[str] = "Fields"
+    """The heading of the fields in the help."""
+
+    @classmethod
+    def help_of_fields(cls, resource: str) -> Mapping[str, str]:  # noqa: ARG003  for subclasses
+        """Return the fields of a resource that are options, each with its help."""
+        return {}
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The fields that were given, by name."""
+        values = {name: getattr(self, name) for name in attrs.fields_dict(type(self)) if name.startswith(_FIELD)}
+        return {name.removeprefix(_FIELD): text for name, text in values.items() if text is not None}
+
+    def call(self, method: str, *values: Any, ledger: Path | None = None, **options: Any) -> Any:
+        """Call a method of the resource, and return its result."""
+        return _run(lambda gateway: getattr(getattr(gateway, self.resource), method)(*values, **options), ledger)
+
+
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class _OneRecord(_RecordCommand):
+    """The options that name a record."""
+
+    id: Annotated[str, typer.Argument(metavar="ID", help="Id of the record.")]
+    api_id: Annotated[bool, typer.Option("--api-id", help="ID is the integrator's own id.")] = False
+    location_id: Annotated[
+        str | None,
+        typer.Option(
+            "--location-id", metavar="ID", help="With --api-id: location of the record. Default: GATEWAY_LOCATION_ID."
+        ),
+    ] = None
+
+    @property
+    def reference(self) -> str | ApiId:
+        """The id as the client takes it."""
+        return ApiId(self.id, self.location_id) if self.api_id else self.id
+
+
+def _complete_field(ctx: typer.Context, incomplete: str) -> list[str]:
+    names = (parameter.name or "" for parameter in ctx.command.params)
+    fields = (f"{name.removeprefix(_FIELD)}=" for name in names if name.startswith(_FIELD))
+    return [field for field in fields if field.startswith(incomplete)]
+
+
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class _RequestBody(_RecordCommand):
+    """The options of a request, and how its result is printed."""
+
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            "-f",
+            metavar="NAME=VALUE",
+            autocompletion=_complete_field,
+            help="The same as --NAME VALUE. Repeatable.",
+        ),
+    ] = None
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="FILE", help="Read fields from a JSON object; - is standard input."),
+    ] = None
+    extra: Annotated[
+        list[str] | None,
+        typer.Option("--extra", metavar="NAME=VALUE", help="A field that this version does not know. Repeatable."),
+    ] = None
+    as_json: OneLineOption = False
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Record the call in this ledger before it is sent.")
+    ] = None
+
+    @classmethod
+    def requests(cls, resource: str) -> tuple[type[Request], ...]:
+        """Return the classes of the request."""
+        raise NotImplementedError
+
+    @classmethod
+    def help_of_fields(cls, resource: str) -> Mapping[str, str]:
+        """Return the fields of all classes of the request; those that every class requires are marked."""
+        kinds = cls.requests(resource)
+        required = set[str].intersection(*({*required_names(kind)} for kind in kinds))
+        return {name: "Required." if name in required else "" for name in names_of(kinds)}
+
+    def write(self, method: str, done: str, *values: Any) -> None:
+        """Send the request, and print the record. A declined payment has an exit status of its own."""
+        name = _spec_of(self.resource).name
+        request = request_of(
+            self.requests(self.resource),
+            name,
+            self.given,
+            others=self.others or (),
+            extra=self.extra or (),
+            data=self.data,
+        )
+        record = self.call(method, *values, request, ledger=self.ledger)
+        is_declined = getattr(record, "declined", False)
+        said = f"{name} {record.id} was {done}{' and declined' if is_declined else ''}"
+        with printing(ExitStatus.ATTENTION if is_declined else ExitStatus.DONE, done=said):
+            _print_record(record, compact=self.as_json)
+
+
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class GetCommand(_OneRecord):
+    """Print a record as JSON."""
+
+    expand: ExpandOption = None
+    as_json: OneLineOption = False
+
+    def run(self) -> None:
+        """Read the record and print it."""
+        if self.id == _OWN and hasattr(RESOURCES[self.resource], _OWN):
+            record = self.call(_OWN)
+        else:
+            record = self.call("get", self.reference, expand=_words(self.expand))
+        with printing():
+            _print_record(record, compact=self.as_json)
+
+
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class ListCommand(_RecordCommand):
+    """Print the records that match the filters, one line of JSON each."""
+
+    panel = "Filters"
+
+    sort: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="Field to sort by; a minus before it reverses the order.")
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Print at most N records.")] = None
+    page_size: Annotated[
+        int | None, typer.Option("--page-size", min=1, max=5000, metavar="N", help="Records in one response.")
+    ] = None
+    count: Annotated[bool, typer.Option("--count", help="Print the number of records only.")] = False
+    expand: ExpandOption = None
+    as_json: OneLineOption = False
+    others: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="NAME=VALUE", help="Filter by a field that is not listed below. Repeatable."),
+    ] = None
+
+    @classmethod
+    def help_of_fields(cls, resource: str) -> Mapping[str, str]:
+        """Return the fields of the record."""
+        times = "A range of times: TODAY, LAST_30_DAYS, 2026-01-01..2026-02-01."
+        return {
+            name: times if name.endswith("_ts") else ""
+            for name in attrs.fields_dict(_spec_of(resource).record)
+            if name != "extra"
+        }
+
+    def run(self) -> None:
+        """List the records, and print each as it arrives."""
+        filters = filters_of(_spec_of(self.resource).record, self.given, self.others or ())
+        _run(lambda gateway: self._print(getattr(gateway, self.resource), filters))
+
+    async def _print(self, resource: Any, filters: Mapping[str, Any]) -> None:
+        if self.count:
+            typer.echo(await resource.list(filters).count())
+            return
+        size = self.page_size or (min(self.limit, _PAGE_SIZE) if self.limit else None)
+        printed = 0
+        async for record in resource.list(filters, sort=self.sort, page_size=size, expand=_words(self.expand)):
+            _print_record(record, compact=True)
+            printed += 1
+            if printed == self.limit:
+                return
+
+
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class CreateCommand(_RequestBody):
+    """Create a record, and print it as JSON.
+
+    The value @- of a field is read from standard input, and is not shown while you type it; use it for card numbers.
+    @FILE is read from a file.
+    """
+
+    @classmethod
+    def requests(cls, resource: str) -> tuple[type[Request], ...]:
+        """Return the classes of a create."""
+        return _spec_of(resource).creates
+
+    def run(self) -> None:
+        """Create the record."""
+        self.write("create", "created")
+
+
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class UpdateCommand(_RequestBody, _OneRecord):
+    """Change a record, and print it as JSON.
+
+    The value @- of a field is read from standard input, and is not shown while you type it; use it for card numbers.
+    @FILE is read from a file.
+    """
+
+    @classmethod
+    def requests(cls, resource: str) -> tuple[type[Request], ...]:
+        """Return the classes of an update."""
+        return _spec_of(resource).updates
+
+    def run(self) -> None:
+        """Change the record."""
+        self.write("update", "updated", self.reference)
+
+
+@attrs.frozen(kw_only=True, slots=False, repr=False)
+class DeleteCommand(_OneRecord):
+    """Delete a record."""
+
+    def run(self) -> None:
+        """Delete the record."""
+        self.call("delete", self.reference)
+
+
+def list_resources(kind: type[_RecordCommand]) -> list[str]:
+    """Return the names of the resources that have a verb."""
+    return sorted(name for name in RESOURCES if _has(name, kind))
+
+
+def _has(resource: str, kind: type[_RecordCommand]) -> bool:
+    if RESOURCES[resource].spec is None or not hasattr(RESOURCES[resource], _verb(kind)):
+        return False
+    return not issubclass(kind, _RequestBody) or bool(kind.requests(resource))
+
+
+def _verb(kind: type[_RecordCommand]) -> str:
+    return kind.__name__.removesuffix("Command").lower()
+
+
+def _spec_of(resource: str) -> ResourceSpec[Any]:
+    spec = RESOURCES[resource].spec
+    assert spec is not None, resource  # noqa: S101  `list_resources` leaves others out
+    return spec
+
+
+class VerbGroup(Group):
+    """The commands of a verb, one for each resource that has it. Each is made when it is called."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__(
+            name=_verb(kind), help=help_of(kind), no_args_is_help=True, subcommand_metavar="RESOURCE [ARGS]..."
+        )
+        self._kind = kind
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  Typer's signature
+        """Return the resources that have the verb."""
+        return list_resources(self._kind)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  Typer's signature
+        """Return the command of a resource, or None for another resource."""
+        resource = cmd_name.replace("-", "_")
+        if resource not in self.commands and resource in list_resources(self._kind):
+            self.commands[resource] = _make_command(self._kind, resource)
+        return self.commands.get(resource)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of the arguments; a misspelled resource gets the nearest one as a hint."""
+        if args and self.get_command(ctx, args[0]) is None:
+            for resource in list_resources(self._kind):
+                self.get_command(ctx, resource)
+        return super().resolve_command(ctx, args)
+
+
+def _make_command(kind: type[_RecordCommand], resource: str) -> Any:
+    """Return the command of a verb for a resource."""
+    fields = {
+        f"{_FIELD}{name}": attrs.field(type=_field_option(name, kind.panel, help_text), default=None)
+        for name, help_text in kind.help_of_fields(resource).items()
+    }
+    of_resource: Any = attrs.make_class(
+        kind.__name__,
+        fields,
+        bases=(kind,),
+        class_body={"resource": resource},
+        frozen=True,
+        kw_only=True,
+        slots=False,
+        repr=False,
+    )
+    method = help_of(getattr(RESOURCES[resource], _verb(kind))).partition("\n")[0]
+    summary = help_of(RESOURCES[resource]).partition("\n")[0]
+    return make_command(resource, of_resource, text=f"{method}\n\n{help_of(kind)}", summary=summary)
+
+
+def _field_option(name: str, panel: str, help_text: str) -> Any:
+    option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", rich_help_panel=panel, help=help_text)
+    return Annotated[str | None, option]
+
+
+GET: Final = VerbGroup(GetCommand)
+LIST: Final = VerbGroup(ListCommand)
+CREATE: Final = VerbGroup(CreateCommand)
+UPDATE: Final = VerbGroup(UpdateCommand)
+DELETE: Final = VerbGroup(DeleteCommand)
+
+
+def _run(operation: Callable[[AsyncGateway], Awaitable[Any]], ledger: Path | None = None) -> Any:
+    async def run() -> Any:
+        async with AsyncGateway.from_env(ledger=SqliteLedger(ledger) if ledger else None) as gateway:
+            return await operation(gateway)
+
+    return anyio.run(run)
+
+
+def _print_record(record: Record, *, compact: bool = False) -> None:
+    """Print a record: in several lines on a terminal, in one line elsewhere or if `compact`."""
+    indent = 2 if sys.stdout.isatty() and not compact else None
+    typer.echo(json.dumps(record.to_dict(), indent=indent, ensure_ascii=False))
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, (text or "").split(",")))
