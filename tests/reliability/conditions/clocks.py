@@ -16,7 +16,7 @@ import attrs
 
 from gateway_async import AsyncGateway, HashKey, SqliteLedger
 from gateway_async._execution import recorder
-from gateway_async.ledger import _sql_ledger
+from gateway_async.ledger import store as ledger_store
 from gateway_async.sandbox import Sandbox
 from tests.reliability import protections
 from tests.reliability.condition import Condition, Result
@@ -33,7 +33,7 @@ _LOOKUP: Final = "GET /v2/transactions/{id}"
 _LATE: Final = 5
 """Sales of each round that the gateway executes only after the client has given up, and its clock has jumped."""
 
-_CLOCK_USERS: Final[tuple[ModuleType, ...]] = (recorder, _sql_ledger)
+_CLOCK_USERS: Final[tuple[ModuleType, ...]] = (recorder, ledger_store)
 """Modules of the client that read the wall clock as a `datetime`."""
 
 Shift = Callable[[Sandbox, float], Any]
