@@ -1,13 +1,19 @@
-"""The picture of the demo in the README is that of today's demo."""
+"""The pictures in the documents are current: the demo, and the diagrams that are drawn from text."""
 
 import ast
 import html
 import re
+import runpy
 from collections import defaultdict
+from pathlib import Path
 
-from .documents import PACKAGE, read
+import pytest
+
+from .documents import DOCUMENTS, PACKAGE, ROOT, read
 
 PICTURE = "docs/pictures/demo.svg"
+DIAGRAMS = sorted((ROOT / "docs/pictures/diagrams").glob("*.mmd"), key=str)
+PEN = runpy.run_path(str(ROOT / "docs/pictures/draw_diagrams.py"))
 
 
 def picture_lines() -> list[str]:
@@ -39,3 +45,17 @@ def test_the_picture_is_current() -> None:
     assert [int(row[1]) for row in rows] == list(range(1, 13))
     titles = [row[2].lstrip("0123456789,") for row in rows]  # a number comes from a constant
     assert set(titles) - texts_of_the_demo() == set()
+
+
+@pytest.mark.parametrize("source", DIAGRAMS, ids=lambda path: path.stem)
+def test_a_diagram_is_drawn_from_its_source(source: Path) -> None:
+    """`python docs/pictures/draw_diagrams.py` draws it again; a page shows it with its title as alt text."""
+    diagram = PEN["read"](source.read_text(encoding="utf-8"))
+    assert source.with_suffix(".svg").read_text(encoding="utf-8") == PEN["draw"](diagram)
+    shown = f"![{diagram.title}](../pictures/diagrams/{source.stem}.svg)"
+    assert [document for document in DOCUMENTS if shown in read(document)] != []
+
+
+def test_a_line_outside_the_language_of_diagrams_is_refused() -> None:
+    with pytest.raises(ValueError, match="loop"):
+        PEN["read"]("sequenceDiagram\nloop until it works")

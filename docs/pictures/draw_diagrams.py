@@ -1,0 +1,189 @@
+"""Draw the sequence diagrams in diagrams/ as SVG, each beside its source.
+
+The sources are a part of Mermaid's language: participants, messages and notes. `->>` is a request, `-->>` a response,
+and `--x` a response that is lost. A note that begins with ✕ is a failure.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from textwrap import wrap
+from typing import Final, NamedTuple
+
+FOLDER: Final = Path(__file__).with_name("diagrams")
+
+WIDTH: Final = 360
+SHOWN_WIDTH: Final = 440
+"""The units of the SVG, and the pixels that they take on a wide screen. On a phone, a unit is nearly a pixel."""
+
+EDGE: Final = 6
+LINE: Final = 15
+CHARACTER: Final = 6.8
+"""The height of a line of text and the width of a character, in units of the SVG. Most fonts are narrower."""
+
+MIN_LABEL: Final = 124
+HEAD: Final = 42
+STYLE: Final = """\
+text { font: 12px system-ui, sans-serif; fill: #24292f; text-anchor: middle }
+.head { font-weight: 600 } .label { stroke: #ffffff; stroke-width: 4px; paint-order: stroke; stroke-linejoin: round }
+.background { fill: #ffffff; stroke: #d0d7de } .life { stroke: #afb8c1; stroke-dasharray: 2 3 }
+.message, .response, .lost { stroke: #24292f; stroke-width: 1.3; fill: none } .response, .lost { stroke-dasharray: 5 3 }
+.tip { fill: #24292f } .participant { fill: #e6f4f1; stroke: #0f766e } .note { fill: #f6f8fa; stroke: #d0d7de }
+.failure { fill: #ffebe9; stroke: #cf222e } .lost { stroke: #cf222e } .cross { stroke: #cf222e; stroke-width: 2 }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3 } .label { stroke: #131416 } .background { fill: #131416; stroke: #30363d }
+.life { stroke: #57606a } .message, .response { stroke: #e6edf3 } .tip { fill: #e6edf3 }
+.participant { fill: #10312d; stroke: #5eead4 } .note { fill: #21262d; stroke: #444c56 }
+.failure { fill: #3c1618; stroke: #ff7b72 } .lost, .cross { stroke: #ff7b72 } }
+"""
+
+_PARTICIPANT: Final = re.compile(r"participant (\w+)(?: as (.+))?")
+_NOTE: Final = re.compile(r"Note over (\w+)(?:,(\w+))?: (.+)")
+_MESSAGE: Final = re.compile(r"(\w+)(->>|-->>|--x)(\w+): (.+)")
+
+
+class Message(NamedTuple):
+    """An arrow from one participant to another."""
+
+    sender: str
+    arrow: str
+    receiver: str
+    text: str
+
+
+class Note(NamedTuple):
+    """A text in a box, over the participants from the first to the last."""
+
+    first: str
+    last: str
+    text: str
+
+
+class Diagram(NamedTuple):
+    """The content of a source: title, participants, and what happens between them."""
+
+    title: str
+    participants: dict[str, str]
+    steps: list[Message | Note]
+
+
+def read(source: str) -> Diagram:
+    """Read a source; a line that is not in the language raises `ValueError`."""
+    title, participants, steps = "", dict[str, str](), list[Message | Note]()
+    for line in map(str.strip, source.splitlines()[1:]):
+        if line.startswith("accTitle: "):
+            title = line.removeprefix("accTitle: ")
+        elif found := _PARTICIPANT.fullmatch(line):
+            participants[found[1]] = found[2] or found[1]
+        elif found := _NOTE.fullmatch(line):
+            steps.append(Note(found[1], found[2] or found[1], found[3]))
+        elif found := _MESSAGE.fullmatch(line):
+            steps.append(Message(*found.groups()))
+        elif line:
+            msg = f"not a participant, a note or a message: {line!r}"
+            raise ValueError(msg)
+    return Diagram(title, participants, steps)
+
+
+def draw(diagram: Diagram) -> str:
+    """Draw a diagram as SVG."""
+    columns = _columns(list(diagram.participants))
+    steps: list[str] = []
+    y = HEAD + 18.0
+    for step in diagram.steps:
+        shapes, taken = (
+            _note(step, columns, y)
+            if isinstance(step, Note)
+            else _message(step, columns, y)
+        )
+        steps += shapes
+        y += taken
+    heads = [
+        shape
+        for name, text in diagram.participants.items()
+        for shape in _participant(text, columns[name], _pitch(columns), y)
+    ]
+    return _svg(diagram.title, y + EDGE, [*heads, *steps])
+
+
+def _svg(title: str, height: float, shapes: list[str]) -> str:
+    lines = (
+        '<svg xmlns="http://www.w3.org/2000/svg" role="img"'
+        f' viewBox="0 0 {WIDTH} {height:g}" width="{SHOWN_WIDTH}">',
+        f"<title>{html.escape(title)}</title><style>{STYLE}</style>",
+        f'<rect class="background" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1:g}" rx="6"/>',
+        *shapes,
+        "</svg>\n",
+    )
+    return "\n".join(lines)
+
+
+def _columns(names: list[str]) -> dict[str, float]:
+    """Return the middle of each participant's column."""
+    pitch = (WIDTH - 2 * EDGE) / len(names)
+    return {name: EDGE + pitch * (place + 0.5) for place, name in enumerate(names)}
+
+
+def _pitch(columns: dict[str, float]) -> float:
+    first, second = next(pairwise(columns.values()))
+    return second - first
+
+
+def _participant(text: str, x: float, pitch: float, bottom: float) -> Iterator[str]:
+    width = pitch - 8
+    yield f'<path class="life" d="M{x:g} {HEAD}V{bottom:g}"/>'
+    top, height = EDGE + 2, HEAD - EDGE - 2
+    yield f'<rect class="participant" x="{x - width / 2:g}" y="{top}" width="{width:g}" height="{height}" rx="5"/>'
+    lines = wrap(text, int(width / CHARACTER), break_long_words=False)
+    yield from _text(lines, x, (HEAD + EDGE + 2) / 2 - len(lines) * LINE / 2, "head")
+
+
+def _note(note: Note, columns: dict[str, float], y: float) -> tuple[list[str], float]:
+    left, right = columns[note.first], columns[note.last]
+    width = max(right - left + _pitch(columns) - 12, MIN_LABEL)
+    middle = (left + right) / 2
+    middle = min(max(middle, EDGE + width / 2), WIDTH - EDGE - width / 2)
+    lines = wrap(note.text, int((width - 8) / CHARACTER))
+    height = len(lines) * LINE + 8
+    kind = "failure" if note.text.startswith("✕") else "note"
+    box = f'<rect class="{kind}" x="{middle - width / 2:g}" y="{y - 8:g}" width="{width:g}" height="{height}" rx="4"/>'
+    return [box, *_text(lines, middle, y - 4, "")], height + 12
+
+
+def _message(
+    message: Message, columns: dict[str, float], y: float
+) -> tuple[list[str], float]:
+    start, end = columns[message.sender], columns[message.receiver]
+    lines = wrap(message.text, int(max(abs(end - start) - 12, MIN_LABEL) / CHARACTER))
+    half = max(map(len, lines)) * CHARACTER / 2
+    middle = min(max((start + end) / 2, EDGE + half), WIDTH - EDGE - half)
+    shapes = list(_text(lines, middle, y - 10, "label"))
+    y += len(lines) * LINE - 4
+    way = 1 if end > start else -1
+    if message.arrow == "--x":
+        x = start + (end - start) * 0.55
+        shapes += [
+            f'<path class="lost" d="M{start:g} {y:g}H{x:g}"/>',
+            f'<path class="cross" d="M{x - 5:g} {y - 5:g}l10 10m0 -10l-10 10"/>',
+        ]
+    else:
+        kind = "message" if message.arrow == "->>" else "response"
+        shapes += [
+            f'<path class="{kind}" d="M{start:g} {y:g}H{end - 6 * way:g}"/>',
+            f'<path class="tip" d="M{end:g} {y:g}l{-8 * way} -4v8z"/>',
+        ]
+    return shapes, len(lines) * LINE + 16
+
+
+def _text(lines: list[str], x: float, top: float, kind: str) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        named = f' class="{kind}"' if kind else ""
+        yield f'<text{named} x="{x:g}" y="{top + number * LINE - 3:g}">{html.escape(line)}</text>'
+
+
+if __name__ == "__main__":
+    for path in sorted(FOLDER.glob("*.mmd")):
+        drawn = draw(read(path.read_text(encoding="utf-8")))
+        path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
