@@ -302,6 +302,7 @@ def mask_digits(text: str) -> str:
     return _anywhere.mask(text)
 
 
+SHORTEST_CARD: Final = _SHORTEST
 LONGEST_CARD: Final = 64
 """The maximum length of a card number in characters, with separators."""
 
@@ -424,6 +425,12 @@ def seal_fields(fields: Mapping[Any, Any], owner: str = "", kind: "type[Secret] 
         else:
             sealed[name] = _seal(value, str(name), found)
     return sealed
+
+
+def seal_field(name: str, value: Any) -> Any:
+    """Seal the value of one field, as `seal_fields` does."""
+    kind = _classes[name]
+    return seal_fields(value, kind=kind) if type(value) is dict else _seal(value, name, kind)
 
 
 def _seal(value: Any, name: str, kind: "type[Secret] | None") -> Any:  # noqa: PLR0911  one for each kind of value

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import attrs
 import msgspec
 
+from gateway_async._secrets import SHORTEST_CARD, is_confidential, seal_field, seal_fields
 from gateway_async._wire.amounts import LARGEST_EXPONENT
 from gateway_async._wire.convert import BOOLEANS, rule_of, rules_of, structure_by_rules
 from gateway_async._wire.fields import is_a, once_per_class
@@ -177,6 +179,10 @@ _GLOBALS: Final[Mapping[str, Any]] = {
     "new": object.__new__,
     "numbers": frozenset({int, str, Decimal}),
     "read_day": _read_day,
+    "read_only": MappingProxyType,
+    "seal_field": seal_field,
+    "seal_fields": seal_fields,
+    "shortest_card": SHORTEST_CARD,
     "utc": UTC,
     "UNSET": msgspec.UNSET,
 }
@@ -192,7 +198,8 @@ def compile_object_reader(kind: type[R]) -> Callable[[Any], R]:
         "if type(data) is not dict: raise TypeError",
         "get = data.get",
         *_assignments(kind, {name: f"get('{name}')" for name in rules_of(kind)}),
-        "extra = {name: value for name, value in data.items() if name not in known}",
+        "extra = seal_fields({name: value for name, value in data.items() if name not in known})",
+        "record.extra = read_only(extra)",
     ]
     return _function(kind, lines, known=frozenset(rules_of(kind)))
 
@@ -224,10 +231,20 @@ def compile_row_reader(kind: type[R], names: Iterable[str], mixed: frozenset[str
         "row = decode(data)",
         *_assignments(kind, {name: f"row.{attributes[name]}" for name in rules if name in attributes}, texts),
         "extra = {}",
-        *(f"if row.{each} is not UNSET: extra[name_of_{each}] = row.{each}" for each in unknown.values()),
+        *(line for name, attribute in unknown.items() for line in _extra_lines(name, attribute)),
+        "record.extra = read_only(extra)",
     ]
     names_of = {f"name_of_{attribute}": name for name, attribute in unknown.items()}
     return _function(kind, lines, decode=msgspec.json.Decoder(row, float_hook=Decimal).decode, **names_of)
+
+
+def _extra_lines(name: str, attribute: str) -> Iterable[str]:
+    """Yield the lines that add an unknown field to `extra`, sealed as `Record` does it."""
+    sealed = f"seal_field(name_of_{attribute}, value)"
+    if not is_confidential(name):
+        sealed = f"value if type(value) is str and len(value) < shortest_card else {sealed}"
+    yield f"value = row.{attribute}"
+    yield f"if value is not UNSET: extra[name_of_{attribute}] = {sealed}"
 
 
 def _texts(kind: type[Record]) -> frozenset[str]:
@@ -241,13 +258,11 @@ def _function(kind: type[R], lines: Iterable[str], **more: Any) -> Callable[[Any
             "def read(data):",
             "record = new(unfrozen)",
             *lines,
-            "record.extra = read_only(extra)",
             "record.__class__ = kind",
             "return record",
         ]
     )
-    read_only = attrs.fields_dict(kind)["extra"].converter
-    scope = {**_GLOBALS, **_scope(kind), **more, "kind": kind, "unfrozen": _unfreeze(kind), "read_only": read_only}
+    scope = {**_GLOBALS, **_scope(kind), **more, "kind": kind, "unfrozen": _unfreeze(kind)}
     filename = f"<reader of {kind.__name__} {id(scope):x}>"
     exec(compile(source, filename, "exec"), scope)  # noqa: S102  from the names of the fields, never from a response
     read: Callable[[Any], R] = scope["read"]
