@@ -37,7 +37,8 @@ COLORS = 64
 
 CARD = "4111111111111111"
 PAGES = {
-    "requests": "/",
+    "overview": "/",
+    "requests": "/requests",
     "records": "/records",
     "terminals": "/terminals",
     "batches": "/batches",

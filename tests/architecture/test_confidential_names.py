@@ -25,7 +25,7 @@ from gateway_async.hosted_forms import accountform_url, hosted_page_url, payform
 from gateway_async.migration import Columns
 from gateway_async.migration.output.rejects import mask_row
 from gateway_async.models.record import Record
-from gateway_async.sandbox.pages.display.masking import is_secret
+from gateway_async.sandbox.pages.masking import is_secret
 from tests.support.leaks import leaks
 
 pytestmark = pytest.mark.asyncio

@@ -1,5 +1,6 @@
 """The dashboard: what programs did is seen while it happens."""
 
+import json
 import re
 from datetime import date
 
@@ -11,6 +12,8 @@ from gateway_async.sandbox import Sandbox
 from tests.support.browser import IN_BROWSER, Visitor, find_barriers
 
 pytestmark = IN_BROWSER
+
+SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="1230")
 
 
 async def test_a_request_is_seen_at_once(visitor: Visitor, gateway: AsyncGateway) -> None:
@@ -25,13 +28,10 @@ async def test_a_request_is_seen_at_once(visitor: Visitor, gateway: AsyncGateway
 async def test_a_fault_is_planned_in_the_page(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
     """The page counts the requests that it affects, without being loaded again."""
     page = await visitor.open("/faults")
-    await page.get_by_role("combobox", name="Fault").select_option("error_after_commit")
+    await page.get_by_role("combobox", name="Fault", exact=True).select_option("error_after_commit")
     await page.get_by_role("button", name="Plan", exact=True).first.click()
     await expect(page.get_by_role("row", name="error_after_commit")).to_contain_text("0")
-    sale = TransactionCreate(
-        action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="1230"
-    )
-    payment = await gateway.transactions.create(sale)
+    payment = await gateway.transactions.create(SALE)
     await expect(page.get_by_role("row", name="error_after_commit")).to_contain_text(str(payment.transaction_api_id))
     assert sandbox.ledger()["charged"] == {payment.transaction_api_id: 1}
 
@@ -74,9 +74,74 @@ async def test_every_page_is_for_everybody(visitor: Visitor, sandbox: Sandbox, g
     """Each page fits a phone, and has contrast, labels and headings."""
     sandbox.scenario("a bad day for lookups")
     await gateway.contacts.list()
-    for path in ("/postbacks", "/outbox", "/faults", "/clock", "/connect"):
+    await gateway.transactions.create(SALE)
+    for path in ("/", "/postbacks", "/outbox", "/faults", "/clock", "/connect"):
         page = await visitor.open(path)
         assert (path, await find_barriers(page)) == (path, [])
         width = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert (path, width) == (path, 0)
         await page.close()
+
+
+async def test_the_overview_is_live(visitor: Visitor, gateway: AsyncGateway) -> None:
+    """An open page adds up a payment that is made later, and its figure leads to the payment."""
+    page = await visitor.open()
+    assert await find_barriers(page) == []
+    payment = await gateway.transactions.create(SALE)
+    await expect(page.get_by_role("link", name="$12.50")).to_be_visible()
+    assert await find_barriers(page) == []
+    await page.get_by_role("link", name="$12.50").click()
+    await expect(page.get_by_role("link", name=payment.id)).to_be_visible()
+
+
+@pytest.mark.parametrize("visitor", [{"permissions": ["clipboard-read", "clipboard-write"]}], indirect=True)
+async def test_json_and_ids_are_copied(visitor: Visitor, gateway: AsyncGateway) -> None:
+    """A button copies the whole JSON, also what is folded, and another one an id."""
+    payment = await gateway.transactions.create(SALE)
+    page = await visitor.open(f"/records/transactions/{payment.id}")
+    links = page.locator("#record-json summary", has_text="_links")
+    await links.click()
+    await page.get_by_role("button", name="Copy: JSON of the record").click()
+    copied = json.loads(await page.evaluate("navigator.clipboard.readText()"))
+    assert copied["transaction"]["_links"]["self"]["href"].endswith(payment.id)
+    button = page.get_by_title("Copy: id", exact=True)
+    await button.press("Enter")
+    await expect(button).to_have_accessible_name("Copied")
+    assert await page.evaluate("navigator.clipboard.readText()") == payment.id
+    assert await find_barriers(page) == []
+
+
+@pytest.mark.parametrize("visitor", [{"java_script_enabled": False}], indirect=True)
+async def test_pages_work_without_scripts(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+    """A fault is chosen and planned, a request searched, and JSON folded, without JavaScript."""
+    page = await visitor.open("/faults")
+    await page.get_by_role("link", name="rate_limit").click()
+    await page.get_by_role("button", name="Plan", exact=True).first.click()
+    await expect(page.get_by_role("row", name="rate_limit")).to_contain_text("from request 1 on, 1 ×")
+    payment = await gateway.transactions.create(SALE)
+    await page.goto(f"{sandbox.base_url}/requests")
+    await page.get_by_label("Path, status, id or amount").fill("12.5")
+    await page.get_by_role("button", name="Search").click()
+    await page.get_by_role("link", name="POST /v2/transactions").first.click()
+    body = page.get_by_role("region", name="Body of the response")
+    await body.locator("summary").first.click()
+    await expect(body.get_by_text(payment.id).first).to_be_hidden()
+    await expect(page.get_by_role("button")).to_have_count(0)
+
+
+async def test_a_live_record_keeps_what_a_visitor_changed(visitor: Visitor, gateway: AsyncGateway) -> None:
+    """Typed text and folded JSON stay when the record changes; the form says what its control refuses."""
+    payment = await gateway.transactions.create(SALE)
+    page = await visitor.open(f"/records/transactions/{payment.id}")
+    links, address = page.locator("#record-json summary", has_text="_links"), page.get_by_text('"self"')
+    await links.press("Enter")
+    await page.get_by_label("Code").fill("R99")
+    await gateway.transactions.void(payment.id)
+    await expect(page.get_by_text("Voided").first).to_be_visible()
+    await expect(address).to_be_hidden()
+    await links.press("Enter")
+    await expect(address).to_be_visible()
+    await page.get_by_role("button", name="Return payment").click()
+    await expect(page.get_by_role("alert")).to_be_visible()
+    await expect(page.get_by_label("Code")).to_have_value("R99")
+    assert await find_barriers(page) == []

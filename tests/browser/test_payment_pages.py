@@ -94,6 +94,7 @@ async def test_a_declined_card_is_tried_again(visitor: Visitor, gateway: AsyncGa
     await page.get_by_role("link", name="Declined for its address").click()
     await pay(page)
     await expect_heading(page, "The payment was declined")
+    await expect(page.get_by_text("$21.00")).to_be_visible()
     await page.get_by_role("link", name="Try again").click()
     await page.get_by_role("link", name="Mastercard ending in 5454").click()
     await pay(page)

@@ -18,7 +18,7 @@ async def send_write(gateway: AsyncGateway, path: str) -> None:
 
 async def test_a_request_is_opened(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
     """A visitor opens a request that was just made, reads it, and follows it to its record."""
-    page = await visitor.open()
+    page = await visitor.open("/requests")
     assert await find_barriers(page) == []
     contact = await gateway.contacts.create(ContactCreate(last_name="Smith", location_id=sandbox.info.location_id))
     await page.get_by_role("link", name="POST /v2/contacts").click()
@@ -30,7 +30,7 @@ async def test_a_request_is_opened(visitor: Visitor, sandbox: Sandbox, gateway: 
 
 async def test_a_filter_and_the_focus_survive_new_requests(visitor: Visitor, gateway: AsyncGateway) -> None:
     """An open page keeps its filter, and the focus, when the log changes."""
-    page = await visitor.open()
+    page = await visitor.open("/requests")
     await page.get_by_role("link", name="Writes").click()
     await expect(page.get_by_role("link", name="Writes")).to_have_attribute("aria-current", "true")
     await gateway.contacts.list()
@@ -53,7 +53,15 @@ async def test_phone_width(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGat
         ContactCreate(last_name="Smith" * 10, location_id=sandbox.info.location_id, contact_api_id="x" * 64)
     )
     await send_write(gateway, f"/v2/{'long' * 30}")
-    pages = ["/", "/requests/1", "/requests/2", "/records", "/records/contacts", f"/records/contacts/{contact.id}"]
+    pages = [
+        "/",
+        "/requests",
+        "/requests/1",
+        "/requests/2",
+        "/records",
+        "/records/contacts",
+        f"/records/contacts/{contact.id}",
+    ]
     for path in [*pages, "/ledger", "/batches"]:
         page = await visitor.open(path)
         overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -8,7 +8,7 @@ from typing import TypeVar
 from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.handlers.payments.issuer import TRIGGERS, IssuerDecision
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators.faults import SCENARIOS
+from gateway_async.sandbox.simulators.faults import FAULTS, SCENARIOS
 from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script
 from gateway_async.sandbox.simulators.vendor_tables import BATCH_ERRORS
 from gateway_async.sandbox.state_machines.bills import INVOICE_MACHINE, PAYLINK_MACHINE
@@ -37,6 +37,10 @@ def _control_calls() -> str:
     return _table(("call", "what it does"), ((f"`{name}`", _code(call.description)) for name, call in calls))
 
 
+def _faults() -> str:
+    return _table(("fault", "what happens"), ((f"`{name}`", effect) for name, effect in FAULTS.items()))
+
+
 def _scenarios() -> str:
     rows = ((f"`{name}`", scenario.description) for name, scenario in SCENARIOS.items())
     return _table(("scenario", "what happens"), rows)
@@ -62,6 +66,7 @@ def _state_transitions() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "control calls": _control_calls,
+    "faults": _faults,
     "scenarios": _scenarios,
     "card amounts": _card_amounts,
     "terminal amounts": _terminal_amounts,

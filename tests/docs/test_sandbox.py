@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-from gateway_async.sandbox.simulators.faults import FAULTS
-
 from .documents import DOCUMENTS, read
 from .sandbox_tables import TABLES
 
@@ -20,8 +18,3 @@ def test_what_is_printed_is_what_the_code_prints(part: str) -> None:
 
 def test_every_mark_is_known() -> None:
     assert sorted(re.findall(r"<!-- printed: (.+?) -->", TEXT)) == sorted(TABLES)
-
-
-def test_every_fault_has_its_line() -> None:
-    """The table of faults has every fault, in the order of the code."""
-    assert tuple(re.findall(r"^\| `(\w+)` \|", read("docs/sandbox/faults.md"), re.MULTILINE)) == FAULTS

@@ -9,11 +9,13 @@ import pytest
 
 from gateway_async import AsyncGateway, PostbackConfigCreate, QuickInvoiceCreate, TransactionCreate
 from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.simulators.faults import FAULTS
 from tests.support.forms import read_token
 
 pytestmark = pytest.mark.anyio
 
 SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="1230")
+PLAN = {"control": "fault", "operation": "POST /v2/transactions", "fault": "empty"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
@@ -66,14 +68,22 @@ async def test_a_postback_is_shown_and_sent_again(sandbox: Sandbox, gateway: Asy
     payment = await gateway.transactions.create(SALE)
     sandbox.wait_until_idle()
     listed = pages.show("/postbacks")
-    assert (payment.id in listed, "failed" in listed, "secret" in listed) == (True, True, False)
+    assert (payment.id in listed, ">Failed<" in listed, "secret" in listed) == (True, True, False)
     (address,) = re.findall(r'href="(/postbacks/[0-9a-f]+)"', listed)
-    pages.submit(address, address)
+    pages.submit(address, address, control="replay_postback")
     sandbox.wait_until_idle()
     shown = pages.show(address)
-    assert shown.count('<td class="number">') == 2  # attempts
+    assert [f"<td>{number}</td>" in shown for number in (1, 2, 3)] == [True, True, False]  # attempts
     assert "411111111111" not in shown
+    assert f'<span class="key">&#34;id&#34;</span>: <span class="string">&#34;{payment.id}&#34;</span>' in shown
     assert "postback" in pages.show("/postbacks/none", 404)
+
+
+def test_the_format_of_postbacks_is_chosen(sandbox: Sandbox, pages: Pages) -> None:
+    """The form shows the format in use."""
+    assert '<option value="json" selected>' in pages.show("/postbacks")
+    pages.submit("/postbacks", "/postbacks", control="set_postback_format", postback_format="form")
+    assert '<option value="form" selected>' in pages.show("/postbacks")
 
 
 async def test_a_mail_is_shown_as_text(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
@@ -98,17 +108,25 @@ async def test_a_mail_is_shown_as_text(sandbox: Sandbox, gateway: AsyncGateway, 
 
 async def test_a_fault_is_planned_and_counted(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
     """The page shows what the fault did, and removes it."""
-    pages.submit(
-        "/faults", "/faults", operation="POST /v2/transactions", fault="close_after_commit", nth="1", times="1"
-    )
+    pages.submit("/faults", "/faults", **(PLAN | {"fault": "close_after_commit", "nth": "1", "times": "1"}))
     payment = await gateway.transactions.create(SALE)
     (plan,) = sandbox.faults()
     assert (plan["affected"], plan["seconds"], plan["retry_after"]) == (1, 1.0, 1.0)
     assert str(payment.transaction_api_id) in pages.show("/faults")
-    pages.submit("/faults", "/faults/clear")
+    pages.submit("/faults", "/faults", control="clear_faults")
     assert sandbox.faults() == []
-    pages.submit("/faults", "/faults/scenario", scenario="a bad day")
+    pages.submit("/faults", "/faults", control="scenario", name="a bad day")
     assert len(sandbox.faults()) == 90
+
+
+def test_each_fault_is_explained(pages: Pages) -> None:
+    """A sentence says what each fault does, and its link chooses it in the form."""
+    shown = pages.show("/faults")
+    for name in FAULTS:
+        assert f'<a href="/faults?fault={name}#plan"><code>{name}</code></a></dt><dd>' in shown
+        assert f'<option value="{name}" selected>' in pages.show(f"/faults?fault={name}")
+    assert "The response arrives after <code>seconds</code>." in shown
+    assert "How many requests get the fault" in shown  # from the docstring
 
 
 @pytest.mark.parametrize(
@@ -123,15 +141,15 @@ async def test_a_fault_is_planned_and_counted(sandbox: Sandbox, gateway: AsyncGa
 )
 async def test_a_wrong_plan_is_named(pages: Pages, fields: dict[str, str], problem: str) -> None:
     """The form comes back with what was entered."""
-    shown = pages.submit("/faults", "/faults", 422, **({"seed": "77"} | fields))
+    shown = pages.submit("/faults", "/faults", 422, **(PLAN | {"seed": "77"} | fields))
     assert problem in shown
     assert 'value="77"' in shown
     assert "<img" not in shown
 
 
 async def test_the_port_closes_from_the_page(sandbox: Sandbox, pages: Pages) -> None:
-    shown = pages.submit("/faults", "/faults", 200, fault="refuse", seconds="0")
-    assert "The port is closed for 0 s." in shown
+    shown = pages.submit("/faults", "/faults", 200, **(PLAN | {"fault": "refuse", "seconds": "0"}))
+    assert "The port closes for 0 s." in shown
     sandbox.clear_faults()
 
 
@@ -156,11 +174,11 @@ async def test_a_program_connects_with_what_is_shown(sandbox: Sandbox, gateway: 
     shown = pages.show("/connect")
     assert all(f"export {name}={value}" in shown for name, value in sandbox.environment().items())
     await gateway.transactions.create(SALE)
-    pages.submit("/connect", "/connect/reset")
+    pages.submit("/connect", "/connect", control="reset")
     assert await gateway.transactions.list().count() == 0
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/requests", "/%2e%2e/secret"])
+@pytest.mark.parametrize("path", ["/nothing", "/faults/none", "/%2e%2e/secret"])
 def test_a_wrong_address_shows_a_page_to_browsers(sandbox: Sandbox, path: str) -> None:
     """A person gets a page with the navigation, a program an error in JSON, as at every endpoint."""
     with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:

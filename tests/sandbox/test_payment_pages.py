@@ -223,9 +223,10 @@ def test_only_the_methods_of_the_record(shop: Shop, open_page: Open, pay: Pay, p
 
 
 def test_a_decline_says_why(shop: Shop, pay: Pay) -> None:
-    """Nothing is charged, and the customer can try again."""
+    """Nothing is charged, the amount is repeated, and the customer can try again."""
     invoice = invoice_of(shop, item_list={"Tea": 6.16})
     page = pay(path_of(invoice)).text
+    assert "<strong>$6.16</strong>" in page
     assert "INSUFFICIENT FUNDS" in page
     assert f'href="{path_of(invoice)}">Try again' in page
     assert "Thank you" in pay(path_of(invoice_of(shop)), billing_zip="32606").text

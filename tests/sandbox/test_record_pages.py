@@ -1,7 +1,9 @@
 """The pages of records, ledger and batches."""
 
+import json
 import re
 from collections.abc import Iterator
+from html import unescape
 
 import httpx
 import pytest
@@ -10,7 +12,7 @@ from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema import FILE_CONTENT, STORED
 from tests.support.forms import read_token
 
-from .conftest import VISA, Configure, Record, Shop
+from .conftest import VISA, Configure, OpenShop, Record, Shop
 
 ATTACK = "<img src=x onerror=alert(1)>"
 
@@ -76,7 +78,7 @@ def test_every_page_of_every_record_opens(
     """Every link of the record pages leads to a page, where markup is text and no secret is shown."""
     configure("transaction", basic_auth_username="name-7391", basic_auth_password="word-7391")
     one_of_each(sandbox, shop)
-    found, waiting = set[str](), {"/records", "/ledger", "/batches"}
+    found, waiting = set[str](), {"/", "/records", "/ledger", "/batches"}
     while waiting:
         path = waiting.pop()
         found.add(path)
@@ -128,7 +130,7 @@ def test_a_deleted_record_is_marked(shop: Shop, browser: httpx.Client) -> None:
     """A deleted record is still shown, in its list and on its own page, and marked."""
     contact = created(shop.contact())
     shop.http.delete(f"/v2/contacts/{contact['id']}")
-    assert ">deleted<" in open_page(browser, "/records/contacts")
+    assert ">Deleted<" in open_page(browser, "/records/contacts")
     assert "Deleted at" in open_page(browser, f"/records/contacts/{contact['id']}")
 
 
@@ -151,8 +153,8 @@ def test_the_state_and_what_can_follow(shop: Shop, browser: httpx.Client) -> Non
     """A record shows its state, and only the transitions that are possible for it."""
     sale = created(shop.pay(action="authonly"))
     page = open_page(browser, f"/records/transactions/{sale['id']}")
-    assert "102 authorized" in page
-    assert "<td>authcomplete</td><td>101 approved</td>" in page
+    assert 'title="status_id 102">Authorized<' in page
+    assert re.search(r"<td>authcomplete</td><td><span [^>]*>Approved</span>", page)
     assert "<td>tipadjust</td>" not in page
     settled = created(shop.pay())
     shop.http.post(f"/v2/transactionbatches/{settled['transaction_batch_id']}/settle")
@@ -161,7 +163,7 @@ def test_the_state_and_what_can_follow(shop: Shop, browser: httpx.Client) -> Non
     assert "the bank returns it" not in page
     declined = created(shop.pay("6.16"))
     page = open_page(browser, f"/records/transactions/{declined['id']}")
-    assert "301 declined: Insufficient funds" in page
+    assert 'title="status_id 301, reason_code_id 1616">Declined: Insufficient funds<' in page
     assert "What can happen next" not in page
 
 
@@ -174,13 +176,49 @@ def test_links_lead_both_ways(sandbox: Sandbox, shop: Shop, browser: httpx.Clien
         assert f"/records/contacts/{contact['id']}" in open_page(browser, other)
 
 
+def read_json(page: str, block: str = "record-json") -> Record:
+    """Return the JSON in a page: the text of its element, which a browser copies."""
+    html = page.partition(f'id="{block}"')[2].partition(">")[2].partition("</div>")[0]
+    value: Record = json.loads(unescape(re.sub("<[^>]*>", "", html)))
+    return value
+
+
 def test_the_json_is_that_of_a_get(shop: Shop, browser: httpx.Client) -> None:
-    """The page of a record shows the fields of a GET, with exact amounts."""
+    """The page of a record shows the fields of a GET, with exact amounts and without secrets."""
     invoice = created(shop.invoice(item_list={"Soup": "10.00"}, ssn4="7391"))
     page = open_page(browser, f"/records/quickinvoices/{invoice['id']}")
-    assert "&#34;Soup&#34;: &#34;10.00&#34;" in page
-    assert "&#34;ssn4&#34;: &#34;***&#34;" in page
-    assert all(f"&#34;{name}&#34;: " in page for name in created(shop.get(f"/v2/quickinvoices/{invoice['id']}")))
+    shown, got = read_json(page)["quickinvoice"], created(shop.get(f"/v2/quickinvoices/{invoice['id']}"))
+    assert (shown["item_list"], shown["ssn4"]) == ({"Soup": "10.00"}, "***")
+    assert {name for name in got if got[name] != shown[name]} == {"ssn4"}
+    assert page.count("<details open>") >= 3  # the invoice, its items and its links can be folded
+
+
+def read_amounts(page: str) -> list[str]:
+    """Return the amounts of a list."""
+    return re.findall(r'class="number">(\$[0-9.]+)<', page)
+
+
+def test_a_voided_sale_keeps_its_amount(shop: Shop, browser: httpx.Client) -> None:
+    """Its list and its page show the amount that it had, with the state beside it."""
+    sale = created(shop.pay("12.50"))
+    shop.act(sale, "void")
+    for path in ("/records/transactions", f"/records/transactions/{sale['id']}", f"/records?q={sale['id']}"):
+        page = open_page(browser, path)
+        assert ("$12.50" in page, ">Voided<" in page) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "amounts"),
+    [("status_id=101", ["$2.00", "$1.00"]), ("status_id=101,301&reason_code_id=1616", ["$6.16"]), ("status_id=x", [])],
+)
+def test_a_list_is_limited_by_fields(shop: Shop, browser: httpx.Client, query: str, amounts: list[str]) -> None:
+    """A field takes several values; the page says what limits it. A secret cannot be found by trying."""
+    for amount in ("1.00", "2.00", "6.16"):
+        shop.pay(amount)
+    page = open_page(browser, f"/records/transactions?{query}")
+    assert read_amounts(page) == amounts
+    assert "<code>status_id " in page
+    assert "Only with" not in open_page(browser, "/records/contacts?ssn4=0000")
 
 
 def test_the_history_of_a_batch(shop: Shop, browser: httpx.Client) -> None:
@@ -192,6 +230,70 @@ def test_the_history_of_a_batch(shop: Shop, browser: httpx.Client) -> None:
     assert "<code>processing_status_id</code> was 1" in page
     assert f"POST /v2/transactionbatches/{batch}/settle" in page
     assert f"/records/transactions/{sale['id']}" in page
+
+
+def read_figures(page: str) -> dict[str, tuple[str, str]]:
+    """Return the figures of the overview with their links, by name."""
+    found = re.findall(r'<dt>([^<]+)</dt>\s*<dd><a id="[^"]+" href="([^"]+)">([^<]+)<', page)
+    return {name: (value, unescape(link)) for name, link, value in found}
+
+
+def test_the_overview_adds_up(sandbox: Sandbox, shop: Shop, browser: httpx.Client, configure: Configure) -> None:
+    """Each figure has the sum of the records that it links to."""
+    configure("transaction", url="http://127.0.0.1:9/", number_of_attempts=1)
+    sale, voided = created(shop.pay("10.00")), created(shop.pay("20.00"))
+    shop.act(voided, "void")
+    shop.pay("2.01")  # of which 1.00 is approved
+    shop.pay("6.16")
+    shop.pay("3.00", action="refund", account_number=..., previous_transaction_id=sale["id"])
+    shop.pay("99.00", action="authonly")
+    shop.pay("0", action="avsonly")
+    sandbox.wait_until_idle()
+    page = open_page(browser, "/")
+    figures, failed = read_figures(page), len(sandbox.postbacks())
+    assert failed > 0
+    assert {name: value for name, (value, _) in figures.items()} == {
+        "Charged": "$11.00",
+        "Refunded": "$3.00",
+        "Waiting at terminals": "0",
+        "Failed postbacks": str(failed),
+        "Planned faults": "0",
+    }
+    assert read_amounts(open_page(browser, figures["Charged"][1])) == ["$1.00", "$10.00"]
+    assert read_amounts(open_page(browser, figures["Refunded"][1])) == ["$3.00"]
+    assert open_page(browser, figures["Failed postbacks"][1]).count(">Failed<") == failed
+    result = r'<td><span [^>]*>([^<]+)</span>\s*</td><td class="number"><a [^>]*href="([^"]+)"[^>]*>([0-9,]+)<'
+    results = re.findall(result, page)
+    counted = {name: (int(count), unescape(link)) for name, link, count in results}
+    once = ("Authorized", "Refunded", "Voided", "Declined: Insufficient funds")
+    assert {name: count for name, (count, _) in counted.items()} == {"Approved": 2} | dict.fromkeys(once, 1)
+    for count, link in counted.values():
+        assert len(re.findall('<td><a href="/records/transactions/', open_page(browser, link))) == count
+    assert f'href="/records/transactionbatches/{sale["transaction_batch_id"]}"' in page
+    assert page.count('<td class="path">') >= 7  # the last requests
+
+
+def test_amounts_name_their_currency(open_shop: OpenShop) -> None:
+    """Each page that shows an amount shows the currency of the sandbox."""
+    with Sandbox(currency="EUR", terminal_delay=0.0) as sandbox, httpx.Client(base_url=sandbox.base_url) as browser:
+        shop = open_shop(sandbox.info)
+        sale, link = created(shop.pay("12.50")), created(shop.paylink(12.5))
+        shop.at_terminal("12.50")
+        pages = ["/", "/records/transactions", f"/records/transactions/{sale['id']}", "/batches", "/terminals"]
+        for path in [*pages, f"/paylinkpay/{link['id']}"]:
+            page = open_page(browser, path)
+            assert (path, "EUR 12.50" in page or "EUR 25.00" in page, "$" in page) == (path, True, False)
+
+
+def test_the_overview_shows_what_waits(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
+    """Planned faults are counted, and an id that was charged twice raises an alarm."""
+    browser.post("/_sandbox/faults", json={"operation": "GET /v2/tags", "fault": "empty"})
+    for each in (shop, neighbor):
+        each.pay(transaction_api_id="twice")
+    page = open_page(browser, "/")
+    assert read_figures(page)["Planned faults"] == ("1", "/faults")
+    assert "1 id moved money more than once." in page
+    assert "/_sandbox/faults" not in page
 
 
 def test_the_ledger_alarms(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
@@ -216,12 +318,12 @@ def test_a_batch_is_settled_and_processed(shop: Shop, browser: httpx.Client) -> 
     shop.pay("2.50", action="refund", account_number=..., previous_transaction_id=payment["id"])
     batch = payment["transaction_batch_id"]
     page = open_page(browser, "/batches")
-    assert [amount for amount in ("12.50", "2.50") if f"<dd>{amount}</dd>" in page] == ["12.50", "2.50"]
+    assert [amount for amount in ("12.50", "2.50") if f"<dd>${amount}</dd>" in page] == ["12.50", "2.50"]
     assert 'value="5"' in press(browser, batch, "3").text.partition("Closed")[0]
     assert 'value="2"' in press(browser, batch, "5").text
     page = press(browser, batch, "2").text
     assert "No batch is open." in page
-    assert "2 settled" in page
+    assert ">Settled<" in page
     assert created(shop.get(f"/v2/transactions/{payment['id']}"))["status_id"] == 134
 
 
@@ -230,8 +332,8 @@ def test_a_batch_that_fails_says_why(shop: Shop, browser: httpx.Client) -> None:
     batch = created(shop.pay("6.30"))["transaction_batch_id"]
     page = press(browser, batch, "settle").text
     assert "REJECTED_BATCH" in page
-    assert "3 error" in page
-    assert "2 settled" in press(browser, batch, "settle").text
+    assert ">Error<" in page
+    assert ">Settled<" in press(browser, batch, "settle").text
 
 
 @pytest.mark.parametrize("step", ["2", "4", "x", "", "²", "9" * 5000])
@@ -249,4 +351,52 @@ def test_a_batch_is_changed_by_its_own_page_only(shop: Shop, browser: httpx.Clie
     assert press(browser, "unknown", "settle").status_code == 404
     assert press(browser, batch, "settle", csrf_token="wrong").status_code == 403
     assert browser.post(f"/batches/{batch}", data={"step": "settle"}, headers={"origin": "http://x"}).status_code == 403
-    assert "1 to settle" in open_page(browser, "/batches")
+    assert 'title="processing_status_id 1">To settle<' in open_page(browser, "/batches")
+
+
+def read_fields(page: str, control: str) -> dict[str, str]:
+    """Return what the fields of a control's form contain; a list has its chosen value."""
+    form = page.partition(f'name="control" value="{control}"')[2].partition("</form>")[0]
+    inputs = dict(re.findall(r'<input id="[^"]*" name="(\w+)" value="([^"]*)"', form))
+    chosen = re.findall(r'<select id="[^"]*" name="(\w+)".*?<option value="([^"]*)" selected', form)
+    return inputs | dict(chosen)
+
+
+def run(browser: httpx.Client, path: str, control: str, **fields: str) -> httpx.Response:
+    """Submit the form of a control on the page of a record."""
+    form = {"csrf_token": read_token(open_page(browser, path)), "control": control}
+    return browser.post(path, data=form | fields)
+
+
+def test_a_record_is_changed_by_its_controls(sandbox: Sandbox, shop: Shop, browser: httpx.Client) -> None:
+    """The forms of a record are those of its control calls: a bank payment is returned, and a card updated."""
+    payment = created(shop.pay_from_bank())
+    sandbox.advance(2 * 86_400)
+    path = f"/records/transactions/{payment['id']}"
+    assert read_fields(open_page(browser, path), "return_payment") == {"code": "R01"}
+    assert "Charged back" in run(browser, path, "return_payment", code="R02").text
+    vault = created(shop.vault())
+    changed = run(browser, f"/records/accountvaults/{vault['id']}", "update_card", card="", exp_date="0931")
+    assert changed.status_code == 200
+    assert created(shop.get(f"/v2/accountvaults/{vault['id']}"))["exp_date"] == "0931"
+
+
+def test_a_flag_is_left_as_it_is(sandbox: Sandbox, browser: httpx.Client) -> None:
+    """A merchant account keeps the settings whose choice is empty."""
+    path = f"/records/producttransactions/{sandbox.cc_product_transaction_id}"
+    run(browser, path, "change_product", auto_decline_cvv="yes", allow_partial_authorization="no")
+    shown = read_json(run(browser, path, "change_product", auto_decline_zip="yes").text)["product_transaction"]
+    names = ("auto_decline_cvv", "auto_decline_zip", "allow_partial_authorization", "auto_decline_street")
+    assert [shown[name] for name in names] == [True, True, False, False]
+
+
+def test_a_control_that_refuses_says_why(shop: Shop, browser: httpx.Client) -> None:
+    """The form comes back with the problem, and with what was entered as text."""
+    path = f"/records/transactions/{created(shop.pay())['id']}"
+    response = run(browser, path, "return_payment", code=ATTACK)
+    assert (response.status_code, "code: " in response.text, "<img" in response.text) == (422, True, False)
+    assert unescape(read_fields(response.text, "return_payment")["code"]) == ATTACK
+    response = run(browser, path, "reset")
+    assert response.status_code == 422
+    assert "control: must be one of isolate_payment, return_payment." in response.text
+    assert run(browser, path, "return_payment", csrf_token="wrong").status_code == 403

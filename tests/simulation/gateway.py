@@ -4,7 +4,7 @@ from typing import Final
 
 from gateway_async.sandbox import seed
 from gateway_async.sandbox.app import make_app
-from gateway_async.sandbox.controls import records
+from gateway_async.sandbox.controls import payments
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.http.webhook_client import WebhookClient
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -80,4 +80,4 @@ class SimulatedGateway:
 
     def ledger(self) -> Row:
         """Return the effects and the records, as `Sandbox.ledger()` does."""
-        return records.ledger(self.gateway)
+        return payments.ledger(self.gateway)

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway_async.sandbox.controls import clock, faults, messages, payments, records, terminals
+from gateway_async.sandbox.controls import payments, simulators
 from gateway_async.sandbox.handlers.payment_pages import AmountInput
 from gateway_async.sandbox.handlers.quick_invoices import read_file
 from gateway_async.sandbox.http.responses import RefusedError, UnknownRecordError, empty_response, json_response
@@ -105,9 +105,9 @@ def _show_index(_gateway: Gateway) -> Row:
 def _move_clock(gateway: Gateway, advance: float | None = None, now: float | None = None) -> None:
     """Move the clock, or set it."""
     if advance is not None and now is None:
-        clock.advance(gateway, advance)
+        simulators.advance(gateway, advance)
     elif now is not None and advance is None:
-        clock.set_clock(gateway, now)
+        simulators.set_clock(gateway, now)
     else:
         raise RefusedError(400, "The body must have exactly one of advance and now, in seconds.")
 
@@ -116,10 +116,10 @@ async def _plan_faults(gateway: Gateway, /, **fields: Any) -> Row:
     """Plan a fault, or the faults of a scenario."""
     if "scenario" in fields:
         plans = make_plans(_convert(fields, _SCENARIO_FIELDS)["scenario"])
-        await faults.add_plans(gateway, plans)
+        await simulators.add_plans(gateway, plans)
         return {"faults": [plan.describe() for plan in plans]}
     plan = PlannedFault(**_convert(fields, _PLAN_FIELDS))
-    await faults.add_plans(gateway, [plan])
+    await simulators.add_plans(gateway, [plan])
     return plan.describe()
 
 
@@ -132,12 +132,12 @@ def _convert(content: Row, fields_type: Any) -> Row:
 
 def _add_terminal(gateway: Gateway, title: str = "Terminal", sig_capture_enable: bool = True) -> Row:
     """Add a terminal."""
-    return {"id": terminals.add_terminal(gateway, title, sig_capture_enable=sig_capture_enable), "title": title}
+    return {"id": simulators.add_terminal(gateway, title, sig_capture_enable=sig_capture_enable), "title": title}
 
 
 def _set_postback_format(gateway: Gateway, format: PostbackFormat) -> None:  # noqa: A002  # so in the call
     """Write the bodies of later postbacks as JSON or as a form."""
-    messages.set_postback_format(gateway, format)
+    simulators.set_postback_format(gateway, format)
 
 
 _FILE_HEADERS = {"content-disposition": "attachment", "x-content-type-options": "nosniff"}
@@ -159,28 +159,30 @@ _FAULTS = [
 
 _CALLS = (
     ControlCall("GET", "/_sandbox", _show_index, key="calls"),
-    ControlCall("GET", "/_sandbox/clock", clock.now, key="now"),
+    ControlCall("GET", "/_sandbox/clock", simulators.now, key="now"),
     ControlCall(
-        "POST", "/_sandbox/clock", _move_clock, [{"advance": 86400}, {"now": 1893456000}], clock.now, key="now"
+        "POST", "/_sandbox/clock", _move_clock, [{"advance": 86400}, {"now": 1893456000}], simulators.now, key="now"
     ),
-    ControlCall("GET", "/_sandbox/faults", faults.faults, key="faults"),
+    ControlCall("GET", "/_sandbox/faults", simulators.faults, key="faults"),
     ControlCall("POST", "/_sandbox/faults", _plan_faults, _FAULTS, status_code=201),
-    ControlCall("DELETE", "/_sandbox/faults", faults.clear_faults),
-    ControlCall("GET", "/_sandbox/terminals", terminals.terminals, key="terminals"),
+    ControlCall("DELETE", "/_sandbox/faults", simulators.clear_faults),
+    ControlCall("GET", "/_sandbox/terminals", simulators.terminals, key="terminals"),
     ControlCall(
         "POST", "/_sandbox/terminals", _add_terminal, [{"title": "Bar", "sig_capture_enable": True}], status_code=201
     ),
-    ControlCall("GET", "/_sandbox/terminals/{id}", terminals.terminal),
-    ControlCall("POST", "/_sandbox/terminals/{id}/present", terminals.present, _AT_TERMINAL, terminals.terminal),
-    ControlCall("POST", "/_sandbox/terminals/{id}/decline", terminals.decline, _AT_TERMINAL, terminals.terminal),
-    ControlCall("POST", "/_sandbox/terminals/{id}/reject_pin", terminals.reject_pin, _AT_TERMINAL, terminals.terminal),
-    ControlCall("POST", "/_sandbox/terminals/{id}/accept", terminals.accept_terms, shows=terminals.terminal),
-    ControlCall("POST", "/_sandbox/terminals/{id}/cancel", terminals.cancel, shows=terminals.terminal),
-    ControlCall("POST", "/_sandbox/terminals/{id}/silence", terminals.silence, shows=terminals.terminal),
+    ControlCall("GET", "/_sandbox/terminals/{id}", simulators.terminal),
+    ControlCall("POST", "/_sandbox/terminals/{id}/present", simulators.present, _AT_TERMINAL, simulators.terminal),
+    ControlCall("POST", "/_sandbox/terminals/{id}/decline", simulators.decline, _AT_TERMINAL, simulators.terminal),
+    ControlCall(
+        "POST", "/_sandbox/terminals/{id}/reject_pin", simulators.reject_pin, _AT_TERMINAL, simulators.terminal
+    ),
+    ControlCall("POST", "/_sandbox/terminals/{id}/accept", simulators.accept_terms, shows=simulators.terminal),
+    ControlCall("POST", "/_sandbox/terminals/{id}/cancel", simulators.cancel, shows=simulators.terminal),
+    ControlCall("POST", "/_sandbox/terminals/{id}/silence", simulators.silence, shows=simulators.terminal),
     ControlCall(
         "POST",
         "/_sandbox/tickets",
-        records.ticket,
+        payments.ticket,
         [{"card": _VISA, "exp_date": "1230"}],
         status_code=201,
         key="ticket",
@@ -197,20 +199,20 @@ _CALLS = (
         "POST", "/_sandbox/accountvaults/{id}/update_card", payments.update_card, [{"card": _VISA, "exp_date": "1232"}]
     ),
     ControlCall("POST", "/_sandbox/producttransactions/{id}", payments.change_product, [{"auto_decline_cvv": True}]),
-    ControlCall("GET", "/_sandbox/outbox", messages.outbox, key="outbox"),
-    ControlCall("GET", "/_sandbox/postbacks", messages.postbacks, key="postbacks"),
-    ControlCall("GET", "/_sandbox/postbacks/format", messages.postback_format, key="format"),
+    ControlCall("GET", "/_sandbox/outbox", payments.outbox, key="outbox"),
+    ControlCall("GET", "/_sandbox/postbacks", simulators.postbacks, key="postbacks"),
+    ControlCall("GET", "/_sandbox/postbacks/format", simulators.postback_format, key="format"),
     ControlCall(
         "POST",
         "/_sandbox/postbacks/format",
         _set_postback_format,
         [{"format": "form"}],
-        messages.postback_format,
+        simulators.postback_format,
         key="format",
     ),
-    ControlCall("POST", "/_sandbox/postbacks/{id}/replay", messages.replay_postback),
-    ControlCall("GET", "/_sandbox/ledger", records.ledger),
-    ControlCall("POST", "/_sandbox/reset", records.reset),
+    ControlCall("POST", "/_sandbox/postbacks/{id}/replay", simulators.replay_postback),
+    ControlCall("GET", "/_sandbox/ledger", payments.ledger),
+    ControlCall("POST", "/_sandbox/reset", simulators.reset),
 )
 
 CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {

@@ -1,19 +1,33 @@
-"""Payments of customers, actions of banks and processors, and settings of merchant accounts."""
+"""Payments, and the records of a gateway: what customers, banks and processors do, and what is stored."""
 
+import asyncio
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import attrs
 import msgspec
 
+from gateway_async.sandbox import seed
 from gateway_async.sandbox.handlers import invoice_payments, paylinks, payment_pages, transaction_batches
 from gateway_async.sandbox.handlers.payment_pages import AmountInput, PaymentPage
+from gateway_async.sandbox.handlers.quick_invoices import read_file
 from gateway_async.sandbox.http.responses import decode_json
+from gateway_async.sandbox.ledger import COUNTED_EFFECTS
+from gateway_async.sandbox.notifications import describe_message
 from gateway_async.sandbox.request.records import make_links
-from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import ACCOUNT_VAULT, PRODUCT_TRANSACTION, TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.runtime.gateway import Gateway, SandboxInfo
+from gateway_async.sandbox.schema import (
+    ACCOUNT_VAULT,
+    MESSAGE,
+    PRODUCT_TRANSACTION,
+    TICKET,
+    TRANSACTION,
+    TRANSACTION_BATCH,
+)
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators import cards, vendor_tables
-from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account
 
 _EXP_DATE = "1230"
 """The expiry of cards that customers enter on payment pages."""
@@ -21,6 +35,24 @@ _EXP_DATE = "1230"
 _INDUSTRIES = ("retail", "restaurant", "lodging", "mailorder", "ecommerce")
 _UPDATED = 1
 """The `cau_summary_status_id` of a changed card. The contract has no list of these codes."""
+_VAULTS_PER_TRANSACTION = 5000
+_SUMMARY_FIELDS = (
+    "id",
+    "location_id",
+    "transaction_api_id",
+    "account_vault_api_id",
+    "account_vault_id",
+    "transaction_amount",
+    "auth_amount",
+    "status_id",
+    "type_id",
+    "reason_code_id",
+    "trx_source_id",
+    "last_four",
+    "is_open",
+    "processing_status_id",
+    "created_ts",
+)
 
 
 async def pay_quick_invoice(
@@ -227,6 +259,85 @@ def change_product(
     if changes:
         gateway.store.update(PRODUCT_TRANSACTION, product_id, changes)
     return PRODUCT_TRANSACTION.show(product | changes)
+
+
+def ledger(gateway: Gateway) -> Row:
+    """Count how often each integrator id was `charged`, `refunded` or `stored`, and return the records.
+
+    A voided payment still counts as charged. A decline and an address check move
+    no money.
+    """
+    counts = {name: effect.count_by_id(gateway) for name, effect in COUNTED_EFFECTS.items()}
+    tables = (TRANSACTION, ACCOUNT_VAULT, TRANSACTION_BATCH)
+    return counts | {table.plural: [_summarize(table, row) for row in gateway.store.select(table)] for table in tables}
+
+
+def _summarize(table: Table, row: Row) -> Row:
+    record = table.show(row)
+    return {name: record[name] for name in _SUMMARY_FIELDS if name in record}
+
+
+def file(gateway: Gateway, file_id: str) -> bytes:
+    """Return the content of a file that is attached to an invoice.
+
+    Raises:
+        InvalidRequestError: The file is unknown.
+    """
+    content, _ = read_file(gateway, file_id)
+    return content
+
+
+def add_location(gateway: Gateway, name: str = "Second", parent_id: str | None = None) -> SandboxInfo:
+    """Add a location with its own user, and return its info. `parent_id` is the location above it, if any."""
+    return seed.add_location(gateway, gateway.info.developer_id, name, parent_id)
+
+
+async def add_vaults(gateway: Gateway, count: int) -> None:
+    """Store many account vaults, each with its own `account_vault_api_id`.
+
+    Raises:
+        InvalidRequestError: The count is negative.
+    """
+    if count < 0:
+        raise ValueError("count: must be 0 or more.")
+    card = cards.read_card(TEST_CARDS["visa"], "1230", "John Smith")
+    values = attrs.asdict(card) | {"contact_id": gateway.info.contact_id}
+    template = gateway.new_row(ACCOUNT_VAULT, gateway.first_location, values)
+    series = secrets.token_hex(4)
+    for start in range(0, count, _VAULTS_PER_TRANSACTION):
+        with gateway.store.transaction():
+            numbers = range(start, min(start + _VAULTS_PER_TRANSACTION, count))
+            names = ({"account_vault_api_id": f"seed-{series}-{n}", "title": f"Vault {n}"} for n in numbers)
+            gateway.store.insert(ACCOUNT_VAULT, *(template | {"id": gateway.ids.new()} | own for own in names))
+        await asyncio.sleep(0)
+
+
+def ticket(gateway: Gateway, card: str = "4111111111111111", exp_date: str = "1230") -> str:
+    """Create a ticket, which can replace a card once.
+
+    Raises:
+        InvalidRequestError: The card number is invalid, or the expiry does not have the form MMYY.
+    """
+    values = attrs.asdict(read_card_arguments(card, exp_date))
+    return str(gateway.create(TICKET, gateway.first_location, values)["id"])
+
+
+def outbox(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
+    """Return the e-mails and text messages to customers, newest last.
+
+    The sandbox stores these messages and does not send them.
+
+    Args:
+        quick_invoice_id: Return only messages about this invoice.
+        paylink_id: Return only messages about this paylink.
+
+    Returns:
+        For each message its `channel` ("email" or "sms"), the recipient `to`, the `event` ("created", "resend",
+        "before due", "due", "after due", "paid"), `created_ts` in Unix seconds, `subject`, `text` with the
+        link, the names of the `attachments`, and `quick_invoice_id` or `paylink_id`.
+    """
+    found = gateway.store.filter(MESSAGE, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id)
+    return [describe_message(row) for row in found]
 
 
 def read_card_arguments(number: str, exp_date: str | None = None) -> Account:

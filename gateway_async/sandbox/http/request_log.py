@@ -1,7 +1,7 @@
 """The request log: one entry for each request that a program sent.
 
 An entry keeps what went over the wire, and nothing is parsed before a page asks for it. The bytes contain secrets: only
-`pages/display/` reads them, and masks them.
+`pages/bodies.py` and `pages/requests.py` read them, and mask them.
 """
 
 import re

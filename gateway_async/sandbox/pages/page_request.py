@@ -52,6 +52,7 @@ class PageRequest:
         """Render a template; some values are known to every template."""
         common = {
             "info": self.gateway.info,
+            "currency": self.gateway.currency,
             "path": self.http_request.url.path,
             "csrf_token": self.gateway.csrf_token,
             "now": self.gateway.clock.now(),

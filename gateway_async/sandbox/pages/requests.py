@@ -2,20 +2,56 @@
 
 from collections.abc import Callable
 from math import ceil
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlencode
 
 import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.http.responses import UnknownRecordError
-from gateway_async.sandbox.pages.display.bodies import show_message, show_query
-from gateway_async.sandbox.pages.display.entries import find_api_id, find_record_path
+from gateway_async.sandbox.pages.bodies import parse_json, show_message, show_query
+from gateway_async.sandbox.pages.masking import mask_shown_text
 from gateway_async.sandbox.pages.page_request import PageRequest
+from gateway_async.sandbox.schema import ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED, TOKEN
 
-__all__ = ["show", "show_all"]
+__all__ = ["ShownRequest", "describe_request", "is_control_call", "show", "show_all"]
 
 
 _PAGE_SIZE = 50
+_API_IDS = [table.api_id for table in STORED if table.api_id]
+_AMOUNTS = ("transaction_amount", "amount_due", "amount")
+_NO_AMOUNT = ("", "0.00")
+"""The amounts that a list leaves out: a void and an address check have 0.00."""
+_FAMILIES = {table.singular: table.plural for table in STORED if table is not TOKEN} | {
+    ROUTER_TRANSACTION.singular: "transactions",
+    ROUTER_ACCOUNT_VAULT.singular: "accountvaults",
+}
+"""The families of records by the wrapper of a response; the id of a stored token is its digest."""
+
+
+@attrs.frozen
+class ShownRequest:
+    """A request as a list shows it.
+
+    Attributes:
+        api_id: The integrator id in the request: in its body, or in the path of a lookup; "" without one.
+        record_id: The id of the record in the response; "" without one.
+        record_path: The page of that record.
+        amount: The amount in the request or, without one, in the response; "" without both.
+    """
+
+    entry: LoggedRequest
+    api_id: str
+    record_id: str
+    record_path: str
+    amount: str
+
+    def has(self, text: str) -> bool:
+        """Return whether a text is in what the list shows."""
+        entry = self.entry
+        shown = (f"{entry.method} {entry.path}", str(entry.status_code), self.api_id, self.record_id, self.amount)
+        return any(text.lower() in each.lower() for each in shown)
 
 
 @attrs.frozen
@@ -34,19 +70,26 @@ _FILTERS = {
 
 
 async def show_all(request: PageRequest) -> Response:
-    """Handle GET /, with `?show=` and `?page=`."""
-    name, page = request.query("show"), request.page_number()
-    chosen = _FILTERS.get(name, _FILTERS[""])
-    entries = [entry for entry in reversed(request.gateway.requests) if chosen.matches(entry)]
+    """Handle GET /requests, with `?show=`, `?q=`, `?controls=1` and `?page=`."""
+    show = request.query("show") if request.query("show") in _FILTERS else ""
+    text, controls, page = request.query("q").strip(), request.query("controls"), request.page_number()
+    chosen = [entry for entry in reversed(request.gateway.requests) if _FILTERS[show].matches(entry)]
+    listed = [entry for entry in chosen if controls or not is_control_call(entry)]
+    found = [each for each in map(describe_request, listed) if each.has(text)] if text else listed
+    shown = found[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE]
+    query = {"q": text, "controls": "1" if controls else ""}
     return request.render(
         "requests.html",
-        filters=[(each, choice.label) for each, choice in _FILTERS.items()],
-        chosen=name if name in _FILTERS else "",
-        is_empty=not request.gateway.requests,
-        requests=[(entry, find_api_id(entry)) for entry in entries[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE]],
+        filters=[(f"/requests?{urlencode({'show': each} | query)}", each, _FILTERS[each].label) for each in _FILTERS],
+        show=show,
+        text=text,
+        controls=controls,
+        hidden=len(chosen) - len(listed),
+        is_empty=all(map(is_control_call, request.gateway.requests)) and not controls,
+        requests=[each if isinstance(each, ShownRequest) else describe_request(each) for each in shown],
         page=page,
-        page_count=max(1, ceil(len(entries) / _PAGE_SIZE)),
-        address=f"/?show={name if name in _FILTERS else ''}&page=",
+        page_count=max(1, ceil(len(found) / _PAGE_SIZE)),
+        address=f"/requests?{urlencode({'show': show} | query | {'page': ''})}",
     )
 
 
@@ -58,9 +101,37 @@ async def show(request: PageRequest) -> Response:
         raise UnknownRecordError("request", number)
     return request.render(
         "request.html",
+        shown=describe_request(entry),
         entry=entry,
         query=show_query(entry.query),
-        api_id=find_api_id(entry),
-        record_path=find_record_path(entry),
         messages=[("Request", show_message(entry.request)), ("Response", show_message(entry.response))],
     )
+
+
+def is_control_call(entry: LoggedRequest) -> bool:
+    """Return whether a request was for the sandbox itself."""
+    return entry.path.startswith("/_sandbox")
+
+
+def describe_request(entry: LoggedRequest) -> ShownRequest:
+    """Find the ids and the amount in an entry of the log."""
+    (_, sent), (family, received) = (_read_record(parse_json(each.body)) for each in (entry.request, entry.response))
+    api_id = next((str(sent[name]) for name in _API_IDS if sent.get(name)), "")
+    if "api_id" in parse_qs(entry.query.decode("latin-1")):
+        api_id = unquote("".join(entry.path.split("/")[3:4]))  # /v2/<plural>/<id>
+    record_id = str(received["id"]) if family in _FAMILIES and "id" in received else ""
+    amounts = (str(each.get(name) or "") for each in (sent, received) for name in _AMOUNTS)
+    return ShownRequest(
+        entry,
+        api_id=mask_shown_text(api_id),
+        record_id=record_id,
+        record_path=f"/records/{_FAMILIES[family]}/{record_id}" if record_id else "",
+        amount=mask_shown_text(next((each for each in amounts if each not in _NO_AMOUNT), "")),
+    )
+
+
+def _read_record(body: Any) -> tuple[str, dict[str, Any]]:
+    """Return the wrapper and the record of a body; a control call has no wrapper."""
+    if not isinstance(body, dict):
+        return "", {}
+    return next(((name, value) for name, value in body.items() if isinstance(value, dict)), ("", body))

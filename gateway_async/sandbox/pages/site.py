@@ -15,10 +15,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway_async.sandbox.http.responses import RefusedError
-from gateway_async.sandbox.pages import clock, connect, event_stream, faults, postbacks, reference, requests, terminals
+from gateway_async.sandbox.pages import connect, event_stream, requests, simulators, terminals
 from gateway_async.sandbox.pages.page_request import PageRequest, PageView
-from gateway_async.sandbox.pages.payment.views import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
-from gateway_async.sandbox.pages.records import batches, details, ledger, lists
+from gateway_async.sandbox.pages.payment_pages import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
+from gateway_async.sandbox.pages.records import details, families, postbacks, totals
 from gateway_async.sandbox.routes import FORMS, ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
@@ -27,29 +27,27 @@ __all__ = ["PAGES", "with_pages"]
 
 
 _DASHBOARD: dict[str, dict[str, PageView]] = {
-    "/": {"GET": with_paylinks(requests.show_all)},
+    "/": {"GET": with_paylinks(totals.show_overview)},
+    "/requests": {"GET": requests.show_all},
     "/requests/{number}": {"GET": requests.show},
-    "/records": {"GET": lists.show_families},
-    "/records/{family}": {"GET": lists.show_family},
-    "/records/{family}/{id}": {"GET": details.show_details},
-    "/batches": {"GET": batches.show_batches},
-    "/batches/{id}": {"POST": batches.change_batch},
-    "/ledger": {"GET": ledger.show_ledger},
+    "/records": {"GET": families.show_families},
+    "/records/{family}": {"GET": families.show_family},
+    "/records/{family}/{id}": {"GET": details.show_details, "POST": details.change_record},
+    "/batches": {"GET": totals.show_batches},
+    "/batches/{id}": {"POST": totals.change_batch},
+    "/ledger": {"GET": totals.show_ledger},
     "/events": {"GET": event_stream.stream},
-    "/postbacks": {"GET": postbacks.show_all},
+    "/postbacks": {"GET": postbacks.show_all, "POST": postbacks.set_format},
     "/postbacks/{id}": {"GET": postbacks.show, "POST": postbacks.replay},
     "/outbox": {"GET": postbacks.show_outbox},
-    "/faults": {"GET": faults.show, "POST": faults.add},
-    "/faults/scenario": {"POST": faults.add_scenario},
-    "/faults/clear": {"POST": faults.clear},
-    "/clock": {"GET": clock.show, "POST": clock.move},
-    "/connect": {"GET": connect.show},
-    "/connect/reset": {"POST": connect.reset},
+    "/faults": {"GET": simulators.show_faults, "POST": simulators.change_faults},
+    "/clock": {"GET": simulators.show_clock, "POST": simulators.move_clock},
+    "/connect": {"GET": connect.show, "POST": connect.reset},
     "/terminals": {"GET": terminals.show_all, "POST": terminals.add},
     "/terminals/{id}": {"GET": terminals.show, "POST": terminals.press},
-    "/reference": {"GET": reference.show},
-    "/reference/openapi.json": {"GET": reference.show_example_document},
-    "/openapi.json": {"GET": reference.show_document},
+    "/reference": {"GET": connect.show_reference},
+    "/reference/openapi.json": {"GET": connect.show_example_document},
+    "/openapi.json": {"GET": connect.show_document},
 }
 _PAYMENT: dict[str, dict[str, PageView]] = {
     "/quickinvoice": {"GET": INVOICE_VIEWS.show_by_id},

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox import controls
 from gateway_async.sandbox.handlers.terminals import find_receipts
+from gateway_async.sandbox.pages.control_forms import make_forms, run_control
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
@@ -59,13 +60,13 @@ CARDS = {
 
 _SHOWN_MODES: tuple[EntryMode, ...] = ("C", "P", "S", "K")
 _CARD_KEYS = {
-    "approve": controls.terminals.present,
-    "decline": controls.terminals.decline,
-    "reject_pin": controls.terminals.reject_pin,
+    "approve": controls.simulators.present,
+    "decline": controls.simulators.decline,
+    "reject_pin": controls.simulators.reject_pin,
 }
 """The keys that use the chosen card."""
 
-_KEYS = {"cancel": controls.terminals.cancel, "silence": controls.terminals.silence}
+_KEYS = {"cancel": controls.simulators.cancel, "silence": controls.simulators.silence}
 
 
 async def show_all(request: PageRequest) -> Response:
@@ -75,17 +76,16 @@ async def show_all(request: PageRequest) -> Response:
 
 async def add(request: PageRequest) -> Response:
     """Handle POST /terminals: add a terminal."""
-    title = request.form.get("title", "").strip()
     try:
-        terminal_id = controls.terminals.add_terminal(request.gateway, title)
+        terminal_id = await run_control(request, [controls.simulators.add_terminal])
     except ValueError as problem:
-        return _show_all(request, 422, title=title, problem=str(problem))
+        return _show_all(request, str(problem))
     return request.redirect(f"/terminals#terminal-{terminal_id}")
 
 
 async def show(request: PageRequest) -> Response:
     """Handle GET /terminals/{id}."""
-    device = _make_device(request.gateway, controls.terminals.terminal(request.gateway, request.parameter("id")))
+    device = _make_device(request.gateway, controls.simulators.terminal(request.gateway, request.parameter("id")))
     return request.render(
         "terminal.html", devices=[device], too_early=bool(request.query("too_early")), **_choices(request)
     )
@@ -101,14 +101,19 @@ async def press(request: PageRequest) -> Response:
     return request.redirect(f"/terminals/{terminal_id}")
 
 
-def _show_all(request: PageRequest, status: int = 200, *, title: str = "", problem: str = "") -> Response:
+def _show_all(request: PageRequest, problem: str = "") -> Response:
     """Show every terminal, and the form that adds one."""
-    devices = [_make_device(request.gateway, terminal) for terminal in controls.terminals.terminals(request.gateway)]
+    devices = [_make_device(request.gateway, terminal) for terminal in controls.simulators.terminals(request.gateway)]
     shown = request.query("shown")
-    added = max(0, len(devices) - int(shown)) if shown.isdecimal() else 0
-    form = {"title": title, "problem": problem}
-    values = {"devices": devices, "added": added, "too_early": False, **form, **_choices(request)}
-    return request.render("terminals.html", status, **values)
+    return request.render(
+        "terminals.html",
+        422 if problem else 200,
+        devices=devices,
+        added=max(0, len(devices) - int(shown)) if shown.isdecimal() else 0,
+        too_early=False,
+        forms=make_forms(request, [controls.simulators.add_terminal], defaults={"title": ""}, problem=problem),
+        **_choices(request),
+    )
 
 
 def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:
@@ -123,7 +128,7 @@ def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:
         _KEYS[key](gateway, terminal_id)
         return
     if key == "approve" and _shows_terms(gateway, terminal_id):
-        controls.terminals.accept_terms(gateway, terminal_id)
+        controls.simulators.accept_terms(gateway, terminal_id)
         return
     if key not in _CARD_KEYS:
         raise ValueError(f"key: must be one of {', '.join(_CARD_KEYS | _KEYS)}.")

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import product
 from math import inf
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import attrs
 
@@ -46,7 +46,28 @@ FaultName = Literal[
 _FORMER_NAMES = {"double_answer": "duplicate_response", "swap_answer": "wrong_response"}
 """Names that are still accepted, and their replacements."""
 
-FAULTS: tuple[str, ...] = tuple(name for name in get_args(FaultName) if name not in _FORMER_NAMES)
+FAULTS = {
+    "refuse": "The port is closed for `seconds`: at once, or after the request before the `nth`.",
+    "reset_before_commit": "The connection is reset, and the request is not executed.",
+    "reset_after_commit": "The connection is reset after the request was executed.",
+    "close_after_commit": "The connection closes without a response after the request was executed.",
+    "error_before_commit": "The response is a 500, and the request is not executed.",
+    "error_after_commit": "The response is a 500, although the request was executed.",
+    "cut_body": "Half of the response body arrives, then the connection closes.",
+    "duplicate_response": "The response arrives twice.",
+    "wrong_response": "The response has another customer's record.",
+    "wrong_length": "The `content-length` of the response is too short.",
+    "drip": "The response body arrives byte by byte, with `seconds` between the bytes.",
+    "silence": "No response arrives, and the connection stays open.",
+    "delay": "The response arrives after `seconds`.",
+    "rate_limit": "The response is a 429 with `retry_after`, and the request is not executed.",
+    "unavailable": "The response is a 503 with `retry_after`, and the request is not executed.",
+    "garbage": "The response is bytes that are not JSON.",
+    "html": "The response is an HTML page.",
+    "empty": "The response has no body.",
+}
+"""The faults, and a sentence about what each one does."""
+
 _MOST_IDS = 1000
 """How many affected requests a plan remembers; the newest are kept."""
 

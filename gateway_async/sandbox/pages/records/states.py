@@ -1,7 +1,4 @@
-"""The state of a record in words, and what can happen to it next.
-
-Both come from the state machines.
-"""
+"""The state of a record in words, and what can happen to it next; both come from the state machines."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -22,9 +19,9 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.codes import REASONS, ReasonCode
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines import bills, tokens_and_postbacks, transactions
-from gateway_async.sandbox.state_machines.machine import StateMachine
+from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
-__all__ = ["Status", "Tone", "Transition", "find_status", "find_transitions"]
+__all__ = ["Status", "Tone", "Transition", "describe_payments", "find_status", "find_transitions"]
 
 
 Tone = Literal["good", "bad", "open", "plain"]
@@ -32,10 +29,15 @@ Tone = Literal["good", "bad", "open", "plain"]
 
 @attrs.frozen
 class Status:
-    """The state of a record in words, and how it is colored."""
+    """The state of a record in words, and how it is colored.
+
+    Attributes:
+        codes: The fields of the record that say so, with their values; "" if the state is not a code.
+    """
 
     text: str
     tone: Tone
+    codes: str = ""
 
 
 @attrs.frozen
@@ -43,20 +45,26 @@ class Transition:
     """One thing that can happen to a record, and its state afterwards."""
 
     trigger: str
-    state: str
+    status: Status
 
 
 @attrs.frozen
 class _States:
-    """The states of one family."""
+    """The states of one family, and the field that has the code of a state, if one has."""
 
     machine: StateMachine[Any, Any]
     find: Callable[[Gateway, Row], Enum]
+    field: str = ""
     good: frozenset[Any] = frozenset()
     bad: frozenset[Any] = frozenset()
     open: frozenset[Any] = frozenset()
 
-    def tone_of(self, state: Enum) -> Tone:
+    def describe(self, state: Enum) -> Status:
+        text = state.name.replace("_", " ") if isinstance(state, NumericState) else str(state)
+        codes = f"{self.field} {state.value}" if self.field else ""
+        return Status(text.capitalize(), self._tone_of(state), codes)
+
+    def _tone_of(self, state: Enum) -> Tone:
         if state in self.good:
             return "good"
         if state in self.bad:
@@ -72,6 +80,7 @@ _STATES: dict[str, _States] = {
     TRANSACTION.plural: _States(
         transactions.TRANSACTION_MACHINE,
         lambda _, row: _Payment(row["status_id"]),
+        "status_id",
         good=frozenset({_Payment.APPROVED, _Payment.REFUNDED, _Payment.ADDRESS_CHECKED, _Payment.SETTLED}),
         bad=frozenset({_Payment.DECLINED, _Payment.CHARGED_BACK}),
         open=frozenset({_Payment.AUTHORIZED, _Payment.PENDING_ORIGINATION, _Payment.ORIGINATING, _Payment.ORIGINATED}),
@@ -79,6 +88,7 @@ _STATES: dict[str, _States] = {
     TRANSACTION_BATCH.plural: _States(
         transactions.BATCH_MACHINE,
         lambda _, row: _Batch(row["processing_status_id"]),
+        "processing_status_id",
         good=frozenset({_Batch.SETTLED}),
         bad=frozenset({_Batch.ERROR, _Batch.FORCED_CLOSED}),
         open=frozenset({_Batch.TO_SETTLE, _Batch.REPROCESS, _Batch.PROCESSING}),
@@ -92,6 +102,7 @@ _STATES: dict[str, _States] = {
     PAYLINK.plural: _States(
         bills.PAYLINK_MACHINE,
         lambda _, row: bills.PaylinkState(row["status_id"]),
+        "status_id",
         good=frozenset({bills.PaylinkState.PAID}),
         open=frozenset({bills.PaylinkState.UNPAID}),
     ),
@@ -120,18 +131,24 @@ _STATES: dict[str, _States] = {
 def find_status(gateway: Gateway, table: Table, row: Row) -> Status | None:
     """Return the state of a record; None if its family has no states."""
     if row.get("deleted_ts") is not None:
-        return Status("deleted", "bad")
+        return Status("Deleted", "bad")
     if (states := _STATES.get(table.plural)) is None:
         return None
-    state = states.find(gateway, row)
-    return Status(_describe(table, row, state), states.tone_of(state))
+    status = states.describe(states.find(gateway, row))
+    return _add_reason(status, row["reason_code_id"]) if table is TRANSACTION else status
 
 
-def _describe(table: Table, row: Row, state: Enum) -> str:
-    if table is not TRANSACTION or state is not _Payment.DECLINED:
-        return str(state)
-    reason = REASONS.get(row["reason_code_id"] or 0, "").removeprefix("Declined: ")
-    return f"{state}: {reason}" if reason else str(state)
+def describe_payments(status_id: int, reason_code_id: int | None) -> Status:
+    """Return the state of payments with these codes."""
+    return _add_reason(_STATES[TRANSACTION.plural].describe(_Payment(status_id)), reason_code_id)
+
+
+def _add_reason(status: Status, reason_code_id: int | None) -> Status:
+    """Add the reason of a decline to its status."""
+    reason = REASONS.get(reason_code_id or 0, "").removeprefix("Declined: ")
+    if status.text != "Declined" or not reason:
+        return status
+    return Status(f"{status.text}: {reason}", status.tone, f"{status.codes}, reason_code_id {reason_code_id}")
 
 
 def find_transitions(gateway: Gateway, table: Table, row: Row) -> list[Transition]:
@@ -141,7 +158,7 @@ def find_transitions(gateway: Gateway, table: Table, row: Row) -> list[Transitio
         return []
     state = states.find(gateway, row)
     return [
-        Transition(trigger, str(after))
+        Transition(trigger, states.describe(after))
         for (before, trigger), after in states.machine.transitions.items()
         if before == state and not _is_excluded(table, row, trigger)
     ]

@@ -9,10 +9,9 @@ import attrs
 
 from gateway_async.sandbox.http.request_log import LoggedMessage
 from gateway_async.sandbox.http.responses import decode_json
-from gateway_async.sandbox.pages.display.formats import show_json
-from gateway_async.sandbox.pages.display.masking import is_secret, mask_header, mask_pairs, mask_shown_text, mask_value
+from gateway_async.sandbox.pages.masking import is_secret, mask_header, mask_pairs, mask_shown_text, mask_value
 
-__all__ = ["Part", "ShownMessage", "parse_body", "show_message", "show_query"]
+__all__ = ["Part", "ShownMessage", "parse_json", "show_message", "show_query"]
 
 
 _TEXT_TYPES = frozenset({"", "application/json", "text/plain"})
@@ -22,18 +21,20 @@ _HIDDEN_PARAMETERS = frozenset({"data"})
 
 @attrs.frozen
 class Part:
-    """One part of a multipart form, without its content.
+    """One field of a form, or one file without its content.
 
     Attributes:
+        text: The masked value of a field; "" for a file.
         file_name: The name of the file; "" for a field.
         size: The length of the content that the log has, in bytes.
         is_whole: Whether the log has the whole content.
     """
 
     name: str
-    file_name: str
-    size: int
-    is_whole: bool
+    text: str
+    file_name: str = ""
+    size: int = 0
+    is_whole: bool = True
 
 
 @attrs.frozen
@@ -42,12 +43,14 @@ class ShownMessage:
 
     Attributes:
         headers: Names and masked values.
-        text: The masked body; "" if there is no text.
-        parts: The parts of a multipart form.
+        json: The masked JSON of the body; None if it is not JSON.
+        text: The masked body; "" if there is no other text.
+        parts: The fields and files of a form.
         note: What a reader has to know about the body; "" if it is whole.
     """
 
     headers: list[tuple[str, str]]
+    json: Any = None
     text: str = ""
     parts: tuple[Part, ...] = ()
     note: str = ""
@@ -62,14 +65,14 @@ def show_message(message: LoggedMessage) -> ShownMessage:
     """Return a message with its secrets masked."""
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.headers]
     content_type = _read_type(next((value for name, value in headers if name.lower() == "content-type"), ""))
-    text, parts, note = _show_body(message, content_type)
-    return ShownMessage([(name, mask_header(name, value)) for name, value in headers], text, parts, note)
+    masked = [(name, mask_header(name, value)) for name, value in headers]
+    return attrs.evolve(_show_body(message, content_type), headers=masked)
 
 
-def parse_body(message: LoggedMessage) -> Any:
-    """Return the JSON value of a body; None if the body is not JSON, or was cut off."""
+def parse_json(body: bytes) -> Any:
+    """Return the JSON value of a body; None if it is not JSON, or was cut off."""
     try:
-        return decode_json(message.body)
+        return decode_json(body)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
 
@@ -80,20 +83,20 @@ def _read_type(header: str) -> Message:
     return parsed
 
 
-def _show_body(message: LoggedMessage, content_type: Message) -> tuple[str, tuple[Part, ...], str]:
+def _show_body(message: LoggedMessage, content_type: Message) -> ShownMessage:
     kept, name = len(message.body), content_type.get_content_type()
     if not message.length:
-        return "", (), "No body." if _announced_length(message) == 0 else "The body was not read."
+        return ShownMessage([], note="No body." if _announced_length(message) == 0 else "The body was not read.")
     note = f"Only the first {kept:,} of {message.length:,} bytes are kept." if kept < message.length else ""
-    if (value := parse_body(message)) is not None:
-        return show_json(mask_value(value)), (), note
+    if (value := parse_json(message.body)) is not None:
+        return ShownMessage([], json=mask_value(value), note=note)
     if name == "multipart/form-data" and (boundary := content_type.get_boundary()):
-        return "", tuple(_read_parts(message, boundary.encode("latin-1", "replace"))), note
+        return ShownMessage([], parts=tuple(_read_parts(message, boundary.encode("latin-1", "replace"))), note=note)
     if name == "application/x-www-form-urlencoded":
-        return "\n".join(f"{name} = {value}" for name, value in _read_pairs(message.body)), (), note
+        return ShownMessage([], parts=tuple(Part(*pair) for pair in _read_pairs(message.body)), note=note)
     if name in _TEXT_TYPES and (text := _decode_text(message.body)) is not None:
-        return mask_pairs(text), (), note
-    return "", (), f"{message.length:,} bytes that are not shown, because they could contain anything."
+        return ShownMessage([], text=mask_pairs(text), note=note)
+    return ShownMessage([], note=f"{message.length:,} bytes that are not shown, because they could contain anything.")
 
 
 def _announced_length(message: LoggedMessage) -> int | None:
@@ -113,10 +116,11 @@ def _decode_text(body: bytes) -> str | None:
 
 def _read_pairs(content: bytes) -> list[tuple[str, str]]:
     pairs = parse_qsl(content.decode(errors="replace"), keep_blank_values=True)
-    return [
-        (mask_pairs(name), "***" if is_secret(name) or name in _HIDDEN_PARAMETERS else mask_pairs(value))
-        for name, value in pairs
-    ]
+    return [(mask_pairs(name), _mask_field(name, value)) for name, value in pairs]
+
+
+def _mask_field(name: str, value: str) -> str:
+    return "***" if is_secret(name) or name in _HIDDEN_PARAMETERS else mask_pairs(value)
 
 
 def _read_parts(message: LoggedMessage, boundary: bytes) -> list[Part]:
@@ -131,6 +135,8 @@ def _read_parts(message: LoggedMessage, boundary: bytes) -> list[Part]:
 
 def _read_part(section: bytes, *, is_whole: bool) -> Part:
     head, _, content = section.partition(b"\r\n\r\n")
-    disposition = head.decode(errors="replace")
-    names = {name: mask_shown_text(value) for name, value in re.findall(r'\b(name|filename)="([^"]*)"', disposition)}
-    return Part(names.get("name", ""), names.get("filename", ""), len(content), is_whole)
+    names = dict(re.findall(r'\b(name|filename)="([^"]*)"', head.decode(errors="replace")))
+    name, file_name = names.get("name", ""), mask_shown_text(names.get("filename", ""))
+    text = "" if "filename" in names else _decode_text(content)
+    shown = "(not a text)" if text is None else _mask_field(name, text)
+    return Part(mask_shown_text(name), shown, file_name, len(content), is_whole)

@@ -1,0 +1,84 @@
+"""The postbacks with their deliveries, and the messages that customers would have received."""
+
+from starlette.responses import Response
+
+from gateway_async.sandbox import notifications
+from gateway_async.sandbox.controls import simulators
+from gateway_async.sandbox.http.responses import UnknownRecordError
+from gateway_async.sandbox.pages.bodies import parse_json
+from gateway_async.sandbox.pages.control_forms import make_forms, run_control
+from gateway_async.sandbox.pages.masking import mask_value
+from gateway_async.sandbox.pages.page_request import PageRequest
+from gateway_async.sandbox.pages.records.states import find_status
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.tokens_and_postbacks import DeliveryState
+
+__all__ = ["replay", "set_format", "show", "show_all", "show_outbox"]
+
+
+_MOST = 200
+
+
+async def show_all(request: PageRequest) -> Response:
+    """Handle GET /postbacks, with `?state=`."""
+    gateway, state = request.gateway, request.query("state")
+    found = simulators.newest_postbacks(gateway, _MOST, state)
+    return request.render(
+        "postbacks.html",
+        postbacks=[_describe(gateway, each) for each in found],
+        has_config=bool(gateway.store.select(POSTBACK_CONFIG, f"{ALIVE} LIMIT 1")),
+        states=[each.value for each in DeliveryState],
+        state=state,
+        forms=make_forms(
+            request,
+            [simulators.set_postback_format],
+            defaults={"postback_format": simulators.postback_format(gateway)},
+        ),
+    )
+
+
+async def set_format(request: PageRequest) -> Response:
+    """Handle POST /postbacks: choose how later bodies are written."""
+    await run_control(request, [simulators.set_postback_format])
+    return request.redirect("/postbacks")
+
+
+async def show(request: PageRequest) -> Response:
+    """Handle GET /postbacks/{id}."""
+    return _show(request)
+
+
+async def replay(request: PageRequest) -> Response:
+    """Handle POST /postbacks/{id}: send it once more."""
+    postback_id = request.parameter("id")
+    try:
+        await run_control(request, [simulators.replay_postback], [postback_id])
+    except UnknownRecordError:
+        raise
+    except ValueError as problem:
+        return _show(request, str(problem))
+    return request.redirect(f"/postbacks/{postback_id}")
+
+
+async def show_outbox(request: PageRequest) -> Response:
+    """Handle GET /outbox."""
+    return request.render("outbox.html", messages=notifications.read_newest(request.gateway, _MOST))
+
+
+def _show(request: PageRequest, problem: str = "") -> Response:
+    postback_id = request.parameter("id")
+    postback = _describe(request.gateway, simulators.postback(request.gateway, postback_id))
+    forms = make_forms(request, [simulators.replay_postback], [postback_id], problem=problem)
+    return request.render("postback.html", 422 if problem else 200, postback=postback, forms=forms)
+
+
+def _describe(gateway: Gateway, postback: Row) -> Row:
+    """Return an entry of the log with its status, and with the record that is a text in the body as JSON."""
+    data = mask_value(parse_json(postback["body"]["data"].encode()))
+    return postback | {
+        "status": find_status(gateway, POSTBACK, postback),
+        "body": postback["body"] | {"data": data},
+    }
