@@ -17,7 +17,7 @@ from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.simulators.clock import Timer
 from gateway_async.sandbox.state_machines.transactions import TransactionState
 
-JOBS: tuple[Callable[[Gateway, date], None], ...] = (
+_JOBS: tuple[Callable[[Gateway, date], None], ...] = (
     settle_open_batches,
     advance_bank_payments,
     run_charges,
@@ -69,7 +69,7 @@ def _run_days(gateway: Gateway, last: date, today: date) -> None:
     while day <= today:
         before = gateway.store.change_count
         with gateway.clock.at_time(_midnight(day)):
-            for job in JOBS:
+            for job in _JOBS:
                 job(gateway, day)
             for invoice, event in planned.get(day, ()):
                 notify_about_invoice(gateway, invoice, event)

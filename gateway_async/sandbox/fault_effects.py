@@ -43,7 +43,7 @@ _OTHER_RECORD = {
 
 
 @attrs.define
-class CapturedResponse:
+class _CapturedResponse:
     """A complete response, which a fault can send or damage."""
 
     status_code: int
@@ -52,7 +52,7 @@ class CapturedResponse:
 
 
 @attrs.define
-class FaultContext:
+class _FaultContext:
     """One request that a fault affects."""
 
     plan: PlannedFault
@@ -67,9 +67,9 @@ class FaultContext:
         """The connection of the request."""
         return cast("asyncio.Transport", self.scope["extensions"][TRANSPORT]["transport"])
 
-    async def execute(self) -> CapturedResponse:
+    async def execute(self) -> _CapturedResponse:
         """Execute the request and return its response without sending it."""
-        response = CapturedResponse(500, {}, b"")
+        response = _CapturedResponse(500, {}, b"")
 
         async def capture(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -80,11 +80,8 @@ class FaultContext:
         await self.app(self.scope, self.receive, capture)
         return response
 
-    async def start_response(self, response: CapturedResponse, length: int | None = None) -> None:
-        """Send the status and headers.
-
-        `length` replaces the true `content-length` of the body.
-        """
+    async def start_response(self, response: _CapturedResponse, length: int | None = None) -> None:
+        """Send the status and headers. `length` replaces the true `content-length` of the body."""
         headers = response.headers | {b"content-length": b"%d" % (len(response.body) if length is None else length)}
         await self.send({"type": "http.response.start", "status": response.status_code, "headers": [*headers.items()]})
 
@@ -92,7 +89,7 @@ class FaultContext:
         """Send a part of the body, by default the last one."""
         await self.send({"type": "http.response.body", "body": body, "more_body": more})
 
-    async def send_response(self, response: CapturedResponse) -> None:
+    async def send_response(self, response: _CapturedResponse) -> None:
         """Send a whole response."""
         await self.start_response(response)
         await self.send_body(response.body)
@@ -115,41 +112,41 @@ class FaultContext:
         await self.wait_for_disconnect()
 
 
-FaultEffect = Callable[[FaultContext], Awaitable[None]]
+_FaultEffect = Callable[[_FaultContext], Awaitable[None]]
 """Applies a fault to one request."""
 
 
-def _after_commit(effect: FaultEffect) -> FaultEffect:
-    async def run(context: FaultContext) -> None:
+def _after_commit(effect: _FaultEffect) -> _FaultEffect:
+    async def run(context: _FaultContext) -> None:
         await context.execute()
         await effect(context)
 
     return run
 
 
-async def _send_error(context: FaultContext, status: int) -> None:
+async def _send_error(context: _FaultContext, status: int) -> None:
     refusal = error_response(status, "This is a planned fault of the sandbox.")
     headers = {b"content-type": b"application/json"}
     if status != 500 and context.plan.retry_after is not None:  # noqa: PLR2004  # the only status without a Retry-After header
         headers[b"retry-after"] = f"{context.plan.retry_after:g}".encode()
-    await context.send_response(CapturedResponse(status, headers, bytes(refusal.body)))
+    await context.send_response(_CapturedResponse(status, headers, bytes(refusal.body)))
 
 
-async def _cut_body(context: FaultContext) -> None:
+async def _cut_body(context: _FaultContext) -> None:
     response = await context.execute()
     await context.start_response(response)
     await context.send_body(response.body[: len(response.body) // 2], more=True)
     await context.close()
 
 
-async def _duplicate_response(context: FaultContext) -> None:
+async def _duplicate_response(context: _FaultContext) -> None:
     response = await context.execute()
     head = b"".join(b"%s: %s\r\n" % pair for pair in response.headers.items())
     context.transport.write(b"HTTP/1.1 %d Again\r\n%s\r\n%s" % (response.status_code, head, response.body))
     await context.send_response(response)
 
 
-async def _wrong_response(context: FaultContext) -> None:
+async def _wrong_response(context: _FaultContext) -> None:
     response = await context.execute()
     if response.body:
         response.body = _replace_identity(response.body)
@@ -168,7 +165,7 @@ def _records(content: dict[str, Any]) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)]
 
 
-async def _wrong_length(context: FaultContext) -> None:
+async def _wrong_length(context: _FaultContext) -> None:
     response = await context.execute()
     cut = max(0, len(response.body) - _UNANNOUNCED_BYTES)
     await context.start_response(response, cut)
@@ -176,7 +173,7 @@ async def _wrong_length(context: FaultContext) -> None:
     context.transport.write(response.body[cut:])
 
 
-async def _drip(context: FaultContext) -> None:
+async def _drip(context: _FaultContext) -> None:
     response = await context.execute()
     await context.start_response(response)
     for start in range(len(response.body)):
@@ -185,23 +182,23 @@ async def _drip(context: FaultContext) -> None:
     await context.send_body(b"")
 
 
-async def _delay(context: FaultContext) -> None:
+async def _delay(context: _FaultContext) -> None:
     response = await context.execute()
     await context.gateway.clock.sleep(context.plan.seconds)
     await context.send_response(response)
 
 
-async def _replace_body(context: FaultContext, content_type: bytes, body: bytes) -> None:
+async def _replace_body(context: _FaultContext, content_type: bytes, body: bytes) -> None:
     response = await context.execute()
-    await context.send_response(CapturedResponse(response.status_code, {b"content-type": content_type}, body))
+    await context.send_response(_CapturedResponse(response.status_code, {b"content-type": content_type}, body))
 
 
 _send_500 = partial(_send_error, status=500)
 
-FAULT_EFFECTS: dict[str, FaultEffect] = {
-    "reset_before_commit": FaultContext.reset,
-    "reset_after_commit": _after_commit(FaultContext.reset),
-    "close_after_commit": _after_commit(FaultContext.close),
+_FAULT_EFFECTS: dict[str, _FaultEffect] = {
+    "reset_before_commit": _FaultContext.reset,
+    "reset_after_commit": _after_commit(_FaultContext.reset),
+    "close_after_commit": _after_commit(_FaultContext.close),
     "error_before_commit": _send_500,
     "error_after_commit": _after_commit(_send_500),
     "rate_limit": partial(_send_error, status=429),
@@ -211,7 +208,7 @@ FAULT_EFFECTS: dict[str, FaultEffect] = {
     "wrong_response": _wrong_response,
     "wrong_length": _wrong_length,
     "drip": _drip,
-    "silence": _after_commit(FaultContext.wait_for_disconnect),
+    "silence": _after_commit(_FaultContext.wait_for_disconnect),
     "delay": _delay,
     "garbage": partial(_replace_body, content_type=b"application/json", body=_NOT_JSON),
     "html": partial(_replace_body, content_type=b"text/html", body=_HTML),
@@ -221,10 +218,7 @@ FAULT_EFFECTS: dict[str, FaultEffect] = {
 
 
 async def close_port(gateway: Gateway, seconds: float) -> None:
-    """Close the port for some seconds.
-
-    Requests that have already arrived still get a response.
-    """
+    """Close the port for some seconds. Requests that have already arrived still get a response."""
     await gateway.listener.pause()
     gateway.clock.call_at(gateway.clock.now() + seconds, gateway.listener.schedule_resume)
 
@@ -250,7 +244,7 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
             await close_port(gateway, plan.seconds)
         for plan in other_faults:
             scope[FAULT] = plan.fault
-            await FAULT_EFFECTS[plan.fault](FaultContext(plan, gateway, app, scope, receive, send))
+            await _FAULT_EFFECTS[plan.fault](_FaultContext(plan, gateway, app, scope, receive, send))
         if not other_faults:
             await app(scope, receive, send)
 

@@ -6,11 +6,10 @@ No message is really sent: each goes to the outbox. A message is created only fo
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date
 from typing import Literal
 
-import attrs
 import msgspec
 
 from gateway_async.sandbox.runtime.gateway import Gateway
@@ -21,7 +20,6 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import DEFAULT_CURRENCY, show_money
 from gateway_async.sandbox.state_machines.bills import InvoiceState, PaylinkState, invoice_state_of
 
-Channel = Literal["email", "sms"]
 MessageOccasion = Literal["created", "resend", "before due", "due", "after due", "paid"]
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _PHONE = re.compile(r"[0-9]{10}")
@@ -36,42 +34,11 @@ _SENTENCES: dict[MessageOccasion, str] = {
 }
 
 _NOTHING_DUE = "{title}: there is nothing left to pay."
-BY_EMAIL = frozenset({DeliveryMethod.EMAIL, DeliveryMethod.EMAIL_AND_SMS})
+_BY_EMAIL = frozenset({DeliveryMethod.EMAIL, DeliveryMethod.EMAIL_AND_SMS})
 BY_SMS = frozenset({DeliveryMethod.SMS, DeliveryMethod.EMAIL_AND_SMS})
 """The values of a paylink's `delivery_method` that include each channel."""
 
 _REMINDED_STATES = frozenset({InvoiceState.OPEN_UNPAID, InvoiceState.OPEN_IN_PART})
-
-
-@attrs.frozen
-class Message:
-    """A message to a customer, for any channel.
-
-    Attributes:
-        about: The field that names its subject: `quick_invoice_id` or `paylink_id`.
-        record: The record that it is about.
-        event: The reason for the message.
-        subject: The subject of the e-mail.
-        text: The text, with the payment link.
-        attachments: The names of the files that the e-mail carries.
-    """
-
-    about: str
-    record: Row
-    event: str
-    subject: str
-    text: str
-    attachments: Sequence[str] = ()
-
-
-def _store(gateway: Gateway, message: Message, channel: Channel, recipient: str) -> None:
-    """Store a message to one recipient in the outbox."""
-    values: Row = {"channel": channel, "recipient": recipient, message.about: message.record["id"]}
-    values |= {"event": message.event, "text": message.text}
-    if channel == "email":
-        names = msgspec.json.encode(message.attachments).decode()
-        values |= {"subject": message.subject, "attachments": names}
-    gateway.store.insert(MESSAGE, gateway.new_row(MESSAGE, message.record, values))
 
 
 def read_newest(gateway: Gateway, most: int) -> list[Row]:
@@ -94,9 +61,10 @@ def notify_about_invoice(
     """
     sentence = _sentence(gateway, event, invoice["title"], invoice["remaining_balance"], invoice["due_date"])
     text = _lines(sentence, invoice["note"], f"{gateway.base_url}/quickinvoice/?id={invoice['id']}")
-    message = Message("quick_invoice_id", invoice, event, invoice["title"], text, _attachments(gateway, invoice))
+    values = {"quick_invoice_id": invoice["id"], "event": event, "text": text}
+    mail = {"subject": invoice["title"], "attachments": _attachments(gateway, invoice)}
     by_sms = sms and invoice["send_text_to_pay"] and event != "paid"
-    _send(gateway, message, email=email, sms=by_sms)
+    _send(gateway, invoice, values, mail if email else None, sms=by_sms)
 
 
 def notify_about_paylink(gateway: Gateway, paylink: Row, event: MessageOccasion) -> None:
@@ -104,8 +72,9 @@ def notify_about_paylink(gateway: Gateway, paylink: Row, event: MessageOccasion)
     title, delivery_method = paylink["description"] or "Payment", paylink["delivery_method"]
     due = 0 if paylink["status_id"] == PaylinkState.PAID else paylink["amount_due"]
     text = _lines(_sentence(gateway, event, title, due), paylink_url(gateway, paylink))
-    message = Message("paylink_id", paylink, event, title, text)
-    _send(gateway, message, email=delivery_method in BY_EMAIL, sms=delivery_method in BY_SMS)
+    values = {"paylink_id": paylink["id"], "event": event, "text": text}
+    mail = {"subject": title} if delivery_method in _BY_EMAIL else None
+    _send(gateway, paylink, values, mail, sms=delivery_method in BY_SMS)
 
 
 def invoice_url(gateway: Gateway, invoice: Row) -> str:
@@ -118,12 +87,13 @@ def paylink_url(gateway: Gateway, paylink: Row) -> str:
     return f"{gateway.base_url}?paylink_id={paylink['id']}"
 
 
-def _send(gateway: Gateway, message: Message, *, email: bool, sms: bool) -> None:
-    address, phone = message.record["email"] or "", message.record["cell_phone"] or ""
-    if email and _EMAIL.fullmatch(address):
-        _store(gateway, message, "email", address)
+def _send(gateway: Gateway, bill: Row, values: Row, mail: Row | None, *, sms: bool) -> None:
+    """Store a message for each wanted channel with a usable recipient; `mail` has what only an e-mail has."""
+    address, phone = bill["email"] or "", bill["cell_phone"] or ""
+    if mail and _EMAIL.fullmatch(address):
+        gateway.create(MESSAGE, bill, values | mail | {"channel": "email", "recipient": address})
     if sms and _PHONE.fullmatch(phone):
-        _store(gateway, message, "sms", phone)
+        gateway.create(MESSAGE, bill, values | {"channel": "sms", "recipient": phone})
 
 
 def _sentence(gateway: Gateway, event: MessageOccasion, title: str, cents: int, due_date: str | None = None) -> str:
@@ -137,11 +107,12 @@ def _lines(*parts: str | None) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _attachments(gateway: Gateway, invoice: Row) -> list[str]:
+def _attachments(gateway: Gateway, invoice: Row) -> str:
+    """Return the names of the files that go with an e-mail, as JSON."""
     if not invoice["attach_files_to_email"]:
-        return []
-    files = gateway.store.select(QUICK_INVOICE_FILE, f"quick_invoice_id = ? AND {ALIVE} ORDER BY id", (invoice["id"],))
-    return [file["name"] for file in files]
+        return "[]"
+    files = gateway.store.filter(QUICK_INVOICE_FILE, quick_invoice_id=invoice["id"])
+    return msgspec.json.encode([file["name"] for file in files]).decode()
 
 
 def plan_reminders(gateway: Gateway, after: date, until: date) -> dict[date, list[tuple[Row, MessageOccasion]]]:

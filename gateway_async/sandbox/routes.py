@@ -11,7 +11,7 @@ from gateway_async.sandbox.handlers import (
     locations,
     notes_and_signatures,
     paylinks,
-    postback_configs,
+    postbacks,
     quick_invoices,
     recurrings,
     terminals,
@@ -60,9 +60,7 @@ ROUTES: dict[str, dict[str, RequestHandler]] = {
     **make_routes(TRANSACTION_BATCH, create=None, update=None, delete=None),
     "/v2/transactionbatches/{id}/settle": {"POST": transaction_batches.settle},
     # The contract does not show how to read postback configs, so reading is not allowed.
-    **make_routes(
-        POSTBACK_CONFIG, create=postback_configs.create, update=postback_configs.update, get_list=None, get=None
-    ),
+    **make_routes(POSTBACK_CONFIG, create=postbacks.create, update=postbacks.update, get_list=None, get=None),
     "/v2/token": {"POST": tokens.create},
     "/v2/token/{token}": {"DELETE": tokens.delete},
     **make_routes(QUICK_INVOICE, create=quick_invoices.create, update=quick_invoices.update),

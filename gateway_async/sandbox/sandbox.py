@@ -19,9 +19,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from gateway_async.client import AsyncGateway, Options
 from gateway_async.credentials import UserApiKey
 from gateway_async.errors import InvalidRequestError
-from gateway_async.sandbox import controls, postbacks, seed
+from gateway_async.sandbox import controls, seed
 from gateway_async.sandbox.app import make_app
 from gateway_async.sandbox.end_of_day import EndOfDayScheduler
+from gateway_async.sandbox.handlers import postbacks
 from gateway_async.sandbox.http.request_log import OnRequest
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.http.webhook_client import WebhookClient, read_hosts

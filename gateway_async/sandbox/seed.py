@@ -94,9 +94,7 @@ def add_location(
     owner: Row = {"location_id": gateway.ids.new()}
 
     def add(table: Table, **values: str) -> str:
-        row = gateway.new_row(table, owner, values)
-        gateway.store.insert(table, row)
-        return str(row["id"])
+        return str(gateway.create(table, owner, values)["id"])
 
     secret = {name: secrets.token_hex(16) for name in ("password", "user_api_key", "user_hash_key")}
     login = {"username": f"user-{secrets.token_hex(4)}", "domain": f"sandbox-{secrets.token_hex(4)}"}
@@ -133,6 +131,5 @@ def _location(gateway: Gateway, info: SandboxInfo, name: str, parent_id: str) ->
 def add_terminal(gateway: Gateway, user: Row, title: str, *, sig_capture_enable: bool = True) -> str:
     """Create a terminal in the caller's location and return its id."""
     values = _DEVICE | {"title": title, "sig_capture_enable": int(sig_capture_enable)}
-    row = gateway.new_row(TERMINAL, user, values | {"serial_number": str(secrets.randbelow(10**12))})
-    gateway.store.insert(TERMINAL, row)
-    return str(row["id"])
+    values |= {"serial_number": str(secrets.randbelow(10**12))}
+    return str(gateway.create(TERMINAL, user, values)["id"])

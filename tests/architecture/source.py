@@ -67,7 +67,6 @@ SANDBOX_LAYERS = (
     "notifications",
     "request",
     "handlers",
-    "postbacks",
     "routes",
     "seed",
     "end_of_day",

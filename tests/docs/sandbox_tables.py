@@ -9,7 +9,7 @@ from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.handlers.payments.issuer import TRIGGERS, IssuerDecision
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.faults import FAULTS, SCENARIOS
-from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script
+from gateway_async.sandbox.simulators.terminals import SCRIPTS, Script
 from gateway_async.sandbox.simulators.vendor_tables import BATCH_ERRORS
 from gateway_async.sandbox.state_machines.bills import INVOICE_MACHINE, PAYLINK_MACHINE
 from gateway_async.sandbox.state_machines.terminal_requests import TERMINAL_REQUEST_MACHINE

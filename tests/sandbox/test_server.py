@@ -1,13 +1,150 @@
-"""The listening socket by itself."""
+"""The listening socket by itself, and clients that send requests slowly, in part, or without an end.
+
+Such clients hold neither a connection nor memory.
+"""
 
 import asyncio
+import json
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
+import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.http import server
 from gateway_async.sandbox.http.server import Listener
+
+from .conftest import Shop
+
+HEAD = b"POST /_sandbox/clock HTTP/1.1\r\nhost: localhost\r\n"
+SHORT = 0.2
+
+
+@contextmanager
+def connected(sandbox: Sandbox) -> Iterator[socket.socket]:
+    """Open a bare connection."""
+    url = httpx.URL(sandbox.base_url)
+    with socket.create_connection((url.host, url.port)) as connection:
+        connection.settimeout(10)
+        yield connection
+
+
+def received(connection: socket.socket) -> bytes:
+    """Return everything until the end of the connection."""
+    parts = []
+    with suppress(ConnectionResetError):
+        while part := connection.recv(65536):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def status(response: bytes) -> int:
+    """Return the status, and check that the response is one refusal as JSON."""
+    head, _, body = response.partition(b"\r\n\r\n")
+    assert b"connection: close" in head
+    assert set(json.loads(body)) == {"name", "message", "code", "status"}
+    return int(head.split()[1])
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the limits, so that the test need not wait."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", SHORT)
+    monkeypatch.setattr(server, "BODY_SECONDS", SHORT)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"P",
+        b"POST /v2/contacts HTTP/1.1\r\nhost: localhost\r\nx-slow: ",
+        HEAD + b"content-length: 14\r\n\r\n",
+        HEAD + b'content-length: 14\r\n\r\n{"advance"',
+        HEAD + b"transfer-encoding: chunked\r\n\r\n5\r\n{",
+        b"POST /faults HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\ncsrf_token=",
+        b"POST /v2/contacts HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n",
+    ],
+    ids=["line", "head", "no body", "body", "chunk", "form", "continue"],
+)
+def test_half_a_request_is_not_waited_for(sandbox: Sandbox, sent: bytes) -> None:
+    """The response is 408 or an earlier refusal, and the connection is closed."""
+    with connected(sandbox) as connection:
+        connection.sendall(sent)
+        response = received(connection)
+    assert b" 408 Request Timeout\r\n" in response or response.startswith(b"HTTP/1.1 401 ")
+    sandbox.wait_until_idle()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("head", [b"", HEAD + b"content-length: 100000\r\n\r\n"], ids=["head", "body"])
+def test_dripping_does_not_prolong_a_request(sandbox: Sandbox, head: bytes) -> None:
+    """The limit is for the whole, so a byte now and then does not help."""
+    with connected(sandbox) as connection:
+        connection.sendall(head or b"GET / HTTP/1.1\r\nx: ")
+        connection.settimeout(SHORT / 10)
+        response = b""
+        while not response:
+            with suppress(TimeoutError):
+                response = connection.recv(65536)
+            with suppress(OSError):
+                connection.send(b"x")
+    assert status(response) == 408
+
+
+def test_a_head_is_bounded(sandbox: Sandbox) -> None:
+    """A header that never ends is 431, before it fills the memory."""
+    sent, limit = 0, 1000 * server.HEAD_LIMIT
+    with connected(sandbox) as connection, suppress(ConnectionError):
+        connection.sendall(b"GET / HTTP/1.1\r\nx: ")
+        while sent < limit:
+            sent += connection.send(b"x" * 65536)
+    assert sent < limit
+    assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
+
+
+def test_a_usual_request_is_not_limited(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A complete request starts no timer; its handler may take longer than its arrival."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.0)
+    monkeypatch.setattr(server, "BODY_SECONDS", 0.0)
+    with connected(sandbox) as connection:
+        for _ in range(2):
+            connection.sendall(b"GET /_sandbox/clock HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            response = b""
+            while not response.endswith(b"}"):  # head and body may arrive separately
+                response += connection.recv(65536)
+            assert response.startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_client_may_wait_for_the_gateway(shop: Shop, sandbox: Sandbox) -> None:
+    """A slow response is not a slow request."""
+    sandbox.fault("POST /v2/contacts", "delay", seconds=3 * SHORT)
+    assert shop.contact().status_code == 201
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_second_request_does_not_end_the_first(shop: Shop, sandbox: Sandbox) -> None:
+    """Half a request behind one in progress waits until that one has its response."""
+    sandbox.fault("GET /v2/contacts", "delay", seconds=3 * SHORT)
+    keys = "".join(f"{name}: {value}\r\n" for name, value in shop.http.headers.items() if "-" in name)
+    with connected(sandbox) as connection:
+        connection.sendall(f"GET /v2/contacts HTTP/1.1\r\nhost: localhost\r\n{keys}\r\nGET /v2/con".encode())
+        response = received(connection)
+    assert response.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert response.count(b"HTTP/1.1 408 ") == 1
+
+
+@pytest.mark.asyncio
+async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that is idle after a response."""
+    monkeypatch.setattr("gateway_async.sandbox.http.server._KEEP_ALIVE", SHORT)
+    with Sandbox() as sandbox, connected(sandbox) as connection:
+        assert received(connection) == b""
 
 
 @pytest.mark.asyncio

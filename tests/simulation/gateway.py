@@ -12,8 +12,7 @@ from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery
 from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.clock import Clock
-from gateway_async.sandbox.simulators.terminal_scripts import Script
-from gateway_async.sandbox.simulators.terminals import Prompt, Sender, TerminalOptions, TerminalSimulator
+from gateway_async.sandbox.simulators.terminals import Prompt, Script, Sender, TerminalOptions, TerminalSimulator
 
 __all__ = ["ADDRESS", "SimulatedGateway"]
 

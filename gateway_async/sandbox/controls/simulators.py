@@ -8,8 +8,8 @@ from typing import get_args
 from gateway_async.sandbox import end_of_day, seed
 from gateway_async.sandbox.controls.payments import read_card_arguments
 from gateway_async.sandbox.fault_effects import close_port
+from gateway_async.sandbox.handlers.postbacks import is_in_effect
 from gateway_async.sandbox.http.responses import unknown_name
-from gateway_async.sandbox.postbacks import is_in_effect
 from gateway_async.sandbox.routes import OPERATIONS, is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.postback_delivery import (
@@ -27,7 +27,7 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.cards import EntryMode, mask_card_numbers
 from gateway_async.sandbox.simulators.faults import FaultName, PlannedFault, make_plans
-from gateway_async.sandbox.simulators.terminal_scripts import Script, stop_with
+from gateway_async.sandbox.simulators.terminals import Script, stop_with
 from gateway_async.sandbox.state_machines.terminal_requests import TerminalRequestTrigger
 from gateway_async.sandbox.state_machines.tokens_and_postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 

@@ -91,11 +91,7 @@ def _read_form(context: RequestContext, wrapper: str) -> Row:
 
 
 def _make_page(title: str, fields: Row, required: tuple[str, ...] = (), problems: Problems | None = None) -> Response:
-    """Return a page that shows what a URL asks for.
-
-    Raises:
-        ValidationError: A required field is missing, or there are other problems.
-    """
+    """Return a page that shows what a URL asks for."""
     problems = problems or Problems()
     for name in required:
         if fields.get(name) in (None, ""):

@@ -25,8 +25,8 @@ from gateway_async.sandbox.schema import INVOICED_TRANSACTION, QUICK_INVOICE, TR
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus, TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
-from gateway_async.sandbox.state_machines import transactions as payment_states
 from gateway_async.sandbox.state_machines.bills import INVOICE_MACHINE, codes_of, invoice_state_of, trigger_of
+from gateway_async.sandbox.state_machines.transactions import took_money
 
 
 async def add_transaction(context: RequestContext) -> Response:
@@ -65,7 +65,7 @@ def _find_problem(gateway: Gateway, invoice: Row, transaction: Row) -> str | Non
     """Return why a transaction cannot become a payment of an invoice; None if it can."""
     if transaction["quick_invoice_id"] is not None:
         return "The transaction belongs to an invoice already."
-    if not _took_money(transaction):
+    if not took_money(transaction):
         return "The transaction took no money."
     objection = _find_objection(gateway, invoice, amount_charged(transaction))
     return objection and f"The invoice {objection}"
@@ -78,7 +78,7 @@ def update_invoice_of(gateway: Gateway, transaction: Row, *, more: bool = False)
     """
     invoice_id = transaction["quick_invoice_id"]
     if invoice := invoice_id and gateway.store.find(QUICK_INVOICE, id=invoice_id):
-        _update_balance(gateway, invoice, more=more)
+        gateway.change(QUICK_INVOICE, invoice, compute_balance(gateway, invoice, more=more))
 
 
 def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
@@ -154,18 +154,8 @@ def _find_objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
     return next((objection for objection, holds in objections.items() if holds), None)
 
 
-def _update_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
-    changes = compute_balance(gateway, invoice, more=more) | {"modified_ts": gateway.clock.timestamp()}
-    gateway.store.update(QUICK_INVOICE, invoice["id"], changes)
-    return invoice | changes
-
-
-def _took_money(transaction: Row) -> bool:
-    return payment_states.took_money(transaction)
-
-
 def _sum_payments(gateway: Gateway, invoice: Row) -> int:
-    return sum(amount_charged(row) for row in _transactions_of(gateway, invoice) if _took_money(row))
+    return sum(amount_charged(row) for row in _transactions_of(gateway, invoice) if took_money(row))
 
 
 def _remaining_balance(invoice: Row, paid: int) -> int:
@@ -195,7 +185,7 @@ def _describe_payment(invoice: Row) -> Row:
 
 def _update_after_payment(gateway: Gateway, invoice: Row, approved: bool) -> Row:
     if approved:
-        invoice = _update_balance(gateway, invoice, more=True)
+        invoice = gateway.change(QUICK_INVOICE, invoice, compute_balance(gateway, invoice, more=True))
         notify_about_invoice(gateway, invoice, "paid")
     return invoice
 

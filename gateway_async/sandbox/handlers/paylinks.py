@@ -21,7 +21,6 @@ from gateway_async.sandbox.notifications import BY_SMS, notify_about_paylink
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import find_record, read_new, respond
 from gateway_async.sandbox.request.standard_handlers import make_update
-from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK
 from gateway_async.sandbox.schema.codes import DeliveryMethod, TransactionSource
@@ -29,26 +28,8 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
 from gateway_async.sandbox.state_machines.bills import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
 
-PAYLINK_ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
+_PAYLINK_ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 """The values of `paylink_action`, and the action of the transaction that each leads to."""
-
-_RULES: tuple[RecordRule, ...] = (
-    (
-        ("delivery_method",),
-        "Delivery Method must be 0, 1, 2 or 3.",
-        lambda row: row.get("delivery_method", 0) not in {*DeliveryMethod},
-    ),
-    (
-        ("paylink_action",),
-        f"Paylink Action must be one of {', '.join(PAYLINK_ACTIONS)}.",
-        lambda row: row.get("paylink_action", "sale") not in PAYLINK_ACTIONS,
-    ),
-    (
-        ("cell_phone",),
-        "Cell Phone cannot be blank when Delivery Method is 2 or 3.",
-        lambda row: row.get("delivery_method") in BY_SMS and not row.get("cell_phone"),
-    ),
-)
 
 
 async def create(context: RequestContext) -> Response:
@@ -72,8 +53,14 @@ async def resend(context: RequestContext) -> Response:
 
 
 def _check(context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
-    check_products(context.gateway, row | values, problems)
-    check_rules(_RULES, row | values, problems)
+    paylink = row | values
+    check_products(context.gateway, paylink, problems)
+    method, action = paylink.get("delivery_method", 0), paylink.get("paylink_action", "sale")
+    problems.check(method in {*DeliveryMethod}, "delivery_method", "Delivery Method must be 0, 1, 2 or 3.")
+    sentence = f"Paylink Action must be one of {', '.join(_PAYLINK_ACTIONS)}."
+    problems.check(action in _PAYLINK_ACTIONS, "paylink_action", sentence)
+    has_phone = method not in BY_SMS or bool(paylink.get("cell_phone"))
+    problems.check(has_phone, "cell_phone", "Cell Phone cannot be blank when Delivery Method is 2 or 3.")
 
 
 def _check_change(context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
@@ -110,7 +97,7 @@ def _find_limits(paylink: Row) -> tuple[int, int]:
 
 
 def _describe_payment(paylink: Row) -> Row:
-    action = PAYLINK_ACTIONS[paylink["paylink_action"]]
+    action = _PAYLINK_ACTIONS[paylink["paylink_action"]]
     return {"action": action, "trx_source_id": TransactionSource.PAYLINK, "paylink_id": paylink["id"]}
 
 
@@ -118,9 +105,7 @@ def _update_after_payment(gateway: Gateway, paylink: Row, approved: bool) -> Row
     state = PAYLINK_MACHINE.next_state(
         PaylinkState(paylink["status_id"]), PaylinkTrigger.PAY if approved else PaylinkTrigger.DECLINE
     )
-    changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
-    gateway.store.update(PAYLINK, paylink["id"], changes)
-    paylink |= changes
+    paylink = gateway.change(PAYLINK, paylink, {"status_id": state})
     if approved:
         notify_about_paylink(gateway, paylink, "paid")
     return paylink

@@ -89,7 +89,7 @@ def find_bill(gateway: Gateway, page: PaymentPage, **equal: str) -> tuple[Row, B
     return bill, BillState.DELETED if bill["deleted_ts"] is not None else page.find_state(gateway, bill)
 
 
-def payer_of(bill: Row) -> Row:
+def _payer_of(bill: Row) -> Row:
     """Return the user that owns the payments of a bill: its creator."""
     return {"id": bill["created_user_id"], "location_id": bill["location_id"]}
 
@@ -120,7 +120,7 @@ async def pay_bill(
         # another payment may have arrived in the meantime
         bill, cents = _find_payable(gateway, page, record_id, show_money(cents), account)
     with gateway.store.transaction():
-        transaction = record_payment(gateway, payer_of(bill), values, account, outcome)
+        transaction = record_payment(gateway, _payer_of(bill), values, account, outcome)
         return transaction, page.update(gateway, bill, outcome.approved)
 
 
@@ -154,7 +154,7 @@ def _product_field(account: Account) -> str:
 
 
 def _decide(gateway: Gateway, bill: Row, values: Row, account: Account) -> IssuerDecision:
-    outcome = decide_payment(find_product(gateway, payer_of(bill), values), values, account)
+    outcome = decide_payment(find_product(gateway, _payer_of(bill), values), values, account)
     if outcome.auth_amount is not None and not bill.get("allow_partial_pay"):
         return decline(outcome.verbiage)
     return outcome
@@ -166,11 +166,7 @@ def is_expired(gateway: Gateway, bill: Row) -> bool:
 
 
 def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str, str]) -> tuple[Account, Row]:
-    """Read the account that a customer entered, and the transaction's fields.
-
-    Raises:
-        ValidationError: A field is missing or invalid.
-    """
+    """Read the account that a customer entered, and the transaction's fields."""
     problems = Problems()
     values: Row = {"payment_method": method, "product_transaction_id": bill[f"{method}_product_transaction_id"]}
     values |= _read_fields({name: entered.get(name) for name in _FIELDS[method]}, problems)
@@ -179,8 +175,8 @@ def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str,
         values["ach_sec_code"] = _find_sec_code(gateway, bill)
         require(sorted(find_required_fields(gateway, bill)), values, problems)
     check_exp_date(values, problems)
-    account = find_account(gateway, payer_of(bill), PAYMENT_SOURCES, values, problems)
-    check_bank_payment(find_product(gateway, payer_of(bill), values), values, account, problems)
+    account = find_account(gateway, _payer_of(bill), PAYMENT_SOURCES, values, problems)
+    check_bank_payment(find_product(gateway, _payer_of(bill), values), values, account, problems)
     account = problems.require(account)
     del values["account_number"]
     return account, values
@@ -218,7 +214,7 @@ def _find_sec_code(gateway: Gateway, bill: Row) -> str:
 
 def _find_product(gateway: Gateway, bill: Row) -> Row:
     named = {"payment_method": "ach", "product_transaction_id": bill["ach_product_transaction_id"]}
-    return find_product(gateway, payer_of(bill), named)
+    return find_product(gateway, _payer_of(bill), named)
 
 
 def _find_terminal(product: Row) -> AchTerminal | None:

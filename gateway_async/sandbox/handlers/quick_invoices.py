@@ -31,7 +31,6 @@ from gateway_async.sandbox.request.records import (
     respond,
     update_record,
 )
-from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     CONTACT,
@@ -54,29 +53,6 @@ from gateway_async.sandbox.state_machines.bills import (
 _CLOSED = (InvoiceStatus.CLOSED, InvoiceStatus.CLOSED_ALIAS)
 """The values of `status_id` in a request that close an invoice; responses show 0."""
 
-_RULES: tuple[RecordRule, ...] = (
-    (
-        ("status_id",),
-        "Status Id must be 1, or 0 or 2 to close the invoice.",
-        lambda row: row.get("status_id") not in {None, *InvoiceStatus},
-    ),
-    (
-        ("cell_phone", "send_text_to_pay"),
-        "Cell Phone cannot be blank when Send Text To Pay is 1.",
-        lambda row: bool(row.get("send_text_to_pay")) and row.get("cell_phone") is None,
-    ),
-    (
-        ("dob_year", "ssn4"),
-        "Only one of Ssn4 and Dob Year can be given.",
-        lambda row: row.get("ssn4") is not None and row.get("dob_year") is not None,
-    ),
-    (
-        ("dl_state", "dl_number"),
-        "Dl Number and Dl State must be given together.",
-        lambda row: (row.get("dl_number") is None) != (row.get("dl_state") is None),
-    ),
-)
-
 MOST_FILES, LARGEST_FILE = 4, 5 * 1024 * 1024
 _UNTYPED = "application/octet-stream"
 
@@ -92,13 +68,13 @@ async def create(context: RequestContext) -> Response:
 def _create(context: RequestContext, body: Row, files: Any) -> Response:
     gateway, problems = context.gateway, Problems()
     values = _read_values(context, body, problems)
-    uploads = check_files(gateway, context.user, files, problems)
+    uploads = _check_files(gateway, context.user, files, problems)
     problems.raise_if_any()
     row = _make_row(context, values)
     with gateway.store.transaction():
         gateway.store.insert(QUICK_INVOICE, row)
         for upload in uploads:
-            store_file(gateway, row, upload)
+            _store_file(gateway, row, upload)
         if values.get("send_email"):
             notify_about_invoice(gateway, row, "created")
     return respond(context, QUICK_INVOICE, row, 201)
@@ -162,7 +138,7 @@ def _read_values(context: RequestContext, body: Row, problems: Problems, *, curr
         values["cc_product_transaction_id"] = default_product(context.gateway, context.user, "cc")
     merged = (current or {}) | values
     check_products(context.gateway, merged, problems)
-    check_rules(_RULES, merged, problems)
+    _check_dependent_fields(merged, problems)
     if (product_id := values.get("ach_product_transaction_id")) is not None:
         product = context.gateway.store.find(PRODUCT_TRANSACTION, id=product_id) or {}
         check_license(product, merged, problems)
@@ -198,6 +174,18 @@ def _read_flag(context: RequestContext, name: str, problems: Problems) -> bool:
         return True
 
 
+def _check_dependent_fields(row: Row, problems: Problems) -> None:
+    is_status = row.get("status_id") in {None, *InvoiceStatus}
+    problems.check(is_status, "status_id", "Status Id must be 1, or 0 or 2 to close the invoice.")
+    has_phone = not row.get("send_text_to_pay") or row.get("cell_phone") is not None
+    message = "Cell Phone cannot be blank when Send Text To Pay is 1."
+    problems.check(has_phone, "cell_phone", message, "send_text_to_pay")
+    has_both = row.get("ssn4") is not None and row.get("dob_year") is not None
+    problems.check(not has_both, "dob_year", "Only one of Ssn4 and Dob Year can be given.", "ssn4")
+    has_license = (row.get("dl_number") is None) == (row.get("dl_state") is None)
+    problems.check(has_license, "dl_state", "Dl Number and Dl State must be given together.", "dl_number")
+
+
 def _check_same_products(current: Row, values: Row, problems: Problems) -> None:
     for name in PRODUCTS:
         if current["payment_status_id"] != PaymentStatus.UNPAID and values.get(name, current[name]) != current[name]:
@@ -213,9 +201,9 @@ async def attach(context: RequestContext) -> Response:
         for name in record.keys() - {"file"}:
             problems.add(name, f"{label(name)} is not a known field.")
         stored = context.gateway.store.total(QUICK_INVOICE_FILE, "count(*)", "quick_invoice_id = ?", (invoice["id"],))
-        uploads = check_files(context.gateway, invoice, [record.get("file")], problems, field="file", stored=stored)
+        uploads = _check_files(context.gateway, invoice, [record.get("file")], problems, field="file", stored=stored)
         problems.raise_if_any()
-        row = store_file(context.gateway, invoice, uploads[0])
+        row = _store_file(context.gateway, invoice, uploads[0])
     record = QUICK_INVOICE_FILE.show(row) | {"_links": make_links(context.gateway, QUICK_INVOICE_FILE, row)}
     return json_response({"file": record}, 201)
 
@@ -232,7 +220,7 @@ async def remove(context: RequestContext) -> Response:
     return empty_response()
 
 
-def check_files(
+def _check_files(
     gateway: Gateway, owner: Row, files: Any, problems: Problems, *, field: str = "files", stored: int = 0
 ) -> list[UploadFile]:
     """Check that an invoice can have files, and return them.
@@ -252,7 +240,7 @@ def check_files(
     return uploads
 
 
-def store_file(gateway: Gateway, invoice: Row, upload: UploadFile) -> Row:
+def _store_file(gateway: Gateway, invoice: Row, upload: UploadFile) -> Row:
     """Store a file of an invoice, and return its record."""
     values = {
         "quick_invoice_id": invoice["id"],

@@ -39,20 +39,15 @@ def run_charges(gateway: Gateway, day: date) -> None:
         state = RECURRING_MACHINE.next_state(RecurringState(row["status"]), RecurringTrigger.RUN)
         next_run_date = advance_date(row, row["next_run_date"], 1)
         changed = with_end(gateway, row | {"status": state, "next_run_date": next_run_date})
-        names = ("status", "next_run_date")
-        changes = {name: changed[name] for name in names} | {"modified_ts": gateway.clock.timestamp()}
-        gateway.store.update(RECURRING, row["id"], changes)
+        gateway.change(RECURRING, row, {name: changed[name] for name in ("status", "next_run_date")})
         mark_vaults(gateway, row["account_vault_id"])
 
 
 def days_with_charges(gateway: Gateway, last: date, today: date) -> set[date]:
-    """Return the days on which charges may be due.
-
-    They are after `last`, and not after today.
-    """
+    """Return the days on which charges may be due. They are after `last`, and not after today."""
     rows = gateway.store.select(RECURRING, _DUE, (today.isoformat(),))
     first = last + timedelta(days=1)
-    return {max(day, first) for row in rows for day in dates_until(row, today)}
+    return {max(day, first) for row in rows for day in _dates_until(row, today)}
 
 
 def with_end(gateway: Gateway, row: Row) -> Row:
@@ -133,10 +128,7 @@ def move_end(recurring: Row, count: int) -> str:
 
 
 def first_date_from(recurring: Row, day: str, today: str) -> str:
-    """Return the first date of a schedule that is not before today.
-
-    `day` is a date of the schedule.
-    """
+    """Return the first date of a schedule that is not before today. `day` is a date of the schedule."""
     first, earliest = date.fromisoformat(day), date.fromisoformat(today)
     if first >= earliest:
         return day
@@ -147,7 +139,7 @@ def first_date_from(recurring: Row, day: str, today: str) -> str:
     return found.isoformat()
 
 
-def dates_until(recurring: Row, last: date) -> Iterator[date]:
+def _dates_until(recurring: Row, last: date) -> Iterator[date]:
     """Yield the dates of the next charges up to a day."""
     if recurring["next_run_date"] == NO_DATE:
         return
@@ -177,9 +169,6 @@ def _advance(recurring: Row, day: date, count: int) -> date:
 
 
 def _day_of_month(start: date, day: date) -> int:
-    """Return the schedule's day of the month.
-
-    A short month may have cut it off.
-    """
+    """Return the schedule's day of the month. A short month may have cut it off."""
     is_cut = day.day == monthrange(day.year, day.month)[1] < start.day
     return start.day if is_cut else day.day

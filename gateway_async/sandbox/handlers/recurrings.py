@@ -28,7 +28,6 @@ from gateway_async.sandbox.request.records import (
     update_record,
 )
 from gateway_async.sandbox.request.standard_handlers import RequestHandler
-from gateway_async.sandbox.request.validation import RecordRule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, RECURRING
 from gateway_async.sandbox.schema.fields import Row, label
@@ -42,41 +41,12 @@ _ONGOING, _INSTALLMENTS = "o", "i"
 _SETS_STATUS = {RecurringTrigger.HOLD: RecurringState.ON_HOLD, RecurringTrigger.ACTIVATE: RecurringState.ACTIVE}
 """The actions that only set a status; a recurring that has it already is returned."""
 
-_RULES: tuple[RecordRule, ...] = (
-    (
-        ("interval_type",),
-        "Interval Type must be d, w or m.",
-        lambda row: row.get("interval_type") not in {None, *INTERVAL_TYPES},
-    ),
-    (("interval",), "Interval must be greater than 0.", lambda row: row.get("interval") == 0),
-    (
-        ("installment_total_count",),
-        "Installment Total Count must be greater than 0.",
-        lambda row: row.get("installment_total_count") == 0,
-    ),
-    (
-        ("transaction_amount",),
-        "Transaction Amount must be greater than 0.00.",
-        lambda row: row.get("transaction_amount") == 0,
-    ),
-    (
-        ("installment_total_count", "transaction_amount"),
-        f"Installment Amount Total must be at most {show_money(_LARGEST_TOTAL)}.",
-        lambda row: (row.get("installment_total_count") or 0) * (row.get("transaction_amount") or 0) > _LARGEST_TOTAL,
-    ),
-    (
-        ("end_date", "start_date"),
-        "End Date must not be before Start Date.",
-        lambda row: NO_DATE < (row.get("end_date") or NO_DATE) < (row.get("start_date") or NO_DATE),
-    ),
-)
-
 
 async def create(context: RequestContext) -> Response:
     """Handle POST /v2/recurrings."""
     gateway = context.gateway
     values, problems = await read_new(context, RECURRING)
-    check_rules(_RULES, values, problems)
+    _check_plan(values, problems)
     vault = _find_vault(context, values, problems)
     _check_method(values, vault, problems)
     method = vault["payment_method"] if vault else None
@@ -92,7 +62,7 @@ async def update(context: RequestContext) -> Response:
     """Handle PUT /v2/recurrings/{id}. `active` of an installment plan is ignored."""
     row, values, problems = await read_update(context, RECURRING)
     before = row["account_vault_id"]
-    check_rules(_RULES, row | values, problems)
+    _check_plan(row | values, problems)
     _check_change(context, row, values, problems)
     problems.raise_if_any()
     if row["recurring_type_id"] == _INSTALLMENTS:
@@ -111,11 +81,21 @@ async def delete(context: RequestContext) -> Response:
     return empty_response()
 
 
-def _find_vault(context: RequestContext, values: Row, problems: Problems) -> Row | None:
-    """Return the vault that a request names by one of its ids.
+def _check_plan(row: Row, problems: Problems) -> None:
+    """Check the interval, the amounts and the dates of a recurring."""
+    is_type = row.get("interval_type") in {None, *INTERVAL_TYPES}
+    problems.check(is_type, "interval_type", "Interval Type must be d, w or m.")
+    for name, zero in (("interval", "0"), ("installment_total_count", "0"), ("transaction_amount", "0.00")):
+        problems.check(row.get(name) != 0, name, f"{label(name)} must be greater than {zero}.")
+    count, amount = (row.get(name) or 0 for name in ("installment_total_count", "transaction_amount"))
+    message = f"Installment Amount Total must be at most {show_money(_LARGEST_TOTAL)}."
+    problems.check(count * amount <= _LARGEST_TOTAL, "installment_total_count", message, "transaction_amount")
+    start, end = (row.get(name) or NO_DATE for name in ("start_date", "end_date"))
+    problems.check(not NO_DATE < end < start, "end_date", "End Date must not be before Start Date.", "start_date")
 
-    Its system id is put into the values.
-    """
+
+def _find_vault(context: RequestContext, values: Row, problems: Problems) -> Row | None:
+    """Return the vault that a request names by one of its ids. Its system id is put into the values."""
     given = [name for name in _VAULT_FIELDS if values.get(name) is not None]
     if len(given) > 1:
         for name in given:

@@ -35,8 +35,7 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.cards import Account, read_card
-from gateway_async.sandbox.simulators.terminal_scripts import Script
-from gateway_async.sandbox.simulators.terminals import Prompt, Sender
+from gateway_async.sandbox.simulators.terminals import Prompt, Script, Sender
 
 _TIMEOUT_RANGES = {
     "card_entry_timeout": range(20, 121),
@@ -50,7 +49,6 @@ _TIMEOUT_RANGES = {
     "transaction_timeout": range(10, 21),
 }
 """The documented ranges of `terminal_timeouts`, in seconds."""
-
 
 _KEPT_RECEIPTS = 3
 _EXP_DATE = "1230"

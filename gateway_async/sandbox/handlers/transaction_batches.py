@@ -206,10 +206,10 @@ def _is_partial_refund(gateway: Gateway, row: Row) -> bool:
 def _advance(gateway: Gateway, row: Row, trigger: states.TransactionTrigger) -> None:
     """Apply a trigger to a payment; a settled one gets its settlement date."""
     state = states.next_state(trigger, row)
-    changes: Row = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
+    changes: Row = {"status_id": state}
     if state is states.TransactionState.SETTLED:
         changes |= {"settle_date": f"{gateway.clock.date():%Y-%m-%d}", "transaction_settlement_status": "SETTLED"}
-    gateway.store.update(TRANSACTION, row["id"], changes)
+    gateway.change(TRANSACTION, row, changes)
 
 
 def return_payment(gateway: Gateway, payment: Row, code: str) -> Row:
@@ -226,12 +226,7 @@ def return_payment(gateway: Gateway, payment: Row, code: str) -> Row:
     state = states.next_state(states.TransactionTrigger.RETURN, payment) if payment["payment_method"] == "ach" else None
     if state is None:
         raise ValueError(f"transaction {payment['id']}: it is not with a bank (status_id {payment['status_id']}).")
-    changes: Row = {
-        "reason_code_id": reason.reason_code,
-        "verbiage": reason.verbiage,
-        "modified_ts": gateway.clock.timestamp(),
-    }
+    changes: Row = {"reason_code_id": reason.reason_code, "verbiage": reason.verbiage}
     if reason.takes_back:
         changes |= {"status_id": state, "return_date": f"{gateway.clock.date():%Y-%m-%d}"}
-    gateway.store.update(TRANSACTION, payment["id"], changes)
-    return payment | changes
+    return gateway.change(TRANSACTION, payment, changes)

@@ -133,11 +133,7 @@ def _brand(context: RequestContext, transaction: Row) -> str:
 
 
 def _read_data(context: RequestContext, body: Row, brand: str) -> Row:
-    """Return valid data in the form of responses: each field of the brand, null if it is left out.
-
-    Raises:
-        ValidationError: The data is invalid.
-    """
+    """Return valid data in the form of responses: each field of the brand, null if it is left out."""
     problems = Problems()
     lines = body.pop("line_items", None)
     data = _read_part(context, LEVEL3_DATA[brand], body, "level3_data", problems)

@@ -96,6 +96,11 @@ class Problems:
         """Add one problem of a field."""
         self._by_field[field].append(message)
 
+    def check(self, holds: bool, field: str, message: str, *others: str) -> None:
+        """Add a problem unless a condition holds, or one of the fields that it compares has a problem already."""
+        if not holds and not any(name in self._by_field for name in (field, *others)):
+            self.add(field, message)
+
     def add_blank(self, field: str) -> None:
         """Add the problem of a missing value, unless the field has another one."""
         if field not in self._by_field:
@@ -115,20 +120,12 @@ class Problems:
         return dict(self._by_field)
 
     def raise_if_any(self) -> None:
-        """Raise an error if problems were found.
-
-        Raises:
-            ValidationError: The request has problems.
-        """
+        """Raise an error if problems were found."""
         if self._by_field:
             raise RefusedFieldsError(dict(self._by_field))
 
     def require(self, found: _T | None) -> _T:
-        """Raise an error if problems were found, else return the value.
-
-        Raises:
-            ValidationError: The request has problems; a missing value always comes with one.
-        """
+        """Raise an error if problems were found, else return the value."""
         if self._by_field or found is None:
             raise RefusedFieldsError(dict(self._by_field))
         return found

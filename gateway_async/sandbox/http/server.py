@@ -125,10 +125,7 @@ class Protocol(HttpToolsProtocol):
 
 
 class Listener:
-    """Serves an application on one address, in the event loop that opens it.
-
-    Port 0 picks a free port.
-    """
+    """Serves an application on one address, in the event loop that opens it. Port 0 picks a free port."""
 
     def __init__(self, app: ASGIApp, host: str, port: int) -> None:
         self._app = app

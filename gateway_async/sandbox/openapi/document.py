@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.controls.calls import CONTROL_CALLS, ControlCall
 from gateway_async.sandbox.http.responses import encode_json
-from gateway_async.sandbox.openapi.operations import describe_paths
-from gateway_async.sandbox.openapi.parts import (
+from gateway_async.sandbox.openapi.components import (
     ERROR_SCHEMAS,
     ERRORS,
     SECURITY_SCHEMES,
@@ -21,6 +20,7 @@ from gateway_async.sandbox.openapi.parts import (
     empty,
     in_query,
 )
+from gateway_async.sandbox.openapi.operations import describe_paths
 from gateway_async.sandbox.openapi.schemas import (
     Schema,
     describe_body,
@@ -34,7 +34,7 @@ from gateway_async.sandbox.openapi.schemas import (
 from gateway_async.sandbox.routes import ROUTES
 from gateway_async.sandbox.schema import BY_PLURAL, QUICK_INVOICE_FILE
 
-CONTROL_FAMILY = "Control calls"
+_CONTROL_FAMILY = "Control calls"
 _DECIMAL: Schema = {"type": "string", "format": "decimal"}
 _ERRORS = (400, 403, 413, 421, 422)
 _ERRORS_OF_RECORDS = (404, 409)
@@ -52,7 +52,7 @@ _UNPROCESSABLE = 422
 _CHANGING = ("POST", "PUT")
 
 
-def describe_control_paths() -> dict[str, Schema]:
+def _describe_control_paths() -> dict[str, Schema]:
     """Return the path items of the control calls."""
     return {
         path: {method.lower(): _describe(method, path, call) for method, call in calls.items()}
@@ -62,7 +62,7 @@ def describe_control_paths() -> dict[str, Schema]:
 
 def _describe(method: str, path: str, call: ControlCall) -> Schema:
     described: Schema = {
-        "tags": [CONTROL_FAMILY],
+        "tags": [_CONTROL_FAMILY],
         "operationId": _operation_id(method, path),
         "summary": re.split(r": \{|;|\.$", call.description)[0],
         "description": call.description,
@@ -124,13 +124,13 @@ def encode_document() -> bytes:
 @cache
 def make_document() -> dict[str, Any]:
     """Make the document. It is the same for every sandbox, and not to be changed."""
-    paths = describe_paths() | describe_control_paths()
-    tags = {operation["tags"][0] for item in paths.values() for operation in item.values()} - {CONTROL_FAMILY}
+    paths = describe_paths() | _describe_control_paths()
+    tags = {operation["tags"][0] for item in paths.values() for operation in item.values()} - {_CONTROL_FAMILY}
     return {
         "openapi": "3.1.0",
         "info": _INFO,
         "servers": [{"url": "/"}],
-        "tags": [{"name": name} for name in (*sorted(tags), CONTROL_FAMILY)],
+        "tags": [{"name": name} for name in (*sorted(tags), _CONTROL_FAMILY)],
         "paths": paths,
         "components": {
             "schemas": _describe_schemas(),

@@ -148,7 +148,7 @@ _SHOWN: dict[Kind, Schema] = {
 }
 
 
-def describe_accepted(field: Field) -> Schema:
+def _describe_accepted(field: Field) -> Schema:
     """Return the schema of a field in a request. Null clears it, unless it is required."""
     schema = _describe_value(field)
     if field.references:
@@ -215,7 +215,7 @@ def describe_body(table: Table, method: str) -> Schema:
     Further fields are ignored, so the schema does not forbid them.
     """
     fields = [field for field in table.fields if method in field.settable]
-    schema: Schema = {"type": "object", "properties": {field.name: describe_accepted(field) for field in fields}}
+    schema: Schema = {"type": "object", "properties": {field.name: _describe_accepted(field) for field in fields}}
     required = [field.name for field in fields if field.required and method == "POST"]
     return schema | ({"required": required} if required else {})
 
@@ -276,7 +276,7 @@ def describe_form(table: Table) -> Schema:
 
 def _describe_form_text(field: Field) -> Schema:
     """Return the forms of a value that are text."""
-    schema = describe_accepted(field)
+    schema = _describe_accepted(field)
     if "enum" in schema:
         return {"enum": [value for value in schema["enum"] if isinstance(value, str)]}
     if "anyOf" in schema:

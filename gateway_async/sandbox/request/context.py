@@ -69,7 +69,7 @@ def read_query(request: Request) -> dict[str, str]:
 
     Raises:
         RefusedError: 400, the query is not UTF-8.
-        ValidationError: A parameter is given twice.
+        RefusedFieldsError: A parameter is given twice.
     """
     try:
         pairs = parse_qsl(request.scope["query_string"].decode(), keep_blank_values=True, errors="strict")

@@ -46,9 +46,6 @@ def read_expands(plural: str, text: str) -> dict[str, Expand]:
     Args:
         plural: The plural name of the record type, as in paths (`accountvaults`).
         text: Comma-separated names.
-
-    Raises:
-        ValidationError: The record type has no such relation.
     """
     names = [name for name in text.split(",") if name]
     known = EXPANDS.get(plural, {})
@@ -90,8 +87,7 @@ def _make_record_expand(table: Table, column: str) -> Expand:
 
 def _make_list_expand(table: Table, column: str) -> Expand:
     def find(gateway: Gateway, row: Row) -> list[Row]:
-        found = gateway.store.filter(table, **{column: row["id"]})
-        return [table.show(each) for each in found if each["deleted_ts"] is None]
+        return [table.show(found) for found in gateway.store.filter(table, **{column: row["id"]})]
 
     return find
 
@@ -123,8 +119,7 @@ def _find_vault_contact(gateway: Gateway, recurring: Row) -> Row | None:
 
 
 def _find_notes(gateway: Gateway, contact: Row) -> list[Row]:
-    found = gateway.store.filter(NOTE, resource="Contact", resource_id=contact["id"])
-    return [NOTE.show(note) for note in found if note["deleted_ts"] is None]
+    return [NOTE.show(note) for note in gateway.store.filter(NOTE, resource="Contact", resource_id=contact["id"])]
 
 
 def _find_file_storage(gateway: Gateway, location: Row) -> Row | None:

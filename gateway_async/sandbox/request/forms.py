@@ -70,7 +70,7 @@ async def read_form(request: Request, wrapper: str, *, arrays: Collection[str] =
 
     Raises:
         RefusedError: 400, the form is invalid; 413, it is too large.
-        ValidationError: Names every unknown or repeated part.
+        RefusedFieldsError: Names every unknown or repeated part.
     """
     with ExitStack() as stack:
         yield _read_record(await _read_parts(request, stack), wrapper, arrays)

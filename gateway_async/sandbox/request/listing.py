@@ -96,9 +96,6 @@ def read_listing(
     """Read the query string of a list.
 
     `scope` says which records are listed; None for all that the caller sees.
-
-    Raises:
-        ValidationError: Names every invalid parameter.
     """
     problems = Problems()
     conditions: list[Condition] = [scope or visible(table, user), (ALIVE, ())]
@@ -249,11 +246,7 @@ _MATCHERS: dict[Search, Callable[[Field, str, Mapping[str, str], datetime], Cond
 
 
 def make_file(columns: Iterable[str], rows: Iterable[Iterable[Any]], name: str) -> Response:
-    """Return rows as a `csv` or `tsv` file.
-
-    Raises:
-        ValidationError: The format is unknown.
-    """
+    """Return rows as a `csv` or `tsv` file."""
     if name not in _DELIMITERS:
         raise RefusedFieldsError({"_format": [f"Format must be one of {', '.join(_DELIMITERS)}."]})
     text = StringIO()

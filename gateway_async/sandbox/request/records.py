@@ -96,7 +96,7 @@ def find_record(context: RequestContext, table: Table) -> Row:
 
     Raises:
         RefusedError: 404, the record does not exist; 409, it was deleted.
-        ValidationError: The query is invalid, or does not name the location of an integrator id.
+        RefusedFieldsError: The query is invalid, or does not name the location of an integrator id.
     """
     column = _id_column(context, table)
     row = find_visible(context.gateway.store, table, context.user, column, context.path_id())
@@ -122,7 +122,7 @@ async def read_update(context: RequestContext, table: Table) -> tuple[Row, Row, 
 
     Raises:
         RefusedError: As in `read_new` and `find_record`.
-        ValidationError: The query is invalid.
+        RefusedFieldsError: The query is invalid.
     """
     body = await context.read_record(table.singular)
     row, problems = find_record(context, table), Problems()
@@ -140,10 +140,8 @@ def check_values(
 
 def update_record(context: RequestContext, table: Table, row: Row, values: Row) -> Row:
     """Store changes of a record and their author; return the changed record."""
-    modifier = {"modified_ts": context.gateway.clock.timestamp(), "modified_user_id": context.user["id"]}
-    stored = {name: value for name, value in (values | modifier).items() if name in row}
-    context.gateway.store.update(table, row["id"], stored)
-    return row | stored
+    changes = values | {"modified_user_id": context.user["id"]}
+    return context.gateway.change(table, row, {name: value for name, value in changes.items() if name in row})
 
 
 def delete_record(context: RequestContext, table: Table, row: Row) -> None:
@@ -152,11 +150,7 @@ def delete_record(context: RequestContext, table: Table, row: Row) -> None:
 
 
 def _id_column(context: RequestContext, table: Table) -> str:
-    """Return the column of the id in the path: the system id, or the integrator id.
-
-    Raises:
-        ValidationError: The query is invalid, or does not name the location of an integrator id.
-    """
+    """Return the column of the id in the path: the system id, or the integrator id."""
     flag = context.query.get("api_id", "").lower()
     problems = Problems()
     if flag not in _YES | _NO:

@@ -28,13 +28,12 @@ def find_tags(gateway: Gateway, user: Row, values: Row) -> Row:
 
 def show_tags(gateway: Gateway, transaction: Row) -> list[Row]:
     """Return the tags of a transaction, without deleted ones."""
-    found = (gateway.store.find(TAG, id=tag_id) for tag_id in json.loads(transaction["tags"]))
-    return [{"id": tag["id"], "title": tag["title"]} for tag in found if tag and tag["deleted_ts"] is None]
+    found = (gateway.store.find_alive(TAG, id=tag_id) for tag_id in json.loads(transaction["tags"]))
+    return [{"id": tag["id"], "title": tag["title"]} for tag in found if tag]
 
 
 def _find_or_create(gateway: Gateway, user: Row, title: str) -> str:
-    known = gateway.store.filter(TAG, location_id=user["location_id"], title=title)
-    tag = next((tag for tag in known if tag["deleted_ts"] is None), None)
+    tag = gateway.store.find_alive(TAG, location_id=user["location_id"], title=title)
     return str((tag or gateway.create(TAG, user, {"title": title}))["id"])
 
 
@@ -70,8 +69,7 @@ def show_surcharge(product: Row) -> Row | None:
 
 def find_level3(gateway: Gateway, transaction_id: str) -> Row | None:
     """Find the stored level 3 data of a transaction."""
-    found = gateway.store.filter(TRANSACTION_LEVEL3, transaction_id=transaction_id)
-    return next((row for row in found if row["deleted_ts"] is None), None)
+    return gateway.store.find_alive(TRANSACTION_LEVEL3, transaction_id=transaction_id)
 
 
 def show_level3(gateway: Gateway, row: Row) -> Row | None:

@@ -12,7 +12,7 @@ use.
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -27,14 +27,10 @@ _logger = logging.getLogger("gateway_async.sandbox.ignored_fields")
 _logger.setLevel(logging.WARNING)
 
 _PLAIN_NAME = re.compile(r"(?!\w*[0-9]{4})[A-Za-z_]\w{0,63}", re.ASCII)
-RecordRule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
-"""The fields concerned, the message for the first of them, and a test for a broken rule."""
-
 _MISSING = {"terminal_id": "Terminal not found"}
 
 
-def log_ignored_fields(wrapper: str, names: Sequence[str]) -> None:
-    """Log the names of ignored fields."""
+def _log_ignored_fields(wrapper: str, names: Sequence[str]) -> None:
     if names:
         _logger.warning("ignored unknown fields record=%s fields=%s", wrapper, _show(names))
 
@@ -75,7 +71,7 @@ def read_fields(
 
 def _handle_unknown(table: Table, names: Sequence[str], problems: Problems, *, strict: bool) -> None:
     if not strict:
-        log_ignored_fields(table.singular, names)
+        _log_ignored_fields(table.singular, names)
         return
     for name in names:
         problems.add(name, f"{label(name)} is not a known field.")
@@ -121,13 +117,6 @@ def require(names: Iterable[str], values: Row, problems: Problems) -> None:
     for name in names:
         if not values.get(name):
             problems.add_blank(name)
-
-
-def check_rules(rules: Iterable[RecordRule], row: Row, problems: Problems) -> None:
-    """Check a record by the rules of its type; a rule about a field with a problem does not apply."""
-    for fields, sentence, is_broken in rules:
-        if not any(field in problems for field in fields) and is_broken(row):
-            problems.add(fields[0], sentence)
 
 
 def check_references(

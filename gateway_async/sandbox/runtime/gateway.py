@@ -162,6 +162,12 @@ class Gateway:
         self.store.insert(table, row)
         return row
 
+    def change(self, table: Table, row: Row, changes: Row) -> Row:
+        """Store changes of a record and their time; return the changed record."""
+        changes = changes | {"modified_ts": self.clock.timestamp()}
+        self.store.update(table, row["id"], changes)
+        return row | changes
+
     def is_taken(self, table: Table, location_id: str, api_id: str, *, except_id: str | None = None) -> bool:
         """Return whether an integrator id is in use in a location.
 
@@ -172,8 +178,8 @@ class Gateway:
             return True
         stored = _TABLES_BY_API_ID[table.api_id]
         where = {"location_id": location_id} if "location_id" in stored.by_name else {}
-        found = self.store.find(stored, **where, **{table.api_id: api_id})
-        return found is not None and found["deleted_ts"] is None and found["id"] != except_id
+        found = self.store.find_alive(stored, **where, **{table.api_id: api_id})
+        return found is not None and found["id"] != except_id
 
     @contextmanager
     def reserve(self, table: Table, user: Row, values: Row) -> Iterator[None]:

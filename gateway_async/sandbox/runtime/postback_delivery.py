@@ -147,10 +147,7 @@ class PostbackDelivery:
         return next(iter(self._store.select(POSTBACK, condition, (config_id,))), None)
 
     def _record_attempt(self, postback_id: str, attempt: Row, result: DeliveryResult) -> None:
-        """Record the result of an attempt.
-
-        The current state of the postback and its config decides what follows.
-        """
+        """Record the result of an attempt. The current state of the postback and its config decides what follows."""
         postback = self._store.find(POSTBACK, id=postback_id)
         config = postback and self._store.find(POSTBACK_CONFIG, id=postback["config_id"])
         if postback is None or config is None:

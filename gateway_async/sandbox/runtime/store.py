@@ -132,17 +132,11 @@ class Store:
             self._connection.execute(f"DELETE FROM {table.plural} WHERE id = ?", (record_id,))  # noqa: S608  # names from our own tables
 
     def clear(self, table: Table, where: str = "1", values: Sequence[Any] = ()) -> None:
-        """Delete the records that match an SQL condition, without calling watchers.
-
-        The default is all records.
-        """
+        """Delete the records that match an SQL condition, without calling watchers. The default is all records."""
         self._connection.execute(f"DELETE FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
 
     def find(self, table: Table, **equal: Any) -> Row | None:
-        """Return the record with these column values.
-
-        A deleted record is returned only if no other record matches.
-        """
+        """Return the record with these column values. A deleted record is returned only if no other record matches."""
         return self.find_where(table, _all_equal(equal), tuple(equal.values()))
 
     def find_alive(self, table: Table, **equal: Any) -> Row | None:
@@ -157,10 +151,7 @@ class Store:
         return found[0] if found else None
 
     def select(self, table: Table, condition: str = "1", values: Sequence[Any] = ()) -> list[Row]:
-        """Return the records that match an SQL condition.
-
-        The condition may be followed by an order and a limit.
-        """
+        """Return the records that match an SQL condition. The condition may be followed by an order and a limit."""
         columns = table.columns
         return [dict(zip(columns, row, strict=True)) for row in self.query(table, columns, condition, values)]
 
@@ -172,9 +163,9 @@ class Store:
         return found.fetchall()
 
     def filter(self, table: Table, **equal: Any) -> list[Row]:
-        """Return the records with these column values, oldest first; None does not restrict a column."""
+        """Return the records that were not deleted, oldest first; a column value of None does not restrict them."""
         wanted = {column: value for column, value in equal.items() if value is not None}
-        return self.select(table, f"{_all_equal(wanted) or 1} ORDER BY id", tuple(wanted.values()))
+        return self.select(table, f"{_all_equal(wanted) or 1} AND {ALIVE} ORDER BY id", tuple(wanted.values()))
 
     def newest(self, tables: Iterable[Table]) -> str:
         """Return the greatest id in the tables; empty without records."""

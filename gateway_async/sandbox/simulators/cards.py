@@ -1,7 +1,7 @@
 """Reads cards and bank accounts, and keeps only permitted data.
 
 An `Account` is all that remains after a request: brand, first six, last four, holder and expiry. The account number
-does not leave the functions of this module.
+does not leave the functions of this module. Their errors are the predicates of sentences: "is not a valid card number."
 """
 
 import re
@@ -99,11 +99,7 @@ class Account:
 
 
 def read_card(number: str, exp_date: str | None = None, holder: str | None = None, mode: str = "K") -> Account:
-    """Read a card number.
-
-    Raises:
-        ValueError: The message is a predicate: "is not a valid card number."
-    """
+    """Read a card number."""
     brand = next((brand for brand, pattern in _BRANDS if pattern.fullmatch(number)), None)
     if brand is None or not passes_luhn(number):
         raise ValueError("is not a valid card number.")
@@ -111,11 +107,7 @@ def read_card(number: str, exp_date: str | None = None, holder: str | None = Non
 
 
 def read_track(track: str) -> Account:
-    """Read the magnetic stripe of a card, track 1 or track 2.
-
-    Raises:
-        ValueError: The message is a predicate: "is not a readable magnetic stripe."
-    """
+    """Read the magnetic stripe of a card, track 1 or track 2."""
     if first := _TRACK_1.search(track):
         number, holder, expiry = first.groups()
     elif second := _TRACK_2.search(track):
@@ -126,11 +118,7 @@ def read_track(track: str) -> Account:
 
 
 def read_bank_account(number: str, routing: str, account_type: str, holder: str) -> Account:
-    """Read a bank account; the routing number and the length were already checked.
-
-    Raises:
-        ValueError: The message is a predicate: "must be digits only."
-    """
+    """Read a bank account; the routing number and the length were already checked."""
     if not _DIGITS.fullmatch(number):
         raise ValueError("must be digits only.")
     first_six = number[:6] if len(number) > _MOST_SHOWN else None
@@ -138,11 +126,7 @@ def read_bank_account(number: str, routing: str, account_type: str, holder: str)
 
 
 def check_expiry(exp_date: str) -> str:
-    """Check that an expiry has the form MMYY, and return it.
-
-    Raises:
-        ValueError: The message is a predicate: "must be of the form MMYY."
-    """
+    """Check that an expiry has the form MMYY, and return it."""
     if not _EXPIRY.fullmatch(exp_date):
         raise ValueError("must be of the form MMYY.")
     return exp_date

@@ -169,10 +169,7 @@ class PlannedFault:
 
 
 def matches_path(pattern: str, path: str) -> bool:
-    """Return whether a path matches a pattern.
-
-    In the pattern, `{id}` or another name in braces matches any id.
-    """
+    """Return whether a path matches a pattern. In the pattern, `{id}` or another name in braces matches any id."""
     parts, others = pattern.split("/"), path.split("/")
     return len(parts) == len(others) and all(
         part == other or (part.startswith("{") and part.endswith("}"))

@@ -4,9 +4,12 @@ Each terminal serves one call at a time. The active call waits for a card, or fo
 a card is presented, or the prompt accepted, automatically after a short delay; in `manual` mode a person or a control
 call does that. In both modes the call ends 300 seconds after its arrival. A caller that disconnects changes nothing:
 the terminal continues, and the sale may still be made.
+
+The scripts are those of the vendor's test environment: what a terminal does for each trigger amount, in cents.
 """
 
 import asyncio
+import secrets
 from collections import defaultdict, deque
 from collections.abc import Callable
 from math import inf
@@ -14,18 +17,70 @@ from typing import Literal, get_args
 
 import attrs
 
+from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.simulators.cards import TEST_CARDS
 from gateway_async.sandbox.simulators.clock import Clock, Timer
-from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script, stop_with
 from gateway_async.sandbox.state_machines.terminal_requests import (
     TERMINAL_REQUEST_MACHINE,
     TerminalRequestState,
     TerminalRequestTrigger,
 )
 
-OVERALL_TIMEOUT = 300.0
+_CARDS = tuple(TEST_CARDS.values())
+_ENTRY_MODES = dict(zip(range(710, 722), "KSSSCCCCPPPP", strict=True))
+_OVERALL_TIMEOUT = 300.0
 """Seconds from the arrival of a call at a terminal until its timeout."""
 
 Mode = Literal["auto", "manual"]
+
+
+@attrs.frozen
+class Script:
+    """The automatic actions of a mock terminal for a trigger amount.
+
+    Attributes:
+        card: The card that is presented, if any.
+        any_brand: Whether a card of any brand is presented instead of `card`.
+        text: The final message if the terminal ends without an approval.
+        wait: Seconds until the action; None for the usual delay.
+        silent: Whether the terminal does nothing until the overall timeout.
+    """
+
+    card: str | None = TEST_CARDS["visa"]
+    entry_mode: str = "C"
+    text: str | None = None
+    reason_code: int = ReasonCode.COMMUNICATION_ERROR
+    wait: int | None = None
+    silent: bool = False
+    any_brand: bool = False
+
+    def with_drawn_card(self) -> "Script":
+        """Return the script, with a random card if it allows any."""
+        return attrs.evolve(self, card=secrets.choice(_CARDS), any_brand=False) if self.any_brand else self
+
+
+def stop_with(text: str, reason_code: int = ReasonCode.COMMUNICATION_ERROR) -> Script:
+    """Create a script that ends at once, without a card."""
+    return Script(None, text=text, reason_code=reason_code, wait=0)
+
+
+SCRIPTS = {
+    501: stop_with("CONNECT ERROR"),
+    531: stop_with("TIMEOUT"),
+    599: stop_with("ABORTED", ReasonCode.DENIED),
+    **{cents: Script(entry_mode=mode, any_brand=True) for cents, mode in _ENTRY_MODES.items()},
+    **{750 + n: Script(card, "K") for n, card in enumerate(TEST_CARDS.values())},
+    **{754 + n: Script(card, "S") for n, card in enumerate(TEST_CARDS.values())},
+    770: stop_with("Transaction Timeout"),
+    771: Script(silent=True),
+    772: stop_with("Card Entry Timeout"),
+    773: stop_with("Pin Entry Timeout"),
+    775: stop_with("Signature Input Timeout"),
+    776: stop_with("Signature Storage Timeout"),
+    **{800 + seconds: Script(wait=seconds) for seconds in range(100)},
+}
+"""Amounts in cents and their effects at a mock terminal; any other amount is a chip card."""
+
 _OVERALL_TIMEOUT_SCRIPT = stop_with("Overall Request Timeout")
 
 
@@ -130,7 +185,7 @@ class TerminalRequest:
 
 
 @attrs.define
-class TerminalQueue:
+class _TerminalQueue:
     """The queue of calls at one terminal, the active call first.
 
     Attributes:
@@ -152,7 +207,7 @@ class TerminalSimulator:
     def __init__(self, clock: Clock, options: TerminalOptions) -> None:
         self._clock = clock
         self.options = options
-        self._queues: defaultdict[str, TerminalQueue] = defaultdict(TerminalQueue)
+        self._queues: defaultdict[str, _TerminalQueue] = defaultdict(_TerminalQueue)
         self._arrival = asyncio.Event()
         self.on_change: Callable[[], object] = lambda: None
 
@@ -166,7 +221,7 @@ class TerminalSimulator:
         """
         request = TerminalRequest(terminal_id, action, amount, sender, self._clock.now(), prompt)
         self._queues[terminal_id].requests.append(request)
-        request.timeouts.append(self._schedule_end(request, OVERALL_TIMEOUT, TerminalRequestTrigger.TIME_OUT))
+        request.timeouts.append(self._schedule_end(request, _OVERALL_TIMEOUT, TerminalRequestTrigger.TIME_OUT))
         self._activate_next(terminal_id)
         self._arrival.set()  # wakes the tasks that already wait for a call…
         self._arrival.clear()  # …but not tasks that start to wait later
@@ -223,7 +278,7 @@ class TerminalSimulator:
             del self._queues[terminal_id]
         self.on_change()
 
-    def _activate(self, queue: TerminalQueue, request: TerminalRequest) -> None:
+    def _activate(self, queue: _TerminalQueue, request: TerminalRequest) -> None:
         state = TERMINAL_REQUEST_MACHINE.next_state(
             request.state, TerminalRequestTrigger.SHOW_TERMS if request.prompt else TerminalRequestTrigger.ACTIVATE
         )
@@ -240,7 +295,7 @@ class TerminalSimulator:
     ) -> Timer:
         return self._clock.call_at(self._clock.now() + seconds, lambda: self._end(request, trigger, script))
 
-    def _schedule_action(self, queue: TerminalQueue, request: TerminalRequest) -> None:
+    def _schedule_action(self, queue: _TerminalQueue, request: TerminalRequest) -> None:
         """Schedule the automatic action of a call, and its prompt's timeout."""
         if prompt := request.prompt:
             timeout = self._schedule_end(

@@ -98,10 +98,7 @@ def codes_of(state: InvoiceState) -> Row:
 
 
 def trigger_of(row: Row, paid: int, *, more: bool) -> InvoiceTrigger:
-    """Return the event that follows from the paid amount in cents.
-
-    `more` says whether more is paid than before.
-    """
+    """Return the event that follows from the paid amount in cents. `more` says whether more is paid than before."""
     if paid and paid >= row["amount_due"]:
         if not more and invoice_state_of(row) is InvoiceState.CLOSED_IN_PART:
             return InvoiceTrigger.GROW

@@ -26,7 +26,7 @@ from gateway_async.sandbox.simulators.cards import (
 AccountFinder = Callable[[Gateway, Row, Row, Problems], Account | None]
 """Finds the account for the values of a request, and reports problems."""
 
-PAYMENT_METHODS = ("cc", "ach")
+_PAYMENT_METHODS = ("cc", "ach")
 BANK_ACCOUNT_TYPES = ("checking", "savings")
 _BANK_ACCOUNT_FIELDS = ("account_type", "routing", "account_holder_name")
 _SWIPED_EXPIRY = "1230"
@@ -189,7 +189,7 @@ PAYMENT_SOURCES = _COMMON_SOURCES | _vault_sources("")
 
 def check_kind(values: Row, account: Account | None, problems: Problems) -> None:
     """Check that payment method and account type match the account."""
-    if values.get("payment_method") not in {None, *PAYMENT_METHODS}:
+    if values.get("payment_method") not in {None, *_PAYMENT_METHODS}:
         problems.add("payment_method", "Payment Method must be cc or ach.")
     for name in ("payment_method", "account_type"):
         if account and values.get(name) not in {None, getattr(account, name)} and name not in problems:

@@ -116,12 +116,12 @@ def _decide_bank_payment(values: Row, account: Account) -> IssuerDecision:
 def _verify_card(decision: IssuerDecision, settings: Row, values: Row, account: Account) -> IssuerDecision:
     """Reverse an approval whose address or CVV the merchant does not accept."""
     street, zip_code = _billing_address(values, account)
-    address = check_address(street, zip_code)
+    address = _check_address(street, zip_code)
     wrong_street = settings["auto_decline_street"] and address.street_matches is False
     wrong_zip = settings["auto_decline_zip"] and address.zip_matches is False
     if wrong_street or wrong_zip or _is_denied_address(street, zip_code):
         return decline("AVS DECLINED", ReasonCode.REVERSED_FOR_AVS, wait=decision.wait)
-    if settings["auto_decline_cvv"] and check_cvv(values.get("cvv"), account.account_type) in _UNCHECKED_CVV:
+    if settings["auto_decline_cvv"] and _check_cvv(values.get("cvv"), account.account_type) in _UNCHECKED_CVV:
         return decline("CVV DECLINED", ReasonCode.REVERSED_FOR_CVV, wait=decision.wait)
     return decision
 
@@ -137,8 +137,8 @@ def verification_values(values: Row, account: Account) -> Row:
 
     Only a card whose number is keyed has a CVV to compare.
     """
-    address = check_address(*_billing_address(values, account))
-    cvv_response = check_cvv(values.get("cvv"), account.account_type) if account.entry_mode == "K" else None
+    address = _check_address(*_billing_address(values, account))
+    cvv_response = _check_cvv(values.get("cvv"), account.account_type) if account.entry_mode == "K" else None
     return {"avs": address.avs, "avs_enhanced": address.avs_enhanced, "cvv_response": cvv_response}
 
 
@@ -149,7 +149,7 @@ def _billing_address(values: Row, account: Account) -> tuple[str | None, str | N
 
 
 @attrs.frozen
-class AddressCheck:
+class _AddressCheck:
     """The result of an address check.
 
     Attributes:
@@ -165,10 +165,10 @@ class AddressCheck:
     zip_matches: bool | None = None
 
 
-_NO_ADDRESS = AddressCheck(None, "V")
+_NO_ADDRESS = _AddressCheck(None, "V")
 
 
-def check_address(street: str | None, zip_code: str | None) -> AddressCheck:
+def _check_address(street: str | None, zip_code: str | None) -> _AddressCheck:
     """Compare a billing address with the test address; a part that is not given is not compared."""
     if not street and not zip_code:
         return _NO_ADDRESS
@@ -177,7 +177,7 @@ def check_address(street: str | None, zip_code: str | None) -> AddressCheck:
     zip_matches = bool(digits and digits[1] == _MATCHING_ADDRESS[1]) if zip_code else None
     avs = _AVS[_complete_results(street_matches, zip_matches)]
     codes = _ENHANCED | (_NINE_DIGIT_CODES if zip_matches and digits and digits[2] else {})
-    return AddressCheck(avs, codes[avs], street_matches, zip_matches)
+    return _AddressCheck(avs, codes[avs], street_matches, zip_matches)
 
 
 def _complete_results(street_matches: bool | None, zip_matches: bool | None) -> tuple[bool, bool]:
@@ -193,7 +193,7 @@ def _is_denied_address(street: str | None, zip_code: str | None) -> bool:
     return _normalize(street) == _DENIED_ADDRESS[0] or zip_code == _DENIED_ADDRESS[1]
 
 
-def check_cvv(cvv: str | None, brand: str) -> str:
+def _check_cvv(cvv: str | None, brand: str) -> str:
     """Return the `cvv_response`: M match, P not processed, S should be on the card, U unavailable, X no reply.
 
     Any other code, and a payment without one, gets N: no match.

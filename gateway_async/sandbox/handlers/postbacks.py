@@ -1,15 +1,21 @@
-"""Creates the postbacks of each change (contract, "Events"); `runtime/postback_delivery.py` sends them.
+"""Postbacks (contract, "Postback configs" and "Events"): which changes are reported, and to which receiver.
 
-Every config that asks for the change gets one. A postback is stored in the transaction that makes the change, with the
+Configs can be created, changed and deleted. The contract does not show how to read them, so reading is not allowed.
+
+Every config that asks for a change gets a postback. It is stored in the transaction that makes the change, with the
 record as it is then. Therefore no postback is lost, and none reports a change that was rolled back.
+`runtime/postback_delivery.py` sends them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from urllib.parse import urlsplit
 
-from gateway_async.sandbox.http.responses import encode_json
-from gateway_async.sandbox.request.expands import read_expands
+from gateway_async.sandbox.http.responses import Problems, encode_json
+from gateway_async.sandbox.request.context import RequestContext
+from gateway_async.sandbox.request.expands import EXPANDS, read_expands
 from gateway_async.sandbox.request.records import show_fields
+from gateway_async.sandbox.request.standard_handlers import make_create, make_update
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE, WAITING, Change
 from gateway_async.sandbox.schema import (
@@ -20,18 +26,51 @@ from gateway_async.sandbox.schema import (
     TRANSACTION,
     TRANSACTION_BATCH,
 )
-from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.schema.fields import Row, Table, label
 from gateway_async.sandbox.schema.kinds import is_set
 from gateway_async.sandbox.state_machines.tokens_and_postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
-_WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
-_HAS_MERCHANT_ACCOUNT = (TRANSACTION, TRANSACTION_BATCH)
+_REPORTED = (CONTACT, TRANSACTION, TRANSACTION_BATCH, ACCOUNT_VAULT)
+_PLURALS = {table.singular: table.plural for table in _REPORTED}
+_HAS_MERCHANT_ACCOUNT = frozenset({TRANSACTION.singular, TRANSACTION_BATCH.singular})
 _FLAGS: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update", "DELETE": "on_delete"}
+_BOUNDS = {"number_of_attempts": (1, 100), "attempt_interval": (0, 86_400)}
+"""The interval may be below the 300 seconds of production gateways, so that a test need not wait."""
+
+
+def _check(_context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
+    config = row | values
+    resource, expands = config.get("resource", ""), config.get("expands") or ""
+    problems.check(resource in _PLURALS, "resource", f"Resource must be one of {', '.join(_PLURALS)}.")
+    if resource in _HAS_MERCHANT_ACCOUNT and config.get("product_transaction_id") is None:
+        problems.add_blank("product_transaction_id")
+    problems.check(_is_http(config.get("url") or ""), "url", "Url must be an http or https address.")
+    unknown = {*filter(None, expands.split(","))} - EXPANDS.get(_PLURALS.get(resource, ""), {}).keys()
+    problems.check(not unknown or resource not in _PLURALS, "expands", "Expands names an unknown relation.")
+    has_colon = ":" in (config.get("basic_auth_username") or "")
+    problems.check(not has_colon, "basic_auth_username", "Basic Auth Username must not contain a colon.")
+    for name, (low, high) in _BOUNDS.items():
+        is_within = low <= config.get(name, low) <= high
+        problems.check(is_within, name, f"{label(name)} must be from {low} to {high}.")
+
+
+def _is_http(url: str) -> bool:
+    if not (url.isascii() and url.isprintable()) or " " in url:
+        return False
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+create = make_create(POSTBACK_CONFIG, _check)
+update = make_update(POSTBACK_CONFIG, _check)
 
 
 def watch(gateway: Gateway) -> None:
     """Start to store postbacks for the changes that configs ask for."""
-    for table in _WATCHED:
+    for table in _REPORTED:
         gateway.store.watch(table, partial(_store_postbacks, gateway, table))
     gateway.store.watch(POSTBACK_CONFIG, partial(_cancel_if_inactive, gateway))
 
@@ -50,9 +89,8 @@ def _store_postbacks(gateway: Gateway, table: Table, change: Change, rows: Seque
 
 
 def _matches(table: Table, config: Row, row: Row) -> bool:
-    if row["location_id"] != config["location_id"]:
-        return False
-    return table not in _HAS_MERCHANT_ACCOUNT or row["product_transaction_id"] == config["product_transaction_id"]
+    names = ("location_id", "product_transaction_id") if table.singular in _HAS_MERCHANT_ACCOUNT else ("location_id",)
+    return all(row[name] == config[name] for name in names)
 
 
 def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows: Sequence[Row]) -> Iterator[Row]:
