@@ -226,7 +226,7 @@ def test_control_calls_refuse_invalid_bodies(sandbox: Sandbox, path: str) -> Non
     is_refusal(httpx.post(url, content=b" " * (11 * 1024 * 1024)), 413)
 
 
-@pytest.mark.parametrize("path", ["faults", "faults/clear", "clock", "terminals", "connect/reset", "quickinvoicepay/x"])
+@pytest.mark.parametrize("path", ["faults", "clock", "terminals", "connect", "records/x/y", "quickinvoicepay/x"])
 def test_pages_refuse_oversized_forms(sandbox: Sandbox, path: str) -> None:
     """A form of many bytes or many fields is 413, before its fields are read."""
     for form in (b"a" * (11 * 1024 * 1024), b"&a" * 4_000_000, b"&".join(b"a%d=" % number for number in range(2000))):

@@ -85,7 +85,7 @@ def test_the_api_accepts_every_host(http: httpx.Client) -> None:
 def test_a_foreign_page_changes_nothing(sandbox: Sandbox, http: httpx.Client, headers: dict[str, str]) -> None:
     """A POST that a browser sends for a page of another origin is refused."""
     sandbox.fault("POST /v2/contacts", "empty", nth=1000)
-    for path in ("/_sandbox/reset", "/connect/reset", "/faults/clear"):
+    for path in ("/_sandbox/reset", "/connect", "/faults"):
         token = read_token(http.get("/connect").text)
         assert http.post(path, headers=headers, data={"csrf_token": token}).status_code == 403
     assert http.delete("/_sandbox/faults", headers=headers).status_code == 403
@@ -119,7 +119,8 @@ def test_a_program_needs_no_origin(sandbox: Sandbox, http: httpx.Client) -> None
 def test_a_form_needs_its_token(sandbox: Sandbox, http: httpx.Client, token: str | None) -> None:
     """A form without the token of this sandbox has no effect, and says how to go on."""
     sandbox.fault("POST /v2/contacts", "empty", nth=1000)
-    refused = http.post("/faults/clear", data={} if token is None else {"csrf_token": token})
+    form = {"control": "clear_faults"} if token is None else {"control": "clear_faults", "csrf_token": token}
+    refused = http.post("/faults", data=form)
     assert (refused.status_code, "Load the page again" in refused.text) == (403, True)
     assert sandbox.faults()
 

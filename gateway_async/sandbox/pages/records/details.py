@@ -144,7 +144,7 @@ def _find_target(row: Row, field: Field) -> Table | None:
 
 def _find_referring(gateway: Gateway, table: Table, row: Row) -> list[Relation]:
     """Return the records that refer to a record, by family and column; the change log is not among them."""
-    tables = [each for each in STORED if each is not CHANGELOG]
+    tables = [each for each in STORED if each.title and each is not CHANGELOG]
     columns = [(each, column) for each in tables for column in _columns_to(each, table)]
     relations = (_find_relation(gateway, each, column, row["id"]) for each, column in columns)
     return [relation for relation in relations if relation.count]
