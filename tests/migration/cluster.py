@@ -111,11 +111,9 @@ def _stamps() -> TextIO:
 
 
 def row(key: str, number: str = CARD) -> dict[str, str]:
-    """A row of the file."""
     return {"key": key, "account_number": number, "exp_date": "1230"}
 
 
 def write_rows(path: Path, rows: list[dict[str, str]]) -> Path:
-    """A file of rows."""
     path.write_text("".join(json.dumps(each) + "\n" for each in rows))
     return path

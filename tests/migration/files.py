@@ -20,37 +20,30 @@ HEADER = "key,account_number,exp_date,account_holder_name"
 
 
 def card_row(key: object, *, name: str = "Ann") -> str:
-    """A line of CSV under `HEADER`."""
     return f"{key},{CARD},1230,{name}"
 
 
 def put(folder: Path, content: bytes | str, name: str = "cards.csv") -> Path:
-    """A file with that in it."""
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def lines(*given: str, end: str = "\n") -> str:
-    """A CSV of `HEADER` and some lines."""
     return "".join(line + end for line in (HEADER, *given))
 
 
 async def all_of(rows: Rows) -> list[VaultRow]:
-    """Every row."""
     return [row async for row in rows]
 
 
 async def read(source: Any, **how: Any) -> list[VaultRow]:
-    """Every row of a file."""
     return await all_of(read_rows(source, **how))
 
 
 def keys(rows: Iterable[VaultRow]) -> list[str]:
-    """The keys of the rows that can be sent."""
     return [row.key for row in rows if not row.problems]
 
 
 def wrong(rows: Iterable[VaultRow]) -> dict[int | None, tuple[str, ...]]:
-    """Line → problems, of the rows that cannot."""
     return {row.line: row.problems for row in rows if row.problems}

@@ -19,20 +19,17 @@ LONG_LINE = int(os.environ.get("GATEWAY_LONG_LINE", str(64 << 20)))
 
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff", HEADER, HEADER + "\r\n", "\ufeff" + HEADER + "\n\n"])
 async def test_a_file_without_rows_has_none(tmp_path: Path, content: str) -> None:
-    """An empty file, or one with a header only, is valid."""
     assert await read(put(tmp_path, content)) == []
     assert await read(put(tmp_path, content if HEADER not in content else "", "cards.jsonl")) == []
 
 
 async def test_mixed_line_ends_are_read(tmp_path: Path) -> None:
-    """One file may contain the line ends of several systems."""
     content = f"{HEADER}\r\n{card_row(1)}\n{card_row(2)}\r{card_row(3)}\r\n\r\n{card_row(4)}"
     rows = await read(put(tmp_path, content))
     assert [(row.key, row.line) for row in rows] == [("1", 2), ("2", 3), ("3", 4), ("4", 6)]
 
 
 async def test_a_wrong_encoding_is_told_row_by_row(tmp_path: Path) -> None:
-    """Which byte it is, and what to say; rows without such bytes are fine."""
     path = put(tmp_path, lines(card_row(1), card_row(2, name="Änn"), card_row(3)).encode("cp1252"))
     rows = await read(path)
     assert keys(rows) == ["1", "3"]
@@ -46,7 +43,6 @@ async def test_a_wrong_encoding_is_told_row_by_row(tmp_path: Path) -> None:
 
 
 async def test_a_cut_character_is_told_in_other_encodings(tmp_path: Path) -> None:
-    """UTF-16 that ends in the middle of one."""
     content = lines(card_row(1), card_row(2)).rstrip().encode("utf-16")[:-1]
     rows = await read(put(tmp_path, content))
     assert keys(rows) == ["1"]
@@ -55,7 +51,6 @@ async def test_a_cut_character_is_told_in_other_encodings(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("header", [CARD + ",1230,Ann", "\x00\x01", "PK\x03\x04", "%PDF-1.7", "<html>"])
 async def test_what_is_no_table_is_refused(tmp_path: Path, header: str) -> None:
-    """A file without header, an Excel file, a web page: nothing of it is read, no number is shown."""
     with pytest.raises(InvalidRequestError, match=r"is the first line the header\?|not a field") as caught:
         await read(put(tmp_path, header + "\n" + card_row(1)))
     assert CARD not in str(caught.value)
@@ -63,7 +58,6 @@ async def test_what_is_no_table_is_refused(tmp_path: Path, header: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 async def test_a_header_with_nul_characters_is_refused(tmp_path: Path, encoding: str) -> None:
-    """As UTF-16 without a byte order mark has them. The message says what to do."""
     path = put(tmp_path, lines(card_row(1)).encode(encoding))
     with pytest.raises(InvalidRequestError, match=r"header: contains NUL characters.*needs --encoding utf-16-le"):
         await read(path)
@@ -82,13 +76,11 @@ async def test_a_header_with_nul_characters_is_refused(tmp_path: Path, encoding:
     ],
 )
 async def test_what_is_not_read_is_named(tmp_path: Path, name: str, said: str) -> None:
-    """Compressed files, workbooks and JSON, by their suffix or by their first bytes."""
     with pytest.raises(InvalidRequestError, match=f"source: .*{said}"):
         await read(put(tmp_path, gzip.compress(lines(card_row(1)).encode()), name))
 
 
 async def test_thousands_of_columns_without_a_name_are_read(tmp_path: Path) -> None:
-    """As spreadsheets export them; each row keeps its cells."""
     names = 16_000
     path = put(tmp_path, HEADER + "," * names + "\n" + card_row(1) + "," * (names - 1) + ",x\n" + card_row(2))
     first, second = await read(path)
@@ -105,7 +97,6 @@ async def test_a_header_that_never_ends_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_long_line_costs_itself_only(tmp_path: Path) -> None:
-    """Of more than a mebibyte nothing is kept, and the next line is read."""
     for long in ("x" * (3 << 20), '2,"' + "x" * (3 << 20) + '",1,1', '2,"' + "y\n" * 3 + "x" * (1 << 20)):
         rows = await read(put(tmp_path, lines(card_row(1), long, card_row(3))))
         assert keys(rows) == ["1", "3"]
@@ -149,7 +140,6 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 @pytest.mark.parametrize(("start", "fill"), [("", "x"), ('2,"', "x"), ('2,"', '""'), ("", ",,")])
 def test_memory_is_flat_whatever_the_line(start: str, fill: str) -> None:
-    """A line of 64 MiB (`GATEWAY_LONG_LINE` bytes) takes a few; the rows around it are read."""
     before, after = (lines(card_row(1)) + start).encode(), f"\n{card_row(2)}\n".encode()
     program = GROWTH.format(size=LONG_LINE, start=before, end=after, fill=fill.encode(), width=len(fill))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603  our own interpreter
@@ -160,5 +150,4 @@ def test_memory_is_flat_whatever_the_line(start: str, fill: str) -> None:
 
 
 async def test_duplicate_keys_are_rows_like_others(tmp_path: Path) -> None:
-    """The plan counts them and the journal stops them; reading does not know."""
     assert keys(await read(put(tmp_path, lines(card_row(1), card_row(1))))) == ["1", "1"]

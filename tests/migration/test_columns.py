@@ -11,7 +11,6 @@ from .files import CARD
 
 
 def problems_of(columns: Columns, *header: str) -> tuple[str, ...]:
-    """Return the problems of a header that does not fit."""
     with pytest.raises(InvalidRequestError) as caught:
         columns.map_header(header)
     return caught.value.problems
@@ -21,12 +20,10 @@ def problems_of(columns: Columns, *header: str) -> tuple[str, ...]:
     "name", ["account_number", "Account Number", " ACCOUNT-NUMBER ", "account.number", "_account__number_"]
 )
 def test_names_fit_however_they_are_written(name: str) -> None:
-    """Case, blanks, dashes and dots make no difference."""
     assert Columns().map_header([name]).fields == ("account_number",)
 
 
 def test_a_named_column_fits() -> None:
-    """A column of any name is the field that it is said to be."""
     mapping = Columns(names={"Card No": "account_number"}).map_header(["card no", "exp_date"])
     assert mapping.fields == ("account_number", "exp_date")
     assert mapping.fields_by_column(["card no", "exp_date"]) == {"card no": "account_number", "exp_date": "exp_date"}
@@ -45,7 +42,6 @@ def test_a_named_column_fits() -> None:
 def test_the_key_is_found(
     columns: Columns, header: tuple[str, ...], key: int | None, fields: tuple[str | None]
 ) -> None:
-    """The key is the named column, or `key`. It may also be a field."""
     mapping = columns.map_header([*header, "account_number"])
     assert mapping.key == key
     assert mapping.fields[:-1] == fields
@@ -53,7 +49,6 @@ def test_the_key_is_found(
 
 @pytest.mark.parametrize("sign", ["#", "№", "***", "$", "(1)"])
 def test_a_column_of_signs_is_a_column(sign: str) -> None:
-    """Such a column is not left out silently. It can be mapped, ignored and be the key."""
     header = (sign, "", "account_number", "%")
     (problem, _) = problems_of(Columns(), *header)
     assert problem.startswith(f"{sign!r}: not a field of an account vault")
@@ -68,7 +63,6 @@ def test_a_column_without_a_name_is_no_key_of_another_name() -> None:
 
 
 def test_a_column_that_may_name_the_rows_is_answered_by_the_key() -> None:
-    """If there is no key; and not a column of card numbers."""
     said = problems_of(Columns(), "Customer No", "Card Number", "exp_date")
     assert said[0].startswith(
         "'Customer No': not a field of an account vault; --key 'Customer No' if it names the rows"
@@ -97,26 +91,22 @@ def test_a_column_that_may_name_the_rows_is_answered_by_the_key() -> None:
     ],
 )
 def test_what_does_not_fit_is_named(columns: Columns, header: tuple[str, ...], said: str) -> None:
-    """A column that is unknown, missing or there twice is refused by its name, with the nearest field."""
     with pytest.raises(InvalidRequestError, match=said):
         columns.map_header(header)
 
 
 def test_a_column_is_mapped_to_one_field() -> None:
-    """Two spellings of its name for two fields are an error; the last one would count silently."""
     with pytest.raises(InvalidRequestError, match="names: 'Card No' and 'card_no' are one column"):
         Columns(names={"Card No": "account_number", "Expiry": "exp_date", "card_no": "title"})
     Columns(names={"Card No": "account_number", "card_no": "account_number"})
 
 
 def test_everything_that_does_not_fit_is_said_at_once() -> None:
-    """Three wrong columns make three lines."""
     assert len(problems_of(Columns(), "wrong", "worse", "exp_date", "exp date")) == 3
 
 
 @pytest.mark.parametrize("columns", [Columns(), Columns(key="customer"), Columns(names={"Card": "account_number"})])
 def test_a_file_without_header_shows_no_short_number(columns: Columns) -> None:
-    """A CVV or an expiry where a column's name should be is not repeated either."""
     said = " ".join(problems_of(columns, "k1", CARD, "7391", "12/30", "1230"))
     assert "is the first line the header" in said
     assert [number for number in ("7391", "12/30", "1230") if number in said] == []
@@ -124,20 +114,17 @@ def test_a_file_without_header_shows_no_short_number(columns: Columns) -> None:
 
 @pytest.mark.parametrize("shown", [CARD, "4111 1111 1111 1111", "4111-1111-1111-1112", "072000326"])
 def test_a_file_without_header_shows_no_number(shown: str) -> None:
-    """A number where a column's name should be is not repeated in what is said of it."""
     said = " ".join(problems_of(Columns(), shown, "exp_date"))
     assert shown not in said
     assert shown[:7] not in said
 
 
 def test_columns_can_be_left_out() -> None:
-    """Ignored columns fill no field, even if their name is a field's. `problems` is always ignored."""
     mapping = Columns(ignore=["Notes", "title"]).map_header(["notes", "Title", "problems", "exp_date"])
     assert mapping.fields == (None, None, None, "exp_date")
 
 
 def test_a_toml_file_says_it_all(tmp_path: Path) -> None:
-    """Names, constants, the key and what is ignored."""
     path = tmp_path / "map.toml"
     path.write_text(
         'key = "Customer"\nignore = ["Notes"]\n[columns]\n"Card No" = "account_number"\n[constants]\nrun_avs = true\n'
@@ -161,7 +148,6 @@ def test_a_toml_file_says_it_all(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_toml_file_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
-    """The message names the wrong entry."""
     path = tmp_path / "map.toml"
     if text is not None:
         path.write_text(text)
@@ -170,5 +156,4 @@ def test_a_wrong_toml_file_is_refused(tmp_path: Path, text: str | None, said: st
 
 
 def test_constants_are_shown_masked() -> None:
-    """Mask the values of confidential fields."""
     assert "constants={'ssn4': '***', 'run_avs': '1'}" in repr(Columns(constants={"ssn4": "4829", "run_avs": "1"}))

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_row_becomes_a_request(tmp_path: Path) -> None:
-    """A row has its key, its line and its source."""
     path = put(tmp_path, "Customer,Card No,Exp. Date\nc-1,4111 1111 1111 1111,12/30\n")
     (row,) = await read(
         path, columns=Columns(names={"Card No": "account_number"}, key="Customer", constants={"title": "T"})
@@ -30,7 +29,6 @@ async def test_a_row_becomes_a_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 async def test_the_delimiter_is_told_from_the_header(tmp_path: Path, delimiter: str) -> None:
-    """Comma, semicolon, tab or bar."""
     rows = read_rows(put(tmp_path, lines(card_row(1)).replace(",", delimiter)))
     assert keys(await all_of(rows)) == ["1"]
     assert rows.delimiter == delimiter
@@ -48,7 +46,6 @@ async def test_the_delimiter_is_told_from_the_header(tmp_path: Path, delimiter: 
     ],
 )
 async def test_the_delimiter_is_told_from_the_first_record(tmp_path: Path, delimiter: str, names: list[str]) -> None:
-    """A cell of the header may have several lines, and other delimiters."""
     cells = {"key": "1", "exp_date": "1230"}
     row = [cells.get(name.strip('"'), "" if "Remark" in name else CARD) for name in names]
     path = put(tmp_path, f"\n{delimiter.join(names)}\n{delimiter.join(row)}\n")
@@ -60,7 +57,6 @@ async def test_the_delimiter_is_told_from_the_first_record(tmp_path: Path, delim
 
 @pytest.mark.parametrize("remark", ["remark, " * 12_000, "remark, " * 12_000 + "\n", "x" * 100_000])
 async def test_a_long_header_is_read_before_its_delimiter_is_told(tmp_path: Path, remark: str) -> None:
-    """Also one that is longer than what is read at a time; and no row after it is lost."""
     given = "".join(f"x;{key};{CARD};1230\n" for key in range(2000))
     path = put(tmp_path, f'"{remark}";key;account_number;exp_date\n{given}')
     rows = await read(path, columns=Columns(ignore=[remark]))
@@ -71,7 +67,6 @@ async def test_a_long_header_is_read_before_its_delimiter_is_told(tmp_path: Path
 @pytest.mark.parametrize("end", ["\x1a", "\n\x1a", "\r\n\x1a\x1a", "\n\x1a\n", "\n \x1a"])
 @pytest.mark.parametrize("name", ["Ann", '"Ann"'])
 async def test_the_end_that_dos_programs_write_is_no_row(tmp_path: Path, end: str, name: str) -> None:
-    """Ctrl-Z, with or without a line end before it. In the middle of a file it is a character like any other."""
     assert keys(await read(put(tmp_path, lines(card_row(1), card_row(2, name=name)).rstrip() + end))) == [
         "1",
         "2",
@@ -82,13 +77,11 @@ async def test_the_end_that_dos_programs_write_is_no_row(tmp_path: Path, end: st
 
 
 async def test_a_spreadsheets_separator_line_is_understood(tmp_path: Path) -> None:
-    """The line `sep=` comes before the header."""
     (row,) = await read(put(tmp_path, "sep=;\r\n" + lines(card_row(1)).replace(",", ";")))
     assert (row.key, row.line, row.problems) == ("1", 3, ())
 
 
 async def test_a_dialect_can_be_said(tmp_path: Path) -> None:
-    """Any delimiter, and any quote."""
     path = put(tmp_path, lines("1,4111111111111111,1230,'Ann, ''A'''"))
     (row,) = await read(path, quotechar="'")
     assert isinstance(row.request, CardVaultCreate)
@@ -103,13 +96,11 @@ async def test_a_dialect_can_be_said(tmp_path: Path) -> None:
     ],
 )
 async def test_a_byte_order_mark_is_understood(tmp_path: Path, content: bytes) -> None:
-    """UTF-8, UTF-16 and UTF-32 tell themselves."""
     assert keys(await read(put(tmp_path, content))) == ["1"]
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16-le", "shift_jis", "gb18030", "mac-roman"])
 async def test_an_encoding_can_be_said(tmp_path: Path, encoding: str) -> None:
-    """Whether its line ends are one byte or two."""
     name = "Ｊ表" if encoding in ("shift_jis", "gb18030") else "Änn"
     (row,) = await read(put(tmp_path, lines(card_row(1, name=name)).encode(encoding)), encoding=encoding)
     assert row.request is not None
@@ -117,13 +108,11 @@ async def test_an_encoding_can_be_said(tmp_path: Path, encoding: str) -> None:
 
 
 async def test_blank_lines_and_empty_rows_are_left_out(tmp_path: Path) -> None:
-    """Spreadsheets leave them at the end; line numbers go on."""
     rows = await read(put(tmp_path, "\n" + lines(card_row(1), "", "  ", ",,,", card_row(2)) + "\n\n"))
     assert [(row.key, row.line) for row in rows] == [("1", 3), ("2", 7)]
 
 
 async def test_how_far_it_is_can_be_told(tmp_path: Path) -> None:
-    """Bytes in all, and bytes read."""
     path = put(tmp_path, lines(*map(card_row, range(5000))))
     rows = read_rows(path)
     assert await rows.header() == tuple(HEADER.split(","))
@@ -134,7 +123,6 @@ async def test_how_far_it_is_can_be_told(tmp_path: Path) -> None:
 
 
 async def test_how_far_it_is_in_a_small_file(tmp_path: Path) -> None:
-    """Rows count, although the whole file is read at once."""
     path = put(tmp_path, lines(*map(card_row, range(10))))
     rows = read_rows(path)
     shares = [round(rows.position / (rows.total or 1), 1) async for _ in rows]
@@ -142,7 +130,6 @@ async def test_how_far_it_is_in_a_small_file(tmp_path: Path) -> None:
 
 
 async def test_it_can_be_read_again(tmp_path: Path) -> None:
-    """A plan first, then the migration: a path, and an open file that can go back."""
     path = put(tmp_path, lines(card_row(1)))
     for source in (path, io.BytesIO(path.read_bytes())):
         rows = read_rows(source, format="csv")
@@ -152,7 +139,6 @@ async def test_it_can_be_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("per_shard", [1, 7, 1000])
 @pytest.mark.parametrize("prefix", ["", "\ufeff", "sep=,\n\n"])
 async def test_shards_are_the_whole(tmp_path: Path, per_shard: int, prefix: str) -> None:
-    """Every row is in one shard, with its own line; also where records have several lines, or are broken."""
     given = [card_row(1), '2,"a\nb",1230,x', card_row(3), '4,"5,6,7', *map(card_row, range(5, 20)), '20,"']
     path = put(tmp_path, prefix + lines(*given))
     whole = await read(path)
@@ -163,7 +149,6 @@ async def test_shards_are_the_whole(tmp_path: Path, per_shard: int, prefix: str)
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text()), min_size=1, max_size=5), st.sampled_from(",;\t|"))
 async def test_any_cell_comes_back(cells: list[tuple[str, str]], delimiter: str) -> None:
-    """The source of a row has the file's cells unchanged."""
     texts = [(key, name) for key, name in cells if (key + name).encode(errors="ignore").decode() == key + name]
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter)
@@ -182,13 +167,11 @@ async def test_any_cell_comes_back(cells: list[tuple[str, str]], delimiter: str)
     ],
 )
 async def test_wrong_arguments_are_named(how: dict[str, str], said: str) -> None:
-    """Before anything is read."""
     with pytest.raises(InvalidRequestError, match=said):
         await read(io.BytesIO(b"key\n"), **{"format": "csv", **how})
 
 
 async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """As is a folder."""
     with pytest.raises(InvalidRequestError, match=r"gone\.csv: No such file"):
         await read(tmp_path / "gone.csv")
     with pytest.raises(InvalidRequestError, match="Is a directory"):
@@ -196,7 +179,6 @@ async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 async def test_shards_of_an_encoding_with_two_bytes_are_refused(tmp_path: Path) -> None:
-    """Its bytes are not where its lines are."""
     with pytest.raises(InvalidRequestError, match=r"encoding: .*expected UTF-8"):
         shards(put(tmp_path, lines(card_row(1)).encode("utf-16")), 10)
 
@@ -215,7 +197,6 @@ async def test_shards_of_an_encoding_with_two_bytes_are_refused(tmp_path: Path) 
     "later", ['4,4111111111111111,1230,Bob"', '4,4111111111111111,1230,"B, B"', '4,"",1230,x', card_row(4)]
 )
 async def test_a_stray_quote_costs_its_own_row_only(tmp_path: Path, stray: str, later: str) -> None:
-    """Also where a later row has one that looks as if it closed it."""
     rows = await read(put(tmp_path, lines(card_row(1), stray, card_row(3), later, *map(card_row, range(5, 50)))))
     assert set(wrong(rows)) <= {3, 5}
     assert 3 in wrong(rows)
@@ -223,7 +204,6 @@ async def test_a_stray_quote_costs_its_own_row_only(tmp_path: Path, stray: str, 
 
 
 async def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
-    """In a column that is not sent; in a field it is an unlikely value, and refused."""
     path = put(tmp_path, 'key,account_number,exp_date,notes\n1,4111111111111111,1230,"called\r\ntwice, so"\n')
     assert keys(await read(path, columns=Columns(ignore=["notes"]))) == ["1"]
     rows = await read(path, columns=Columns(names={"notes": "title"}))
@@ -241,14 +221,12 @@ async def test_counts_are_told(tmp_path: Path) -> None:
 
 
 async def test_cells_of_a_short_or_long_row_stay_in_their_columns(tmp_path: Path) -> None:
-    """The source has each under its name, and those beyond the last column in a list."""
     short, long = await read(put(tmp_path, lines("1,2", card_row(2) + ",x,,y")))
     assert short.source == {"key": "1", "account_number": "2"}
     assert long.source == {**dict(zip(HEADER.split(","), card_row(2).split(","), strict=True)), "": ["x", "", "y"]}
 
 
 async def test_a_column_without_a_name_may_only_be_empty(tmp_path: Path) -> None:
-    """A value there would be lost silently. The column can be mapped or left out like any other."""
     path = put(tmp_path, f"{HEADER},,\n{card_row(1)},,\n{card_row(2)}, ,Bob\n")
     rows = await read(path)
     assert keys(rows) == ["1"]
@@ -263,7 +241,6 @@ async def test_a_column_without_a_name_may_only_be_empty(tmp_path: Path) -> None
 
 
 async def test_ignored_columns_of_one_name_keep_their_cells(tmp_path: Path) -> None:
-    """The source of a row has each."""
     path = put(tmp_path, f"key,account_number,exp_date,Remark,Remark,,\n1,{CARD},1230,a,b,c,d\n")
     (row,) = await read(path, columns=Columns(ignore=["Remark", ""]))
     assert row.source is not None

@@ -47,7 +47,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]  # many processes, an
 
 @pytest.fixture(scope="module")
 def anyio_backend() -> str:
-    """Dask runs on asyncio."""
     return "asyncio"
 
 
@@ -60,14 +59,12 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def cluster(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two workers."""
     with cluster_of(tmp_path_factory.mktemp("cluster"), environment_of(sandbox)) as made:
         yield made
 
 
 @pytest.fixture
 def name() -> str:
-    """Of the test's migration."""
     return f"test-{token_hex(4)}"
 
 
@@ -106,7 +103,6 @@ def migrate_together(database: str, name: str) -> Callable[..., Any]:
 
 
 def write_cards(folder: Path, count: int) -> tuple[list[str], Path]:
-    """Write a file of cards. Return its keys and its path."""
     keys = [f"k{number}" for number in range(count)]
     return keys, write_rows(folder / "cards.jsonl", [row(key) for key in keys])
 
@@ -121,7 +117,6 @@ def times_stored(sandbox: Sandbox, name: str, keys: list[str]) -> list[int]:
 
 
 async def test_every_shard_is_carried_out_once(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    """All rows are stored, and a second run skips them all."""
     keys, path = write_cards(tmp_path, 200)
     first = await migrate(path, rows_per_shard=60)
     second = await migrate(path, rows_per_shard=90)
@@ -131,7 +126,6 @@ async def test_every_shard_is_carried_out_once(migrate: Any, sandbox: Sandbox, n
 
 
 async def test_what_is_not_stored_is_told_with_its_row(migrate: Any, journal: Any, tmp_path: Path) -> None:
-    """A key that occurs in two shards is stored once, and the other row is told like one that cannot be read."""
     rows = [row(f"k{number}") for number in range(20)]
     rows += [row("k3", OTHER_CARD), row("short", "411")]
     told: list[tuple[VaultRow, RowResult]] = []
@@ -149,7 +143,6 @@ async def test_what_is_not_stored_is_told_with_its_row(migrate: Any, journal: An
 async def test_a_shard_that_is_carried_out_twice_at_once(
     cluster: Cluster, sandbox: Sandbox, journal: Any, name: str, tmp_path: Path
 ) -> None:
-    """Two workers with the same rows at the same moment store each of them once."""
     keys, path = write_cards(tmp_path, 300)
     (shard,) = shards(path, 1000)
     work = ShardJob(path=str(path), size=path.stat().st_size, name=name, journal=journal, since=1)
@@ -162,7 +155,6 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
 
 
 async def test_it_stops_when_asked(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    """Shards under way finish what is under way, no others begin, and the next run does the rest."""
     keys, path = write_cards(tmp_path, 2000)
     stopped = await migrate(
         path,
@@ -202,7 +194,6 @@ async def test_it_is_cancelled(migrate: Any, sandbox: Sandbox, name: str, tmp_pa
 async def test_the_command_keeps_to_its_cap(
     cluster: Cluster, sandbox: Sandbox, database: str, name: str, tmp_path: Path
 ) -> None:
-    """`--max-rows` holds over all workers, run by run, to the row; status 5. Progress and the time left are shown."""
     keys, path = write_cards(tmp_path, 3000)
     options = ("--dask", cluster.address, "--journal", database, "--name", name, "--max-rows", "50", "--json")
     for run in (1, 2):
@@ -223,7 +214,6 @@ async def test_the_command_keeps_to_its_cap(
 async def test_the_live_page_shows_all_workers(
     cluster: Cluster, sandbox: Sandbox, database: str, name: str, tmp_path: Path
 ) -> None:
-    """`--serve` shows sums while the workers run, and at last the report."""
     _, path = write_cards(tmp_path, 200)
     options = ("--dask", cluster.address, "--journal", database, "--name", name, "--redis", REDIS, "--rate", "100")
     command = [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options, "--serve", "0"]
@@ -243,7 +233,6 @@ async def test_the_live_page_shows_all_workers(
 
 
 async def test_a_cap_goes_from_shard_to_shard(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    """A shard gets what another one does not use. A cap above all rows stops nothing."""
     keys, path = write_cards(tmp_path, 400)
     first = await migrate(path, rows_per_shard=50, max_rows=70)
     told: list[str] = []
@@ -262,7 +251,6 @@ async def test_a_cap_goes_from_shard_to_shard(migrate: Any, sandbox: Sandbox, na
 async def test_killed_workers_do_not_exceed_a_cap(
     migrate_together: Any, sandbox: Sandbox, name: str, tmp_path: Path
 ) -> None:
-    """Rows that a dead worker stored count. Other workers store the rest, and no row more."""
     keys, path = write_cards(tmp_path, 600)
     most = [0]
     with cluster_of(tmp_path, environment_of(sandbox)) as cluster:
@@ -286,7 +274,6 @@ async def test_killed_workers_do_not_exceed_a_cap(
 async def test_killed_workers_double_and_lose_nothing(
     migrate_together: Any, sandbox: Sandbox, database: str, name: str, tmp_path: Path
 ) -> None:
-    """While workers are killed and others come, each row is stored once, at their shared rate; one process agrees."""
     # GATEWAY_DASK_ROWS=5000 pytest -s tests/migration/test_dask.py -k killed: takes longer, and keeps the rate to 5 %.
     keys = [f"k{number}" for number in range(LONG)]
     bad = [row(f"bad{number}", "411") for number in range(5)]
@@ -331,12 +318,10 @@ class Killer:
 
 
 def _rate_of(stamps: list[float]) -> float:
-    """Calls a second, between the first and the last."""
     return (len(stamps) - 1) / (stamps[-1] - stamps[0])
 
 
 async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    """When the last worker is gone and none comes, the migration says so and stops after its give_up_after."""
     _, path = write_cards(tmp_path, 5000)
     seen: list[str] = []
     killed: list[bool] = []
@@ -361,7 +346,6 @@ async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_
 async def test_a_worker_that_cannot_see_the_file(
     migrate: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker and the path are named, and nothing is sent."""
     write_rows(tmp_path / "cards.jsonl", [row("k")])
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
@@ -373,7 +357,6 @@ async def test_a_worker_that_cannot_see_the_file(
 async def test_a_worker_that_sees_another_file(
     migrate: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of another size at the same path is refused: its shards would lie gateway_mismatch."""
     write_rows(cluster.folder / "other.jsonl", [row("k"), row("l")])
     write_rows(tmp_path / "other.jsonl", [row("k")])
     monkeypatch.chdir(tmp_path)
@@ -382,7 +365,6 @@ async def test_a_worker_that_sees_another_file(
 
 
 async def test_a_worker_without_credentials(migrate: Any, tmp_path: Path) -> None:
-    """An error of a worker's client names what is missing."""
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     with pytest.raises(InvalidRequestError, match=r"worker tcp://.*developer_id"):
         await migrate(path, gateway=partial(AsyncGateway, "http://127.0.0.1:1", developer_id="", credentials=None))  # type: ignore[arg-type]
@@ -406,13 +388,11 @@ async def test_bad_numbers(migrate: Any, options: dict[str, Any], said: str, tmp
 
 
 async def test_a_file_that_is_not_there(migrate: Any, tmp_path: Path) -> None:
-    """An address without a worker is rejected at the start."""
     with pytest.raises(InvalidRequestError, match=r"path: .*nowhere.jsonl cannot be read"):
         await migrate(tmp_path / "nowhere.jsonl")
 
 
 async def test_a_file_without_a_key(migrate: Any, tmp_path: Path) -> None:
-    """A file without a key is rejected once, before any worker is called."""
     path = tmp_path / "cards.csv"
     path.write_text("account_number,exp_date\n4111111111111111,1230\n")
     with pytest.raises(InvalidRequestError, match=r"key: no column names the rows .*--key COLUMN"):
@@ -420,14 +400,12 @@ async def test_a_file_without_a_key(migrate: Any, tmp_path: Path) -> None:
 
 
 async def test_an_address_where_no_scheduler_is(tmp_path: Path) -> None:
-    """The missing extra is named."""
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     with _impatience(), pytest.raises(InvalidRequestError, match="scheduler: tcp"):
         await migrate_vaults_dask("tcp://127.0.0.1:1", path, journal=partial(SqliteJournal, tmp_path / "j"), name="m")
 
 
 async def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When none comes in time, that is said."""
     monkeypatch.setattr(dask, "_FIRST_WORKER_SECONDS", 0.3)
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     with (
@@ -446,8 +424,6 @@ def _impatience() -> Any:
 
 @pytest.mark.parametrize("error", [ValueError("the caller's own")])
 async def test_what_the_callers_functions_raise_comes_out(migrate: Any, error: Exception, tmp_path: Path) -> None:
-    """Plainly, and the workers stop."""
-
     def fail(_report: Report) -> None:
         raise error
 

@@ -25,7 +25,6 @@ ROWS = 1200
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of sixteen megabytes, in memory."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
@@ -39,7 +38,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> Path:
-    """Take all the room that there is."""
     filler = disk / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
@@ -77,7 +75,6 @@ class Watch:
 
 
 async def rows(count: int) -> AsyncIterator[VaultRow]:
-    """Rows with a key each that takes some room."""
     for number in range(count):
         request = CardVaultCreate(account_number="4111111111111111", exp_date="1230", account_vault_api_id=f"k{number}")
         yield VaultRow(key=f"{number:0200}", line=number + 1, request=request)

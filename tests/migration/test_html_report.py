@@ -57,7 +57,6 @@ class Outline(HTMLParser):
 
 
 def outline(html: str) -> Outline:
-    """A page, read."""
     found = Outline()
     found.feed(html)
     assert found.open == []
@@ -65,7 +64,6 @@ def outline(html: str) -> Outline:
 
 
 def test_the_page_says_how_it_ended() -> None:
-    """Counts, reasons, how it went, how to go on; what others wrote is text and nothing else."""
     html = render_page(attrs.evolve(STOPPED, ended_at=datetime(2026, 11, 21, 23, 59).astimezone()), CONTEXT)
     for shown in ("100,000", "480", "it is past the window", "check digit", "1 min 40 s", "2026-11-21 23:59"):
         assert shown in html
@@ -78,7 +76,6 @@ def test_the_page_says_how_it_ended() -> None:
 
 
 def test_the_picture_shows_every_curve() -> None:
-    """Rows and failures a second, and calls at once; in words, too, for those who do not see it."""
     html = render_page(STOPPED, NOTHING)
     for name in ("Rows per second", "Failed attempts per second", "Concurrent calls allowed"):
         assert f">{name}</text>" in html
@@ -87,7 +84,6 @@ def test_the_picture_shows_every_curve() -> None:
 
 
 def test_nothing_to_show_is_no_picture() -> None:
-    """A run that ended before it began has a page too."""
     html = render_page(Report("cards"), NOTHING)
     assert "Nothing to migrate" in html
     assert "svg" not in outline(html).seen
@@ -96,7 +92,6 @@ def test_nothing_to_show_is_no_picture() -> None:
 
 @pytest.mark.parametrize("seconds", [0.05, 3.0, 59.0, 3600.0, 400_000.0])
 def test_any_length_has_a_readable_axis(seconds: float) -> None:
-    """Some marks of time, and not too many; no more than a hundred-odd steps in a curve."""
     samples = [Sample(seconds * part / 600, part, 0, 8) for part in range(601)]
     html = render_page(Report("cards", stored=600, seconds=seconds, samples=samples), NOTHING)
     assert 2 <= html.count('class="time"') <= 9
@@ -104,7 +99,6 @@ def test_any_length_has_a_readable_axis(seconds: float) -> None:
 
 
 def test_a_short_rest_is_no_peak() -> None:
-    """The last look may come a moment after the one before; a rate over a moment is chance."""
     samples = [Sample(0.1 * part, 10 * part, 0, 8) for part in range(1, 100)]
     html = render_page(Report("cards", samples=[*samples, Sample(9.901, 999, 0, 8)]), NOTHING)
     assert "up to 188 rows per second" in html  # and not 9,000
@@ -120,24 +114,20 @@ def test_a_short_rest_is_no_peak() -> None:
     ],
 )
 def test_how_it_ended_is_one_sentence(report: Report, said: str) -> None:
-    """The worst comes first."""
     assert headline(report) == said
 
 
 def test_lengths_of_time_are_for_people() -> None:
-    """Seconds, minutes, hours: the two greatest."""
     assert [duration(each) for each in (0.04, 59.9, 200, 7500)] == ["0.0 s", "1 min 00 s", "3 min 20 s", "2 h 05 min"]
 
 
 def test_the_report_as_plain_values() -> None:
-    """All of it can be JSON; the rate leaves out what was skipped."""
     values = json.loads(json.dumps(as_values(STOPPED, CONTEXT)))
     assert (values["rows"], values["complete"], values["rows_per_second"]) == (100_500, False, 1000.0)
     assert values["reasons"][1] == {"reason": REASONS[1][0], "rows": 80}
 
 
 def test_reasons_are_counted_without_what_is_of_one_row() -> None:
-    """Line numbers and last digits do not make two reasons of one; rows that are stored have none."""
     reasons = Reasons()
     for number in range(3):
         said = (f"key: line {number} has the same key", f"account_number: fails the check digit, ends in 000{number}")
@@ -147,7 +137,6 @@ def test_reasons_are_counted_without_what_is_of_one_row() -> None:
 
 
 def test_what_is_said_of_a_group_is_true_of_each_of_its_rows() -> None:
-    """A row that changed may have the key from its own line: another one is not blamed."""
     reasons = Reasons()
     for number in (2, 3):
         said = (f"key: line {number} is stored under this key with other content",)
@@ -166,7 +155,6 @@ def test_what_is_said_of_a_group_is_true_of_each_of_its_rows() -> None:
     ids=["stopped", "nothing", "asking gateway_mismatch"],
 )
 def test_a_browser_shows_it(tmp_path: Path, html: str, complains: bool) -> None:
-    """Without a word on its console, where the page's own policy reports whatever would ask anybody for anything."""
     file = tmp_path / "report.html"
     file.write_text(html, encoding="utf-8")
     ended = subprocess.run(  # noqa: S603  a browser on our own file

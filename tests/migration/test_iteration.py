@@ -33,7 +33,6 @@ class File:
 
 @pytest.mark.parametrize("given", [lambda file: file, aiter], ids=["a source", "its generator"])
 async def test_who_stops_leaves_nothing_open(given: Callable[[File], Any]) -> None:
-    """At once, not when the garbage is collected, which warns on trio."""
     file = File()
     async with aclosing(iterate(given(file))) as rows:
         async for row in rows:
@@ -44,6 +43,5 @@ async def test_who_stops_leaves_nothing_open(given: Callable[[File], Any]) -> No
 
 
 async def test_all_come_in_order() -> None:
-    """From a plain iterable and from an asynchronous one."""
     for source in (range(100), File()):
         assert [row async for row in iterate(source)] == [*range(100)]

@@ -49,20 +49,17 @@ async def state_of(journal: Journal, key: str) -> RowState | None:
 
 
 async def test_runs_are_counted_and_the_name_stays(another: Another) -> None:
-    """The first run's name, by default the journal's own, is the migration's."""
     first, second = another(), another()
     runs = [await first.start(None), await second.start("cards"), await first.start(None)]
     assert [(run.name, run.number) for run in runs] == [("cards", 1), ("cards", 2), ("cards", 3)]
 
 
 async def test_another_migration_is_refused(journal: Journal) -> None:
-    """A journal belongs to one migration."""
     with pytest.raises(JournalError, match="it belongs to the migration 'cards', not to 'others'"):
         await journal.start("others")
 
 
 async def test_a_journal_belongs_to_one_gateway(another: Another) -> None:
-    """A sandbox's rows are not skipped at another gateway. An unknown address matches every gateway."""
     first, second = another(), another()
     assert [(await journal.start(None, at)).number for journal, at in ((first, ""), (second, "a"), (first, "a"))]
     with pytest.raises(JournalError, match="its rows are stored at a, not at b"):
@@ -71,7 +68,6 @@ async def test_a_journal_belongs_to_one_gateway(another: Another) -> None:
 
 
 async def test_what_was_rejected_can_be_forgotten(journal: Journal) -> None:
-    """And nothing else: it is new again, whatever its content."""
     await journal.record_starts([begin(key) for key in ("a", "b", "c", "d")])
     await journal.record_results(
         [stored("a"), end("b", REJECTED, reasons=("contact_id: is not valid",)), end("c", UNKNOWN)]
@@ -86,7 +82,6 @@ async def test_what_was_rejected_can_be_forgotten(journal: Journal) -> None:
 
 
 async def test_what_is_begun_is_new_once(journal: Journal) -> None:
-    """The second of two rows with one key learns of the first, in one batch and in the next."""
     known = await journal.record_starts([begin("a"), begin("b", line=3), begin("a", line=4)])
     assert known[:2] == [None, None]
     assert known[2] is not None
@@ -97,7 +92,6 @@ async def test_what_is_begun_is_new_once(journal: Journal) -> None:
 
 
 async def test_what_became_of_rows(journal: Journal) -> None:
-    """States, reasons and the facts of what is stored are listed by key, page by page, and counted."""
     await journal.record_starts([begin("c"), begin("a"), begin("b"), begin("d")])
     await journal.record_results(
         [stored("a"), end("c", REJECTED, reasons=("exp_date: is past", "title: é")), end("d", UNKNOWN)]
@@ -114,7 +108,6 @@ async def test_what_became_of_rows(journal: Journal) -> None:
 
 
 async def test_what_is_stored_stays_stored(journal: Journal) -> None:
-    """Neither a later end nor a new beginning takes it back."""
     await journal.record_starts([begin("a")])
     await journal.record_results([stored("a")])
     await journal.record_results([end("a", UNKNOWN), end("a", REJECTED)])
@@ -127,7 +120,6 @@ async def test_what_is_stored_stays_stored(journal: Journal) -> None:
 
 
 async def test_a_rejected_row_is_new_when_its_content_changed(journal: Journal) -> None:
-    """With the same content its rejection is the response."""
     await journal.record_starts([begin("a")])
     await journal.record_results([end("a", REJECTED, reasons=("title: is too long",))])
     (known,) = await journal.record_starts([begin("a")])
@@ -143,7 +135,6 @@ async def test_a_rejected_row_is_new_when_its_content_changed(journal: Journal) 
 
 
 async def test_a_row_that_was_not_begun_says_nothing_of_one_that_was(journal: Journal) -> None:
-    """A bad row with the key of one that is being sent does not end it. Each is kept by its number, once."""
     await journal.record_starts([begin("a")])
     for _ in range(2):
         bad = [bad_row(key, row_number) for row_number, key in enumerate(("a", "b", "b", ""), start=3)]
@@ -165,7 +156,6 @@ async def test_a_row_that_was_not_begun_says_nothing_of_one_that_was(journal: Jo
 
 
 async def test_a_row_that_is_begun_was_not_rejected(journal: Journal) -> None:
-    """The note of its number is forgotten, whether its key is new or known."""
     await journal.record_starts([begin("a")])
     await journal.record_results([stored("a"), bad_row("a", 3), bad_row("b", 4), bad_row("c", 5)])
     await journal.start(None)
@@ -178,7 +168,6 @@ async def test_a_row_that_is_begun_was_not_rejected(journal: Journal) -> None:
 
 
 async def test_a_whole_run_forgets_what_it_has_not_read(journal: Journal) -> None:
-    """Rows that an earlier run did not begin, and the rejection of a key that is now in such rows only."""
     await journal.record_starts([begin("a"), begin("b"), begin("c")])
     await journal.record_results([end(key, REJECTED) for key in ("a", "b", "c")] + [bad_row("", 5), bad_row("x", 6)])
     await journal.start(None)
@@ -190,7 +179,6 @@ async def test_a_whole_run_forgets_what_it_has_not_read(journal: Journal) -> Non
 
 
 async def test_shards_count_as_one_run(another: Another, journal: Journal) -> None:
-    """A row that another run since the first has read keeps its number; and nothing of those runs is forgotten."""
     await journal.record_starts([begin("a")])
     await journal.record_results([stored("a")])
     await journal.flush()
@@ -211,7 +199,6 @@ async def test_shards_count_as_one_run(another: Another, journal: Journal) -> No
 
 
 async def test_the_next_run_gets_what_may_have_been_sent_as_it_was(another: Another, journal: Journal) -> None:
-    """Its run and where it is now are noted. So a second row with the key is known as one."""
     await journal.record_starts([begin("a", line=7), begin("b")])
     await journal.record_results([end("b", UNKNOWN, reasons=("no response",))])
     await journal.flush()
@@ -225,7 +212,6 @@ async def test_the_next_run_gets_what_may_have_been_sent_as_it_was(another: Anot
 
 
 async def test_what_was_not_sent_is_forgotten(another: Another, journal: Journal) -> None:
-    """But not what another run has begun."""
     await journal.record_starts([begin("a"), begin("b")])
     await journal.delete_unsent([begin("a")])
     await journal.flush()
@@ -255,7 +241,6 @@ async def test_two_processes_begin_the_same_rows(another: Another) -> None:
 
 
 async def test_a_closed_journal_says_so(journal: Journal) -> None:
-    """A second close is harmless."""
     await journal.aclose()
     await journal.aclose()
     with pytest.raises(JournalError, match="it is closed"):
@@ -263,7 +248,6 @@ async def test_a_closed_journal_says_so(journal: Journal) -> None:
 
 
 async def test_what_ended_is_in_the_file_when_it_is_closed(tmp_path: Path) -> None:
-    """Results are on disk a moment later without a flush."""
     journal = SqliteJournal(tmp_path / "cards.journal")
     await journal.start("mine")
     await journal.record_results([stored("a")])
@@ -284,7 +268,6 @@ async def test_what_ended_is_in_the_file_when_it_is_closed(tmp_path: Path) -> No
     ],
 )
 async def test_a_foreign_file_is_refused(tmp_path: Path, make: Any, reason: str) -> None:
-    """In words, and it is left as it was."""
     path = tmp_path / "cards.journal"
     made = make(path)
     if isinstance(made, sqlite3.Cursor):
@@ -298,7 +281,6 @@ async def test_a_foreign_file_is_refused(tmp_path: Path, make: Any, reason: str)
 
 
 async def test_a_later_version_is_refused(tmp_path: Path) -> None:
-    """Its columns may mean something else."""
     path = tmp_path / "cards.journal"
     journal = SqliteJournal(path)
     await journal.start(None)
@@ -312,7 +294,6 @@ async def test_a_later_version_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_postgres_that_is_away() -> None:
-    """Says so, without its password."""
     journal = PostgresJournal("postgresql://someone:hush@127.0.0.1:1/shop", "cards")
     with pytest.raises(JournalError) as caught:
         await journal.start(None)
@@ -323,7 +304,6 @@ async def test_a_postgres_that_is_away() -> None:
 @postgres_only
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_migrations_share_a_table() -> None:
-    """Each has its own rows and runs."""
     journals = [PostgresJournal(POSTGRES, name, table="journal_shared") for name in ("one", "two")]
     try:
         runs = [await journal.start(None) for journal in journals]

@@ -16,7 +16,6 @@ GOOD = json.dumps({"key": 1, "account_number": CARD, "exp_date": "12/30"})
 
 
 async def test_an_object_becomes_a_request(tmp_path: Path) -> None:
-    """Its names fit as a header's do; numbers and flags are read too."""
     line = json.dumps({"Customer": 7, "Card No": int(CARD), "Exp-Date": 1230, "run_avs": True, "title": None})
     columns = Columns(names={"card no": "account_number"}, key="customer", constants={"contact_id": "c"})
     (row,) = await read(put(tmp_path, line, "cards.jsonl"), columns=columns)
@@ -26,7 +25,6 @@ async def test_an_object_becomes_a_request(tmp_path: Path) -> None:
 
 
 async def test_line_ends_and_blank_lines_may_be_mixed(tmp_path: Path) -> None:
-    """The numbers of lines go on."""
     rows = await read(put(tmp_path, f"\ufeff{GOOD}\r\n\n  \n{GOOD}\r{GOOD}", "cards.ndjson"))
     assert [(row.line, row.problems) for row in rows] == [(1, ()), (4, ()), (5, ())]
 
@@ -61,7 +59,6 @@ async def test_line_ends_and_blank_lines_may_be_mixed(tmp_path: Path) -> None:
     ],
 )
 async def test_a_wrong_line_costs_itself_only(tmp_path: Path, line: str, said: str) -> None:
-    """A wrong line has its problem, without its content. The other lines are read."""
     rows = await read(put(tmp_path, f"{GOOD}\n{line}\n{GOOD}\n", "cards.jsonl"))
     assert list(wrong(rows)) == [2]
     assert wrong(rows)[2][0].startswith(said)
@@ -70,7 +67,6 @@ async def test_a_wrong_line_costs_itself_only(tmp_path: Path, line: str, said: s
 
 
 async def test_half_an_emoji_in_a_column_that_is_left_out_rejects_nothing(tmp_path: Path) -> None:
-    """The row is read, and its source has what the file has."""
     line = f'{{"key": 1, "account_number": {CARD}, "exp_date": "1230", "note": "Thanks \\ud83d", "price": 1.50}}'
     (row,) = await read(put(tmp_path, line, "cards.jsonl"), columns=Columns(ignore=["note", "price"]))
     assert (row.key, row.problems) == ("1", ())
@@ -79,13 +75,11 @@ async def test_half_an_emoji_in_a_column_that_is_left_out_rejects_nothing(tmp_pa
 
 
 async def test_a_line_that_cannot_be_told_is_kept_where_it_is_masked(tmp_path: Path) -> None:
-    """A number may be anywhere in it; a file of rejects masks this name."""
     (row,) = await read(put(tmp_path, f"{CARD},1230", "cards.jsonl"))
     assert row.source == {"account_number": f"{CARD},1230"}
 
 
 async def test_shards_are_the_whole(tmp_path: Path) -> None:
-    """Every line is in one of them."""
     path = put(tmp_path, f"{GOOD}\nbad\n\n{GOOD}\r\n" * 10, "cards.jsonl")
     parts = [row for shard in shards(path, 7) for row in await read(path, shard=shard)]
     assert parts == await read(path)
@@ -107,7 +101,6 @@ async def test_shards_are_the_whole(tmp_path: Path) -> None:
     ],
 )
 async def test_one_document_is_refused(tmp_path: Path, begin: str, document: str, kind: str) -> None:
-    """Its last line could be taken for a row, and would be stored alone."""
     path = put(tmp_path, begin + document, "cards.jsonl")
     with pytest.raises(InvalidRequestError, match=rf"source: is a JSON {kind} \(expected JSON Lines"):
         await read(path)
@@ -119,12 +112,10 @@ async def test_one_document_is_refused(tmp_path: Path, begin: str, document: str
 
 @pytest.mark.parametrize("end", ["\x1a", "\n\x1a", "\r\n\x1a\n"])
 async def test_the_end_that_dos_programs_write_is_no_row(tmp_path: Path, end: str) -> None:
-    """Ctrl-Z, with or without a line end before it."""
     assert keys(await read(put(tmp_path, GOOD + end, "cards.jsonl"))) == ["1"]
 
 
 async def test_a_value_without_a_name_is_a_problem(tmp_path: Path) -> None:
-    """As in a file with columns."""
     line = json.dumps({**json.loads(GOOD), "": "x"})
     (row,) = await read(put(tmp_path, line, "cards.jsonl"))
     assert row.problems[0].startswith("column 4: has a value, but no name")

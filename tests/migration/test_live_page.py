@@ -26,7 +26,6 @@ RUNNING = RunContext(input="cards.csv", newest_rejects=REJECTS, progress=RunProg
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """The command runs on asyncio."""
     return "asyncio"
 
 
@@ -64,7 +63,6 @@ async def events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[str, str]]:
 
 
 async def test_the_page_shows_a_running_migration() -> None:
-    """Rows, rate, part, remaining time, calls; card numbers are masked, and foreign text stays text."""
     run = Run()
     async with serve_live_page(0, run.read) as url, httpx.AsyncClient(base_url=url) as browser:
         page = await browser.get("/")
@@ -79,7 +77,6 @@ async def test_the_page_shows_a_running_migration() -> None:
 
 
 async def test_an_open_page_gets_what_changes_until_the_end() -> None:
-    """First every part, then only parts that changed, at last the final report and an event that says so."""
     run = Run()
     latest: dict[str, str] = {}
     async with httpx.AsyncClient() as browser, anyio.create_task_group() as tasks:
@@ -112,7 +109,6 @@ async def test_an_open_page_gets_what_changes_until_the_end() -> None:
 
 
 async def test_the_last_update_is_the_report() -> None:
-    """Each part that an open page shows at the end is in the file, too."""
     run = Run()
     run.end()
     page = render_page(*run.read())
@@ -123,7 +119,6 @@ async def test_the_last_update_is_the_report() -> None:
 
 @pytest.mark.parametrize("host", ["example.test", "example.test:8081", "127.0.0.1.example.test"])
 async def test_a_foreign_name_of_this_machine_gets_nothing(host: str) -> None:
-    """Otherwise a foreign site could read the page by such a name. Nothing can be written."""
     async with serve_live_page(0, Run().read) as url, httpx.AsyncClient(base_url=url) as browser:
         for path in ("/", "/events", "/static/htmx.min.js"):
             refused = await browser.get(path, headers={"host": host})
@@ -133,7 +128,6 @@ async def test_a_foreign_name_of_this_machine_gets_nothing(host: str) -> None:
 
 
 async def test_a_browser_that_does_not_read_delays_nothing() -> None:
-    """Its connection is closed soon after the end."""
     run = Run()
     with socket.socket() as hanging:
         hanging.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
@@ -147,7 +141,6 @@ async def test_a_browser_that_does_not_read_delays_nothing() -> None:
 
 
 async def test_open_pages_share_one_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that many of them cost the migration no more than one."""
     monkeypatch.setattr(live_page, "_UPDATE_SECONDS", 1000)  # however long they take to open
     run = Run()
     async with serve_live_page(0, run.read) as url, httpx.AsyncClient() as browser:
@@ -166,7 +159,6 @@ async def test_open_pages_share_one_rendering(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_port_that_is_taken_is_named() -> None:
-    """The migration does not begin."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InvalidRequestError, match=f"serve: port {port} of 127.0.0.1 cannot be used"):

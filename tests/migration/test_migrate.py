@@ -30,7 +30,6 @@ FAULTS: tuple[FaultName, ...] = (
 
 
 def card(number: int, **fields: Any) -> CardVaultCreate:
-    """A card with an id."""
     given: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230", **fields}
     return CardVaultCreate(account_vault_api_id=f"k{number}", **given)
 
@@ -74,7 +73,6 @@ async def test_too_many_requests(gateway: AsyncGateway, sandbox: Sandbox, tmp_pa
 
 
 async def test_what_the_gateway_refuses(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
-    """Is rejected with its words, and so is what the client refuses."""
     rows = [card(1, contact_id="f" * 24), card(2, exp_date="9999"), card(3), card(3, title="another")]
     reasons: dict[str, tuple[str, ...]] = {}
 
@@ -89,7 +87,6 @@ async def test_what_the_gateway_refuses(gateway: AsyncGateway, sandbox: Sandbox,
 
 
 async def test_what_was_mended_at_the_gateway(gateway: AsyncGateway, tmp_path: Path) -> None:
-    """A row that was refused is sent again when that is asked for; by itself it waits for a change of its own."""
     path, rows = tmp_path / "cards.journal", [card(1), card(2, contact_api_id="ann")]
     assert (await migrate_vaults(gateway, rows, journal=path)).rejected == 1
     await gateway.contacts.create(ContactCreate(last_name="Ann", contact_api_id="ann"))
@@ -108,7 +105,6 @@ async def test_refused_credentials(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 async def test_a_journal_of_another_migration(gateway: AsyncGateway, tmp_path: Path) -> None:
-    """Is not used."""
     await migrate_vaults(gateway, [], journal=tmp_path / "cards.journal")
     with pytest.raises(JournalError, match="it belongs to the migration 'cards'"):
         await migrate_vaults(gateway, [], journal=tmp_path / "cards.journal", name="others")
@@ -117,7 +113,6 @@ async def test_a_journal_of_another_migration(gateway: AsyncGateway, tmp_path: P
 @postgres_only
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_journal_in_postgres(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """Two migrations of the same rows at once, as two hosts would, store each row once. Both have the same figures."""
     reports: list[Report] = []
     rows = [*map(card, range(400)), *map(card, range(0, 400, 40)), card(0, title="another")]
 
@@ -153,7 +148,6 @@ INSERT INTO migration VALUES ('cards', 1, '');
 async def test_a_run_of_an_earlier_version_goes_on(
     gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path, key_column: str
 ) -> None:
-    """The key 1001.0 is 1001 in a new journal. An account is not stored again under that."""
     path, cards = tmp_path / "cards.journal", tmp_path / "cards.csv"
     given = [f"{key},4111111111111111,1230" for key in ("1001.0", "1002.0", "1003.0")]
     cards.write_text("\n".join([f"{key_column},account_number,exp_date", *given]))
@@ -179,7 +173,6 @@ async def test_a_run_of_an_earlier_version_goes_on(
 @postgres_only
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_tables_of_an_earlier_version_get_what_they_lack() -> None:
-    """Their migrations keep their keys; a new one in the same tables has those of today."""
     columns = "api_id text, state text, fingerprint text, line bigint, reasons jsonb NOT NULL DEFAULT '[]'"
     columns += ", vault_id text, last_four text, brand text, run bigint, changed_at timestamptz DEFAULT now()"
     ask_postgres("CREATE TABLE journal_former_runs (name text PRIMARY KEY, runs bigint, gateway text)")
@@ -199,7 +192,6 @@ async def test_tables_of_an_earlier_version_get_what_they_lack() -> None:
 
 
 async def test_a_fingerprint_stays_what_it_is() -> None:
-    """Journals of earlier versions are compared with it."""
     assert fingerprint_of(VaultRow(key="k", request=card(1, title="x"))) == "39a4b4a39b35ff2d7c2e0e7f130653f3"
 
 
@@ -216,7 +208,6 @@ async def test_samples_are_few() -> None:
 
 
 async def test_a_journal_belongs_to_one_location(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
-    """Ids are unique within a location: what one has stored is neither skipped in another, nor looked up there."""
     path = tmp_path / "cards.journal"
     assert (await migrate_vaults(gateway, [card(1)], journal=path)).stored == 1
     async with sandbox.gateway(location_id="another") as gateway_mismatch:

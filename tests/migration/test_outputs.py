@@ -32,7 +32,6 @@ NAMES = ("Customer", "Card No", "Expiry", "Remark")
 
 
 def entry(key: str) -> JournalEntry:
-    """A stored row."""
     return JournalEntry(
         key=key,
         api_id=f"m{key}",
@@ -49,19 +48,16 @@ def entry(key: str) -> JournalEntry:
 
 
 async def entries(*keys: str) -> AsyncIterator[JournalEntry]:
-    """Some stored rows."""
     for key in keys:
         yield entry(key)
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """The files of a folder."""
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
 @pytest.mark.anyio
 async def test_which_key_became_which_account(tmp_path: Path) -> None:
-    """As CSV, quoted where it must be, and as JSON Lines where the suffix says so; replaced as a whole."""
     for name in ("out.csv", "out.jsonl"):
         path = tmp_path / name
         path.write_text("key,account_vault_api_id\n")
@@ -75,7 +71,6 @@ async def test_which_key_became_which_account(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_file_that_is_not_finished_replaces_nothing(tmp_path: Path) -> None:
-    """When the journal fails in the middle, the former file stays, and no part of a new one."""
     path = tmp_path / "out.csv"
     path.write_text("former")
 
@@ -98,7 +93,6 @@ async def test_a_file_that_is_not_finished_replaces_nothing(tmp_path: Path) -> N
     ],
 )
 def test_a_path_is_refused_before_anything_is_sent(tmp_path: Path, option: str, name: str, said: str) -> None:
-    """The folder is missing, the suffix is unknown, or another program's file exists."""
     (tmp_path / "diary.csv").write_text("Dear diary")
     with pytest.raises(InvalidRequestError, match=said):
         check_output(option, tmp_path / name)
@@ -106,7 +100,6 @@ def test_a_path_is_refused_before_anything_is_sent(tmp_path: Path, option: str, 
 
 @pytest.mark.parametrize(("suffix", "role"), [("~", "the backup"), (".part", "the temporary file")])
 def test_the_input_is_not_lost(tmp_path: Path, suffix: str, role: str) -> None:
-    """The input may have the name that a file of rejects needs beside its own."""
     source = tmp_path / f"rejects.csv{suffix}"
     source.touch()
     with pytest.raises(InvalidRequestError, match=rf"the input, would be {role} of rejects\.csv"):
@@ -115,7 +108,6 @@ def test_the_input_is_not_lost(tmp_path: Path, suffix: str, role: str) -> None:
 
 @pytest.mark.parametrize("option", ["out", "rejects", "report", "report-json"])
 def test_a_file_may_be_replaced(tmp_path: Path, option: str) -> None:
-    """Another program's file only if that is asked for, an earlier file of the same kind always."""
     path = tmp_path / "diary.csv"
     path.write_text("Dear diary")
     check_output(option, path, force=True)
@@ -124,7 +116,6 @@ def test_a_file_may_be_replaced(tmp_path: Path, option: str) -> None:
 
 
 def test_two_processes_do_not_mix_their_files(tmp_path: Path) -> None:
-    """One of them says so; the other's file is whole, and there is no part of a third."""
     path, input_format = tmp_path / "rejects.csv", InputFormat(format="csv", columns=NAMES)
     slow, quick = (Rejects(path, lambda: input_format) for _ in range(2))
     slow.add(*rejected(CELLS, "slow"))
@@ -137,14 +128,12 @@ def test_two_processes_do_not_mix_their_files(tmp_path: Path) -> None:
 
 
 def rejected(source: dict[str, Any], *reasons: str, line: int = 2, told: bool = True) -> tuple[VaultRow, RowResult]:
-    """A row, and that it was rejected."""
     row = VaultRow(key="c1", line=line, source=source, problems=() if told else reasons)
     end = RowResult(key="c1", api_id="m", state=RowState.REJECTED, fingerprint="", line=line, reasons=reasons)
     return row, end
 
 
 def written(path: Path, input_format: InputFormat, *rows: tuple[VaultRow, RowResult], unmasked: bool = False) -> str:
-    """The file of some rejects as text."""
     parquet = pytest.importorskip("pyarrow.parquet") if input_format.format == "parquet" else None
     rejects = Rejects(path, lambda: input_format, with_card_numbers=unmasked)
     for row, end in rows:
@@ -161,7 +150,6 @@ CELLS = {"Customer": "c1", "Card No": "4111 1111 1111 1112", "Expiry": "13/30", 
 
 
 def test_rejects_have_the_shape_of_their_input(tmp_path: Path) -> None:
-    """Columns, order, dialect and encoding, and a last column that says the line and every problem."""
     input_format = InputFormat(format="csv", mapping=COLUMNS, columns=NAMES, delimiter=";", encoding="cp1252")
     source = {**CELLS, "Customer": "Zoë; 1"}
     text = written(tmp_path / "rejects.csv", input_format, rejected(source, "exp_date: no", "zip: no", line=7))
@@ -173,7 +161,6 @@ def test_rejects_have_the_shape_of_their_input(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_masked_rejects_leave_out_what_is_ignored(tmp_path: Path, kind: str) -> None:
-    """An ignored column may hold a CVV, a bank account or a track; other cells hide numbers however they are parted."""
     names = ("Customer", "Card No", "track_data", "account_holder_name", "Remark", "CVV")
     input_format = InputFormat(format=kind, mapping=attrs.evolve(COLUMNS, ignore=("Remark", "CVV")), columns=names)
     holder = "Ada 4111+1111\u20111111 \u200b1111, 5454\n5454\n5454\n5454"
@@ -188,7 +175,6 @@ def test_masked_rejects_leave_out_what_is_ignored(tmp_path: Path, kind: str) -> 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_masked_rejects_hide_a_row_that_is_not_told_into_cells(tmp_path: Path, kind: str) -> None:
-    """Its text may hold a CVV, so it is shown only without as many digits."""
     input_format = InputFormat(format=kind, mapping=COLUMNS, columns=NAMES)
     rows = [rejected({"Card No": text}, "row: has 5 cells", told=False) for text in ("c1,7 3 7", "c,73")]
     text = written(tmp_path / "rejects", input_format, *rows)
@@ -198,7 +184,6 @@ def test_masked_rejects_hide_a_row_that_is_not_told_into_cells(tmp_path: Path, k
 @pytest.mark.anyio
 @pytest.mark.parametrize("unmasked", [True, False])
 async def test_a_short_or_long_row_keeps_its_cells_in_place(tmp_path: Path, unmasked: bool) -> None:
-    """Its key too. Where a cell may have moved, masked rejects hide what could be a secret."""
     names = "Customer,Card No,Expiry,account_holder_name,Remark"
     given = [f"1001,{CARD},1230", f"1002,{CARD},1230,Ann,x,more,,737", f"{CARD},12,Ann", f"1003,12,{CARD}"]
     (tmp_path / "cards.csv").write_text("\n".join([names, *given]))
@@ -227,7 +212,6 @@ async def test_a_short_or_long_row_keeps_its_cells_in_place(tmp_path: Path, unma
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("told", [True, False])
 def test_rejects_show_no_card_number(tmp_path: Path, kind: str, told: bool) -> None:
-    """A number is masked in its own column, in another one, and in a row whose cells are not known."""
     input_format = InputFormat(format=kind, mapping=COLUMNS, columns=NAMES)
     cells = dict(CELLS)
     if not told:
@@ -238,7 +222,6 @@ def test_rejects_show_no_card_number(tmp_path: Path, kind: str, told: bool) -> N
 
 
 def test_rejects_with_card_numbers_are_for_one_pair_of_eyes(tmp_path: Path) -> None:
-    """Rejects are as in the input, with cells beyond the last column. The previous file is kept."""
     path = tmp_path / "rejects.csv"
     path.write_text("mended,problems\n")
     input_format = InputFormat(format="csv", columns=NAMES)
@@ -249,13 +232,11 @@ def test_rejects_with_card_numbers_are_for_one_pair_of_eyes(tmp_path: Path) -> N
 
 
 def test_without_rejects_there_is_no_file(tmp_path: Path) -> None:
-    """And a former one stays as it is: it may be the only copy of what was mended."""
     assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  # it is not asked
     assert list(tmp_path.iterdir()) == []
 
 
 def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) -> None:
-    """Rejects of an earlier run are kept under another name, if there are any."""
     path = tmp_path / "rejects.csv"
     path.write_text("Customer,problems\n")
     assert back_up(path) == tmp_path / "rejects.csv~"
@@ -264,7 +245,6 @@ def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) 
 
 
 def test_no_card_number_is_left_by_a_run_that_was_killed(tmp_path: Path) -> None:
-    """An incomplete file is removed by the next run, even if that writes nothing."""
     (tmp_path / "rejects.csv.part").write_text(f"c1,{CARD}\n")
     assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  # it is not asked
     assert list(tmp_path.iterdir()) == []
@@ -273,7 +253,6 @@ def test_no_card_number_is_left_by_a_run_that_was_killed(tmp_path: Path) -> None
 def test_a_folder_that_takes_nothing_is_refused_before_anything_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not after hours, when all is stored; for every kind of file."""
     monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != tmp_path)
     for option in ("out", "rejects", "report"):
         with pytest.raises(InvalidRequestError, match=f"folder {tmp_path} is not writable"):
@@ -281,7 +260,6 @@ def test_a_folder_that_takes_nothing_is_refused_before_anything_is_sent(
 
 
 def test_a_disk_that_takes_nothing_is_told_at_the_end(tmp_path: Path) -> None:
-    """The migration itself goes on."""
     rejects = Rejects(tmp_path / "gone" / "rejects.csv", lambda: InputFormat(format="jsonl"))
     rejects.add(*rejected(CELLS, "no"))
     with pytest.raises(FileNotFoundError):
@@ -291,7 +269,6 @@ def test_a_disk_that_takes_nothing_is_told_at_the_end(tmp_path: Path) -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 async def test_rejects_can_be_mended_and_read_again(tmp_path: Path, kind: str) -> None:
-    """The column of problems is left out, and what was mended is a row like any other."""
     path = tmp_path / f"rejects.{kind}"
     input_format = InputFormat(format=kind, mapping=COLUMNS, columns=NAMES)
     mended = {**CELLS, "Card No": CARD, "Expiry": "12/30"}
@@ -320,7 +297,6 @@ PLAIN = ("-5", "+4930123456", "-1.5e3", "'-5", "'tis", "'", "a=b", "", "\u2013")
 @pytest.mark.anyio
 @pytest.mark.parametrize("cell", [*FORMULAS, *PLAIN])
 async def test_a_spreadsheet_runs_no_cell_of_rejects(tmp_path: Path, cell: str) -> None:
-    """Formulas have an apostrophe before them in CSV and are read back as they were; all else is not touched."""
     names = ("Customer", "account_number", "title", "account_holder_name")
     columns = Columns(key="Customer")
     source = dict(zip(names, (cell, CARD, cell, "Ada"), strict=True))
@@ -341,7 +317,6 @@ async def test_a_spreadsheet_runs_no_cell_of_rejects(tmp_path: Path, cell: str) 
 @pytest.mark.anyio
 @pytest.mark.parametrize("cell", FORMULAS)
 async def test_an_apostrophe_of_another_file_is_kept(tmp_path: Path, cell: str) -> None:
-    """Only what was put there is taken away again: a file of problems that is not ours is read as it is."""
     path = tmp_path / "cards.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([("key", "title", "problems"), ("1", f"'{cell}", "line 2: title: no")])
@@ -352,7 +327,6 @@ async def test_an_apostrophe_of_another_file_is_kept(tmp_path: Path, cell: str) 
 
 @given(st.text(st.sampled_from("'=+-@5.e \t\uff1da"), max_size=6), st.text(st.sampled_from("'=+-@5. a"), max_size=6))
 def test_no_two_cells_become_the_same(one: str, other: str) -> None:
-    """Every cell comes back, and what is written begins with no sign that a spreadsheet runs, but a number's."""
     cells = [one, other]
     escaped = [escape_formula(cell) for cell in cells]
     assert list(unescape_formulas(escaped, FORMULA_NOTE)) == cells
@@ -364,7 +338,6 @@ def test_no_two_cells_become_the_same(one: str, other: str) -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl"])
 async def test_a_spreadsheet_runs_no_vault_id(tmp_path: Path, name: str) -> None:
-    """Keys that are formulas are text in CSV; JSON Lines, which no spreadsheet runs, have them as they are."""
     path = tmp_path / name
     await write_vault_ids(path, entries("=1+1", "-5"))
     if name == "out.jsonl":
@@ -377,7 +350,6 @@ async def test_a_spreadsheet_runs_no_vault_id(tmp_path: Path, name: str) -> None
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_other_formats_keep_formulas_as_they_are(tmp_path: Path, kind: str) -> None:
-    """A spreadsheet that opens them takes their texts for texts."""
     input_format = InputFormat(format=kind, mapping=Columns(key="key"), columns=("key", "title"))
     text = written(tmp_path / f"rejects.{kind}", input_format, rejected({"key": "1", "title": "=1+1"}, "no"))
     assert "'=1+1" not in text.replace("': '=", "': =")

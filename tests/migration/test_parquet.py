@@ -22,21 +22,18 @@ pytestmark = pytest.mark.anyio
 
 
 def written(folder: Path, table: dict[str, Sequence[Any]], *, group: int = 100) -> Path:
-    """A Parquet file of some columns, in row groups."""
     path = folder / "cards.parquet"
     parquet.write_table(pyarrow.table(table), path, row_group_size=group, compression="none")
     return path
 
 
 def cards(count: int) -> dict[str, Sequence[Any]]:
-    """Good columns."""
     return {"key": list(range(count)), "account_number": [CARD] * count, "exp_date": ["1230"] * count}
 
 
 @pytest.mark.parametrize("number", [CARD, int(CARD), float(CARD), Decimal(CARD), CARD.encode()])
 @pytest.mark.parametrize("expiry", ["12/30", 1230, 1230.0, date(2030, 12, 1)])
 async def test_columns_of_any_type_are_read(tmp_path: Path, number: Any, expiry: Any) -> None:
-    """Texts, numbers, dates; and what is null says nothing."""
     path = written(
         tmp_path, {"Customer": ["a", "b"], "card": [number] * 2, "exp-date": [expiry] * 2, "title": [None, "T"]}
     )
@@ -46,7 +43,6 @@ async def test_columns_of_any_type_are_read(tmp_path: Path, number: Any, expiry:
 
 
 async def test_how_far_it_is_can_be_told(tmp_path: Path) -> None:
-    """In rows; and it can be read again."""
     rows = read_rows(written(tmp_path, cards(1000)))
     await rows.header()
     assert (rows.total, rows.unit, rows.columns) == (1000, "rows", ("key", "account_number", "exp_date"))
@@ -54,7 +50,6 @@ async def test_how_far_it_is_can_be_told(tmp_path: Path) -> None:
 
 
 async def test_shards_are_row_groups(tmp_path: Path) -> None:
-    """As many together as have the rows that are asked for."""
     path = written(tmp_path, cards(1000))
     assert [(shard.start, shard.end, shard.first_line, shard.rows) for shard in shards(path, 250)] == [
         (0, 3, 1, 300), (3, 6, 301, 300), (6, 9, 601, 300), (9, 10, 901, 100),
@@ -64,7 +59,6 @@ async def test_shards_are_row_groups(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [0, 3, 10, 0.5, 0.99])
 async def test_a_cut_file_is_refused(tmp_path: Path, keep: float) -> None:
-    """A Parquet file has its columns at its end, so a cut file cannot be read."""
     whole = written(tmp_path, cards(100)).read_bytes()
     path = put(tmp_path, whole[: keep if isinstance(keep, int) else int(len(whole) * keep)], "cut.parquet")
     attempts: list[Callable[[], Awaitable[object]]] = [lambda: read(path), lambda: all_of(read_rows(path))]
@@ -76,7 +70,6 @@ async def test_a_cut_file_is_refused(tmp_path: Path, keep: float) -> None:
 
 
 async def test_a_damaged_row_group_costs_itself_only(tmp_path: Path) -> None:
-    """One row says so, and the other groups are read, with the right lines."""
     path = written(tmp_path, cards(300))
     group = parquet.ParquetFile(path).metadata.row_group(1).column(1)
     content = bytearray(path.read_bytes())
@@ -89,26 +82,22 @@ async def test_a_damaged_row_group_costs_itself_only(tmp_path: Path) -> None:
 
 
 async def test_a_text_that_is_none_is_its_rows_problem(tmp_path: Path) -> None:
-    """Bytes of another encoding in one cell do not cost the others."""
     table = {**cards(2), "title": pyarrow.array([b"\xe9", b"ok"]).view(pyarrow.string())}
     rows = await read(written(tmp_path, table))
     assert wrong(rows) == {1: ("title: not valid UTF-8",)}
 
 
 async def test_an_unknown_column_is_named(tmp_path: Path) -> None:
-    """As of any file."""
     with pytest.raises(InvalidRequestError, match="'acount': not a field"):
         await read(written(tmp_path, {**cards(1), "acount": [1]}))
 
 
 async def test_a_pipe_is_refused() -> None:
-    """A Parquet file is read from its end."""
     with pytest.raises(InvalidRequestError, match="cannot be read from standard input"):
         await read("-", format="parquet")
 
 
 async def test_an_open_file_will_do(tmp_path: Path) -> None:
-    """If it can be read at any place."""
     source = io.BytesIO(written(tmp_path, cards(3)).read_bytes())
     rows = read_rows(source, format="parquet")
     assert len(await all_of(rows)) == 3
@@ -116,7 +105,6 @@ async def test_an_open_file_will_do(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [float, int, str, Decimal])
 async def test_a_key_is_the_same_in_every_format(tmp_path: Path, kind: type[Any]) -> None:
-    """CSV, JSON Lines and Parquet of the same numbers have the same keys."""
     table = {**cards(2), "key": [kind(1001), kind(1002)]}
     csv = "\n".join(["key,account_number,exp_date", *(f"{kind(key)},{CARD},1230" for key in (1001, 1002))])
     number = json.dumps if kind is not Decimal else str
@@ -128,7 +116,6 @@ async def test_a_key_is_the_same_in_every_format(tmp_path: Path, kind: type[Any]
 
 
 async def test_dates_that_a_spreadsheet_made_are_refused(tmp_path: Path) -> None:
-    """09/27 that became a day of this year: as a date, and as a time."""
     days = [date(2026, 9, 27), date(2026, 12, 30), date(2026, 9, 30)]
     for column in (days, [datetime.combine(day, time()) for day in days]):
         rows = await read(written(tmp_path, {**cards(3), "exp_date": column}))

@@ -43,14 +43,12 @@ class Pipe:
 
 @pytest.fixture
 def pipe(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Standard input."""
     pipe = Pipe(monkeypatch)
     yield pipe
     sys.stdin.close()
 
 
 async def test_rows_are_there_as_soon_as_they_have_come(pipe: Pipe) -> None:
-    """A slow pipe is not waited for until it is full, and the loop goes on meanwhile."""
     pipe.write(lines(card_row(1), '2,"'))
     rows = read_rows("-", format="csv").__aiter__()
     with anyio.fail_after(30):
@@ -72,7 +70,6 @@ async def _tick(ticks: list[int], pipe: Pipe) -> None:
 
 
 async def test_a_silent_pipe_can_be_left(pipe: Pipe) -> None:
-    """A cancelled reader does not wait for the pipe, and no thread remains."""
     pipe.write(HEADER + "\n")
     before = threading.active_count()
     with anyio.move_on_after(0.05) as scope:
@@ -83,7 +80,6 @@ async def test_a_silent_pipe_can_be_left(pipe: Pipe) -> None:
 
 
 async def test_a_pipe_is_read_once(pipe: Pipe) -> None:
-    """A second time would find nothing, and call it an empty file."""
     pipe.write(lines(card_row(1)))
     pipe.end()
     rows = read_rows("-", format="csv")
@@ -95,7 +91,6 @@ async def test_a_pipe_is_read_once(pipe: Pipe) -> None:
 
 
 async def test_a_named_pipe_is_a_path(tmp_path: Path) -> None:
-    """A shell's `<(…)` is one."""
     path = tmp_path / "cards.csv"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=(lines(card_row(1)),))
@@ -105,7 +100,6 @@ async def test_a_named_pipe_is_a_path(tmp_path: Path) -> None:
 
 
 async def test_standard_input_may_be_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An object that replaces standard input is read, and stays open."""
     stand_in = io.TextIOWrapper(io.BytesIO(lines(card_row(1)).encode()))
     monkeypatch.setattr(sys, "stdin", stand_in)
     assert keys(await read("-", format="csv")) == ["1"]
@@ -115,7 +109,6 @@ async def test_standard_input_may_be_no_file(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux says what is open")
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 async def test_a_file_that_is_left_in_the_middle_is_closed(tmp_path: Path, kind: str) -> None:
-    """After `aclose`, rows can be read again from the beginning, even if an iterator remains."""
     text = lines(*map(card_row, range(2000))) if kind == "csv" else f'{{"key":"1","account_number":"{CARD}"}}\n' * 2000
     path = tmp_path / f"cards.{kind}"
     path.write_text(text, encoding="utf-8")
@@ -130,5 +123,4 @@ async def test_a_file_that_is_left_in_the_middle_is_closed(tmp_path: Path, kind:
 
 
 def open_files() -> list[str]:
-    """The paths of what this process has open."""
     return [str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]

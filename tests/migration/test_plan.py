@@ -42,7 +42,6 @@ async def test_problems_are_gathered(tmp_path: Path) -> None:
 
 
 async def test_what_is_said_of_several_rows_is_true_of_each() -> None:
-    """Numbers that differ are left out; those that all of them have are said."""
     problems = [f"row: has {cells} cells (expected 4)" for cells in (2, 3)] + ["a1: is no 7"] * 2
     rows = [VaultRow(key=str(place), line=place, problems=(said,)) for place, said in enumerate(problems)]
     rows += [VaultRow(key=f"c{end}", problems=(f"account_number: fails, ends in {end}",)) for end in (1112, 2222)]
@@ -55,7 +54,6 @@ async def test_what_is_said_of_several_rows_is_true_of_each() -> None:
 
 
 async def test_of_rows_with_one_key_the_first_that_can_be_sent_is_counted() -> None:
-    """The others are rejected if they have a problem, else repeated. The time goes by those that are sent."""
     bad = ("exp_date: no",)
     given = [("a", ()), ("a", ()), ("b", bad), ("b", ()), ("c", ()), ("c", bad), ("a", ()), ("d", ())]
     rows = [VaultRow(key=key, line=line, request=CARD_REQUEST, problems=said) for line, (key, said) in enumerate(given)]
@@ -67,7 +65,6 @@ async def test_of_rows_with_one_key_the_first_that_can_be_sent_is_counted() -> N
 
 
 async def test_the_line_that_wins_is_named() -> None:
-    """A row with a problem does not win, although it comes first."""
     bad = VaultRow(key="a", line=2, request=CARD_REQUEST, problems=("exp_date: no",))
     good = [VaultRow(key="a", line=line, request=CARD_REQUEST) for line in (3, 4)]
     plan = await plan_migration([bad, *good], today=TODAY)
@@ -76,14 +73,12 @@ async def test_the_line_that_wins_is_named() -> None:
 
 
 async def test_a_key_that_no_journal_can_keep_is_a_problem() -> None:
-    """As in the migration itself."""
     plan = await plan_migration([VaultRow(key="a\0", request=CARD_REQUEST)], today=TODAY)
     assert (plan.ready, plan.rejected) == (0, 1)
     assert [each.text for each in plan.problems] == ["key: contains a character that cannot be stored"]
 
 
 async def test_what_is_sent_all_the_same_is_told() -> None:
-    """Cards that have expired or soon will, and zip codes that lost their zero."""
     rows = [
         CardVaultCreate(account_number=CARD, exp_date=expiry, account_vault_api_id=expiry, billing_zip=zipped)
         for expiry, zipped in [("0930", None), ("1030", "01234"), ("0131", "1234"), ("0231", "21340001")]
@@ -99,7 +94,6 @@ async def test_what_is_sent_all_the_same_is_told() -> None:
 
 
 async def test_a_spreadsheets_dates_cast_doubt_on_their_column(tmp_path: Path) -> None:
-    """One ambiguous date shows that 2026-09-30 may have been 09/30. Without one, full dates are no reason to warn."""
     last_days = [f"{key},{CARD},2030-{month},Ann" for key, month in ((1, "09-30"), (2, "11-30"), (3, "12-01"))]
     clear = await plan_migration(read_rows(put(tmp_path, lines(*last_days, card_row(4)))), today=TODAY)
     assert (clear.ready, [each.text for each in clear.warnings if "spreadsheet" in each.text]) == (4, [])
@@ -112,7 +106,6 @@ async def test_a_spreadsheets_dates_cast_doubt_on_their_column(tmp_path: Path) -
 
 
 async def test_keys_that_look_like_card_numbers_are_told() -> None:
-    """A card's number is refused; one that no issuer gives may be another system's."""
     card = CardVaultCreate(account_number=CARD, exp_date="1240")
     keys = ["c1", "9999999999999995", OTHER_CARD]
     rows = [VaultRow(key=key, line=line, request=card) for line, key in enumerate(keys, start=2)]
@@ -135,7 +128,6 @@ async def test_doubles_are_found() -> None:
 
 
 async def test_bare_requests_are_looked_at_too() -> None:
-    """One without an id cannot be found again; one that breaks a limit is told."""
     plan = await plan_migration([CardVaultCreate(account_number=CARD, exp_date="1330")], today=TODAY)
     assert [each.text for each in plan.problems] == [
         "exp_date: must be MMYY, such as 0930",
@@ -148,20 +140,17 @@ async def test_bare_requests_are_looked_at_too() -> None:
     ("rate", "concurrency", "latency", "seconds"), [(10, 64, 0.1, 10), (None, 10, 0.5, 5), (1000, 10, 0.5, 5)]
 )
 async def test_the_time_is_estimated(rate: float | None, concurrency: int, latency: float, seconds: float) -> None:
-    """By the rate, or by how many calls there can be at once."""
     rows = [attrs.evolve(CARD_REQUEST, account_vault_api_id=str(number)) for number in range(100)]
     plan = await plan_migration(rows, rate=rate, concurrency=concurrency, latency=latency, today=TODAY)
     assert plan.seconds == pytest.approx(seconds)
 
 
 async def test_wrong_numbers_are_refused() -> None:
-    """By their names."""
     with pytest.raises(InvalidRequestError, match="rate: must be a number above 0"):
         await plan_migration([], rate=0)
 
 
 async def test_a_plan_is_a_page_and_json_without_numbers(tmp_path: Path) -> None:
-    """Nothing of a number but its last four digits."""
     given = [card_row(1), "2,4111111111111112,0120,", f"{CARD},{CARD},1230,", f"3,{CARD},{CARD},{CARD}"]
     plan = await plan_migration(read_rows(put(tmp_path, lines(*given))), today=TODAY)
     for text in (str(plan), json.dumps(plan.as_json()), repr(plan)):
@@ -171,20 +160,17 @@ async def test_a_plan_is_a_page_and_json_without_numbers(tmp_path: Path) -> None
 
 
 async def test_a_plan_of_nothing(tmp_path: Path) -> None:
-    """An empty file has an empty plan."""
     plan = await plan_migration(read_rows(put(tmp_path, "")), today=TODAY)
     assert (plan.rows, plan.problems, plan.duplicate_keys) == (0, (), DuplicateCount(0))
 
 
 @pytest.fixture
 def finder() -> Iterator[DuplicateFinder]:
-    """A finder without texts."""
     with closing(DuplicateFinder()) as finder:
         yield finder
 
 
 def test_many_texts_take_few_bytes(finder: DuplicateFinder) -> None:
-    """The table needs about twenty bytes for each, and a duplicate among many is found."""
     for number in range(20_000):
         finder.add(str(number), number)
     finder.add("777", 20_001)
@@ -194,14 +180,12 @@ def test_many_texts_take_few_bytes(finder: DuplicateFinder) -> None:
 
 
 def test_a_duplicate_in_the_same_line_counts(finder: DuplicateFinder) -> None:
-    """Rows of two files may have the same line number."""
     finder.add("a", 1)
     finder.add("a", 1)
     assert finder.find() == DuplicateCount(1, ((1, 1),))
 
 
 def test_the_first_duplicates_are_the_examples(finder: DuplicateFinder) -> None:
-    """By line, each with the line of the first occurrence; all of them are counted."""
     for line in range(1, 10):
         finder.add(str(line % 2), line)
     assert finder.find(3) == DuplicateCount(7, ((3, 1), (4, 2), (5, 1)))
@@ -212,7 +196,6 @@ def test_the_first_duplicates_are_the_examples(finder: DuplicateFinder) -> None:
     [(1, "about 1.0 s "), (40, "about 40 s "), (80, "about 1 min 20 s "), (7200, "2 h 00 min ")],
 )
 async def test_a_page_in_plain_words(count: int, said: str) -> None:
-    """A plan names rows and durations in words, without names of classes."""
     rows = (attrs.evolve(CARD_REQUEST, account_vault_api_id=str(number)) for number in range(count))
     page = str(await plan_migration(rows, rate=1, today=TODAY))
     assert said in page

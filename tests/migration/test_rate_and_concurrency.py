@@ -38,7 +38,6 @@ DOWN = ServerError(503)
 
 @pytest.fixture
 def anyio_backend() -> Any:
-    """A loop whose clock jumps ahead whenever all wait."""
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
@@ -82,7 +81,6 @@ class Calls:
 
 
 async def test_it_goes_up_to_the_ceiling() -> None:
-    """From a quarter of it; never above."""
     calls = Calls(ConcurrencyLimiter(64))
     assert calls.limiter.limit == 16
     await calls.make(1000)
@@ -90,7 +88,6 @@ async def test_it_goes_up_to_the_ceiling() -> None:
 
 
 async def test_it_goes_down_once_a_round() -> None:
-    """By a third, however many fail at once; and up by one when that is over."""
     limiter = ConcurrencyLimiter(64)
     await Calls(limiter).make(1000)
     for _ in range(64):
@@ -103,7 +100,6 @@ async def test_it_goes_down_once_a_round() -> None:
 
 
 async def test_one_percent_of_faults_is_borne() -> None:
-    """The limit stays near the ceiling."""
     limiter, chance = ConcurrencyLimiter(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
     await Calls(limiter).make(1000)
     limits: list[int] = []
@@ -117,14 +113,12 @@ async def test_one_percent_of_faults_is_borne() -> None:
 
 
 async def test_a_fifth_of_faults_is_not_borne() -> None:
-    """The limit goes down to few calls."""
     limiter, chance = ConcurrencyLimiter(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
     await Calls(limiter).make(5000, lambda: DOWN if chance.random() < 0.2 else None)
     assert limiter.limit <= 4
 
 
 async def test_slow_responses_are_trouble() -> None:
-    """When the usual call takes four times as long; some that are slow mean nothing."""
     limiter = ConcurrencyLimiter(64)
     calls = Calls(limiter)
     await calls.make(1000)
@@ -138,7 +132,6 @@ async def test_slow_responses_are_trouble() -> None:
 
 
 async def test_a_pause_that_is_asked_for_holds_for_all() -> None:
-    """No call begins before its end, and there are fewer afterwards."""
     limiter = ConcurrencyLimiter(8)
     calls = Calls(limiter)
     await calls.make(100)
@@ -152,7 +145,6 @@ async def test_a_pause_that_is_asked_for_holds_for_all() -> None:
 
 
 async def test_a_cancelled_wait_gives_its_place_back() -> None:
-    """To the next in line; none is lost."""
     limiter = ConcurrencyLimiter(4)  # begins with one
     await limiter.acquire()
     async with anyio.create_task_group() as tasks:
@@ -174,7 +166,6 @@ async def test_a_steady_rate() -> None:
 
 
 async def test_what_the_client_sends_of_its_own_accord_counts() -> None:
-    """Repeats and lookups take from the rate, too."""
     limiter = ConcurrencyLimiter(64, SteadyRate(50))
     for _ in range(100):
         limiter.observe(AttemptFailed(call="", attempt=1, error=DOWN, next_step=NextStep.AGAIN))
@@ -185,7 +176,6 @@ async def test_what_the_client_sends_of_its_own_accord_counts() -> None:
 
 
 async def test_a_response_is_no_failure() -> None:
-    """A lookup that finds nothing, and a row that is refused, are what was asked; all else counts, by its reason."""
     limiter = ConcurrencyLimiter(64)
     for call, error in [
         ("GET /v2/accountvaults/{id}", NotFoundError(404)),
@@ -204,7 +194,6 @@ async def test_a_response_is_no_failure() -> None:
 
 
 async def test_reasons_of_failures_are_bounded() -> None:
-    """However many there are; all of them are counted."""
     limiter = ConcurrencyLimiter(64)
     for number in range(1000):
         limiter.record_failure(NotSentError(f"reason {number}"))
@@ -226,7 +215,6 @@ class Shared:
 
 
 async def test_a_pause_is_shared() -> None:
-    """With all who share the rate, once, as soon as it is known."""
     rate = Shared()
     limiter = ConcurrencyLimiter(8, rate)
     limiter.record_failure(RateLimitError(429, retry_after=3))
@@ -256,7 +244,6 @@ asyncio.run(main(*sys.argv[1:]))
 
 @pytest.fixture
 async def name(anyio_backend: str) -> AsyncIterator[str]:
-    """Of a rate of the test's own."""
     from redis.asyncio import Redis
 
     made = f"test-{token_hex(6)}"
@@ -268,7 +255,6 @@ async def name(anyio_backend: str) -> AsyncIterator[str]:
 @redis_only
 @real_time
 async def test_processes_share_a_rate_exactly(name: str) -> None:
-    """Each call of three processes gets a moment of its own, a fixed time after the one before it."""
     from redis.asyncio import Redis
 
     key, calls, per_second = f"gateway_async:rate:{{{name}}}", 50, 1
@@ -315,7 +301,6 @@ async def test_a_shared_pause(name: str) -> None:
 
 @real_time
 async def test_a_redis_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
-    """The rate waits for Redis, logs that once, and gives up. Nothing is sent."""
     rate = RedisRate("redis://:hush@127.0.0.1:1/0", 20, "away", give_up_after=0.3)
     with pytest.raises(NotSentError, match="rate 'away': Redis does not respond: ConnectionError"):
         await rate.acquire()
@@ -327,7 +312,6 @@ async def test_a_redis_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
 @redis_only
 @real_time
 async def test_a_redis_that_comes_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait goes on where it stopped."""
     from redis.exceptions import ConnectionError as LostError
 
     rate = RedisRate(REDIS, 100, name)
@@ -345,7 +329,6 @@ async def test_a_redis_that_comes_back(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 async def test_a_redis_rate_needs_asyncio() -> None:
-    """On trio the rate raises an error."""
     with pytest.raises(RuntimeError, match="RedisRate needs asyncio"):
         await RedisRate("redis://127.0.0.1:1/0", 20).acquire()
 
@@ -358,7 +341,6 @@ async def test_a_redis_rate_needs_asyncio() -> None:
     ],
 )
 async def test_its_arguments_are_checked(arguments: Any, problems: list[str]) -> None:
-    """Every problem is named."""
     with pytest.raises(InvalidRequestError) as caught:
         RedisRate(*arguments)
     assert list(caught.value.problems) == problems

@@ -17,17 +17,14 @@ GOOD = {"account_number": CARD, "exp_date": "12/30"}
 
 
 def value(field: str, raw: Any) -> Any:
-    """A cell's value."""
     return read_value(field, cell_text(raw))
 
 
 def problems(**cells: Any) -> tuple[str, ...]:
-    """Return the problems of a row."""
     return build_row(cells, key="k").problems
 
 
 def content(**cells: Any) -> dict[str, Any]:
-    """Return the content of a valid row's request."""
     row = build_row(cells, key="k")
     assert row.problems == ()
     assert row.request is not None
@@ -59,13 +56,11 @@ def content(**cells: Any) -> dict[str, Any]:
     ],
 )
 def test_an_expiry_is_read(raw: Any) -> None:
-    """A text that can mean only one month of this century is accepted."""
     assert value("exp_date", raw) == "1230"
 
 
 @pytest.mark.parametrize("raw", ["930", "9/30", 930, 930.0, "Sept 2030", "2030-9"])
 def test_a_month_without_its_zero_is_read(raw: Any) -> None:
-    """Spreadsheets drop it."""
     assert value("exp_date", raw) == "0930"
 
 
@@ -87,7 +82,6 @@ def test_a_month_without_its_zero_is_read(raw: Any) -> None:
     ],
 )
 def test_an_ambiguous_expiry_is_refused(raw: str) -> None:
-    """An ambiguous text is rejected."""
     with pytest.raises(ValueError, match=r"such as 1230, 12/30|has lost digits"):
         value("exp_date", raw)
 
@@ -102,7 +96,6 @@ def test_an_ambiguous_expiry_is_refused(raw: str) -> None:
     ],
 )
 def test_a_date_that_a_spreadsheet_made_is_refused(raw: Any) -> None:
-    """09/27 becomes a day of this year. The reason names the form of the cell and what to do, and not the value."""
     with pytest.raises(
         ValueError, match=r"^is a full date \(.*a spreadsheet may have changed the whole column"
     ) as caught:
@@ -125,7 +118,6 @@ def test_a_date_that_a_spreadsheet_made_is_refused(raw: Any) -> None:
     ],
 )
 def test_the_first_or_last_day_of_a_month_is_an_expiry(raw: Any, expiry: str) -> None:
-    """Such an expiry is sent, and the row remembers that it was a full date."""
     row = build_row({"account_number": CARD, "exp_date": raw}, key="k")
     assert (value("exp_date", raw), row.problems, row.has_full_date) == (expiry, (), True)
     assert not build_row(GOOD, key="k").has_full_date
@@ -139,20 +131,17 @@ def test_the_first_or_last_day_of_a_month_is_an_expiry(raw: Any, expiry: str) ->
     ],
 )
 def test_a_number_is_read(raw: Any) -> None:
-    """Blanks, dashes, an apostrophe and what a table makes of a number are not part of it."""
     assert value("account_number", raw) == CARD
 
 
 @pytest.mark.parametrize("raw", ["4.11111E+15", "4,11111E+15", "4e15", 1e22])
 def test_a_number_that_lost_digits_is_refused(raw: Any) -> None:
-    """A spreadsheet's scientific notation is not guessed at, nor repeated."""
     with pytest.raises(ValueError, match=r"^scientific notation, which has lost digits"):
         value("account_number", raw)
 
 
 @pytest.mark.parametrize("raw", ["************1111", "XXXX1111", "xxxx-xxxx-xxxx-1111", "**** **** **** 1111", "****"])
 def test_a_masked_number_is_called_that(raw: str) -> None:
-    """A row of a file of rejects that was not mended says so."""
     with pytest.raises(ValueError, match="masked"):
         value("account_number", raw)
 
@@ -161,7 +150,6 @@ def test_a_masked_number_is_called_that(raw: str) -> None:
     ("raw", "flag"), [("Yes", True), ("n", False), ("TRUE", True), ("0", False), (True, True), (0.0, False)]
 )
 def test_a_flag_is_read(raw: Any, flag: bool) -> None:
-    """Yes and no, in words and in numbers."""
     assert value("is_company", raw) is flag
 
 
@@ -181,7 +169,6 @@ def test_a_flag_is_read(raw: Any, flag: bool) -> None:
     ],
 )
 def test_other_values_are_read(field: str, raw: Any, expected: str) -> None:
-    """Each in the contract's form, and no more changed than that."""
     assert value(field, raw) == expected
 
 
@@ -197,7 +184,6 @@ def test_other_values_are_read(field: str, raw: Any, expected: str) -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused(field: str, raw: Any) -> None:
-    """So is a line break, which a stray quote may have brought in."""
     with pytest.raises(ValueError, match=r"must be|control"):
         value(field, raw)
 
@@ -218,7 +204,6 @@ def test_nothing_is_nothing(raw: Any) -> None:
     ],
 )
 def test_a_key_is_the_same_from_every_source(raw: Any, key: str) -> None:
-    """A whole number that a program kept as a float is that number. A text with a leading zero is another one."""
     row = build_row(GOOD, key=raw)
     assert (row.key, row.problems) == (key, ())
 
@@ -226,7 +211,6 @@ def test_a_key_is_the_same_from_every_source(raw: Any, key: str) -> None:
 @pytest.mark.parametrize("raw", ["1.23457E+15", "1,23E+11", 1e16, 2.0**53, "9007199254740992.0", "1e+05"])
 @pytest.mark.parametrize("field", ["key", "account_vault_api_id"])
 def test_a_key_that_lost_digits_is_refused(raw: Any, field: str) -> None:
-    """Two customers could get the same one."""
     row = build_row(GOOD, key=raw) if field == "key" else build_row({**GOOD, field: raw})
     assert row.key == ""
     assert row.problems[0].startswith(f"{field}: a rounded number, which has lost digits")
@@ -242,7 +226,6 @@ def test_a_key_that_lost_digits_is_refused(raw: Any, field: str) -> None:
     ],
 )
 def test_a_zip_code_without_its_zero_is_refused_beside_a_state(zip_code: Any, state: Any, is_problem: bool) -> None:
-    """Four digits can be right in another country."""
     found = problems(**GOOD, billing_zip=zip_code, billing_state=state)
     assert [line.partition(": has")[0] for line in found] == ["billing_zip"] * is_problem
     if found:
@@ -268,7 +251,6 @@ BANK = {"account_number": "123456789", "account_holder_name": "Ann", "routing": 
     ],
 )
 def test_what_is_there_says_which_request_it_is(cells: dict[str, str], kind: str) -> None:
-    """The payment method need not be said."""
     sent = content(**cells)
     assert sent["kind"] == kind
     assert sent["payment_method"] == ("ach" if "ach" in kind.lower() or cells.get("payment_method") == "ach" else "cc")
@@ -297,13 +279,11 @@ def test_what_is_there_says_which_request_it_is(cells: dict[str, str], kind: str
     ],
 )
 def test_what_is_wrong_is_said(cells: dict[str, str], said: str) -> None:
-    """By the field's name, in one line."""
     (line,) = problems(**cells)
     assert line.startswith(said)
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
-    """Values, limits, what is missing and what is too much."""
     found = problems(
         account_number="4111111111111112", billing_zip="1", title="x" * 65, is_company="no", payment_method="cc"
     )
@@ -317,7 +297,6 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 
 
 def test_no_location_is_no_problem() -> None:
-    """The client adds its own."""
     assert "location_id" not in content(**GOOD)
 
 
@@ -325,7 +304,6 @@ def test_no_location_is_no_problem() -> None:
 
 
 def test_the_id_is_the_key_where_there_is_no_other() -> None:
-    """A row may be named by its `account_vault_api_id` alone."""
     assert build_row({**GOOD, "account_vault_api_id": "a"}).key == "a"
     assert build_row({**GOOD, "account_vault_api_id": "a"}, key=7).key == "7"
 
@@ -336,7 +314,6 @@ def test_a_row_without_a_key_is_told() -> None:
 
 @pytest.mark.parametrize("key", [CARD, "4111-1111-1111-1111", f"c-{CARD}", "4111.1111/1111_1111"])
 def test_a_key_that_gives_the_number_away_is_refused(key: str) -> None:
-    """The journal and the files keep keys."""
     row = build_row(GOOD, key=key)
     assert row.key == ""
     assert any(line.startswith("key: contains the account number") for line in row.problems)
@@ -347,18 +324,15 @@ def test_a_key_that_gives_the_number_away_is_refused(key: str) -> None:
     "cells", [{"key": OTHER_CARD}, {"key": f"c-{OTHER_CARD[:4]} {OTHER_CARD[4:]}"}, {"key": 1, "api_id": OTHER_CARD}]
 )
 def test_a_key_that_is_the_number_of_another_card_is_refused(cells: dict[str, Any]) -> None:
-    """The journal and the files keep keys and ids, whatever card they belong to."""
     row = build_row({**GOOD, "account_vault_api_id": cells.get("api_id")}, key=cells["key"])
     assert (row.key, [line.partition(" (")[0] for line in row.problems]) == ("", ["key: contains a card number"])
 
 
 @pytest.mark.parametrize("key", ["4111111111111112", "9999999999999995", "20261125093011", "ord-4242", 7])
 def test_a_key_that_only_looks_like_a_number_is_one(key: Any) -> None:
-    """Times, numbers that no issuer gives, and numbers with another check digit are fine."""
     assert (build_row(GOOD, key=key).key, build_row(GOOD, key=key).problems) == (str(key), ())
 
 
 def test_the_id_must_not_give_the_number_away_either() -> None:
-    """The id is sent and stored in the clear."""
     row = build_row({**GOOD, "account_vault_api_id": CARD}, key="k")
     assert any("contains the account number" in line for line in row.problems)

@@ -12,7 +12,6 @@ from gateway_async.migration.sources.records import RawRecord, Splitter
 
 
 def split(content: bytes, *, size: int = 1 << 20, quote: bytes | None = b'"', longest: int = 1000) -> list[RawRecord]:
-    """All records of some bytes that come in chunks."""
     splitter = Splitter(quote, longest=longest)
     found = [record for at in range(0, len(content), size) for record in splitter.feed(content[at : at + size])]
     return [*found, *splitter.finish()]
@@ -54,18 +53,15 @@ def test_records_are_told(content: bytes, expected: list[bytes], size: int) -> N
 
 
 def test_a_record_knows_its_place() -> None:
-    """Its first line, and its first byte."""
     found = split(b'a\r\n"b\nc"\n' + b"x" * 2000 + b"\nd", size=3)
     assert [(record.line, record.start) for record in found] == [(1, 0), (2, 3), (4, 9), (5, 2010)]
 
 
 def test_without_quoting_a_quote_is_a_byte() -> None:
-    """Then every line is a record."""
     assert contents(split(b'"a\nb"\n', quote=None)) == [b'"a', b'b"']
 
 
 def test_what_is_too_long_is_not_kept() -> None:
-    """However long a line is, little more than the bound is held."""
     splitter = Splitter(b'"', longest=1000)
     for _ in range(1000):
         splitter.feed(b'"' + b"x" * 999)
@@ -82,7 +78,6 @@ SOUP = st.lists(st.sampled_from([b'"', b'""', b",", b"\n", b"\r", b"\r\n", b"a",
 @example(b'"\n' + b"x" * 60 + b'"\n', 1)
 @example(b'"\n' + b"x" * 47 + b'"\r\n', 1)
 def test_chunks_make_no_difference(content: bytes, size: int) -> None:
-    """Any bytes are cut in the same way, in whatever chunks they come, and every byte belongs to one record."""
     whole = split(content, longest=50)
     assert split(content, longest=50, size=size) == whole
     starts = [record.start for record in whole]
@@ -103,7 +98,6 @@ CELLS = st.lists(st.lists(st.text(max_size=8), min_size=2, max_size=4), max_size
 def test_whatever_is_written_is_read(
     rows: list[list[str]], delimiter: str, quote: str, end: str, quoting: Literal[0, 1]
 ) -> None:
-    """Any text in any cell, in any dialect, is one record with the same cells."""
     file = io.StringIO()
     if "\\" in repr(rows):
         quoting = csv.QUOTE_ALL  # older writers leave line ends that are not their own unquoted

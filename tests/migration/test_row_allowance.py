@@ -20,18 +20,15 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def anyio_backend() -> Any:
-    """A loop whose clock jumps ahead whenever all wait."""
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 @pytest.fixture
 def migration() -> Migration:
-    """One that has not begun."""
     return Migration()
 
 
 async def test_a_cap_counts_what_is_stored(migration: Migration) -> None:
-    """Rows that are skipped or rejected use up nothing, so each run gets on; rows behind the cap are not looked at."""
     migration.gateway.when_sent["id-00003"] = [WRONG]
     given = [*rows(5), VaultRow(key="bad", line=7, problems=("exp_date: no",)), *rows(400)[5:]]
     assert counts(report := await migration.run(given, max_rows=4)) == (4, 2, 0, 0)
@@ -43,8 +40,6 @@ async def test_a_cap_counts_what_is_stored(migration: Migration) -> None:
 
 
 async def test_a_cap_that_is_not_exceeded_stops_nothing(migration: Migration) -> None:
-    """Not even when it is used up by the last row."""
-
     async def source() -> AsyncIterator[VaultRow]:
         for each in rows(3):
             yield each
@@ -54,7 +49,6 @@ async def test_a_cap_that_is_not_exceeded_stops_nothing(migration: Migration) ->
 
 
 async def test_a_row_in_doubt_counts_against_the_cap(migration: Migration) -> None:
-    """An unresolved row may be stored, so it uses up the cap. It is looked up at the end."""
     await migration.journal.start("cards")
     await migration.journal.record_starts([RowStarted(key="00000", api_id="id-00000", fingerprint="f", line=2)])
     migration.gateway.when_looked["id-00000"] = [DOWN] * 100
@@ -64,7 +58,6 @@ async def test_a_row_in_doubt_counts_against_the_cap(migration: Migration) -> No
 
 
 async def test_no_more_rows_are_under_way_than_may_be_stored(migration: Migration) -> None:
-    """Also while rows are refused: one more is sent only when it is known that another is not stored."""
     under_way, most = [0], [0]
     create = migration.gateway.create
 
@@ -84,7 +77,6 @@ async def test_no_more_rows_are_under_way_than_may_be_stored(migration: Migratio
 
 
 async def test_skipping_costs_the_same_with_a_cap(migration: Migration) -> None:
-    """No wait and no question to the journal more than without: nothing polls."""
     await migration.run(rows(2000))
     asked: list[int] = []
     begin = migration.journal.record_starts
@@ -106,7 +98,6 @@ async def test_skipping_costs_the_same_with_a_cap(migration: Migration) -> None:
 
 
 async def test_a_cap_and_another_reason_to_stop(migration: Migration) -> None:
-    """A run that waits for what is under way ends when it is told to, with that reason."""
     migration.gateway.always = DOWN
 
     def enough(report: Report) -> str | None:
@@ -118,6 +109,5 @@ async def test_a_cap_and_another_reason_to_stop(migration: Migration) -> None:
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, True])
 async def test_a_cap_is_a_whole_number(migration: Migration, most: Any) -> None:
-    """Above 0; else it is refused by its name."""
     with pytest.raises(InvalidRequestError, match="max_rows: must be a"):
         await migration.run([row("a")], max_rows=most)

@@ -26,7 +26,6 @@ class Begun:
 
 
 async def taken(queue: RowQueue[Any, str], most: int = 10**9) -> list[str]:
-    """Return the tasks of a single worker."""
     started: list[str] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(queue.read)
@@ -38,14 +37,12 @@ async def taken(queue: RowQueue[Any, str], most: int = 10**9) -> list[str]:
 
 
 async def numbers(count: int) -> AsyncIterator[int]:
-    """So many, one at a time."""
     for number in range(count):
         yield number
 
 
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 3000])
 async def test_every_task_comes_once_and_in_order(count: int) -> None:
-    """Rows of either kind of iterable become tasks, without gaps for rows that end earlier."""
     wanted = [str(number) for number in range(count) if number % 10]
     begun = Begun()
     assert await taken(RowQueue(range(count), begun.begin)) == wanted
@@ -54,7 +51,6 @@ async def test_every_task_comes_once_and_in_order(count: int) -> None:
 
 
 async def test_it_reads_no_further_than_needed() -> None:
-    """Some hundred rows ahead of who takes them, of any number."""
     seen: list[int] = []
 
     def endless() -> Iterator[int]:
@@ -68,7 +64,6 @@ async def test_it_reads_no_further_than_needed() -> None:
 
 
 async def test_startedthat_were_not_taken_remain() -> None:
-    """After a close nothing is given out, and what was begun is known."""
     begun = Begun()
     queue = RowQueue(range(1000), begun.begin)
     started = await taken(queue, 5)
@@ -79,8 +74,6 @@ async def test_startedthat_were_not_taken_remain() -> None:
 
 
 async def test_a_single_row_does_not_wait_for_company() -> None:
-    """A single row is started although the source has no second one yet."""
-
     async def slow() -> AsyncIterator[int]:
         yield 1
         await anyio.sleep_forever()
@@ -90,8 +83,6 @@ async def test_a_single_row_does_not_wait_for_company() -> None:
 
 
 async def test_an_error_of_the_source_ends_it() -> None:
-    """Rows before the error become tasks. The error is kept."""
-
     def broken() -> Iterator[int]:
         yield 1
         raise ZeroDivisionError
@@ -102,7 +93,6 @@ async def test_an_error_of_the_source_ends_it() -> None:
 
 
 async def test_many_workers_share_it() -> None:
-    """Each task goes to one of them, and all of them end."""
     queue = RowQueue(numbers(2000), Begun().begin)
     started: list[str] = []
 

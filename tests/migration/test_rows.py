@@ -15,13 +15,11 @@ from .files import BANK_ACCOUNT, CARD, OTHER_CARD
 
 
 def row(**changed: str) -> VaultRow:
-    """A card's row."""
     given: dict[str, Any] = {"account_number": CARD, "exp_date": "1230", **changed}
     return VaultRow(key="k", request=CardVaultCreate(**given))
 
 
 def test_an_id_is_made_of_names_alone() -> None:
-    """The same names give the same id, other names another, and none can be confused."""
     assert api_id_of("m", "k") == api_id_of("m", "k")
     assert len({api_id_of(*names) for names in [("m", "k"), ("m", "l"), ("n", "k"), ("mk", ""), ("", "mk")]}) == 5
     assert re.fullmatch("[a-z0-9]{32}", api_id_of("Kärten", "\ud800"))
@@ -31,31 +29,26 @@ def test_an_id_is_made_of_names_alone() -> None:
     "changed", [{"exp_date": "0131"}, {"account_number": OTHER_CARD}, {"account_holder_name": "Ann"}]
 )
 def test_a_fingerprint_changes_with_the_content(changed: dict[str, str]) -> None:
-    """A row that was mended has another fingerprint."""
     assert fingerprint_of(row()) != fingerprint_of(row(**changed))
 
 
 def test_a_fingerprint_knows_no_more_of_a_number_than_may_be_shown() -> None:
-    """Two valid numbers with the same end and length cannot be told apart by it, wherever they stand."""
     other = next(number for middle in range(100) if luhn_valid(number := f"4000000000{middle:02}1111"))
     assert fingerprint_of(row()) == fingerprint_of(row(account_number=other))
     assert fingerprint_of(row(title=f"card {CARD}")) == fingerprint_of(row(title=f"card {other}"))
 
 
 def test_a_fingerprint_knows_nothing_of_a_person() -> None:
-    """A fingerprint contains nothing that a few guesses could reveal."""
     known = {"ssn4": "1234", "dob_year": "1970", "dl_number": "X123", "dl_state": "MI"}
     others = known | {"ssn4": "4321", "dob_year": "1971", "dl_number": "Y321"}
     assert fingerprint_of(row(**known)) == fingerprint_of(row(**others))
 
 
 def test_a_mended_routing_number_is_a_change() -> None:
-    """A bank's row that was refused for its routing number is tried again when that is mended."""
     mended = attrs.evolve(BANK_ACCOUNT, routing="072000327")
     assert fingerprint_of(VaultRow(key="k", request=BANK_ACCOUNT)) != fingerprint_of(VaultRow(key="k", request=mended))
 
 
 def test_a_row_shows_no_number() -> None:
-    """Neither the request nor the source is in its repr."""
     shown = VaultRow(key="k", request=row().request, source={"account_number": CARD})
     assert CARD not in repr(shown)

@@ -43,7 +43,6 @@ WRONG = ValidationError(422, fields={"title": ("is not nice.", "4111111111111111
 
 @pytest.fixture
 def anyio_backend() -> Any:
-    """A loop whose clock jumps ahead whenever all wait."""
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
@@ -140,19 +139,16 @@ class Migration:
 
 @pytest.fixture
 def migration() -> Migration:
-    """One that has not begun."""
     return Migration()
 
 
 def row(key: str, last_four: str = "1111", *, line: int | None = None, **fields: Any) -> VaultRow:
-    """A row that can be stored."""
     given: dict[str, Any] = {"account_number": NUMBERS[last_four], "exp_date": "1230"}
     given |= {"account_vault_api_id": f"id-{key}"} | fields
     return VaultRow(key=key, line=line, request=CardVaultCreate(**given))
 
 
 def rows(count: int) -> list[VaultRow]:
-    """So many of them."""
     return [row(f"{number:05}", line=number + 2) for number in range(count)]
 
 
@@ -169,7 +165,6 @@ def lost(stored: AccountVault | None = None) -> OutcomeUnknownError:
 
 
 async def test_rows_are_stored_once_and_skipped_the_next_time(migration: Migration) -> None:
-    """The report counts, and the journal keeps what was stored."""
     assert counts(await migration.run(rows(300))) == (300, 0, 0, 0)
     assert counts(report := await migration.run(rows(300))) == (0, 0, 0, 300)
     assert (report.complete, report.stopped, len(migration.gateway.sent)) == (True, "", 300)
@@ -178,7 +173,6 @@ async def test_rows_are_stored_once_and_skipped_the_next_time(migration: Migrati
 
 
 async def test_requests_themselves_are_rows(migration: Migration) -> None:
-    """Their id is their key; without one they are rejected."""
     requests = [attr.request for attr in rows(2)]
     nameless = CardVaultCreate(account_number=NUMBERS["1111"], exp_date="1230")
 
@@ -192,14 +186,12 @@ async def test_requests_themselves_are_rows(migration: Migration) -> None:
 
 
 async def test_something_else_is_no_row(migration: Migration) -> None:
-    """An object of another type is a mistake of the program."""
     with pytest.raises(InvalidRequestError, match="rows: must be VaultRows or vault-create requests, not dict"):
         await migration.run([{"account_number": "…"}])
     assert migration.journal.is_closed
 
 
 async def test_an_id_is_made_of_names(migration: Migration) -> None:
-    """A row without one gets the same in every run."""
     bare = [row("a", account_vault_api_id=None)]
     await migration.run(bare)
     migration.journal = MemoryJournal()
@@ -208,7 +200,6 @@ async def test_an_id_is_made_of_names(migration: Migration) -> None:
 
 
 async def test_a_key_that_occurs_twice(migration: Migration) -> None:
-    """The second row is repeated, near the first and far from it, in every run. The first one's result remains."""
     given = [*rows(1000), row("00999", "4242", line=1500), row("00000", "4242", line=1501), row("00001", line=1502)]
     for stored, skipped in ((1000, 0), (0, 1000)):
         report = await migration.run(given)
@@ -222,7 +213,6 @@ async def test_a_key_that_occurs_twice(migration: Migration) -> None:
 
 
 async def test_of_rows_with_one_key_the_first_that_can_be_sent_wins(migration: Migration) -> None:
-    """Rows with a problem before it and after it are rejected, those without one are repeated, in every run."""
     bad = VaultRow(key="a", line=2, problems=("exp_date: is missing",))
     given = [bad, row("a", line=3), attrs.evolve(bad, line=4), row("a", "4242", line=5)]
     for stored, skipped in ((1, 0), (0, 1)):
@@ -238,7 +228,6 @@ async def test_of_rows_with_one_key_the_first_that_can_be_sent_wins(migration: M
 
 
 async def test_a_row_does_not_take_the_place_of_one_that_the_gateway_refused(migration: Migration) -> None:
-    """The second row with the key stays repeated, until the first is no longer in the input."""
     migration.gateway.when_sent["id-a"] = [WRONG]
     first, second = row("a", line=2), row("a", "4242", line=3)
     for _ in range(2):
@@ -250,7 +239,6 @@ async def test_a_row_does_not_take_the_place_of_one_that_the_gateway_refused(mig
 
 
 async def test_what_is_no_longer_in_the_input_is_forgotten_if_it_was_not_sent(migration: Migration) -> None:
-    """A run that stops earlier forgets nothing."""
     bad = VaultRow(key="", line=1000, problems=("row: has 2 cells",))
     await migration.run([*rows(30), bad, row("00000", "4242", line=1001)])
     stopped = await migration.run(rows(32), max_rows=1)
@@ -259,7 +247,6 @@ async def test_what_is_no_longer_in_the_input_is_forgotten_if_it_was_not_sent(mi
 
 
 async def test_a_corrected_row_counts_once_in_a_run_that_stops(migration: Migration) -> None:
-    """A row that has become valid is no longer rejected; one that has become invalid no longer counts as it was."""
     migration.gateway.when_sent["id-b"] = [WRONG]
     bad = VaultRow(key="a", line=2, problems=("exp_date: is missing",))
     assert (await migration.run([bad, row("b", line=3)])).totals == Totals(rejected=2)
@@ -270,7 +257,6 @@ async def test_a_corrected_row_counts_once_in_a_run_that_stops(migration: Migrat
 
 
 async def test_rows_of_two_files_may_have_the_same_lines(migration: Migration) -> None:
-    """Each counts, and is the second time what it was the first."""
     bad = VaultRow(key="", line=4, problems=("row: has 2 cells",))
     given = [*rows(3), bad, *rows(3), bad]
     for _ in range(2):
@@ -280,7 +266,6 @@ async def test_rows_of_two_files_may_have_the_same_lines(migration: Migration) -
 
 
 async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
-    """An invalid row is rejected with all its problems, and checked again in the next run."""
     bad = VaultRow(key="a", line=2, problems=("exp_date: is missing", "account_number: 4111111111111111 is it"))
     assert counts(await migration.run([bad, VaultRow(key="b")])) == (0, 2, 0, 0)
     assert migration.ends["a"].reasons == ("exp_date: is missing", "account_number: ************1111 is it")
@@ -293,7 +278,6 @@ async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
 
 
 async def test_a_card_number_in_the_wrong_column_is_not_kept(migration: Migration) -> None:
-    """The key of a row that cannot be sent is masked, because its columns may be mixed up."""
     await migration.run([VaultRow(key=NUMBERS["1111"], line=2, problems=("account_number: must be digits only",))])
     assert [entry.key for entry in await migration.journal.not_started()] == ["************1111"]
     assert list(migration.ends) == ["************1111"]
@@ -303,7 +287,6 @@ async def test_a_card_number_in_the_wrong_column_is_not_kept(migration: Migratio
     "row_of", [lambda: row(NUMBERS["1111"]), lambda: row("a", account_vault_api_id=NUMBERS["1111"])]
 )
 async def test_a_card_number_is_neither_a_key_nor_an_id(migration: Migration, row_of: Callable[[], VaultRow]) -> None:
-    """Nothing is sent, because the journal would hold the number in the clear."""
     assert counts(await migration.run([row_of()])) == (0, 1, 0, 0)
     assert not migration.gateway.sent
     (entry,) = await migration.journal.not_started()
@@ -313,7 +296,6 @@ async def test_a_card_number_is_neither_a_key_nor_an_id(migration: Migration, ro
 
 @pytest.mark.parametrize("key", ["", "a\0", "\ud800"])
 async def test_a_key_that_cannot_be_kept(migration: Migration, key: str) -> None:
-    """A key that a journal cannot store is rejected."""
     assert counts(report := await migration.run([row(key, account_vault_api_id="x")])) == (0, 1, 0, 0)
     assert not migration.journal.kept
     assert report.totals == Totals(rejected=1)
@@ -321,7 +303,6 @@ async def test_a_key_that_cannot_be_kept(migration: Migration, key: str) -> None
 
 
 async def test_a_stored_key_with_other_content(migration: Migration) -> None:
-    """Is not skipped in silence: its content is nowhere."""
     await migration.run([row("a", line=2)])
     report = await migration.run([row("a", "4242", line=2)])
     assert (counts(report), report.repeated) == ((0, 0, 0, 0), 1)
@@ -330,7 +311,6 @@ async def test_a_stored_key_with_other_content(migration: Migration) -> None:
 
 
 async def test_a_rejected_row_is_tried_again_when_it_was_mended(migration: Migration) -> None:
-    """As it was, it is rejected without being sent."""
     migration.gateway.when_sent["id-a"] = [WRONG]
     reasons = ("title: is not nice.", "title: ************1111?", "no.")
     for _ in range(2):
@@ -341,7 +321,6 @@ async def test_a_rejected_row_is_tried_again_when_it_was_mended(migration: Migra
 
 
 async def test_what_the_client_refuses_is_tried_again(migration: Migration) -> None:
-    """A row that the client rejected was not sent, and is sent in the next run."""
     migration.gateway.when_sent["id-a"] = [InvalidRequestError(["location_id: is required"])]
     assert counts(await migration.run([row("a")])) == (0, 1, 0, 0)
     assert migration.ends["a"].reasons == ("location_id: is required",)
@@ -352,7 +331,6 @@ async def test_what_the_client_refuses_is_tried_again(migration: Migration) -> N
 
 
 async def interrupted(migration: Migration, given: VaultRow, *, arrived: bool, api_id: str | None = None) -> None:
-    """A run that was killed after it had begun a row."""
     assert given.request is not None
     api_id = api_id or given.request.account_vault_api_id or ""
     await migration.journal.start("cards")
@@ -365,14 +343,12 @@ async def interrupted(migration: Migration, given: VaultRow, *, arrived: bool, a
 
 @pytest.mark.parametrize("arrived", [True, False])
 async def test_what_was_begun_before_the_kill_is_looked_up(migration: Migration, arrived: bool) -> None:
-    """An account that was stored is not sent again; one that did not arrive is sent."""
     await interrupted(migration, row("a"), arrived=arrived)
     assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
     assert (migration.gateway.sent, migration.gateway.looked) == ([] if arrived else ["id-a"], ["id-a"])
 
 
 async def test_a_row_whose_id_changed_is_looked_up_under_the_old_one(migration: Migration) -> None:
-    """The account is found, or the row is not sent: the first call may still arrive."""
     await interrupted(migration, row("a"), arrived=True, api_id="old")
     assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
     await interrupted(migration, row("b"), arrived=False, api_id="older")
@@ -387,7 +363,6 @@ async def test_a_row_whose_id_changed_is_looked_up_under_the_old_one(migration: 
 
 
 async def test_a_row_in_doubt_keeps_its_id_and_content_until_it_is_found(migration: Migration) -> None:
-    """A failed lookup under the former id does not make the row one that was sent as it is now."""
     former = row("b")
     await interrupted(migration, former, arrived=True, api_id="older")
     migration.gateway.always = DOWN
@@ -400,7 +375,6 @@ async def test_a_row_in_doubt_keeps_its_id_and_content_until_it_is_found(migrati
 
 
 async def test_a_row_that_changed_after_it_was_sent_is_not_what_is_stored(migration: Migration) -> None:
-    """The account that is found belongs to the row as it was: it is stored, and the changed row repeats its key."""
     await interrupted(migration, row("a"), arrived=True)
     report = await migration.run([row("a", "4242", line=2)])
     assert (counts(report), report.repeated) == ((0, 0, 0, 0), 1)
@@ -410,7 +384,6 @@ async def test_a_row_that_changed_after_it_was_sent_is_not_what_is_stored(migrat
 
 
 async def test_an_id_that_is_taken(migration: Migration) -> None:
-    """By the same account: it is stored. By another: what differs is said."""
     migration.gateway.keep("id-a")
     migration.gateway.keep("id-b", last_four="9999", exp_date="0101")
     assert counts(await migration.run([row("a"), row("b")])) == (1, 1, 0, 0)
@@ -419,14 +392,12 @@ async def test_an_id_that_is_taken(migration: Migration) -> None:
 
 
 async def test_an_id_that_is_refused_for_its_form(migration: Migration) -> None:
-    """Nothing is stored under the id, so the rejection remains."""
     migration.gateway.when_sent["id-a"] = [ValidationError(422, fields={"account_vault_api_id": ("is too odd.",)})]
     await migration.run([row("a")])
     assert migration.ends["a"].reasons == ("account_vault_api_id: is too odd.",)
 
 
 async def test_an_account_that_was_deleted(migration: Migration) -> None:
-    """The row is not stored again."""
     await interrupted(migration, row("a"), arrived=True)
     migration.gateway.when_looked["id-a"] = [RecordDeletedError(409)]
     assert counts(await migration.run([row("a")])) == (0, 1, 0, 0)
@@ -434,7 +405,6 @@ async def test_an_account_that_was_deleted(migration: Migration) -> None:
 
 
 async def test_a_lost_response_is_looked_for(migration: Migration) -> None:
-    """A found account is stored. A call that certainly did not arrive is sent again."""
     migration.gateway.when_sent["id-a"] = [lost(AccountVault(id="v", last_four="1111", exp_date="1230"))]
     migration.gateway.when_sent["id-b"] = [lost(None)]
     assert counts(await migration.run([row("a"), row("b")])) == (2, 0, 0, 0)
@@ -443,7 +413,6 @@ async def test_a_lost_response_is_looked_for(migration: Migration) -> None:
 
 
 async def test_a_row_whose_outcome_is_unknown(migration: Migration) -> None:
-    """The others go on; it is asked for again in the end, then unknown, and the next run looks it up."""
     migration.gateway.when_sent["id-00000"] = [OutcomeUnknownError("no response")]
     migration.gateway.when_looked["id-00000"] = [DOWN] * 5
     report = await migration.run(rows(2000), concurrency=4)
@@ -460,7 +429,6 @@ async def test_a_row_whose_outcome_is_unknown(migration: Migration) -> None:
     "error", [DOWN, NotSentError("refused"), RateLimitError(429), RateLimitError(429, retry_after=0)]
 )
 async def test_what_passes_is_waited_for(migration: Migration, error: GatewayError) -> None:
-    """A minute of it costs no row."""
     migration.gateway.always = error
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(migration.gateway.recover_after, 60)
@@ -469,7 +437,6 @@ async def test_what_passes_is_waited_for(migration: Migration, error: GatewayErr
 
 
 async def test_a_gateway_that_stays_away(migration: Migration) -> None:
-    """After `give_up_after` it stops and says why; nothing is left half done."""
     migration.gateway.always = DOWN
     report = await migration.run(rows(100), give_up_after=60)
     assert report.stopped.startswith("no call has succeeded for 60 s")
@@ -477,8 +444,6 @@ async def test_a_gateway_that_stays_away(migration: Migration) -> None:
 
 
 async def test_a_long_wait_for_rows_is_no_failure(migration: Migration) -> None:
-    """Patience counts from the first failure on, not from the last success."""
-
     async def slowly() -> AsyncIterator[VaultRow]:
         yield row("a")
         await anyio.sleep(200)
@@ -489,7 +454,6 @@ async def test_a_long_wait_for_rows_is_no_failure(migration: Migration) -> None:
 
 
 async def test_refused_credentials_stop_it(migration: Migration) -> None:
-    """At once, also after a thousand rows; what was not stored is not in the journal."""
     migration.gateway.when_sent["id-01000"] = [AuthenticationError(401)]
     migration.gateway.when_sent[""] = [None] * 1000
     report = await migration.run(rows(1500), concurrency=1)
@@ -500,7 +464,6 @@ async def test_refused_credentials_stop_it(migration: Migration) -> None:
 
 
 async def test_a_wrong_address_stops_it(migration: Migration) -> None:
-    """Where everything is 404 nothing is rejected."""
     migration.gateway.always = NotFoundError(404)
     report = await migration.run(rows(100))
     assert "404" in report.stopped
@@ -508,7 +471,6 @@ async def test_a_wrong_address_stops_it(migration: Migration) -> None:
 
 
 async def test_a_row_that_alone_gets_404(migration: Migration) -> None:
-    """Is rejected."""
     migration.gateway.when_sent["id-00003"] = [NotFoundError(404, message="no such contact")] * 5
     assert counts(await migration.run(rows(2000), concurrency=4)) == (1999, 1, 0, 0)
     assert migration.ends["00003"].reasons == ("no such contact",)
@@ -518,7 +480,6 @@ async def test_a_row_that_alone_gets_404(migration: Migration) -> None:
 
 
 async def test_it_stops_when_asked(migration: Migration) -> None:
-    """Calls in progress are finished, unsent rows leave the journal, and the next run sends them."""
     report = await migration.run(rows(3000), stop_when=lambda report: "enough" if report.stored > 500 else None)
     assert (report.stopped, report.complete) == ("enough", False)
     assert len(migration.gateway.sent) == report.stored < 3000
@@ -549,7 +510,6 @@ async def test_it_stops_while_its_source_says_nothing(migration: Migration) -> N
 
 
 async def test_a_row_in_doubt_when_it_stops_is_unknown(migration: Migration) -> None:
-    """A row that may have been sent remains in the journal."""
     migration.gateway.when_sent["id-a"] = [OutcomeUnknownError("no response")]
     report = await migration.run([row("a")], stop_when=lambda report: "enough" if report.failed_attempts else None)
     assert counts(report) == (0, 0, 1, 0)
@@ -557,7 +517,6 @@ async def test_a_row_in_doubt_when_it_stops_is_unknown(migration: Migration) -> 
 
 
 async def test_a_cancelled_run_goes_on_the_next_time(migration: Migration) -> None:
-    """Rows in progress are looked up. Unsent rows are not in the journal."""
     with anyio.move_on_after(0.105):
         await migration.run(rows(2000))
     assert migration.journal.is_closed
@@ -572,8 +531,6 @@ async def test_a_cancelled_run_goes_on_the_next_time(migration: Migration) -> No
 
 
 async def test_a_full_disk_is_waited_for(migration: Migration) -> None:
-    """The report says so, nothing is sent meanwhile, and it goes on."""
-
     async def fill() -> None:
         await anyio.sleep(0.2)
         migration.journal.broken = "the disk is full"
@@ -595,7 +552,6 @@ async def test_a_full_disk_is_waited_for(migration: Migration) -> None:
 
 
 async def test_a_disk_that_stays_full(migration: Migration) -> None:
-    """After `give_up_after` it stops and says why."""
     migration.journal.broken = "the disk is full"
     report = await migration.run(rows(10), give_up_after=60)
     assert report.stopped == "the journal memory cannot be used: the disk is full"
@@ -604,7 +560,6 @@ async def test_a_disk_that_stays_full(migration: Migration) -> None:
 
 @pytest.mark.parametrize("lines", [True, False])
 async def test_a_beginning_whose_response_was_lost(migration: Migration, lines: bool) -> None:
-    """The journal has the rows, though it failed to say so: they are no doubles of themselves, but looked up."""
     begin = migration.journal.record_starts
     lost_responses = [JournalError("memory", "the connection was lost")]
 
@@ -622,14 +577,12 @@ async def test_a_beginning_whose_response_was_lost(migration: Migration, lines: 
 
 
 async def test_a_file_that_is_read_twice(migration: Migration) -> None:
-    """Rows are duplicates the second time, also in the same lines. No two requests have one id."""
     report = await migration.run([*rows(300), *rows(300)])
     assert (counts(report), report.repeated) == ((300, 0, 0, 0), 300)
     assert sorted(migration.gateway.sent) == [f"id-{number:05}" for number in range(300)]
 
 
 async def test_a_silent_gateway_is_told_while_it_is_waited_for(migration: Migration) -> None:
-    """After some seconds the report says what is the matter, and no longer when it is over."""
     reports: list[tuple[float, str]] = []
     migration.gateway.always = DOWN
     async with anyio.create_task_group() as tasks:
@@ -646,8 +599,6 @@ async def test_a_silent_gateway_is_told_while_it_is_waited_for(migration: Migrat
 
 
 async def test_an_error_of_the_source(migration: Migration) -> None:
-    """The error is raised unchanged after the rows before it have ended."""
-
     def broken() -> Iterator[VaultRow]:
         yield from rows(300)
         raise ZeroDivisionError
@@ -660,8 +611,6 @@ async def test_an_error_of_the_source(migration: Migration) -> None:
 
 @pytest.mark.parametrize("option", ["on_progress", "stop_when"])
 async def test_an_error_of_a_listener(migration: Migration, option: str) -> None:
-    """The error is raised unchanged, not in a group."""
-
     def broken(_report: Report) -> None:
         raise ZeroDivisionError
 

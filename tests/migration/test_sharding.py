@@ -46,7 +46,6 @@ def found_in(value: object) -> set[str]:
 
 
 def test_no_secret_goes_to_a_worker_or_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a card nor a key is in what is pickled, and no address in what is logged."""
     monkeypatch.setenv("GATEWAY_USER_API_KEY", "key-" + "7" * 20)
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     work = ShardJob(
@@ -63,7 +62,6 @@ def test_no_secret_goes_to_a_worker_or_is_shown(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_no_address_is_in_the_frames_of_an_error(tmp_path: Path) -> None:
-    """Neither that of the journal nor that of Redis, whatever argument is wrong."""
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     addresses: Any = {"journal": "postgresql://me:hidden@host/db", "redis": "redis://:hidden@host"}
     for wrong in ({"rate": -1}, {"redis": "redis://:hidden@host:port"}, {"journal": "postgresql://me:hidden@h:x/db"}):
@@ -86,7 +84,6 @@ async def test_no_address_is_in_the_frames_of_an_error(tmp_path: Path) -> None:
 async def test_what_an_earlier_attempt_has_stored_is_charged(
     row_number: int, run: int, charged: int, tmp_path: Path
 ) -> None:
-    """A row counts against the cap if this migration, whose first run is the seventh, has stored it before."""
     path = tmp_path / "cards.jsonl"
     path.write_text("\n\n\n" + json.dumps(row("k")) + "\n")  # in line 4
     rows = read_rows(path, shard=shards(path, 10)[0])
@@ -163,7 +160,6 @@ class Scheduler:
 
 
 async def coordinate(scheduler: Scheduler, sizes: Sequence[int], max_rows: int) -> Report:
-    """Run shards of so many rows each."""
     coordinator = _Coordinator(
         client=scheduler,
         job=ShardJob(path="cards.csv", size=1, name="m", journal=MemoryJournal),
@@ -181,7 +177,6 @@ async def coordinate(scheduler: Scheduler, sizes: Sequence[int], max_rows: int) 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("cap", [1, 10, 19, 20, 25, 60])
 async def test_quotas_never_exceed_the_cap(cap: int) -> None:
-    """All of it is used as long as there are rows, and no shard waits for what will not come."""
     scheduler = Scheduler()
     report = await coordinate(scheduler, [10] * 5, cap)
     assert (sum(scheduler.stored.values()), report.stored, report.at_cap) == (min(cap, 50), min(cap, 50), cap < 50)
@@ -189,7 +184,6 @@ async def test_quotas_never_exceed_the_cap(cap: int) -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_shard_that_is_given_up_keeps_its_quota() -> None:
-    """Its worker may have stored all of it. The others share the rest."""
     scheduler = Scheduler(dead=0)
     report = await coordinate(scheduler, [6, 3, 10], 10)
     assert (scheduler.stored, report.at_cap) == ({1: 3, 2: 1}, False)
@@ -201,7 +195,6 @@ async def test_a_shard_that_is_given_up_keeps_its_quota() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_plain_processes_share_a_file(tmp_path: Path) -> None:
-    """Each stores its part, and rejects of one are not forgotten by the other; a whole run then has all figures."""
     rows = [row(f"k{number}", "411" if number == 3 else CARD) for number in range(60)]
     path = write_rows(tmp_path / "cards.jsonl", rows)
     options = ("--journal", str(tmp_path / "cards.journal"), "--json")
@@ -225,7 +218,6 @@ async def test_plain_processes_share_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "2", "0/2", "3/2", "1/0", "a/b", "1/2/3"])
 def test_a_part_must_be_one_of_so_many(text: str, tmp_path: Path) -> None:
-    """Anything else is refused before the file is opened, and so is a pipe."""
     with pytest.raises(InvalidRequestError, match="shard: must be like 2/8"):
         read_rows(tmp_path / "cards.csv", shard=text)
     with pytest.raises(InvalidRequestError, match="shard: needs the path of a file"):
@@ -234,7 +226,6 @@ def test_a_part_must_be_one_of_so_many(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["cards.jsonl", "cards.csv"])
 async def test_the_parts_are_the_file(name: str, tmp_path: Path) -> None:
-    """Every row is in one of them, also if there are more parts than rows."""
     given = [row(f"k{number}") for number in range(7)]
     path = write_rows(tmp_path / name, given)
     if name.endswith("csv"):
@@ -248,7 +239,6 @@ async def test_the_parts_are_the_file(name: str, tmp_path: Path) -> None:
 
 
 def test_what_a_dead_worker_stored_is_not_skipped() -> None:
-    """A shard that runs again skips its rows. In the whole migration they count as stored."""
     total = ReportTotals("m", {RowState.STORED: 100})
     total.add(Report(stored=30, skipped=20, rejected=1))
     total.update({RowState.STORED: 155}, [Report(stored=5)], 1.0)
@@ -256,7 +246,6 @@ def test_what_a_dead_worker_stored_is_not_skipped() -> None:
 
 
 def test_what_an_earlier_run_stored_is_skipped() -> None:
-    """Rows that were stored before the migration was begun again are not counted as stored."""
     total = ReportTotals("m", {RowState.STORED: 20})
     total.add(Report(stored=30, skipped=20))
     total.update({RowState.STORED: 50}, [], 1.0)
@@ -264,7 +253,6 @@ def test_what_an_earlier_run_stored_is_skipped() -> None:
 
 
 def test_a_journal_that_lags_behind_takes_nothing_away() -> None:
-    """While the journal is counted only now and then, the shards' own reports count."""
     total = ReportTotals("m", {})
     total.add(Report(stored=30))
     total.update({RowState.STORED: 10}, [Report(stored=7, in_flight=3, limit=8, waits_for="room")], 1.0)

@@ -19,7 +19,6 @@ DAY = Window.parse("09:30 - 17:00")
 
 
 def at(clock: str) -> datetime:
-    """A moment of one day."""
     return datetime.fromisoformat(f"2026-11-21T{clock}")
 
 
@@ -36,7 +35,6 @@ def at(clock: str) -> datetime:
     ],
 )
 def test_a_window_opens_and_closes(window: Window, clock: str, seconds_until_open: float) -> None:
-    """Its beginning belongs to it, its end does not, and it may reach over midnight."""
     assert window.seconds_until_open(at(clock)) == seconds_until_open
     assert window.contains(at(clock)) is (seconds_until_open == 0)
     stops = stop_outside(window, lambda: at(clock))(Report())
@@ -45,14 +43,12 @@ def test_a_window_opens_and_closes(window: Window, clock: str, seconds_until_ope
 
 @pytest.mark.parametrize("text", ["22", "22:00", "22:00-22:00", "25:00-06:00", "22:00+01:00-06:00", "late-early"])
 def test_what_is_no_window_is_refused(text: str) -> None:
-    """With the form that is meant."""
     with pytest.raises(InvalidRequestError, match="window: must be two") as caught:
         Window.parse(text)
     assert text in str(caught.value)
 
 
 def test_the_first_reason_counts() -> None:
-    """The first limit that is reached gives the reason. None is not a limit."""
     stop = stop_on_any(None, stop_after_seconds(10), stop_after_rejects(2))
     assert stop(Report(seconds=9.9, rejected=2)) is None
     assert stop(Report(seconds=10)) == "maximum of 10 seconds reached"

@@ -32,7 +32,6 @@ REFUSED = ValidationError(422, fields={"account_holder_name": ("is not nice.",)}
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """The journal is a file, and time is real."""
     return "asyncio"
 
 
@@ -197,7 +196,6 @@ interruptions = st.lists(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=st.lists(row_texts, max_size=14), interruptions=interruptions)
 async def test_the_figures_add_up(rows: list[str], interruptions: list[dict[str, int]]) -> None:
-    """A whole run leaves the same figures everywhere, after any kills, and the next one leaves them so."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "cards.csv"
         path.write_text("\n".join([HEADER, *rows]) + "\n")

@@ -27,7 +27,6 @@ READ = "GET /v2/accountvaults/{id}"
 
 
 def cards(sandbox: Sandbox, count: int) -> list[CardVaultCreate]:
-    """Some rows."""
     return [
         CardVaultCreate(
             account_number="4111111111111111",
@@ -42,17 +41,14 @@ def cards(sandbox: Sandbox, count: int) -> list[CardVaultCreate]:
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    """Where the journal is."""
     return tmp_path / "cards.journal"
 
 
 def found(result: Verification) -> set[tuple[str, str]]:
-    """Return the verdict of each finding."""
     return {(finding.key, finding.verdict) for finding in result.findings}
 
 
 async def test_all_is_as_it_should_be(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """With the input and without it; the progress grows up to the total."""
     rows = cards(sandbox, 30)
     await migrate_vaults(gateway, rows, journal=journal)
     seen: list[int] = []
@@ -65,14 +61,12 @@ async def test_all_is_as_it_should_be(sandbox: Sandbox, gateway: AsyncGateway, j
 
 
 async def test_a_key_with_a_card_number_is_masked(gateway: AsyncGateway, journal: Path) -> None:
-    """Also the key of a row that was never sent."""
     await migrate_vaults(gateway, [], journal=journal)
     result = await verify_vaults(gateway, journal=journal, rows=[VaultRow(key="5454545454545454")])
     assert found(result) == {("************5454", Verdict.NOT_STORED)}
 
 
 async def test_what_is_wrong_is_found(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """Changed, deleted and never stored accounts, each with its field; and what is not in the input is read too."""
     rows = cards(sandbox, 6)
     await migrate_vaults(gateway, rows, journal=journal)
     vaults = {vault.account_vault_api_id: vault.id async for vault in gateway.account_vaults.list()}
@@ -105,7 +99,6 @@ async def test_a_sample(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) 
 async def test_a_sample_finds_every_row_that_is_not_stored(
     sandbox: Sandbox, gateway: AsyncGateway, journal: Path
 ) -> None:
-    """The journal tells which rows of the input are missing, so a sample of one finds all of them."""
     rows = cards(sandbox, 20)
     await migrate_vaults(gateway, rows[:15], journal=journal)
     result = await verify_vaults(gateway, journal=journal, rows=rows, sample=1)
@@ -115,7 +108,6 @@ async def test_a_sample_finds_every_row_that_is_not_stored(
 async def test_an_account_that_cannot_be_read_is_no_account_that_is_missing(
     sandbox: Sandbox, gateway: AsyncGateway, journal: Path
 ) -> None:
-    """An unread account is counted separately."""
     await migrate_vaults(gateway, cards(sandbox, 3), journal=journal)
     sandbox.fault("GET /v2/accountvaults/{id}", "garbage")
     result = await verify_vaults(gateway, journal=journal, concurrency=1)
@@ -123,7 +115,6 @@ async def test_an_account_that_cannot_be_read_is_no_account_that_is_missing(
 
 
 async def test_a_gateway_that_is_gone_ends_it(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """The verification stops after a hundred unread accounts in a row. A response restarts the count."""
     await migrate_vaults(gateway, cards(sandbox, 180), journal=journal)
     sandbox.fault(READ, "garbage", nth=1, times=60)
     sandbox.fault(READ, "garbage", nth=62, times=1000)
@@ -134,7 +125,6 @@ async def test_a_gateway_that_is_gone_ends_it(sandbox: Sandbox, gateway: AsyncGa
 
 
 async def test_wrong_credentials_end_it(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """With the gateway's own error, not in a group, and not once for each account."""
     await migrate_vaults(gateway, cards(sandbox, 5), journal=journal)
     sandbox.reset()
     async with sandbox.gateway(developer_id="wrong") as stranger:
@@ -143,7 +133,6 @@ async def test_wrong_credentials_end_it(sandbox: Sandbox, gateway: AsyncGateway,
 
 
 async def test_an_input_that_cannot_be_read_ends_it(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """With its own error, too."""
     await migrate_vaults(gateway, cards(sandbox, 5), journal=journal)
 
     def broken() -> Iterable[CardVaultCreate]:
@@ -162,7 +151,6 @@ async def test_numbers_are_checked(gateway: AsyncGateway, journal: Path, wrong: 
 
 
 async def test_the_row_that_was_stored_is_compared(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """Of several rows with one key: the first with a problem is rejected, the second is stored, the third repeated."""
     good, other = (attrs.evolve(card, account_vault_api_id="k") for card in cards(sandbox, 2))
     rows = [
         VaultRow(key="k", line=2, request=attrs.evolve(good, exp_date="0131"), problems=("exp_date: no",)),
@@ -182,7 +170,6 @@ async def test_the_row_that_was_stored_is_compared(sandbox: Sandbox, gateway: As
 async def test_a_row_that_was_stored_from_a_later_line_is_compared(
     sandbox: Sandbox, gateway: AsyncGateway, journal: Path
 ) -> None:
-    """As shards may do it: the row is known by its content, also if the lines have moved."""
     first, second = (attrs.evolve(card, account_vault_api_id="k") for card in cards(sandbox, 2))
     await migrate_vaults(gateway, [VaultRow(key="k", line=9, request=second)], journal=journal)
     rows = [VaultRow(key="k", line=line, request=card) for line, card in ((2, first), (3, second), (4, second))]
@@ -197,7 +184,6 @@ async def test_a_row_that_was_stored_from_a_later_line_is_compared(
 async def test_why_rows_are_not_stored_comes_from_the_journal(
     sandbox: Sandbox, gateway: AsyncGateway, journal: Path
 ) -> None:
-    """The gateway's reason, that of the row, or that it was not read yet; equal reasons are counted together."""
     rows = [attrs.evolve(card, contact_id="f" * 24) if number < 3 else card for number, card in
             enumerate(cards(sandbox, 6))]  # fmt: skip
     bad = [VaultRow(key="", line=line, problems=(f"key: line {line} has the same key",)) for line in (8, 9)]
@@ -215,7 +201,6 @@ async def test_why_rows_are_not_stored_comes_from_the_journal(
 
 
 async def test_the_worst_findings_come_first(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """A thousand of each verdict are kept; a callback gets all, in any order."""
     rows = cards(sandbox, 4)
     await migrate_vaults(gateway, rows, journal=journal)
     vaults = {vault.account_vault_api_id: vault.id async for vault in gateway.account_vaults.list()}
@@ -236,7 +221,6 @@ async def test_the_worst_findings_come_first(sandbox: Sandbox, gateway: AsyncGat
 async def test_a_journal_of_an_earlier_version_is_verified(
     sandbox: Sandbox, gateway: AsyncGateway, journal: Path
 ) -> None:
-    """Its key 1001.0 is 1001 now."""
     (card,) = cards(sandbox, 1)
     await migrate_vaults(gateway, [VaultRow(key="1001.0", request=card)], journal=journal)
     rows = [VaultRow(key="1001", former_key="1001.0", request=card)]
