@@ -6,7 +6,6 @@ once, as `shard_job` describes. Only the positions of shards in the file, and co
 """
 
 import asyncio
-import logging
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -34,8 +33,7 @@ from gateway_async.migration.sources.files import read_rows
 from gateway_async.migration.sources.files import shards as shards_of
 from gateway_async.migration.sources.records import Shard
 from gateway_async.migration.stop import describe_cap
-
-_logger = logging.getLogger("gateway_async")
+from gateway_async.observe import logger
 
 _FIRST_WORKER_SECONDS: Final = 30
 _RESPONSE_SECONDS: Final = 5
@@ -369,7 +367,7 @@ class _Coordinator:
                 problem = f"{type(error).__name__}: {error}"
             if self.totals.report.stopped or attempt == self.retries:
                 break
-            _logger.warning("shard failed, it is retried: %r: %s", shard, problem)
+            logger.warning("shard failed, it is retried: %r: %s", shard, problem)
             await anyio.sleep(min(2**attempt, _MAX_PAUSE))
         self._given_up.append(f"{shard!r} was given up: {problem}")
         if len(self._given_up) >= _MAX_GIVEN_UP:

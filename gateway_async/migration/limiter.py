@@ -70,10 +70,7 @@ class ConcurrencyLimiter:
         rate: decides when each call may be sent; None for immediately.
 
     Attributes:
-        ceiling: maximum of the limit.
         limit: number of concurrent calls allowed now.
-        in_flight: number of calls in progress.
-        failed_attempts: attempts that have failed so far.
         failures: reason of failed attempts → number of attempts; the rarest reasons share one entry.
     """
 

@@ -32,13 +32,7 @@ Step = Callable[[RowTask], Awaitable[Any]]
 
 
 class RowOperations:
-    """The steps of a row.
-
-    Each step ends the row, returns the next step, or raises if the gateway did not respond.
-
-    Args:
-        vaults: the stored accounts.
-        results: records the results of rows.
+    """The steps of a row. Each ends the row, returns the next step, or raises if the gateway did not respond.
 
     Attributes:
         last_response_at: when the gateway last gave a useful response, by the event loop's clock.
@@ -89,7 +83,7 @@ class RowOperations:
         return None
 
     async def resolve(self, task: RowTask, error: OutcomeUnknownError) -> Step | None:
-        """Resolve a call that may still arrive. A call that certainly does not arrive is sent again."""
+        """Wait for the outcome; resend only if the gateway provably never executed the call."""
         vault = await error.resolve()
         self._note_response()
         if vault is None:

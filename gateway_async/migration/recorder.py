@@ -21,15 +21,10 @@ T = TypeVar("T")
 
 
 class JournalWriter:
-    """Writes the started rows and the results of a run to its journal.
-
-    Args:
-        journal: the journal to write to.
-        stop_signal: stops the run if the journal fails for too long.
-        give_up_after: seconds of failure after which the run stops.
+    """Writes the started rows and the results of a run to its journal, in batches. A failing disk is retried.
 
     Attributes:
-        waits_for: why the journal cannot be written now, as text; "" if it can.
+        waits_for: why the journal cannot be written now, as text; "" if it can. Meanwhile nothing is sent.
     """
 
     def __init__(self, journal: Journal, stop_signal: StopSignal, give_up_after: float) -> None:
@@ -133,14 +128,7 @@ RowCallback = Callable[[VaultRow, RowResult], object]
 
 
 class ResultRecorder:
-    """Records the results of rows.
-
-    Args:
-        report: counts the results.
-        journal_writer: writes them to the journal.
-        allowance: the rows that may be stored; a rejected row gives back what it acquired.
-        on_row: called for every row that has ended, also for skipped ones.
-    """
+    """Records the results of rows. A rejected row gives back what it acquired of the allowance."""
 
     def __init__(
         self, report: Report, journal_writer: JournalWriter, allowance: RowAllowance, on_row: RowCallback | None

@@ -56,16 +56,10 @@ _MAX_DEFERRED: Final = 1000
 
 
 class Runner:
-    """Processes rows until each has a result.
+    """Processes rows until each has a result; `report` is updated while they end.
 
     Args:
-        gateway: stores the accounts.
-        journal: records the state of each row.
-        name: name of the migration.
         has_former_keys: whether rows have the keys of an earlier version in the journal.
-        limiter: limits the concurrent calls.
-        report: updated while rows end.
-        allowance: the rows that may be stored.
         on_row: called for every row that has ended, also for skipped ones.
         give_up_after: seconds without a single response, or without a writable journal, after which it stops.
     """
@@ -94,6 +88,7 @@ class Runner:
         self._allowance = allowance
         self._stop_signal = StopSignal(report)
         self._journal_writer = JournalWriter(journal, self._stop_signal, give_up_after)
+        self.write = self._journal_writer.write
         self._results = ResultRecorder(report, self._journal_writer, self._allowance, on_row)
         self._operations = RowOperations(gateway.account_vaults, self._results)
         self._deferred: list[RowTask] | None = []
@@ -151,10 +146,6 @@ class Runner:
                 await self.write()
         if queue.error is not None:
             raise queue.error
-
-    async def write(self) -> None:
-        """Pass the results to the journal. If that fails, they are kept for a later write."""
-        await self._journal_writer.write()
 
     def _check_cap(self) -> None:
         if self._allowance.exhausted and self._allowance.rows is not None and not self._stop_signal.reason:

@@ -91,11 +91,7 @@ class StoppedError(Exception):
 
 
 class StopSignal:
-    """The stop signal of a run.
-
-    Args:
-        report: holds the reason, once there is one.
-    """
+    """The stop signal of a run. Its report holds the reason, once there is one."""
 
     def __init__(self, report: Report) -> None:
         self._report = report

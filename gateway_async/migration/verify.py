@@ -1,7 +1,7 @@
 """`verify_vaults`: read back what a migration has stored, all or a sample, and compare it."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
 from contextlib import aclosing, closing
 from enum import StrEnum
 from os import PathLike
@@ -228,23 +228,16 @@ class _Checker:
             raise
         except GatewayError as error:
             self._add_finding(entry, Verdict.UNREAD, (str(error),))
-            self._count_unread(error)
+            self._unread_in_a_row += 1
+            if self._unread_in_a_row == _MAX_UNREAD:
+                self.result.stopped = f"{_MAX_UNREAD} accounts in a row could not be read: {error}"
         else:
             self._unread_in_a_row = 0
-            self._compare(entry, request, vault)
-
-    def _count_unread(self, error: GatewayError) -> None:
-        self._unread_in_a_row += 1
-        if self._unread_in_a_row == _MAX_UNREAD:
-            self.result.stopped = f"{_MAX_UNREAD} accounts in a row could not be read: {error}"
-
-    def _compare(self, entry: JournalRow, request: VaultCreate | None, vault: AccountVault) -> None:
-        known = _differences_from_journal(entry, vault)
-        details = dict.fromkeys([*known, *(find_vault_differences(request, vault) if request is not None else ())])
-        if details:
-            self._add_finding(entry, Verdict.DIFFERENT, tuple(details))
-        else:
-            self.result.matching += 1
+            details = dict.fromkeys(_differences(entry, request, vault))
+            if details:
+                self._add_finding(entry, Verdict.DIFFERENT, tuple(details))
+            else:
+                self.result.matching += 1
 
     def add(self, finding: Finding) -> None:
         reasons = self.result.reasons
@@ -356,10 +349,10 @@ def _find_entry(journal_rows: JournalRows, row: VaultRow) -> tuple[JournalRow | 
     return None, (entry.reasons or f"row: {entry.state}",)
 
 
-def _differences_from_journal(entry: JournalRow, vault: AccountVault) -> list[str]:
-    found: list[str] = []
+def _differences(entry: JournalRow, request: VaultCreate | None, vault: AccountVault) -> Iterator[str]:
     if vault.account_vault_api_id not in (entry.api_id, None):
-        found.append(f"account_vault_api_id: is {vault.account_vault_api_id}, not {entry.api_id}")
+        yield f"account_vault_api_id: is {vault.account_vault_api_id}, not {entry.api_id}"
     if entry.last_four is not None and vault.last_four != entry.last_four:
-        found.append(f"last_four: is {vault.last_four}, not {entry.last_four}")
-    return found
+        yield f"last_four: is {vault.last_four}, not {entry.last_four}"
+    if request is not None:
+        yield from find_vault_differences(request, vault)

@@ -14,14 +14,7 @@ class AtomicFile:
     """A file of mode 0600 that is written to a `.part` file and moved to its path when complete.
 
     It is a context manager: an exception in the block removes the part. A part left by an earlier process is replaced.
-
-    Args:
-        path: the path of the file.
-        encoding: its encoding.
-        keep_previous: whether an existing file is moved to its backup path, instead of replaced.
-
-    Attributes:
-        text: the part, open for writing.
+    An existing file is replaced, or with `keep_previous` moved to its backup path.
 
     Raises:
         OSError: the part cannot be created, or the path is a symbolic link or belongs to another user. At the end of

@@ -11,9 +11,7 @@ from hashlib import sha256
 from itertools import pairwise
 from math import floor, log10
 from pathlib import Path
-from typing import Any, Final
-
-import attrs
+from typing import Any, Final, NamedTuple
 
 from gateway_async._extras import import_extra
 from gateway_async._secrets import mask_text
@@ -53,8 +51,7 @@ _TIME_STEPS: Final = (
 )
 
 
-@attrs.frozen
-class _Point:
+class _Point(NamedTuple):
     """The values of one interval."""
 
     begins: float

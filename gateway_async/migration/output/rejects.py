@@ -1,7 +1,4 @@
-"""Rejected rows in the input's format, each with its problems, to be corrected and migrated again.
-
-Card and bank numbers are masked by default. Only the user who runs the migration may read the file.
-"""
+"""The file of rejected rows, and the masking of card and bank numbers in it."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +12,7 @@ import attrs
 from gateway_async._secrets import is_confidential, luhn_valid, mask_digits, mask_text, seal
 from gateway_async.migration.journal.protocol import RowResult
 from gateway_async.migration.output.files import AtomicFile, part_path
-from gateway_async.migration.output.tables import InputFormat, Writer, create_writer
+from gateway_async.migration.output.tables import WRITERS, InputFormat
 from gateway_async.migration.rows.builder import CARD_LENGTHS
 from gateway_async.migration.rows.columns import ColumnMapping
 from gateway_async.migration.rows.row import VaultRow
@@ -93,7 +90,7 @@ class Rejects:
         self._input_format = input_format
         self._with_card_numbers = with_card_numbers
         self._file: AtomicFile | None = None
-        self._writer: Writer | None = None
+        self._writer: Any = None
         self._error: OSError | None = None
 
     def add(self, row: VaultRow, result: RowResult) -> None:
@@ -121,13 +118,13 @@ class Rejects:
             part_path(self._path).unlink(missing_ok=True)  # of a killed process; it may contain card numbers
         return self._file is not None
 
-    def _open_writer(self) -> Writer:
+    def _open_writer(self) -> Any:
         input_format = self._input_format()
         if not self._with_card_numbers:
             masked = self._mask_row(dict.fromkeys(input_format.columns))
             input_format = attrs.evolve(input_format, columns=tuple(masked))
         self._file = AtomicFile(self._path, input_format.encoding, keep_previous=True)
-        return create_writer(self._file.text, input_format)
+        return WRITERS[input_format.format](self._file.text, input_format)
 
     def _mask_source(self, row: VaultRow) -> dict[str, Any]:
         source = dict(row.source or {})

@@ -85,18 +85,7 @@ class InputFormat:
     encoding: str = "utf-8"
 
 
-class Writer:
-    """Writes rows in one format."""
-
-    def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
-        """Write one row."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """Write the remaining rows, if the format collects them."""
-
-
-class _CsvWriter(Writer):
+class _CsvWriter:
     """Writes CSV in the input's dialect."""
 
     def __init__(self, file: TextIO, input_format: InputFormat) -> None:
@@ -110,18 +99,22 @@ class _CsvWriter(Writer):
         notes = [FORMULA_NOTE] if escaped != cells else []
         self._rows.writerow([*escaped, escape_formula("; ".join([*problems, *notes]))])
 
+    def finish(self) -> None:
+        """Do nothing: each row was written."""
 
-class _JsonLinesWriter(Writer):
-    """Writes one object a line."""
 
+class _JsonLinesWriter:
     def __init__(self, file: TextIO, _input_format: InputFormat) -> None:
         self._file = file
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
         self._file.write(json.dumps({**source, PROBLEMS: list(problems)}, ensure_ascii=False, default=str) + "\n")
 
+    def finish(self) -> None:
+        """Do nothing: each row was written."""
 
-class _ParquetWriter(Writer):
+
+class _ParquetWriter:
     """Writes rows to a Parquet file with every value as text, some thousand at a time. It needs pyarrow."""
 
     def __init__(self, file: TextIO, input_format: InputFormat) -> None:
@@ -152,16 +145,8 @@ def _columns(input_format: InputFormat) -> list[str]:
     return [*(column for column in input_format.columns if column != PROBLEMS), PROBLEMS]
 
 
-_WRITERS: Final[Mapping[str, Callable[[TextIO, InputFormat], Writer]]] = {
-    "csv": _CsvWriter,
-    "jsonl": _JsonLinesWriter,
-    "parquet": _ParquetWriter,
-}
-
-
-def create_writer(file: TextIO, input_format: InputFormat) -> Writer:
-    """Return a writer of rows and their problems in a format."""
-    return _WRITERS[input_format.format](file, input_format)
+WRITERS: Final = {"csv": _CsvWriter, "jsonl": _JsonLinesWriter, "parquet": _ParquetWriter}
+"""Format → the class that writes rows and their problems to a file in an `InputFormat`."""
 
 
 _FIELDS: Final = ("key", "account_vault_id", "account_vault_api_id", "last_four", "brand")
@@ -171,17 +156,10 @@ _JSON_LINES: Final = (".jsonl", ".ndjson")
 
 
 async def write_vault_ids(path: Path, entries: AsyncIterable[JournalEntry]) -> int:
-    """Write the vault id of each key as CSV or JSON Lines.
+    """Write the vault id of each stored row as CSV or JSON Lines. Return the number of rows.
 
-    In CSV, text that a spreadsheet would run as a formula has an apostrophe before it. In JSON Lines, text is
-    unchanged.
-
-    Args:
-        path: the path of the file; an existing file is replaced when the new one is complete.
-        entries: the stored rows, from the journal.
-
-    Returns:
-        The number of rows.
+    In CSV, text that a spreadsheet would run as a formula has an apostrophe before it. An existing file is replaced
+    when the new one is complete.
 
     Raises:
         OSError: it cannot be written.
@@ -198,8 +176,7 @@ async def write_vault_ids(path: Path, entries: AsyncIterable[JournalEntry]) -> i
 def write_findings(path: Path) -> Iterator[Callable[[Finding], object]]:
     """Open a file of findings, CSV or JSON Lines. Yield the function that writes one.
 
-    Args:
-        path: the path of the file; an existing file is replaced when the block ends without an error.
+    An existing file is replaced when the block ends without an error.
 
     Raises:
         OSError: it cannot be written.

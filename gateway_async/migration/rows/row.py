@@ -142,8 +142,6 @@ class RowTask:
     """A row that is being processed.
 
     Attributes:
-        row: the row, as it was given.
-        request: the request that is sent for it.
         journal_row: the entry that the journal gets before it is sent.
         earlier_entry: the journal's earlier entry of it; None if it is new.
         sent: whether it may have been sent.

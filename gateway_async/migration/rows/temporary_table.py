@@ -7,7 +7,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 import attrs
 
@@ -24,11 +24,15 @@ SELECT line, first FROM (
 """
 
 
-def _create_table(columns: str) -> sqlite3.Connection:
-    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-    connection.execute(f"CREATE TABLE {columns}")
-    connection.execute("BEGIN")
-    return connection
+class _TemporaryTable:
+    def __init__(self, columns: str) -> None:
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._connection.execute(f"CREATE TABLE {columns}")
+        self._connection.execute("BEGIN")
+
+    def close(self) -> None:
+        """Delete the table."""
+        self._connection.close()
 
 
 @attrs.frozen
@@ -44,7 +48,7 @@ class DuplicateCount:
     examples: Sequence[tuple[int, int]] = ()
 
 
-class DuplicateFinder:
+class DuplicateFinder(_TemporaryTable):
     """Finds duplicates among texts, of which it keeps digests of eight bytes.
 
     With ten million texts, the probability of one false duplicate is 1 : 300,000. The digests are keyed with a random
@@ -52,8 +56,8 @@ class DuplicateFinder:
     """
 
     def __init__(self) -> None:
+        super().__init__("texts (digest INTEGER, line INTEGER)")
         self._secret = os.urandom(32)
-        self._connection = _create_table("texts (digest INTEGER, line INTEGER)")
         self._pending: list[tuple[int, int]] = []
 
     def add(self, text: str, line: int) -> None:
@@ -70,23 +74,13 @@ class DuplicateFinder:
         (count,) = self._connection.execute("SELECT coalesce(sum(times), 0) FROM repeated").fetchone()
         return DuplicateCount(count, tuple(self._connection.execute(_EXAMPLES, (most_examples,)).fetchall()))
 
-    def close(self) -> None:
-        """Delete the table."""
-        self._connection.close()
-
     def _flush(self) -> None:
         self._connection.executemany("INSERT INTO texts VALUES (?, ?)", self._pending)
         self._pending.clear()
 
 
-@attrs.frozen
-class JournalRow:
-    """The journal's data of a started row.
-
-    Attributes:
-        reasons: why it is not stored, in one text.
-        is_sampled: whether its account is to be read back.
-    """
+class JournalRow(NamedTuple):
+    """The journal's data of a started row, with its reasons in one text, and whether it is to be read back."""
 
     key: str
     line: int | None
@@ -99,24 +93,23 @@ class JournalRow:
     is_sampled: bool
 
 
-class JournalRows:
+class JournalRows(_TemporaryTable):
     """Started rows by key."""
 
     def __init__(self) -> None:
-        self._connection = _create_table(
+        super().__init__(
             "rows (key TEXT PRIMARY KEY, line INTEGER, state TEXT, fingerprint TEXT, vault_id TEXT, api_id TEXT, "
             "last_four TEXT, reasons TEXT, sampled BOOLEAN, taken INTEGER NOT NULL DEFAULT FALSE) WITHOUT ROWID"
         )
 
     def add(self, row: JournalRow) -> None:
         """Add a row."""
-        values = attrs.astuple(row)
-        self._connection.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE)", values)
+        self._connection.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE)", row)
 
     def find(self, key: str) -> tuple[JournalRow | None, bool]:
         """Return the row of a key, and whether it was taken."""
-        rows = self._connection.execute("SELECT * FROM rows WHERE key = ?", (key,)).fetchall()
-        return (JournalRow(*rows[0][:-1]), bool(rows[0][-1])) if rows else (None, False)
+        row = self._connection.execute("SELECT * FROM rows WHERE key = ?", (key,)).fetchone()
+        return (JournalRow(*row[:-1]), bool(row[-1])) if row else (None, False)
 
     def take(self, key: str) -> None:
         """Note that the input has the row of a key."""
@@ -126,7 +119,3 @@ class JournalRows:
         """Yield the sampled rows that were not taken."""
         for row in self._connection.execute("SELECT * FROM rows WHERE sampled AND NOT taken"):
             yield JournalRow(*row[:-1])
-
-    def close(self) -> None:
-        """Delete the table."""
-        self._connection.close()

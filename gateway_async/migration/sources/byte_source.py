@@ -6,9 +6,10 @@ import select
 import stat
 import sys
 import threading
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import BinaryIO, Final
 
 from gateway_async.errors import InvalidRequestError
 
@@ -25,17 +26,13 @@ _BOMS: Final = (
 _MAX_BOM: Final = 4
 _GZIP: Final = b"\x1f\x8b"
 _SINGLE_BYTES: Final = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "mac", "cp437", "cp85", "cp86")
+"""Encodings in which line ends, quotes and delimiters are unambiguous single bytes."""
 
 Source = str | PathLike[str] | BinaryIO
 
 
 class Bytes:
-    """The bytes of one file, read once.
-
-    Args:
-        file: open for reading bytes.
-        encoding: the given encoding of the file; a byte order mark overrides it.
-        total: size in bytes, if known.
+    """The bytes of one file, read once. A byte order mark overrides the given encoding.
 
     Attributes:
         encoding: the encoding of the bytes that `read` returns. It is the file's encoding, or UTF-8 if line ends and
@@ -43,36 +40,43 @@ class Bytes:
         start: the offset of the first byte after the byte order mark.
         recoded: whether the bytes were converted to UTF-8. Then `position` differs from the number of bytes returned.
         position: bytes read from the file.
-        is_compressed: whether the file is compressed with gzip.
         total: size in bytes, or None.
     """
 
-    def __init__(self, file: "_Chunks", encoding: str, *, total: int | None = None) -> None:
-        self._file = file
+    def __init__(
+        self,
+        file: BinaryIO,
+        encoding: str,
+        *,
+        read: Callable[[int], bytes],
+        close: Callable[[], object],
+        total: int | None,
+    ) -> None:
         self.total = total
+        self.close = close
+        self._file = file
+        self._read = read
         head = b""
-        while len(head) < _MAX_BOM and (more := file.read1(_CHUNK)):
+        while len(head) < _MAX_BOM and (more := read(_CHUNK)):
             head += more
-        mark, self.encoding = next(
+        mark, codec = next(
             ((mark, name) for mark, name in _BOMS if head.startswith(mark)), (b"", normalize_codec(encoding))
         )
         self.start = len(mark)
         self.is_compressed = head.startswith(_GZIP)
         self.position = len(head)
-        self.recoded = not is_ascii_compatible(self.encoding)
-        self._decoder = codecs.getincrementaldecoder(self.encoding)("replace") if self.recoded else None
-        self.encoding = "utf-8" if self.recoded else self.encoding
-        self._pending = [self._recode(head[self.start :], last=False)]
+        self.recoded = not codec.startswith(_SINGLE_BYTES)
+        self.encoding = "utf-8" if self.recoded else codec
+        self._decoder = codecs.getincrementaldecoder(codec)("replace") if self.recoded else None
+        self._pending = [self._recode(head[self.start :])]
 
     def read(self) -> bytes:
         """Return the next bytes; b"" at the end."""
-        if self._pending:
-            first = self._pending.pop()
-            if first:
-                return first
-        while data := self._file.read1(_CHUNK):
+        if self._pending and (first := self._pending.pop()):
+            return first
+        while data := self._read(_CHUNK):
             self.position += len(data)
-            if recoded := self._recode(data, last=False):
+            if recoded := self._recode(data):
                 return recoded
         return self._recode(b"", last=True)
 
@@ -102,48 +106,20 @@ class Bytes:
         self._pending.clear()
         self.position = offset
 
-    def close(self) -> None:
-        """Close the file. A file that was given open remains open."""
-        self._file.close()
-
-    def _recode(self, data: bytes, *, last: bool) -> bytes:
+    def _recode(self, data: bytes, *, last: bool = False) -> bytes:
         return data if self._decoder is None else self._decoder.decode(data, last).encode()
-
-
-class _Chunks(Protocol):
-    """The methods of a file that are needed."""
-
-    def read1(self, size: int, /) -> bytes: ...
-
-    def seek(self, offset: int, /) -> object: ...
-
-    def close(self) -> None: ...
-
-
-class _BorrowedFile:
-    """An open file of the caller, with at least the method `read`. It remains open."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.read1 = getattr(file, "read1", file.read)
-        self._file = file
-
-    def seek(self, offset: int, /) -> object:
-        return self._file.seek(offset)
-
-    def close(self) -> None:
-        """Do nothing: the caller owns the file."""
 
 
 class _InterruptiblePipe:
     """A pipe or a terminal. When another thread closes it, a read stops waiting."""
 
-    def __init__(self, descriptor: int, file: BinaryIO | None = None) -> None:
+    def __init__(self, descriptor: int, close_file: Callable[[], object]) -> None:
         self._descriptor = descriptor
-        self._file = file
+        self._close_file = close_file
         self._closed = False
         self._reading = threading.Lock()
 
-    def read1(self, size: int, /) -> bytes:
+    def read(self, size: int) -> bytes:
         with self._reading:
             while not self._closed:
                 if select.select([self._descriptor], [], [], _SELECT_SECONDS)[0]:
@@ -151,19 +127,12 @@ class _InterruptiblePipe:
             self._close_file()
         return b""
 
-    def seek(self, _offset: int, /) -> object:
-        raise OSError("a pipe cannot seek")
-
     def close(self) -> None:
         """Close the pipe. A thread that waits for bytes closes it when its select times out."""
         self._closed = True
         if self._reading.acquire(blocking=False):
             self._close_file()
             self._reading.release()
-
-    def _close_file(self) -> None:
-        if self._file is not None:
-            self._file.close()
 
 
 def normalize_codec(encoding: str) -> str:
@@ -180,13 +149,8 @@ def normalize_codec(encoding: str) -> str:
         ) from None
 
 
-def is_ascii_compatible(encoding: str) -> bool:
-    """Return whether line ends, quotes and delimiters are unambiguous single bytes."""
-    return normalize_codec(encoding).startswith(_SINGLE_BYTES)
-
-
 def open_file(given: Source) -> tuple[BinaryIO, int | None]:
-    """Open a file for random access, and return it with its size.
+    """Open a path for random access. Return the file with its size, if it has one; an open file is returned as it is.
 
     Raises:
         InvalidRequestError: it cannot be opened.
@@ -202,7 +166,7 @@ def open_file(given: Source) -> tuple[BinaryIO, int | None]:
 
 
 def open_bytes(given: Source, encoding: str) -> Bytes:
-    """Open a file or standard input.
+    """Open a file or standard input. A file that was given open, and standard input, stay open.
 
     Args:
         given: a path, `"-"` for standard input, or an open binary file.
@@ -212,29 +176,28 @@ def open_bytes(given: Source, encoding: str) -> Bytes:
         InvalidRequestError: it cannot be opened, or the encoding is not known.
     """
     normalize_codec(encoding)
-    if given == STDIN:
-        return Bytes(_stdin(), encoding)
-    file, total = open_file(given)
+    is_path = isinstance(given, str | PathLike)
+    file, total = (sys.stdin.buffer, None) if given == STDIN else open_file(given)
+    read: Callable[[int], bytes] = getattr(file, "read1", file.read)
+    close: Callable[[], object] = file.close if is_path and given != STDIN else _keep_open
+    if is_path and (descriptor := _pipe_descriptor(file)) is not None:
+        pipe = _InterruptiblePipe(descriptor, close)
+        read, close = pipe.read, pipe.close
     try:
-        return Bytes(_chunks(file, total, given), encoding, total=total)
+        return Bytes(file, encoding, read=read, close=close, total=total)
     except OSError as error:
         raise InvalidRequestError(f"source: {given}: {error.strerror}") from None
 
 
-def _chunks(file: BinaryIO, total: int | None, given: Source) -> "_Chunks":
-    if file is not given and total is None and os.name == "posix":
-        return _InterruptiblePipe(file.fileno(), file)
-    buffered: Any = file
-    return _BorrowedFile(file) if file is given else buffered
+def _keep_open() -> None:
+    """Do nothing: the caller owns the file."""
 
 
-def _stdin() -> _Chunks:
-    """Return standard input. Reads of a pipe or a terminal can be interrupted."""
+def _pipe_descriptor(file: BinaryIO) -> int | None:
+    """Return the descriptor of a pipe or a terminal, whose reads can be interrupted; None for any other file."""
     try:
-        descriptor = sys.stdin.fileno()
-        mode = os.fstat(descriptor).st_mode
+        descriptor = file.fileno()
+        is_regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
     except (OSError, ValueError, AttributeError):
-        return _BorrowedFile(sys.stdin.buffer)
-    if os.name == "posix" and not stat.S_ISREG(mode):
-        return _InterruptiblePipe(descriptor)
-    return _BorrowedFile(sys.stdin.buffer)
+        return None
+    return descriptor if os.name == "posix" and not is_regular else None

@@ -17,11 +17,6 @@ _BATCH: Final = 256
 class ParquetRows:
     """The rows of a Parquet file. Memory holds the pages of one row group and some hundred rows.
 
-    Args:
-        given: a path, or an open binary file that supports seeking.
-        columns: the mapping of its columns to fields.
-        shard: the row groups to read; None for all.
-
     Raises:
         InvalidRequestError: pyarrow is missing, the file is not Parquet or is cut off, or its columns cannot be mapped.
     """

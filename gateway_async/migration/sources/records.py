@@ -141,15 +141,13 @@ class Splitter:
         self._next_search_size = 2 * len(self._pending) if len(self._pending) > _LARGE else 0
 
     def _create_record(self, data: bytes, at: int, found: _RecordEnd) -> RawRecord:
-        fits = found.end - at <= self._longest
-        content, problem = (data[at : found.end], found.problem) if fits else (b"", self._too_long())
+        content, problem = data[at : found.end], found.problem
+        if len(content) > self._longest:
+            content, problem = b"", f"longer than {self._longest} bytes"
         record = RawRecord(self._line, self._start, content, problem)
         self._line += found.lines
         self._start += found.after - at
         return record
-
-    def _too_long(self) -> str:
-        return f"longer than {self._longest} bytes"
 
     def _skip_line(self, data: bytes, at: int) -> int:
         """Skip the rest of a line that is too long."""

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, Final
 
@@ -25,13 +25,7 @@ from gateway_async.migration.sources.records import MAX_RECORD, RawRecord, Shard
 
 
 class TextRows(ABC):
-    """The rows of a text file, one for each record that is not blank.
-
-    Attributes:
-        columns: the names in its header; () without a header.
-        fields: column → field, as far as the file or its mapping names them.
-        total: number of bytes; None if it is not known.
-    """
+    """The rows of a text file, one for each record that is not blank. `Rows` describes its attributes."""
 
     _splitter: Splitter
     _hidden = "account_number"
@@ -96,14 +90,7 @@ _HEADER_END: Final = re.compile(rb"[^\r\n][\r\n]")
 
 
 class CsvRows(TextRows):
-    """The rows of a CSV file. Its first record that is not blank is the header.
-
-    Args:
-        source: the bytes of the file.
-        columns: the mapping of its columns to fields.
-        delimiter: between two cells; None for the most frequent one in the header: comma, semicolon, tab or bar.
-        quotechar: around a cell that contains line ends or delimiters; doubled inside of the cell; None for no quoting.
-        shard: the part to read; None for all.
+    """The rows of a CSV file, with the arguments of `read_rows`. Its first record that is not blank is the header.
 
     Raises:
         InvalidRequestError: the header cannot be read, or its columns cannot be mapped.
@@ -124,12 +111,9 @@ class CsvRows(TextRows):
         # No local variable here has bytes of the file, because an error about the header shows them in its traceback.
         chosen, before = _read_separator_line(source)
         self.delimiter = delimiter or chosen or _detect_delimiter(source, quote)
-        self._dialect: dict[str, Any] = (
-            {"delimiter": self.delimiter, "quotechar": quotechar}
-            if quotechar
-            else {"delimiter": self.delimiter, "quoting": csv.QUOTE_NONE}
-        )
-        self._quote = quote
+        quoting: dict[str, Any] = {"quotechar": quotechar} if quotechar else {"quoting": csv.QUOTE_NONE}
+        self._read_csv = partial(csv.reader, delimiter=self.delimiter, **quoting)
+        self._split_from = partial(Splitter, quote, self.delimiter.encode())
         self._splitter = self._split_from(line=1 + bool(chosen), start=before)
         self.columns = self._names(self._header(before))
         self._mapping = columns.map_header(self.columns)
@@ -143,9 +127,6 @@ class CsvRows(TextRows):
             self._splitter = self._split_from(line=shard.first_line, start=shard.start)
         self._splitter.plausible = self._is_one_record
 
-    def _split_from(self, line: int, start: int) -> Splitter:
-        return Splitter(self._quote, self.delimiter.encode(), line=line, start=start)
-
     def _header(self, start: int) -> RawRecord | None:
         """Return the header. What follows is given back: its records have as many cells as the header."""
         read = b""
@@ -157,7 +138,7 @@ class CsvRows(TextRows):
                     is_last = index + 1 == len(records)
                     line, end = self._splitter.rest if is_last else records[index + 1][:2]
                     self._source.push_back(read[end - start :])
-                    self._splitter = self._split_from(line, end)
+                    self._splitter = self._split_from(line=line, start=end)
                     return record
         return next((record for record in self._splitter.finish() if not record.is_blank), None)
 
@@ -215,7 +196,7 @@ class CsvRows(TextRows):
 
     def _parse(self, text: str) -> list[str]:
         try:
-            records = list(csv.reader((text,), **self._dialect))
+            records = list(self._read_csv((text,)))
         except csv.Error as error:
             raise ValueError(str(error)) from None
         if len(records) != 1:
@@ -275,11 +256,6 @@ _decoder: Final = msgspec.json.Decoder(float_hook=str)
 
 class JsonRows(TextRows):
     """The rows of a file with one JSON object a line. Blank lines are skipped.
-
-    Args:
-        source: the bytes of the file.
-        columns: the mapping of the objects' names to fields.
-        shard: the part to read; None for all.
 
     Raises:
         InvalidRequestError: the file is one JSON document, such as an array.
