@@ -3,10 +3,9 @@
 If that fails, the error states how far the request got.
 """
 
-import asyncio
 import re
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
@@ -17,6 +16,7 @@ import httpx
 
 from gateway_async._execution.events import TraceHeaders, read_trace_headers
 from gateway_async._execution.tokens import Authenticator
+from gateway_async._http.event_loop import EventLoop
 from gateway_async._http.exchange import BodyTooLongError, read_response_body
 from gateway_async._http.messages import BaseUrl, LazyRequest, header_lines, headers_of
 from gateway_async._http.progress import PROGRESS, Progress, Stage
@@ -49,9 +49,6 @@ MAX_BODY: Final = 64 * 1024 * 1024
 """Maximum bytes of a response. A page of 5000 records has about 6 MB."""
 
 _CONNECT_SECONDS: Final = 10.0
-
-_TICK: Final = 1.0
-"""Seconds between two rounds of creating timers. Most calls end sooner, and need none."""
 
 _CLOSING_SECONDS: Final = 10.0
 """Maximum seconds for closing the connections, and for revoking a token before."""
@@ -102,7 +99,7 @@ class HttpClient:
         self._signed_lines: tuple[Signature, Secret] | None = None
         self._authenticator = Authenticator(credentials, developer_id, self._fetch)
         self.is_closed = False
-        self._event_loop: _EventLoop | None = None
+        self._event_loop: EventLoop | None = None
 
     def check(self, call: Call[Any]) -> None:
         """Check that the client is usable, and that its credentials can sign the call."""
@@ -117,7 +114,7 @@ class HttpClient:
         if self.is_closed:
             raise ClientClosedError(call=str(call))
         if self._event_loop is None:
-            self._event_loop = _EventLoop()
+            self._event_loop = EventLoop()
         elif not self._event_loop.is_current:
             raise _in_another_event_loop(call)
 
@@ -279,54 +276,6 @@ class HttpClient:
             fields = (("Host", self._base.host), *_HEADERS, *plain_params(signature.headers))
             self._signed_lines = signature, Secret(header_lines(fields))
         return self._signed_lines[1].reveal()
-
-
-class _EventLoop:
-    """The event loop of the current task, asked directly: anyio would find out first which library runs.
-
-    Attributes:
-        now: function that returns its time.
-        open_scopes: the deadlines of cancel scopes that have no timer yet.
-    """
-
-    __slots__ = ("_cancel_scope", "_has_timer", "_loop", "now", "open_scopes")
-
-    def __init__(self) -> None:
-        self._loop = loop = anyio.lowlevel.current_token().native_token
-        self.now: Callable[[], float] = loop.time if isinstance(loop, asyncio.AbstractEventLoop) else anyio.current_time
-        self._cancel_scope: Callable[..., anyio.CancelScope] = type(anyio.CancelScope())
-        self._has_timer = False
-        self.open_scopes: dict[anyio.CancelScope, float] = {}
-
-    def deadline(self, at: float) -> anyio.CancelScope:
-        """Return a cancel scope that ends at a time.
-
-        On asyncio, it gets its timer at the next tick of one timer for all: most calls have ended by then.
-        """
-        if not isinstance(self._loop, asyncio.AbstractEventLoop) or at < self.now() + 2 * _TICK:
-            return self._cancel_scope(deadline=at)
-        scope = self._cancel_scope()
-        self.open_scopes[scope] = at
-        if not self._has_timer:
-            self._has_timer = True
-            self._loop.call_later(_TICK, self._create_timers)
-        return scope
-
-    def _create_timers(self) -> None:
-        self._has_timer = False
-        scopes, self.open_scopes = self.open_scopes, {}
-        for scope, at in scopes.items():
-            scope.deadline = at
-
-    @property
-    def is_current(self) -> bool:
-        if not isinstance(self._loop, asyncio.AbstractEventLoop):
-            return anyio.lowlevel.current_token().native_token is self._loop
-        try:
-            # Trio can run as a guest of the same loop, but not in one of its tasks.
-            return asyncio.get_running_loop() is self._loop and asyncio.current_task(self._loop) is not None
-        except RuntimeError:
-            return False
 
 
 def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:

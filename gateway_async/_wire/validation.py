@@ -86,7 +86,8 @@ def _value_problems(field: RequestField, value: Any, limits: bool) -> Sequence[P
     found: list[Problem] = []
     if limits:
         for check in field.checks:
-            found += [Problem(message, field.name) for message in check(text)]
+            if messages := check(text):
+                found += [Problem(message, field.name) for message in messages]
     return found
 
 

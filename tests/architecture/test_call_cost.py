@@ -124,7 +124,7 @@ async def function_calls(gateway: AsyncGateway, verb: Verb) -> int:
     return min(counts)
 
 
-@pytest.mark.parametrize(("method", "most"), [("GET", 160), ("POST", 240)])
+@pytest.mark.parametrize(("method", "most"), [("GET", 160), ("POST", 233)])
 def test_function_calls_in_memory(method: str, most: int) -> None:
     """A call over a transport in memory needs few calls of Python functions."""
 
@@ -136,7 +136,7 @@ def test_function_calls_in_memory(method: str, most: int) -> None:
     assert counted <= most, f"a {method} in memory needs {counted} function calls"
 
 
-@pytest.mark.parametrize(("method", "most"), [("GET", 162), ("POST", 242)])
+@pytest.mark.parametrize(("method", "most"), [("GET", 162), ("POST", 235)])
 def test_function_calls_over_a_socket(server: Server, method: str, most: int) -> None:
     """A call over a kept connection needs few calls of Python functions, those of the event loop included."""
 

@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from gateway_async import NotSentError, OutcomeUnknownError, Transaction, UserApiKey
-from gateway_async._execution import http_client
 from gateway_async._execution.http_client import HttpClient
+from gateway_async._http import event_loop
 from gateway_async._http.progress import PROGRESS, Stage
 from gateway_async._http.transport import DirectClient
 from gateway_async.observe import OutcomeLookedUp
@@ -139,7 +139,7 @@ async def test_a_deadline_is_kept_although_its_timer_is_created_later(
     seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A call ends at its deadline, not before, also if it began between two ticks."""
-    monkeypatch.setattr(http_client, "_TICK", 0.02)
+    monkeypatch.setattr(event_loop, "_TICK", 0.02)
     http = idle_http_client()
     http.check_usable("GET /v2/contacts")
     until = http.now() + seconds
@@ -152,7 +152,7 @@ async def test_a_deadline_is_kept_although_its_timer_is_created_later(
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_call_that_ends_early_creates_no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many calls end between two ticks, one timer serves them all."""
-    monkeypatch.setattr(http_client, "_TICK", 0.02)
+    monkeypatch.setattr(event_loop, "_TICK", 0.02)
     http = idle_http_client()
     http.check_usable("GET /v2/contacts")
     loop = asyncio.get_running_loop()
