@@ -9,8 +9,7 @@ from inspect import getsource
 import pytest
 from rich.console import Console
 
-from gateway_async.cli.demo import snippets
-from gateway_async.cli.demo.chapters import Demo, DemoError
+from gateway_async.cli.demo import Demo, DemoError, programs
 from gateway_async.cli.demo.display import TextDisplay, sparkline
 from tests.support.processes import PYTHON, Ended, Process, Start, run, run_python
 
@@ -89,8 +88,8 @@ def test_demo_shows_what_it_runs(ended: Ended) -> None:
     """Every line of code that is shown is in the module that was run."""
     story, _, _ = ended.stdout.partition("Summary")
     shown = [line.strip() for line in story.splitlines() if line.startswith("    ")]
-    source = getsource(snippets)
-    assert "visas += 1" in shown
+    source = getsource(programs)
+    assert "print(vault.last_four)" in shown
     assert [line for line in shown if line not in source] == []
 
 
@@ -111,7 +110,7 @@ def test_demo_on_a_machine_where_listening_is_forbidden() -> None:
 def test_demo_and_ctrl_c(start: Start) -> None:
     """Ctrl-C ends the demo with status 130 and without a traceback, though a terminal waits."""
     process = start("demo")
-    assert line_with("get(vault.id)", process)
+    assert line_with("router_transactions.create(sale)", process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (130, "")
@@ -149,5 +148,5 @@ def test_sparkline() -> None:
 
 def test_excerpt() -> None:
     """An excerpt is the body of a snippet without docstring and `return`."""
-    lines = snippets.excerpt(snippets.charge).splitlines()
-    assert (lines[0], lines[-1]) == ("sale = await gateway.transactions.create(", ")")
+    lines = programs.excerpt(programs.sell).splitlines()
+    assert (lines[0], lines[-1]) == ("sale = TransactionCreate(", "payment = await gateway.transactions.create(sale)")

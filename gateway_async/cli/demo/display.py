@@ -1,7 +1,6 @@
 """The output of the demo: text with code for people, or one JSON object for each chapter."""
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import fill, indent
@@ -9,7 +8,6 @@ from time import perf_counter
 from typing import Any, Final, Protocol
 
 import attrs
-import typer
 from rich import box
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -19,9 +17,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from gateway_async.cli.demo.snippets import excerpt
-
-__all__ = ["Chapter", "Display", "JsonLinesDisplay", "TextDisplay", "sparkline"]
+from gateway_async.cli.demo.programs import excerpt
+from gateway_async.cli.output import print_json
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _PYTHON: Final = Syntax("", "python", theme="ansi_dark", background_color="default")
@@ -46,7 +43,7 @@ class Chapter:
 class Display(Protocol):
     """Shows a demo while it runs."""
 
-    def open(self, number: int, chapter: Chapter, snippet: Callable[..., Any]) -> None:
+    def open(self, number: int, chapter: Chapter, program: Callable[..., Any]) -> None:
         """Show the beginning of a chapter, and its code."""
 
     def show(self, statement: str) -> None:
@@ -65,7 +62,7 @@ class Display(Protocol):
 class JsonLinesDisplay:
     """Prints one JSON object for each chapter, and one at the end."""
 
-    def open(self, number: int, chapter: Chapter, snippet: Callable[..., Any]) -> None:
+    def open(self, number: int, chapter: Chapter, program: Callable[..., Any]) -> None:
         """Print nothing yet."""
 
     def show(self, statement: str) -> None:
@@ -81,12 +78,12 @@ class JsonLinesDisplay:
         """Print a chapter."""
         values = attrs.asdict(chapter, filter=attrs.filters.exclude("began"))
         values["seconds"] = round(chapter.seconds, 3)
-        typer.echo(json.dumps({"event": "chapter", "number": number, **values}))
+        print_json([{"event": "chapter", "number": number, **values}])
 
     def summarize(self, chapters: Sequence[Chapter], advice: Mapping[str, str]) -> None:
         """Print the number of chapters and the total time."""
         seconds = round(sum(chapter.seconds for chapter in chapters), 3)
-        typer.echo(json.dumps({"event": "end", "chapters": len(chapters), "seconds": seconds, "next": [*advice]}))
+        print_json([{"event": "end", "chapters": len(chapters), "seconds": seconds, "next": [*advice]}])
 
 
 class TextDisplay:
@@ -98,12 +95,12 @@ class TextDisplay:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def open(self, number: int, chapter: Chapter, snippet: Callable[..., Any]) -> None:
+    def open(self, number: int, chapter: Chapter, program: Callable[..., Any]) -> None:
         """Print the title, the introduction and the code of a chapter."""
         self._print_headline(f"{number}  {chapter.title}")
-        self._console.print(Text(self._wrap(inspect.getdoc(snippet) or "", "  ")))
+        self._console.print(Text(self._wrap(inspect.getdoc(program) or "", "  ")))
         self._console.print()
-        self._console.print(_PYTHON.highlight(indent(excerpt(snippet), "    ")))
+        self._console.print(_PYTHON.highlight(indent(excerpt(program), "    ")))
 
     def show(self, statement: str) -> None:
         """Print a statement with a tick."""
