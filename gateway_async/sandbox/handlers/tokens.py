@@ -1,7 +1,4 @@
-"""Access tokens (contract, "Token").
-
-They are issued for a user name, a password and a domain.
-"""
+"""Access tokens (contract, "Token"), which are issued for a user name, a password and a domain."""
 
 import hmac
 import secrets
@@ -69,16 +66,12 @@ def _use_once(gateway: Gateway, user: Row) -> None:
 
 def _show(gateway: Gateway, user: Row, token: str, now: int) -> Row:
     location = gateway.store.find(LOCATION, id=user["location_id"])
-    return {
-        "id": user["id"],
+    shown = {name: user[name] for name in ("id", "first_name", "last_name", "username", "user_type_id")}
+    return shown | {
         "expire": IDLE_SECONDS // 60,
-        "first_name": user["first_name"],
-        "last_name": user["last_name"],
         "password_expire_ts": now + _PASSWORD_LIFETIME,
         "time": now,
         "token": token,
-        "username": user["username"],
         "primary_location_id": user["location_id"],
         "timezone": location and location["tz"],
-        "user_type_id": user["user_type_id"],
     }

@@ -6,13 +6,18 @@ from typing import Any
 import msgspec
 
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import CHANGELOG, PRODUCT_TRANSACTION, TAG, TRANSACTION, TRANSACTION_LEVEL3, USER
+from gateway_async.sandbox.schema import (
+    CHANGELOG,
+    PRODUCT_TRANSACTION,
+    SURCHARGE,
+    TAG,
+    TRANSACTION,
+    TRANSACTION_LEVEL3,
+    USER,
+)
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions as states
-
-_RATE = "3.0"
-"""Percent; new set-ups have a percentage of at most that."""
 
 _NOT_GIVEN_BACK = (states.TransactionState.DECLINED, states.TransactionState.CHARGED_BACK)
 _USER = ("id", "username", "first_name", "last_name")
@@ -47,24 +52,8 @@ def show_surcharge(product: Row) -> Row | None:
     """Return the surcharge of a merchant account, if it has one."""
     if not product["surcharge"]:
         return None
-    return {
-        "id": product["id"],
-        "title": "Surcharge",
-        "surcharge_label": "Surcharge",
-        "surcharge_rate": _RATE,
-        "surcharge_fee": "0.00",
-        "min_fee_amount": "0.00",
-        "max_fee_amount": None,
-        "max_transaction_amount": None,
-        "run_as_separate_transaction": False,
-        "surcharge_on_recurring": False,
-        "refund_surcharges": False,
-        "apply_to_user_type_id": None,
-        "created_ts": product["created_ts"],
-        "modified_ts": product["created_ts"],
-        "created_user_id": None,
-        "modified_user_id": None,
-    }
+    times = dict.fromkeys(("created_ts", "modified_ts"), product["created_ts"])
+    return SURCHARGE.show({field.name: field.default for field in SURCHARGE.fields} | {"id": product["id"]} | times)
 
 
 def find_level3(gateway: Gateway, transaction_id: str) -> Row | None:
