@@ -9,13 +9,8 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_products, default_products
-from gateway_async.sandbox.handlers.payment_pages import (
-    AmountInput,
-    BillState,
-    NotPayableError,
-    PaymentPage,
-    is_expired,
-)
+from gateway_async.sandbox.handlers.payment_pages import AmountInput, BillState, NotPayableError, PaymentPage
+from gateway_async.sandbox.handlers.payments.invoices import is_expired
 from gateway_async.sandbox.http.responses import Problems, RefusedFieldsError, empty_response
 from gateway_async.sandbox.notifications import BY_SMS, notify_about_paylink
 from gateway_async.sandbox.request.context import RequestContext

@@ -160,11 +160,6 @@ def _decide(gateway: Gateway, bill: Row, values: Row, account: Account) -> Issue
     return outcome
 
 
-def is_expired(gateway: Gateway, bill: Row) -> bool:
-    """Return whether the `expire_date` has passed; days end at midnight UTC."""
-    return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.date().date().isoformat()
-
-
 def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str, str]) -> tuple[Account, Row]:
     """Read the account that a customer entered, and the transaction's fields."""
     problems = Problems()

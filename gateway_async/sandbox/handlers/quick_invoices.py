@@ -9,9 +9,8 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.invoice_payments import compute_balance
 from gateway_async.sandbox.handlers.merchant_accounts import PRODUCTS, check_products, default_product
-from gateway_async.sandbox.handlers.payment_pages import is_expired
+from gateway_async.sandbox.handlers.payments.invoices import compute_balance, is_expired
 from gateway_async.sandbox.handlers.payments.rules import check_license
 from gateway_async.sandbox.http.responses import (
     Problems,

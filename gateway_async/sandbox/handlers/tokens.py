@@ -11,7 +11,7 @@ from gateway_async.sandbox.request.credentials import find_token, token_digest
 from gateway_async.sandbox.request.records import delete_record
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
+from gateway_async.sandbox.schema import LOCATION, LOGIN, TABLES, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens_and_postbacks import IDLE_SECONDS, TokenTrigger
 
@@ -66,8 +66,7 @@ def _use_once(gateway: Gateway, user: Row) -> None:
 
 def _show(gateway: Gateway, user: Row, token: str, now: int) -> Row:
     location = gateway.store.find(LOCATION, id=user["location_id"])
-    shown = {name: user[name] for name in ("id", "first_name", "last_name", "username", "user_type_id")}
-    return shown | {
+    values = user | {
         "expire": IDLE_SECONDS // 60,
         "password_expire_ts": now + _PASSWORD_LIFETIME,
         "time": now,
@@ -75,3 +74,4 @@ def _show(gateway: Gateway, user: Row, token: str, now: int) -> Row:
         "primary_location_id": user["location_id"],
         "timezone": location and location["tz"],
     }
+    return {name: values[name] for name in TABLES["tokens.response"].by_name}

@@ -11,7 +11,6 @@ from datetime import date, datetime
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.payments.issuer import REJECTED_BATCH_CENTS
 from gateway_async.sandbox.http.responses import RefusedFieldsError
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import find_record, respond
@@ -20,7 +19,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import TransactionType
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.vendor_tables import BANK_CODES, BATCH_ERRORS
+from gateway_async.sandbox.simulators.vendor_tables import BANK_CODES, BATCH_ERRORS, REJECTED_BATCH_CENTS
 from gateway_async.sandbox.state_machines import transactions as states
 from gateway_async.sandbox.state_machines.transactions import (
     BATCH_MACHINE,

@@ -15,7 +15,7 @@ from gateway_async.sandbox.schema import (
     TRANSACTION_LEVEL3,
     USER,
 )
-from gateway_async.sandbox.schema.codes import REFUNDING_TYPES
+from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, ReasonCode
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions as states
 
@@ -65,6 +65,13 @@ def show_level3(gateway: Gateway, row: Row) -> Row | None:
     """Return the level 3 data of a transaction, if it has some."""
     found = find_level3(gateway, row["id"])
     return TRANSACTION_LEVEL3.show(found) if found else None
+
+
+def amount_charged(row: Row) -> int:
+    """Return the cents charged: of a partial approval, the approved part."""
+    amount: int = row["transaction_amount"]
+    partial = row["reason_code_id"] == ReasonCode.PARTIALLY_APPROVED
+    return min(amount, row["auth_amount"]) if partial else amount
 
 
 def refunded_amount(gateway: Gateway, transaction_id: str) -> int:

@@ -37,6 +37,9 @@ def read_table(name: str) -> list[list[str]]:
     return rows
 
 
+REJECTED_BATCH_CENTS = 630
+"""An amount that is approved, but makes the first settlement of its batch fail."""
+
 BATCH_ERRORS = {int(MONEY.read(amount)): message for amount, message in read_table("batch_errors")}
 """The messages of the processor, by the amount in cents that makes the settlement of a batch fail once."""
 

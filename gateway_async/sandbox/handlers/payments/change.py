@@ -10,20 +10,15 @@ from datetime import UTC, datetime
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.invoice_payments import check_invoice, update_invoice_of
 from gateway_async.sandbox.handlers.payments.account import check_exp_date
 from gateway_async.sandbox.handlers.payments.create import BANK_AUTH_CODE
-from gateway_async.sandbox.handlers.payments.rules import (
-    amount_charged,
-    check_completion,
-    check_lodging_dates,
-    check_not_zero,
-)
+from gateway_async.sandbox.handlers.payments.invoices import check_invoice, update_invoice_of
+from gateway_async.sandbox.handlers.payments.rules import check_completion, check_lodging_dates, check_not_zero
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.responses import Problems
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import find_record, read_update, respond, update_record
-from gateway_async.sandbox.request.transaction_relations import find_tags, refunded_amount
+from gateway_async.sandbox.request.transaction_relations import amount_charged, find_tags, refunded_amount
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, ACH_UPDATE, TRANSACTION

@@ -18,9 +18,6 @@ from gateway_async.sandbox.simulators.vendor_tables import read_table
 _DECLINES = {int(MONEY.read(amount)): verbiage for amount, verbiage in read_table("declines")}
 """The `verbiage` of each declining amount; the `reason_code_id` is 1000 more than the cents."""
 
-REJECTED_BATCH_CENTS = 630
-"""An amount that is approved, but makes the first settlement of its batch fail."""
-
 _MANAGER_CENTS = 1663
 _OVERRIDABLE = frozenset({"TEL", "POP", "C21"})
 """The SEC codes of bank payments that a manager can approve."""

@@ -3,11 +3,10 @@
 from datetime import date
 
 from gateway_async.sandbox.http.responses import Problems
-from gateway_async.sandbox.request.transaction_relations import refunded_amount
+from gateway_async.sandbox.request.transaction_relations import amount_charged, refunded_amount
 from gateway_async.sandbox.request.validation import require
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
-from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.cards import Account, is_debit
@@ -53,13 +52,6 @@ def check_not_zero(values: Row, problems: Problems) -> None:
     """Check that the amount is not zero where the action needs money."""
     if values.get("transaction_amount") == 0 and values.get("action") in _NEVER_ZERO:
         problems.add("transaction_amount", f"Transaction Amount cannot be 0 for {', '.join(_NEVER_ZERO)}.")
-
-
-def amount_charged(row: Row) -> int:
-    """Return the cents charged: of a partial approval, the approved part."""
-    amount: int = row["transaction_amount"]
-    partial = row["reason_code_id"] == ReasonCode.PARTIALLY_APPROVED
-    return min(amount, row["auth_amount"]) if partial else amount
 
 
 def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Problems) -> None:

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.payments.rules import amount_charged
 from gateway_async.sandbox.http.responses import UnknownRecordError
 from gateway_async.sandbox.pages.masking import mask_shown_text
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import Status, find_status
+from gateway_async.sandbox.request.transaction_relations import amount_charged
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import BY_PLURAL, STORED
 from gateway_async.sandbox.schema.fields import Row, Table
