@@ -68,7 +68,11 @@ async def test_a_postback_is_shown_and_sent_again(sandbox: Sandbox, gateway: Asy
     payment = await gateway.transactions.create(SALE)
     sandbox.wait_until_idle()
     listed = pages.show("/postbacks")
-    assert (payment.id in listed, ">Failed<" in listed, "secret" in listed) == (True, True, False)
+    assert (f'href="/records/transactions/{payment.id}"' in listed, ">Failed<" in listed, "secret" in listed) == (
+        True,
+        True,
+        False,
+    )
     (address,) = re.findall(r'href="(/postbacks/[0-9a-f]+)"', listed)
     pages.submit(address, address, control="replay_postback")
     sandbox.wait_until_idle()

@@ -191,6 +191,8 @@ def test_the_json_is_that_of_a_get(shop: Shop, browser: httpx.Client) -> None:
     shown, got = read_json(page)["quickinvoice"], created(shop.get(f"/v2/quickinvoices/{invoice['id']}"))
     assert (shown["item_list"], shown["ssn4"]) == ({"Soup": "10.00"}, "***")
     assert {name for name in got if got[name] != shown[name]} == {"ssn4"}
+    assert f'href="/quickinvoicepay/{invoice["id"]}"' in page
+    assert "Empty: ************1111." in page  # the card with which it would be paid
     assert page.count("<details open>") >= 3  # the invoice, its items and its links can be folded
 
 

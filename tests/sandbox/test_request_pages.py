@@ -219,7 +219,11 @@ def test_a_multipart_form_shows_its_fields(sandbox: Sandbox, shop: Shop) -> None
     """The values of a form are shown, but secrets are masked, and of a file only the name and the size is shown."""
     shop.http.post(
         "/v2/quickinvoices",
-        data={"quickinvoice[title]": f"<Lunch> {VISA}", "quickinvoice[ssn4]": "hidden"},
+        data={
+            "quickinvoice[title]": f"<Lunch> {VISA}",
+            "quickinvoice[quick_invoice_api_id]": "order-1",
+            "quickinvoice[ssn4]": "hidden",
+        },
         files={"quickinvoice[files][0]": ("<menu>.txt", b"hidden-content" * 1000)},
     )
     page = open_last(sandbox)
@@ -227,6 +231,7 @@ def test_a_multipart_form_shows_its_fields(sandbox: Sandbox, shop: Shop) -> None
     assert "<code>quickinvoice[ssn4]</code></dt><dd>***</dd>" in page
     assert "&lt;menu&gt;.txt" in page
     assert "more than" in page
+    assert "<code>order-1</code>" in open_page(sandbox)
     assert [text for text in ("hidden", VISA) if text in page] == []
 
 

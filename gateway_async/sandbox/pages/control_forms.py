@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import attrs
 
-from gateway_async.sandbox.pages.masking import is_secret
+from gateway_async.sandbox.pages.masking import is_secret, mask_shown_text
 from gateway_async.sandbox.pages.page_request import PageRequest
 
 __all__ = ["Control", "ControlField", "ControlForm", "make_forms", "run_control"]
@@ -136,20 +136,20 @@ def _make_field(
     choices: Mapping[str, Sequence[str]],
     is_submitted: bool,
 ) -> ControlField:
-    types, default = _types_of(parameter), parameter.default
-    value = "" if default in (None, False, Parameter.empty) else str(default)
-    if parameter.name in values or (is_submitted and types == (bool,)):
-        value = values.get(parameter.name, "")
-    if is_secret(parameter.name):
+    types, name = _types_of(parameter), parameter.name
+    default = "" if parameter.default in (None, False, Parameter.empty) else str(parameter.default)
+    value = values.get(name, "" if is_submitted and types == (bool,) else default)
+    if is_secret(name):
         value = ""
-    known = choices.get(parameter.name) or _choices_of(types)
+        text += f" Empty: {mask_shown_text(default)}." if default else ""
+    known = choices.get(name) or _choices_of(types)
     if known:
         kind: Any = "select"
     elif bool in types:
         kind = "checkbox"
     else:
         kind = "number" if int in types[:1] or float in types[:1] else "text"
-    return ControlField(parameter.name, text, value, kind, known, required=default is Parameter.empty)
+    return ControlField(name, text, value, kind, known, required=parameter.default is Parameter.empty)
 
 
 def _types_of(parameter: Parameter) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlencode
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.http.request_log import LoggedRequest
+from gateway_async.sandbox.http.request_log import LoggedMessage, LoggedRequest
 from gateway_async.sandbox.http.responses import UnknownRecordError
 from gateway_async.sandbox.pages.bodies import parse_json, show_message, show_query
 from gateway_async.sandbox.pages.masking import mask_shown_text
@@ -115,7 +115,8 @@ def is_control_call(entry: LoggedRequest) -> bool:
 
 def describe_request(entry: LoggedRequest) -> ShownRequest:
     """Find the ids and the amount in an entry of the log."""
-    (_, sent), (family, received) = (_read_record(parse_json(each.body)) for each in (entry.request, entry.response))
+    _, sent = _read_record(parse_json(entry.request.body) or _read_form(entry.request))
+    family, received = _read_record(parse_json(entry.response.body))
     api_id = next((str(sent[name]) for name in _API_IDS if sent.get(name)), "")
     if "api_id" in parse_qs(entry.query.decode("latin-1")):
         api_id = unquote("".join(entry.path.split("/")[3:4]))  # /v2/<plural>/<id>
@@ -128,6 +129,11 @@ def describe_request(entry: LoggedRequest) -> ShownRequest:
         record_path=f"/records/{_FAMILIES[family]}/{record_id}" if record_id else "",
         amount=mask_shown_text(next((each for each in amounts if each not in _NO_AMOUNT), "")),
     )
+
+
+def _read_form(message: LoggedMessage) -> dict[str, str]:
+    """Return the masked fields of a form; `quickinvoice[title]` is the field `title`."""
+    return {part.name.rpartition("[")[2].rstrip("]"): part.text for part in show_message(message).parts}
 
 
 def _read_record(body: Any) -> tuple[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.http.responses import UnknownRecordError, decode_json, encode_json
+from gateway_async.sandbox.pages.bills import INVOICES, PAYLINKS
 from gateway_async.sandbox.pages.control_forms import Control, make_forms, run_control
 from gateway_async.sandbox.pages.masking import mask_record
 from gateway_async.sandbox.pages.page_request import PageRequest
@@ -84,6 +85,9 @@ def _show(request: PageRequest, problem: str = "") -> Response:
         plural=table.plural,
         title=table.title,
         singular=table.singular,
+        payment_page=next(
+            (f"{each.path}/{record_id}" for each in (INVOICES, PAYLINKS) if each.page.table is table), ""
+        ),
         summary=summarize(gateway, table, row),
         deleted=row["deleted_ts"],
         record=record,

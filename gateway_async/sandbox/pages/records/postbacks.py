@@ -12,7 +12,7 @@ from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.states import find_status
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
-from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
+from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG, STORED
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens_and_postbacks import DeliveryState
 
@@ -20,6 +20,7 @@ __all__ = ["replay", "set_format", "show", "show_all", "show_outbox"]
 
 
 _MOST = 200
+_PLURALS = {table.singular: table.plural for table in STORED}
 
 
 async def show_all(request: PageRequest) -> Response:
@@ -76,9 +77,10 @@ def _show(request: PageRequest, problem: str = "") -> Response:
 
 
 def _describe(gateway: Gateway, postback: Row) -> Row:
-    """Return an entry of the log with its status, and with the record that is a text in the body as JSON."""
+    """Return an entry of the log with its status, its record's page, and the text `data` of the body as JSON."""
     data = mask_value(parse_json(postback["body"]["data"].encode()))
     return postback | {
         "status": find_status(gateway, POSTBACK, postback),
+        "record_path": f"/records/{_PLURALS[postback['resource']]}/{postback['record_id']}",
         "body": postback["body"] | {"data": data},
     }
