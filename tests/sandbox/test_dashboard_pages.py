@@ -112,7 +112,7 @@ async def test_a_mail_is_shown_as_text(sandbox: Sandbox, gateway: AsyncGateway, 
 
 async def test_a_fault_is_planned_and_counted(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
     """The page shows what the fault did, and removes it."""
-    pages.submit("/faults", "/faults", **(PLAN | {"fault": "close_after_commit", "nth": "1", "times": "1"}))
+    pages.submit("/faults", "/faults", 303, **(PLAN | {"fault": "close_after_commit", "nth": "1", "times": "1"}))
     payment = await gateway.transactions.create(SALE)
     (plan,) = sandbox.faults()
     assert (plan["affected"], plan["seconds"], plan["retry_after"]) == (1, 1.0, 1.0)
