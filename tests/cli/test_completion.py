@@ -8,17 +8,23 @@ from pathlib import Path
 
 import pytest
 
-SHELLS = ("bash", "zsh", "fish")
 SHELL_ARGUMENTS = {"bash": ("--norc", "--noprofile"), "zsh": ("-f",), "fish": ("--no-config",)}
 
-BASH = """
+PROGRAMS = {
+    "bash": """
 source "$SCRIPT"
 complete -p gateway-async >/dev/null || exit 9
 COMP_WORDS=({words})
 COMP_CWORD={index}
 _gateway_async_completion gateway-async
 printf '%s\\n' "${{COMPREPLY[@]}}"
-"""
+""",
+    "zsh": """
+autoload -U compinit; compinit -D; source "$SCRIPT"
+_TYPER_COMPLETE_ARGS="$WORDS" _GATEWAY_ASYNC_COMPLETE=complete_zsh gateway-async
+""",
+    "fish": 'source "$SCRIPT"; complete -C "$WORDS"',
+}
 
 WORDS = {
     "gateway-async li": {"list", "listen"},
@@ -43,55 +49,45 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
 
 
-def run_shell(arguments: list[str], environment: dict[str, str]) -> str:
-    """Run a shell to its end, and return what it printed."""
-    return subprocess.check_output(arguments, env=environment, text=True, timeout=50)  # noqa: S603  our own program
+@pytest.fixture(scope="module", params=SHELL_ARGUMENTS)
+def shell(request: pytest.FixtureRequest) -> str:
+    """A shell that is installed."""
+    if shutil.which(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return str(request.param)
 
 
-def script_of(shell: str, environment: dict[str, str], folder: Path) -> Path:
-    """Let the command print its script in a shell of this name, and save it."""
-    program = str(shutil.which(shell))
-    arguments = [program, *SHELL_ARGUMENTS[shell], "-c", "gateway-async --show-completion; true"]
-    shown = run_shell(arguments, environment)
-    path = folder / f"completion.{shell}"
-    path.write_text(shown)
+@pytest.fixture(scope="module")
+def script(shell: str, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The script that the command prints in a shell."""
+    path = tmp_path_factory.mktemp(shell) / "completion"
+    path.write_text(run_shell(shell, "gateway-async --show-completion; true", environment))
     return path
 
 
-def complete(shell: str, words: str, environment: dict[str, str], folder: Path) -> set[str]:
-    """Return what the shell offers for the last of the words."""
-    script = script_of(shell, environment, folder)
-    if shell == "bash":
-        program = BASH.format(words=words, index=len(words.split()) - 1)
-    elif shell == "zsh":
-        asked = '_TYPER_COMPLETE_ARGS="$WORDS" _GATEWAY_ASYNC_COMPLETE=complete_zsh gateway-async'
-        program = f'autoload -U compinit; compinit -D; source "$SCRIPT"; {asked}'
-    else:
-        program = 'source "$SCRIPT"; complete -C "$WORDS"'
-    given = environment | {"SCRIPT": str(script), "WORDS": words}
+def run_shell(shell: str, program: str, environment: dict[str, str]) -> str:
+    """Run a program in a shell, and return what it printed."""
     arguments = [str(shutil.which(shell)), *SHELL_ARGUMENTS[shell], "-c", program]
-    shown = run_shell(arguments, given)
+    return subprocess.check_output(arguments, env=environment, text=True, timeout=50)  # noqa: S603  our own program
+
+
+def complete(shell: str, words: str, environment: dict[str, str]) -> set[str]:
+    """Return what the shell offers for the last of the words."""
+    program = PROGRAMS[shell].format(words=words, index=len(words.split()) - 1)
+    shown = run_shell(shell, program, environment)
     if shell == "zsh":
-        return {word for word in shown.replace("\\", "").split('"') if word.startswith(words.rsplit(maxsplit=1)[-1])}
+        last = words.rsplit(maxsplit=1)[-1]
+        return {word for word in shown.replace("\\", "").split('"') if word.startswith(last)}
     return {line.partition("\t")[0] for line in shown.splitlines() if line}
 
 
-@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("words", WORDS)
-def test_completion(shell: str, words: str, environment: dict[str, str], tmp_path: Path) -> None:
+def test_completion(shell: str, script: Path, words: str, environment: dict[str, str]) -> None:
     """Commands, resources, options, events and fields are completed."""
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    assert complete(shell, words, environment, tmp_path) == WORDS[words]
+    assert complete(shell, words, environment | {"SCRIPT": str(script), "WORDS": words}) == WORDS[words]
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_installation(shell: str, environment: dict[str, str], tmp_path: Path) -> None:
-    """`--install-completion` writes into the home folder, and a new shell has the completion."""
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    home = environment | {"HOME": str(tmp_path)}
-    program = [str(shutil.which(shell)), *SHELL_ARGUMENTS[shell], "-c", "gateway-async --install-completion; true"]
-    run_shell(program, home)
+def test_installation_writes_into_the_home_folder(shell: str, environment: dict[str, str], tmp_path: Path) -> None:
+    run_shell(shell, "gateway-async --install-completion; true", environment | {"HOME": str(tmp_path)})
     written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
     assert any("_GATEWAY_ASYNC_COMPLETE" in text for text in written)
