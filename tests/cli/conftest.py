@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import COMMAND, Facts, Process, Serve, Start, start_python
+from tests.support.processes import COMMAND, Facts, Listen, Process, Serve, Start, events, start_python
 from tests.support.sandbox_environment import environment_of
 
 
@@ -37,6 +37,19 @@ def serve(start: Start) -> Serve:
         return process, json.loads(process.stdout.readline())
 
     return serve
+
+
+@pytest.fixture
+def listen(start: Start) -> Listen:
+    """Start `gateway-async listen --json` on a free port, and read where it listens."""
+
+    def listen(*options: str, **environment: str) -> tuple[Process, str]:
+        process = start("listen", "--json", "--port", "0", *options, **environment)
+        ready = next(events(process))
+        assert ready["event"] == "ready"
+        return process, ready["url"]
+
+    return listen
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import base64
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +22,7 @@ from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async.cli.forward import Target
 from gateway_async.cli.trigger import EVENTS
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Process, Start, run, stop
+from tests.support.processes import Listen, Start, events, run, stop
 
 POSTBACK = {
     "type": "UPDATE",
@@ -71,26 +71,6 @@ def serve_program(*statuses: int) -> Iterator[Program]:
         yield Program(f"http://127.0.0.1:{server.server_address[1]}/hooks?key=planted", received)
         server.shutdown()
         thread.join()
-
-
-Listen = Callable[..., tuple[Process, str]]
-
-
-def events(process: Process) -> Iterator[dict[str, Any]]:
-    """The objects that `--json` prints."""
-    assert process.stdout
-    return (json.loads(line) for line in process.stdout)
-
-
-@pytest.fixture
-def listen(start: Start) -> Listen:
-    """Start `gateway-async listen --json`, and read where it listens."""
-
-    def listen(*options: str, **environment: str) -> tuple[Process, str]:
-        process = start("listen", "--json", "--port", "0", *options, **environment)
-        return process, next(events(process))["url"]
-
-    return listen
 
 
 def test_postbacks_are_forwarded_unchanged(listen: Listen) -> None:

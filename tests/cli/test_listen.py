@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,39 +16,18 @@ from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async._wire.postback import postback_of
 from gateway_async.cli.postback_format import object_of, refusal_line, text_of
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Process, Start, run, stop
+from tests.support.processes import Listen, Start, events, run, stop
 from tests.support.sandbox_environment import environment_of
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="12.50")
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
-Listen = Callable[..., tuple[Process, str]]
-
-
-def lines_of(process: Process) -> Iterator[dict[str, Any]]:
-    """The objects that `--json` prints."""
-    assert process.stdout
-    return (json.loads(line) for line in process.stdout)
-
 
 def sample(name: str) -> dict[str, str]:
     """The fields of a recorded postback."""
     fields: dict[str, str] = json.loads((SAMPLES / f"postback-{name}.json").read_text())
     return fields
-
-
-@pytest.fixture
-def listen(start: Start) -> Listen:
-    """Start `gateway-async listen --json` on a free port, and read where it listens."""
-
-    def listen(*options: str, **environment: str) -> tuple[Process, str]:
-        process = start("listen", "--json", "--port", "0", *options, **environment)
-        ready = next(lines_of(process))
-        assert ready["event"] == "ready"
-        return process, ready["url"]
-
-    return listen
 
 
 def post(url: str, fields: dict[str, str], **options: Any) -> int:
@@ -63,7 +41,7 @@ def test_postbacks_are_printed_as_json(listen: Listen, number: signal.Signals) -
     process, url = listen()
     fields = sample("transaction-create")
     assert post(url, fields) == 204
-    printed = next(lines_of(process))
+    printed = next(events(process))
     assert {name: printed[name] for name in ("event", "type", "resource", "number_of_attempts")} == {
         "event": "postback",
         "type": "CREATE",
@@ -79,7 +57,7 @@ def test_postbacks_are_printed_as_json(listen: Listen, number: signal.Signals) -
 def test_refusals_are_printed_too(listen: Listen) -> None:
     """Wrong credentials, another method and an invalid body are rejected, and shown with the reason."""
     process, url = listen("--username", "shop", "--password", "secret")
-    printed = lines_of(process)
+    printed = events(process)
     assert post(url, sample("contact-create")) == 401
     assert post(url, {"type": "CREATE"}, auth=("shop", "secret")) == 400
     assert httpx.get(url, trust_env=False).status_code == 405
@@ -116,7 +94,7 @@ async def test_a_sandbox_in_another_process_is_heard(
     process, _ = listen(*options, **environment)
     sale = await gateway.transactions.create(SALE)
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
-    printed = lines_of(process)
+    printed = events(process)
     heard = {(each["type"], each["resource"], each["id"]) for each in (next(printed) for _ in range(3))}
     assert {("CREATE", "transaction", sale.id), ("CREATE", "contact", contact.id)} <= heard
     assert {resource for _, resource, _ in heard} == {"transaction", "transactionbatch", "contact"}
@@ -232,5 +210,5 @@ def test_a_form_is_as_good_as_json(listen: Listen) -> None:
     fields = sample("contact-create")
     assert httpx.post(url, json=fields, trust_env=False).status_code == 204
     assert httpx.post(url, content=urlencode(fields).encode(), trust_env=False).status_code == 204
-    first, second = (next(lines_of(process)) for _ in range(2))
+    first, second = (next(events(process)) for _ in range(2))
     assert first["data"] == second["data"] == json.loads(fields["data"])

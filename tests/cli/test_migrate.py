@@ -561,20 +561,6 @@ def test_help_names_what_there_is() -> None:
         assert shown in " ".join(ended.stdout.replace("│", " ").split())
 
 
-@pytest.mark.parametrize(
-    "command", [(), ("verify",), ("journal",), ("fields",)], ids=["run", "verify", "journal", "fields"]
-)
-def test_help_wraps_at_any_width(command: tuple[str, ...]) -> None:
-    """A wider terminal shows the paragraphs of a command's help in fewer lines."""
-    heights = []
-    for width in ("60", "100", "160"):
-        ended = migrate({"COLUMNS": width}, *command, "--help")
-        description = ended.stdout.partition("╭")[0]
-        heights.append(len(description.splitlines()))
-        assert max(map(len, description.splitlines())) <= int(width)
-    assert heights[0] >= heights[1] >= heights[2] < heights[0]
-
-
 @pytest.mark.parametrize(("concurrency", "connections"), [(64, 100), (256, 256)])
 def test_each_concurrent_call_has_a_connection(
     environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch, concurrency: int, connections: int

@@ -1,12 +1,13 @@
 """The real command, in a process of its own."""
 
+import json
 import os
 import pty
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ Process = subprocess.Popen[str]
 Facts = dict[str, Any]
 Start = Callable[..., Process]
 Serve = Callable[..., tuple[Process, Facts]]
+Listen = Callable[..., tuple[Process, str]]
 
 
 def start_python(*arguments: str, **environment: str) -> Process:
@@ -86,6 +88,12 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, 65536)
     except OSError:
         return b""
+
+
+def events(process: Process) -> Iterator[Facts]:
+    """Yield the objects that `--json` prints."""
+    assert process.stdout
+    return (json.loads(line) for line in process.stdout)
 
 
 def stop(process: Process, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
