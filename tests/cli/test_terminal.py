@@ -86,7 +86,8 @@ def test_help_is_whole_at_any_width(arguments: tuple[str, ...], columns: str) ->
 
 def names_in(text: str) -> list[str]:
     """Return the options, arguments and commands that a help text lists."""
-    return re.findall(r"^  (\S.*?)(?:  |$)", text, re.MULTILINE)
+    _, _, *sections = re.split(r"^(Arguments|Options):$", text, maxsplit=1, flags=re.MULTILINE)
+    return re.findall(r"^  (\S.*?)(?:  |$)", "".join(sections), re.MULTILINE)
 
 
 USAGE = {
