@@ -81,6 +81,8 @@ async def migrate_vaults(
         JournalError: the journal cannot be used, or belongs to another migration, gateway or location. If the journal
             fails later, the migration waits for it.
     """
+    is_shard = isinstance(rows, Rows) and rows.is_shard
+    rows = iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
     check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
@@ -90,6 +92,7 @@ async def migrate_vaults(
             gateway,
             rows,
             store,
+            is_shard=is_shard,
             name=name,
             allowance=RowAllowance(max_rows),
             concurrency=concurrency,
@@ -109,9 +112,10 @@ async def migrate_vaults(
 
 async def migrate_rows(
     gateway: AsyncGateway,
-    rows: Iterable[VaultRow | VaultCreate] | AsyncIterable[VaultRow | VaultCreate],
+    rows: AsyncIterable[VaultRow | VaultCreate],
     journal: Journal,
     *,
+    is_shard: bool,
     name: str | None,
     allowance: RowAllowance,
     concurrency: int,
@@ -125,10 +129,9 @@ async def migrate_rows(
 ) -> Report:
     """Store the rows of a whole input, or of one of its shards.
 
-    The arguments are those of `migrate_vaults`, and `since`: the journal's first run that counts as this one.
+    The arguments are those of `migrate_vaults`, but `rows` come from `iterate_rows`, and `since` is the journal's first
+    run that counts as this one.
     """
-    is_shard = isinstance(rows, Rows) and rows.is_shard
-    rows = iterate_rows(rows)
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
     limiter = ConcurrencyLimiter(concurrency, rate)
     try:

@@ -22,7 +22,7 @@ from gateway_async.migration.journal.store import PostgresJournal
 from gateway_async.migration.migrate import migrate_rows
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.row import VaultRow, iterate_rows
 from gateway_async.migration.sources.files import Rows, read_rows
 from gateway_async.migration.sources.records import Shard
 from gateway_async.migration.stop import RowAllowance
@@ -129,8 +129,9 @@ class ShardJob:
         async with self.gateway() as gateway, self._open_rate() as rate, self.open_journal() as journal:
             report = await migrate_rows(
                 gateway,
-                self.rows_of(shard),
+                iterate_rows(self.rows_of(shard)),
                 journal,
+                is_shard=True,
                 name=self.name,
                 allowance=allowance,
                 concurrency=self.concurrency,

@@ -20,7 +20,7 @@ from gateway_async.migration.dask import ReportTotals, _Coordinator
 from gateway_async.migration.journal.protocol import JournalEntry, RowState
 from gateway_async.migration.migrate import migrate_rows
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows.row import fingerprint_of
+from gateway_async.migration.rows.row import fingerprint_of, iterate_rows
 from gateway_async.migration.shard_job import ShardJob, ShardResult
 from gateway_async.migration.sources.files import shards
 from gateway_async.migration.sources.records import Shard
@@ -93,8 +93,9 @@ async def test_what_an_earlier_attempt_has_stored_is_charged(
     journal.kept["k"] = attrs.evolve(ENTRY, fingerprint=fingerprint, row_number=row_number, run=run)
     report = await migrate_rows(
         FakeGateway(),  # type: ignore[arg-type]
-        rows,
+        iterate_rows(rows),
         journal,
+        is_shard=True,
         name="m",
         allowance=allowance,
         concurrency=1,
