@@ -109,9 +109,9 @@ def draw(diagram: Diagram) -> str:
 
 
 def _svg(title: str, height: float, shapes: list[str]) -> str:
+    size = f'viewBox="0 0 {WIDTH} {height:g}" width="{SHOWN_WIDTH}"'
     lines = (
-        '<svg xmlns="http://www.w3.org/2000/svg" role="img"'
-        f' viewBox="0 0 {WIDTH} {height:g}" width="{SHOWN_WIDTH}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}>',
         f"<title>{html.escape(title)}</title><style>{STYLE}</style>",
         f'<rect class="background" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1:g}" rx="6"/>',
         *shapes,
