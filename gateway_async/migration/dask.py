@@ -154,12 +154,6 @@ async def migrate_vaults_dask(
 
 
 def _check(rate: Any, redis: Any, **numbers: Any) -> None:
-    """Reject arguments that cannot be right.
-
-    Raises:
-        InvalidRequestError: an argument is wrong.
-        RuntimeError: asyncio is not running.
-    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -203,11 +197,7 @@ async def _connect(scheduler: Any) -> AsyncIterator[Any]:
 
 
 async def _check_workers(client: Any, job: ShardJob) -> None:
-    """Check that every worker is able to start.
-
-    Raises:
-        InvalidRequestError: no worker is connected, or one is not able to start.
-    """
+    """Check that there is a worker, and that each is able to start."""
     try:
         await client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
@@ -467,14 +457,10 @@ _SUMMED: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "faile
 
 
 class ReportTotals:
-    """The sums of a migration's shards.
+    """The sums of a migration's shards, and `before`: the journal's counts at the start.
 
     A shard that runs again skips the rows that it stored before. Stored rows that appear in the journal but in no
     report come from an earlier attempt, or from processes that died.
-
-    Args:
-        name: name of the migration.
-        before: the journal's counts at the start.
     """
 
     def __init__(self, name: str, before: Mapping[RowState, int]) -> None:

@@ -57,13 +57,7 @@ _KINDS: Final[Mapping[str, str]] = {
 
 @attrs.frozen
 class Remark:
-    """A remark that applies to several rows.
-
-    Attributes:
-        text: the text that is true of each row, with … in place of numbers that differ.
-        count: how many rows it applies to.
-        lines: line numbers of some of them.
-    """
+    """A remark on `count` rows, of which `lines` has some; in its text … replaces numbers that differ."""
 
     text: str
     count: int

@@ -1,6 +1,7 @@
 """Rows on their way: in order, in batches, no further ahead than needed."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -8,6 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from gateway_async.migration.queue import RowQueue
+from gateway_async.migration.rows.row import iterate
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +65,7 @@ async def test_it_reads_no_further_than_needed() -> None:
     assert len(seen) < 100 + 4 * 256
 
 
-async def test_startedthat_were_not_taken_remain() -> None:
+async def test_tasks_that_were_not_taken_remain() -> None:
     begun = Begun()
     queue = RowQueue(range(1000), begun.begin)
     started = await taken(queue, 5)
@@ -107,3 +109,42 @@ async def test_many_workers_share_it() -> None:
         for _ in range(50):
             tasks.start_soon(work)
     assert sorted(started, key=int) == [str(number) for number in range(2000) if number % 10]
+
+
+# --- rows from any iterable
+
+
+class File:
+    """A source that is open while it is read, as `read_rows` gives one.
+
+    Attributes:
+        is_open: whether it is.
+    """
+
+    def __init__(self) -> None:
+        self.is_open = False
+
+    async def __aiter__(self) -> AsyncIterator[int]:
+        """Open the source, and close it in any case."""
+        self.is_open = True
+        try:
+            for number in range(100):
+                yield number
+        finally:
+            self.is_open = False
+
+
+@pytest.mark.parametrize("given", [lambda file: file, aiter], ids=["a source", "its generator"])
+async def test_who_stops_leaves_nothing_open(given: Callable[[File], Any]) -> None:
+    file = File()
+    async with aclosing(iterate(given(file))) as rows:
+        async for row in rows:
+            assert file.is_open
+            if row == 10:
+                break
+    assert not file.is_open
+
+
+async def test_all_come_in_order() -> None:
+    for source in (range(100), File()):
+        assert [row async for row in iterate(source)] == [*range(100)]

@@ -1,4 +1,1 @@
-"""Write the files of a migration: vault ids, rejects and reports.
-
-Contains one module for each output, and the masking, formats and checks that they share. Start at `vault_ids.py`.
-"""
+"""The files of a migration: vault ids, rejects and reports. The page is live, too. Start at `summary.py`."""

@@ -67,7 +67,7 @@ def build_row(
     source: Mapping[str, Any] | None = None,
     problems: Sequence[str] = (),
 ) -> VaultRow:
-    """Build a row from its cells.
+    """Build a row from its cells, with all of its problems, and with its request if that can be made.
 
     Args:
         cells: the contract's field → the file's value.
@@ -75,9 +75,6 @@ def build_row(
         line: line number of the row.
         source: the row as it is in the file.
         problems: problems that are already known.
-
-    Returns:
-        The row with all of its problems, and with its request if that can be made.
     """
     found = list(problems)
     values = _values(cells, found)

@@ -107,12 +107,7 @@ class Columns:
     ignore: Collection[str] = ()
 
     def __attrs_post_init__(self) -> None:
-        """Reject mappings that fit no file.
-
-        Raises:
-            InvalidRequestError: a name or a constant is for a field that the contract does not have, or a column has
-                two fields.
-        """
+        """Reject fields that the contract does not have, and columns with two fields."""
         problems = [*_unknown_fields(self.names.values(), "names"), *_unknown_fields(self.constants, "constants")]
         problems += _ambiguous_names(self.names)
         if problems:
@@ -134,9 +129,6 @@ class Columns:
 
     def map_header(self, header: Sequence[str]) -> ColumnMapping:
         """Return the mapping for the columns of a file.
-
-        Args:
-            header: the names of the columns, in order.
 
         Raises:
             InvalidRequestError: a column is unknown or occurs twice, or one that is named here is missing.
