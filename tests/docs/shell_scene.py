@@ -95,6 +95,8 @@ STATUSES: Mapping[str, int] = {
     "gateway-async migrate cards.csv --plan": ExitStatus.ATTENTION,
     "gateway-async migrate cards.csv --max-rows 10": ExitStatus.STOPPED,
     "gateway-async migrate cards.csv --out vaults.csv --rejects rejects.csv --report report.html": ExitStatus.ATTENTION,
+    "gateway-async migrate /shared/cards.csv --name cards --journal postgresql://cards@database/migrations "
+    "--out vaults.csv": ExitStatus.ATTENTION,
     "gateway-async migrate verify cards.csv": ExitStatus.ATTENTION,
     "python -m tests.simulation --seeds 0..1000 --plant lost-lease": 1,  # a rule is broken
 }
