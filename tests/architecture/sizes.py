@@ -27,10 +27,10 @@ class Limit:
 
 
 LIMITS: Final[Mapping[str, Limit]] = {
-    "lines of the core": Limit(16_700, 14_000),
+    "lines of the core": Limit(16_620, 14_000),
     "files of the core": Limit(85, 85),
-    "lines of the package": Limit(61_200, 50_000),
-    "files of the package": Limit(455, 340),
+    "lines of the package": Limit(57_900, 50_000),
+    "files of the package": Limit(335, 340),
     "lines of the tests": Limit(76_400, 55_000),
     "files of the tests": Limit(410, 400),
     "imports in functions": Limit(MOST, 30),
