@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 from gateway_async import LedgerError, PostgresLedger
-from gateway_async._storage import sql
+from gateway_async._storage import backends
 from gateway_async._storage.postgres import read_committed
 from tests.support.intents import BARE, NOON, SALE
 from tests.support.ledgers import LedgerStore, disconnect
@@ -102,7 +102,7 @@ async def test_a_commit_whose_response_is_lost_is_repeated_without_effect(
 
     ledger = store.ledger()
     await ledger.record_intent(SALE)
-    monkeypatch.setattr(sql, "read_committed", lose_the_first)
+    monkeypatch.setattr(backends, "read_committed", lose_the_first)
     await ledger.record_outcome(SALE.id, "done", "r1")
     await ledger.record_intent(BARE)
     assert len(lost) == 1

@@ -15,8 +15,9 @@ from typing import Final
 
 from gateway_async._arguments import retention_problems
 from gateway_async._secrets import Secret
+from gateway_async._storage.backends import PostgresBackend, SqliteBackend
 from gateway_async._storage.postgres import Database, check_dsn
-from gateway_async._storage.sql import PostgresBackend, QueuedStore, SqliteBackend, SqlStore
+from gateway_async._storage.sql import QueuedStore, SqlStore
 from gateway_async._storage.sqlite import FileFormat, ask_pragma, check_path, open_database, seal_path
 from gateway_async._text import pluralize
 from gateway_async.errors import InvalidRequestError, LedgerError

@@ -7,7 +7,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from gateway_async._storage.sql import SqliteBackend, Steps
+from gateway_async._storage.backends import SqliteBackend
+from gateway_async._storage.sql import Steps
 from gateway_async._wire.postback import postback_of
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox

@@ -15,7 +15,7 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async._storage.sql import SqliteBackend
+from gateway_async._storage.backends import SqliteBackend
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._mapping import PostbackRow, row_of

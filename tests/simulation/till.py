@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gateway_async import AsyncGateway, GatewayError, SqliteLedger, UserApiKey
-from gateway_async._storage.sql import SqliteBackend
+from gateway_async._storage.backends import SqliteBackend
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.ledger import StoredIntent
 from gateway_async.ledger._operations import entries_after

@@ -14,8 +14,8 @@ import pytest
 
 import gateway_async
 from gateway_async import InvalidRequestError, LedgerError
+from gateway_async._storage.backends import SqliteBackend
 from gateway_async._storage.private_file import create_private
-from gateway_async._storage.sql import SqliteBackend
 from gateway_async.errors import InboxError
 from gateway_async.migration import JournalEntry, RowResult, RowState, VaultRow
 from gateway_async.migration.journal.store import _FORMAT as JOURNAL

@@ -16,8 +16,9 @@ import pytest
 from gateway_async import JournalError, LedgerError, PostgresLedger
 from gateway_async._secrets import Secret
 from gateway_async._storage import group_commit
+from gateway_async._storage.backends import PostgresBackend, SqliteBackend
 from gateway_async._storage.postgres import Database, check_dsn
-from gateway_async._storage.sql import PooledStore, PostgresBackend, QueuedStore, SqliteBackend, Steps
+from gateway_async._storage.sql import PooledStore, QueuedStore, Steps
 from gateway_async._storage.sqlite import FileFormat
 from gateway_async.migration import PostgresJournal
 from gateway_async.postbacks import InboxError, PostgresInbox

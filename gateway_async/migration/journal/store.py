@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from gateway_async._secrets import Secret
+from gateway_async._storage.backends import SqliteBackend
 from gateway_async._storage.postgres import COMMAND_SECONDS, Database, check_dsn
-from gateway_async._storage.sql import PooledStore, QueuedStore, SqliteBackend, SqlStore
+from gateway_async._storage.sql import PooledStore, QueuedStore, SqlStore
 from gateway_async._storage.sqlite import FileFormat, check_path, seal_path
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal import _operations as operations

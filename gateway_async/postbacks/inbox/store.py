@@ -13,8 +13,9 @@ import msgspec
 
 from gateway_async._arguments import retention_problems
 from gateway_async._secrets import Secret
+from gateway_async._storage.backends import SqliteBackend
 from gateway_async._storage.postgres import Database, check_dsn
-from gateway_async._storage.sql import PooledStore, QueuedStore, S, SqliteBackend, SqlStore, Steps, run_on_postgres
+from gateway_async._storage.sql import PooledStore, QueuedStore, S, SqlStore, Steps, run_on_postgres
 from gateway_async._storage.sqlite import FileFormat, check_path, seal_path
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback

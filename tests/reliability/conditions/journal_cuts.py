@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._storage.sql import SqliteBackend
+from gateway_async._storage.backends import SqliteBackend
 from gateway_async.migration.journal import _operations as journal_operations
 from gateway_async.migration.journal.protocol import RowResult, RowStarted, RowState
 from gateway_async.migration.journal.store import _FORMAT
