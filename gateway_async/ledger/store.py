@@ -31,7 +31,7 @@ _PAGE: Final = 1000
 
 _SCHEMA: Final = """
 CREATE TABLE @ (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    number :identity PRIMARY KEY,
     id text NOT NULL UNIQUE,
     call text NOT NULL,
     resource text NOT NULL,
@@ -57,6 +57,7 @@ _FORMAT: Final = FileFormat(
     version=2,
     schema=_SCHEMA,
     marks=(
+        (":identity", "INTEGER"),  # AUTOINCREMENT would write one more page with each commit
         (":owner_columns", "orphaned INTEGER NOT NULL DEFAULT 0"),
         (":owner", "orphaned"),
         (":mine", "FALSE"),
@@ -85,6 +86,7 @@ SELECT pg_advisory_lock_shared($1::bigint), set_config('gateway_async.owner', ($
 """
 _POSTGRES_SCHEMA: Final = _SCHEMA + "CREATE INDEX ON @ (resolved_at) WHERE outcome IS NOT NULL;"
 _POSTGRES_MARKS: Final = (
+    (":identity", "bigint GENERATED ALWAYS AS IDENTITY"),
     (":owner_columns", "owner bigint NOT NULL, recorded_at timestamptz NOT NULL DEFAULT now()"),
     (":owner", "owner"),
     (":is_orphaned", "FALSE"),
