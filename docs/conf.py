@@ -46,10 +46,18 @@ html_theme = "furo"
 html_title = f"gateway-async {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_logo = html_favicon = "_static/logo.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
-html_theme_options = {"navigation_with_keys": True}
+_ACCENTS = {"light": "#0f766e", "dark": "#5eead4"}  # the colors of the logo
+html_theme_options = {"navigation_with_keys": True} | {
+    f"{scheme}_css_variables": {
+        "color-brand-primary": accent,
+        "color-brand-content": accent,
+    }
+    for scheme, accent in _ACCENTS.items()
+}
 codeautolink_global_preface = "from code_links import gateway"
 codeautolink_concat_default = False
 
