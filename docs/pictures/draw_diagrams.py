@@ -1,7 +1,8 @@
-"""Draw the sequence diagrams in diagrams/ as SVG, each beside its source.
+"""Draw the diagrams of sequences and states in diagrams/ as SVG, each beside its source.
 
 The sources are a part of Mermaid's language: participants, messages and notes. `->>` is a request, `-->>` a response,
-and `--x` a response that is lost. A note that begins with ✕ is a failure.
+and `--x` a response that is lost. A note that begins with ✕ is a failure. In a diagram of states,
+comments place them: each `%%` is a row, and `.` an empty place.
 """
 
 import html
@@ -23,6 +24,14 @@ LINE: Final = 15
 CHARACTER: Final = 6.8
 """The height of a line of text and the width of a character, in units of the SVG. Most fonts are narrower."""
 
+ROW: Final = 100
+BOX: Final = 84 + 52j
+"""The height of a row of states, and the size of a state: width and height."""
+
+TIP: Final = (
+    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path class="tip" d="M0 0l8 4-8 4z"/></marker>'
+)
 MIN_LABEL: Final = 124
 HEAD: Final = 42
 STYLE: Final = """\
@@ -39,6 +48,8 @@ text { fill: #e6edf3 } .label { stroke: #131416 } .background { fill: #131416; s
 .failure { fill: #3c1618; stroke: #ff7b72 } .lost, .cross { stroke: #ff7b72 } }
 """
 
+_STATE: Final = re.compile(r'state "(.+)" as (\w+)')
+_TRANSITION: Final = re.compile(r"(\w+) --> (\w+)(?:: (.+))?")
 _PARTICIPANT: Final = re.compile(r"participant (\w+)(?: as (.+))?")
 _NOTE: Final = re.compile(r"Note over (\w+)(?:,(\w+))?: (.+)")
 _MESSAGE: Final = re.compile(r"(\w+)(->>|-->>|--x)(\w+): (.+)")
@@ -69,8 +80,53 @@ class Diagram(NamedTuple):
     steps: list[Message | Note]
 
 
-def read(source: str) -> Diagram:
-    """Read a source; a line that is not in the language raises `ValueError`."""
+class Transition(NamedTuple):
+    """An arrow from one state to another; its text may be empty."""
+
+    before: str
+    after: str
+    text: str
+
+
+class StateDiagram(NamedTuple):
+    """The content of a source about states: title, the rows of states, their names, and transitions."""
+
+    title: str
+    rows: list[list[str]]
+    names: dict[str, str]
+    transitions: list[Transition]
+
+
+def read(source: str) -> Diagram | StateDiagram:
+    """Read a source; a line that is not in its language raises `ValueError`."""
+    return (_read_states if source.startswith("stateDiagram") else _read_sequence)(
+        source
+    )
+
+
+def _read_states(source: str) -> StateDiagram:
+    title, rows, names, transitions = (
+        "",
+        list[list[str]](),
+        dict[str, str](),
+        list[Transition](),
+    )
+    for line in map(str.strip, source.splitlines()[1:]):
+        if line.startswith("accTitle: "):
+            title = line.removeprefix("accTitle: ")
+        elif line.startswith("%% "):
+            rows.append(line.split()[1:])
+        elif found := _STATE.fullmatch(line):
+            names[found[2]] = found[1]
+        elif found := _TRANSITION.fullmatch(line):
+            transitions.append(Transition(found[1], found[2], found[3] or ""))
+        elif line:
+            msg = f"not a row, a state or a transition: {line!r}"
+            raise ValueError(msg)
+    return StateDiagram(title, rows, names, transitions)
+
+
+def _read_sequence(source: str) -> Diagram:
     title, participants, steps = "", dict[str, str](), list[Message | Note]()
     for line in map(str.strip, source.splitlines()[1:]):
         if line.startswith("accTitle: "):
@@ -87,8 +143,91 @@ def read(source: str) -> Diagram:
     return Diagram(title, participants, steps)
 
 
-def draw(diagram: Diagram) -> str:
+def draw(diagram: Diagram | StateDiagram) -> str:
     """Draw a diagram as SVG."""
+    return (
+        _draw_states(diagram)
+        if isinstance(diagram, StateDiagram)
+        else _draw_sequence(diagram)
+    )
+
+
+def _draw_states(diagram: StateDiagram) -> str:
+    pitch = (WIDTH - 2 * EDGE) / max(map(len, diagram.rows))
+    centers = {
+        state: complex(EDGE + pitch * (column + 0.5), EDGE + ROW * (row + 0.5))
+        for row, states in enumerate(diagram.rows)
+        for column, state in enumerate(states)
+        if state != "."
+    }
+    shapes = [TIP]
+    labels: list[str] = []
+    pairs = {(each.before, each.after) for each in diagram.transitions}
+    for before, after, text in diagram.transitions:
+        start, end = centers[before], centers[after]
+        others = [
+            center for state, center in centers.items() if state not in (before, after)
+        ]
+        bend = 24.0 if (after, before) in pairs else 0.0
+        if any(_is_near(other, start, end) for other in others):
+            bend = 75.0
+        normal = (end - start) / abs(end - start) * 1j
+        control = (start + end) / 2 + 2 * bend * normal
+        first, last = _leave(start, control), _leave(end, control)
+        shapes.append(
+            f'<path class="message" marker-end="url(#tip)" d="M{_at(first)}Q{_at(control)} {_at(last)}"/>'
+        )
+        middle = first / 4 + control / 2 + last / 4
+        if bend:
+            labels += _transition_text(text, middle + 10 * normal)
+        else:
+            labels += _transition_text(text, middle, end - start)
+    for state, center in centers.items():
+        lines = wrap(diagram.names[state], int(BOX.real / CHARACTER) - 1)
+        corner = center - BOX / 2
+        size = f'width="{BOX.real:g}" height="{BOX.imag:g}"'
+        shapes.append(
+            f'<rect class="participant" x="{corner.real:g}" y="{corner.imag:g}" {size} rx="5"/>'
+        )
+        labels += _text(lines, center.real, center.imag - len(lines) * LINE / 2, "")
+    return _svg(diagram.title, 2 * EDGE + ROW * len(diagram.rows), [*shapes, *labels])
+
+
+def _transition_text(
+    text: str, middle: complex, way: complex = 1 + 1j
+) -> Iterator[str]:
+    """Write a text above a horizontal arrow, outside of a vertical one, or on any other."""
+    room = abs(way.real) - BOX.real if not way.imag else 0
+    lines = wrap(text, max(10, int(room / CHARACTER)), break_long_words=False)
+    x, height = middle.real, len(lines) * LINE
+    if not way.real:
+        half = max(map(len, lines), default=0) * CHARACTER / 2 + 3
+        x += half if x > WIDTH / 2 else -half
+    top = middle.imag - (height + 4 if not way.imag else height / 2)
+    yield from _text(lines, x, top, "label")
+
+
+def _is_near(point: complex, start: complex, end: complex) -> bool:
+    """Return whether a straight line passes the box around a point."""
+    along = (point - start) / (end - start)
+    return 0 < along.real < 1 and abs(along.imag) * abs(end - start) < BOX.imag / 2
+
+
+def _leave(center: complex, target: complex) -> complex:
+    """Return where the line from a box's center to a target leaves the box."""
+    way = target - center
+    share = min(
+        (size / 2 + 2) / abs(length) if length else 1.0
+        for size, length in ((BOX.real, way.real), (BOX.imag, way.imag))
+    )
+    return center + way * share
+
+
+def _at(point: complex) -> str:
+    return f"{point.real:.1f} {point.imag:.1f}"
+
+
+def _draw_sequence(diagram: Diagram) -> str:
     columns = _columns(list(diagram.participants))
     steps: list[str] = []
     y = HEAD + 18.0

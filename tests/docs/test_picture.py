@@ -6,8 +6,13 @@ import re
 import runpy
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from gateway_async.sandbox.state_machines.bills import PAYLINK_MACHINE
+from gateway_async.sandbox.state_machines.machine import StateMachine
+from gateway_async.sandbox.state_machines.transactions import BATCH_MACHINE, TRANSACTION_MACHINE
 
 from .documents import DOCUMENTS, PACKAGE, ROOT, read
 
@@ -59,3 +64,16 @@ def test_a_diagram_is_drawn_from_its_source(source: Path) -> None:
 def test_a_line_outside_the_language_of_diagrams_is_refused() -> None:
     with pytest.raises(ValueError, match="loop"):
         PEN["read"]("sequenceDiagram\nloop until it works")
+
+
+MACHINES = {"transaction": TRANSACTION_MACHINE, "batch": BATCH_MACHINE, "paylink": PAYLINK_MACHINE}
+
+
+@pytest.mark.parametrize(("name", "machine"), MACHINES.items(), ids=list(MACHINES))
+def test_a_diagram_of_states_has_every_change_of_state(name: str, machine: StateMachine[Any, Any]) -> None:
+    """The arrows are those of the sandbox's table, but for transitions that leave a state as it is."""
+    source = ROOT / f"docs/pictures/diagrams/states-{name}.mmd"
+    diagram = PEN["read"](source.read_text(encoding="utf-8"))
+    drawn = sorted((diagram.names[each.before], diagram.names[each.after]) for each in diagram.transitions)
+    changes = {(str(before), str(after)) for (before, _), after in machine.transitions.items() if before != after}
+    assert drawn == sorted(changes)
