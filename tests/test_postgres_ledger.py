@@ -14,6 +14,7 @@ import pytest
 from gateway_async import LedgerError, PostgresLedger
 from gateway_async._storage import backends
 from gateway_async._storage.postgres import read_committed
+from gateway_async.ledger import store as ledger_store
 from tests.support.intents import BARE, NOON, SALE
 from tests.support.ledgers import LedgerStore, disconnect
 from tests.support.servers import POSTGRES, postgres_only
@@ -108,6 +109,35 @@ async def test_a_commit_whose_response_is_lost_is_repeated_without_effect(
     assert len(lost) == 1
     assert list(await ledger.open_intents()) == [BARE]
     assert store.outcomes() == {SALE.id: ("done", "r1"), BARE.id: (None, None)}
+    await ledger.aclose()
+
+
+@postgres_only
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        pytest.param("1 / (SELECT 1 - count(*) FROM @)", "division by zero", id="without its lock"),
+        pytest.param(
+            "set_config('default_transaction_read_only', (SELECT count(*) FROM @)::text, false)",
+            "read-only transaction",
+            id="to a server that became a standby",
+        ),
+    ],
+)
+async def test_a_connection_that_cannot_write_is_replaced(
+    store: LedgerStore, monkeypatch: pytest.MonkeyPatch, state: str, reason: str
+) -> None:
+    """The next write opens another connection, which has its lock."""
+    first = store.ledger()
+    await first.record_intent(BARE)
+    await first.aclose()
+    monkeypatch.setattr(ledger_store, "_LOCK", f"{ledger_store._LOCK.rstrip()}, {state}".replace("@", store.table))
+    ledger = store.ledger()
+    with pytest.raises(LedgerError, match=reason):
+        await ledger.record_intent(SALE)
+    store.ask("DELETE FROM @")
+    await ledger.record_intent(SALE)
+    assert list(await ledger.open_intents()) == [SALE]
     await ledger.aclose()
 
 

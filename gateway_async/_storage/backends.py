@@ -195,8 +195,8 @@ class PostgresBackend(_Backend):
                 return await self._execute(operation)
             except Exception as error:
                 was_lost = self._connection is not None and self._connection.is_closed()
-                if self._connection is not None and not isinstance(error, self._database.driver.PostgresError):
-                    self._connection.terminate()  # without a response of the server, it may hang
+                if self._connection is not None and self._database.needs_new_connection(error):
+                    self._connection.terminate()
                 if not was_lost:
                     raise
             return await self._execute(operation)
@@ -210,8 +210,13 @@ class PostgresBackend(_Backend):
         """Return the connection; replace a closed one."""
         if self._connection is None or self._connection.is_closed():
             self._connection = None
-            self._connection = await self._database.connect()
-            await self._database.fetch(self._connection, self._prepare[0], *self._prepare[1])
+            connection = await self._database.connect()
+            try:
+                await self._database.fetch(connection, self._prepare[0], *self._prepare[1])
+            except BaseException:
+                connection.terminate()
+                raise
+            self._connection = connection
         return self._connection
 
     async def _close_connection(self) -> None:

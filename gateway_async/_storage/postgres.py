@@ -289,6 +289,15 @@ class Database:
         ((exists,),) = await self.fetch(connection, query)
         return bool(exists)
 
+    def needs_new_connection(self, error: Exception) -> bool:
+        """Return whether the server did not answer, or became a standby that rejects writes.
+
+        After other errors a connection is kept, because its lock shows other processes that this one is alive.
+        """
+        driver = self.driver
+        client_errors = (driver.InterfaceError, driver.InternalClientError, OSError)
+        return isinstance(error, (*client_errors, driver.ReadOnlySQLTransactionError))
+
     def _is_connection_error(self, error: Exception) -> bool:
         """Return whether the database or its connection failed."""
         driver = self.driver
