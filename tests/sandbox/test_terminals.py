@@ -162,6 +162,18 @@ def test_a_person_presents_a_card(manual: Sandbox, counter: Shop, pool: ThreadPo
     assert (made["status_id"], made["account_type"], made["entry_mode_id"]) == (101, "amex", "P")
 
 
+def test_a_merchants_settings_count_when_the_card_is_read(
+    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor
+) -> None:
+    """What changes while a customer stands at the terminal decides about the payment."""
+    sale = pool.submit(counter.at_terminal, "2.01")
+    manual.wait_for_call()
+    manual.change_product(allow_partial_authorization=False)
+    manual.present()
+    made = sale.result().json()["routertransaction"]
+    assert (made["status_id"], made["verbiage"], made["auth_amount"]) == (301, "PARTIAL_AUTH", "0.00")
+
+
 @pytest.mark.parametrize(("act", "text", "card"), [("decline", "DECLINED", "1111"), ("cancel", "CANCELLED", None)])
 def test_a_person_declines_or_cancels(
     manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str, text: str, card: str | None

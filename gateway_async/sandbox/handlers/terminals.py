@@ -95,8 +95,8 @@ async def create_transaction(context: RequestContext) -> Response:
     check_action(values, "cc", problems)
     check_product(gateway, "product_transaction_id", values, "cc", problems)
     check_amount(values, problems)
-    product = find_product(gateway, user, values | {"payment_method": "cc"})
-    check_lodging(product, values, problems)
+    values["payment_method"] = "cc"
+    check_lodging(find_product(gateway, user, values), values, problems)
     problems.raise_if_any()
     values.pop("batch", None)  # it is for `settle`; a payment gets the batch of its merchant account
     amount = values["transaction_amount"]
@@ -104,7 +104,7 @@ async def create_transaction(context: RequestContext) -> Response:
         sender = _read_sender(context, values.get("transaction_api_id"))
         script = await gateway.terminals.process(values["terminal_id"], values["action"], amount, sender)
         account = _read_account(script)
-        outcome = _decide(product, values, account, script)
+        outcome = _decide(find_product(gateway, user, values), values, account, script)
         values |= _terminal_values(gateway, values["terminal_id"], script)
         with gateway.store.transaction():
             row = record_payment(gateway, user, values, account, outcome)
