@@ -236,6 +236,22 @@ def test_a_multipart_form_shows_its_fields(sandbox: Sandbox, shop: Shop) -> None
 
 
 @pytest.mark.parametrize(
+    "name",
+    ["name=quickinvoice[ssn4]", "name=ssn4", 'NAME="ssn4"', "name*=utf-8''quickinvoice%5Bssn4%5D", 'name=""', "x=ssn4"],
+)
+def test_a_secret_of_a_form_is_masked_however_its_name_is_written(sandbox: Sandbox, shop: Shop, name: str) -> None:
+    """The value of a part whose name cannot be read is not shown."""
+    send(
+        shop,
+        f"--x\r\nContent-Disposition: form-data; {name}\r\n\r\n7391\r\n--x--\r\n",
+        "multipart/form-data; boundary=x",
+    )
+    page = open_last(sandbox)
+    assert "<dd>***</dd>" in page
+    assert "7391" not in page
+
+
+@pytest.mark.parametrize(
     ("body", "content_type", "note"),
     [
         (b"", "application/json", "No body."),

@@ -1,7 +1,9 @@
 """Show the headers, the query and the body of a logged message."""
 
 import re
+from email import message_from_string
 from email.message import Message
+from email.utils import collapse_rfc2231_value
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -120,7 +122,8 @@ def _read_pairs(content: bytes) -> list[tuple[str, str]]:
 
 
 def _mask_field(name: str, value: str) -> str:
-    return "***" if is_secret(name) or name in _HIDDEN_PARAMETERS else mask_pairs(value)
+    """Mask the value of a field; without a name, it may be a secret."""
+    return "***" if not name or is_secret(name) or name in _HIDDEN_PARAMETERS else mask_pairs(value)
 
 
 def _read_parts(message: LoggedMessage, boundary: bytes) -> list[Part]:
@@ -135,8 +138,9 @@ def _read_parts(message: LoggedMessage, boundary: bytes) -> list[Part]:
 
 def _read_part(section: bytes, *, is_whole: bool) -> Part:
     head, _, content = section.partition(b"\r\n\r\n")
-    names = dict(re.findall(r'\b(name|filename)="([^"]*)"', head.decode(errors="replace")))
-    name, file_name = names.get("name", ""), mask_shown_text(names.get("filename", ""))
-    text = "" if "filename" in names else _decode_text(content)
+    headers = message_from_string(head.decode(errors="replace").lstrip())
+    name = collapse_rfc2231_value(headers.get_param("name", "", "content-disposition"))
+    file_name = headers.get_filename()
+    text = "" if file_name is not None else _decode_text(content)
     shown = "(not a text)" if text is None else _mask_field(name, text)
-    return Part(mask_shown_text(name), shown, file_name, len(content), is_whole)
+    return Part(mask_shown_text(name), shown, mask_shown_text(file_name or ""), len(content), is_whole)
