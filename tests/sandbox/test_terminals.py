@@ -165,7 +165,7 @@ def test_a_person_presents_a_card(manual: Sandbox, counter: Shop, pool: ThreadPo
 def test_a_merchants_settings_count_when_the_card_is_read(
     manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor
 ) -> None:
-    """What changes while a customer stands at the terminal decides about the payment."""
+    """A setting that changes while a call waits at its terminal applies to the payment."""
     sale = pool.submit(counter.at_terminal, "2.01")
     manual.wait_for_call()
     manual.change_product(allow_partial_authorization=False)
