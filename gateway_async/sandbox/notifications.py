@@ -18,7 +18,8 @@ from gateway_async.sandbox.schema import MESSAGE, QUICK_INVOICE, QUICK_INVOICE_F
 from gateway_async.sandbox.schema.codes import DeliveryMethod
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import DEFAULT_CURRENCY, show_money
-from gateway_async.sandbox.state_machines.bills import InvoiceState, PaylinkState, invoice_state_of
+from gateway_async.sandbox.state_machines.paylinks import PaylinkState
+from gateway_async.sandbox.state_machines.quick_invoices import InvoiceState, invoice_state_of
 
 MessageOccasion = Literal["created", "resend", "before due", "due", "after due", "paid"]
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")

@@ -11,10 +11,14 @@ from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.faults import FAULTS, SCENARIOS
 from gateway_async.sandbox.simulators.terminals import SCRIPTS, Script
 from gateway_async.sandbox.simulators.vendor_tables import BATCH_ERRORS
-from gateway_async.sandbox.state_machines.bills import INVOICE_MACHINE, PAYLINK_MACHINE
+from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE
+from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE
+from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE
+from gateway_async.sandbox.state_machines.recurrings import RECURRING_MACHINE
 from gateway_async.sandbox.state_machines.terminal_requests import TERMINAL_REQUEST_MACHINE
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import DELIVERY_MACHINE, TOKEN_MACHINE
-from gateway_async.sandbox.state_machines.transactions import BATCH_MACHINE, RECURRING_MACHINE, TRANSACTION_MACHINE
+from gateway_async.sandbox.state_machines.tokens import TOKEN_MACHINE
+from gateway_async.sandbox.state_machines.transaction_batches import BATCH_MACHINE
+from gateway_async.sandbox.state_machines.transactions import TRANSACTION_MACHINE
 
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]

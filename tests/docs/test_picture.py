@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from gateway_async.sandbox.state_machines.bills import PAYLINK_MACHINE
 from gateway_async.sandbox.state_machines.machine import StateMachine
-from gateway_async.sandbox.state_machines.transactions import BATCH_MACHINE, TRANSACTION_MACHINE
+from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE
+from gateway_async.sandbox.state_machines.transaction_batches import BATCH_MACHINE
+from gateway_async.sandbox.state_machines.transactions import TRANSACTION_MACHINE
 
 from .documents import DOCUMENTS, PACKAGE, ROOT, read
 

@@ -10,7 +10,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.bills import INVOICE_MACHINE, InvoiceState, InvoiceTrigger, codes_of
+from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE, InvoiceState, InvoiceTrigger, codes_of
 
 from .conftest import Errors, Eventually, Record, Shop, recorded
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.bills import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
+from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
 
 from .conftest import Errors, Record, Shop
 

@@ -28,8 +28,8 @@ from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.simulators.cards import EntryMode, mask_card_numbers
 from gateway_async.sandbox.simulators.faults import FaultName, PlannedFault, make_plans
 from gateway_async.sandbox.simulators.terminals import Script, stop_with
+from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 from gateway_async.sandbox.state_machines.terminal_requests import TerminalRequestTrigger
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
 _LONGEST_TITLE = 64
 

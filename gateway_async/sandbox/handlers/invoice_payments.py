@@ -4,10 +4,10 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.payment_pages import AmountInput, BillState, NotPayableError, PaymentPage
-from gateway_async.sandbox.handlers.payments.invoices import (
+from gateway_async.sandbox.handlers.payments.invoice_balance import (
     compute_balance,
-    find_objection,
-    find_problem,
+    find_objection_to_amount,
+    find_objection_to_transaction,
     is_expired,
     transactions_of,
 )
@@ -25,7 +25,7 @@ from gateway_async.sandbox.schema.kinds import MONEY
 async def add_transaction(context: RequestContext) -> Response:
     """Handle PUT /v2/quickinvoices/{id}/addTransaction, for a payment made through another channel."""
     invoice, transaction, problems = await _read_transaction(context)
-    if problem := find_problem(context.gateway, invoice, transaction):
+    if problem := find_objection_to_transaction(context.gateway, invoice, transaction):
         problems.add("transaction_id", problem)
     problems.raise_if_any()
     return _assign(context, invoice, transaction, to=invoice["id"])
@@ -42,7 +42,7 @@ async def remove_transaction(context: RequestContext) -> Response:
 
 def _check_payment(gateway: Gateway, invoice: Row, amount: AmountInput | None) -> int:
     cents: int = invoice["remaining_balance"] if amount is None else _read_amount(amount)
-    if objection := find_objection(gateway, invoice, cents):
+    if objection := find_objection_to_amount(gateway, invoice, cents):
         raise NotPayableError(QUICK_INVOICE, invoice["id"], objection)
     if not cents:
         raise ValueError("amount: must be greater than 0.00.")

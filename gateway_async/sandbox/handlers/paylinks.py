@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_products, default_products
 from gateway_async.sandbox.handlers.payment_pages import AmountInput, BillState, NotPayableError, PaymentPage
-from gateway_async.sandbox.handlers.payments.invoices import is_expired
+from gateway_async.sandbox.handlers.payments.invoice_balance import is_expired
 from gateway_async.sandbox.http.responses import Problems, RefusedFieldsError, empty_response
 from gateway_async.sandbox.notifications import BY_SMS, notify_about_paylink
 from gateway_async.sandbox.request.context import RequestContext
@@ -21,7 +21,7 @@ from gateway_async.sandbox.schema import PAYLINK
 from gateway_async.sandbox.schema.codes import DeliveryMethod, TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
-from gateway_async.sandbox.state_machines.bills import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
+from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
 
 _PAYLINK_ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 """The values of `paylink_action`, and the action of the transaction that each leads to."""

@@ -28,7 +28,7 @@ from gateway_async.sandbox.schema import (
 )
 from gateway_async.sandbox.schema.fields import Row, Table, label
 from gateway_async.sandbox.schema.kinds import is_set
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
+from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
 _REPORTED = (CONTACT, TRANSACTION, TRANSACTION_BATCH, ACCOUNT_VAULT)
 _PLURALS = {table.singular: table.plural for table in _REPORTED}

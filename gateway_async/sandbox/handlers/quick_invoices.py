@@ -1,4 +1,4 @@
-"""Quick invoices (contract, "Quick invoices"): itemized bills for a customer.
+"""Quick invoices (contract, "Quick invoices"): itemized invoices that a customer pays on a page.
 
 The content of a file is in its own table, and is read only on demand. The File Storage Service, which stores files for
 a location, is enabled from the start in the gateway's first location.
@@ -10,7 +10,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import PRODUCTS, check_products, default_product
-from gateway_async.sandbox.handlers.payments.invoices import compute_balance, is_expired
+from gateway_async.sandbox.handlers.payments.invoice_balance import compute_balance, is_expired
 from gateway_async.sandbox.handlers.payments.rules import check_license
 from gateway_async.sandbox.http.responses import (
     Problems,
@@ -42,7 +42,7 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import BIT, total
-from gateway_async.sandbox.state_machines.bills import (
+from gateway_async.sandbox.state_machines.quick_invoices import (
     INVOICE_MACHINE,
     InvoiceTrigger,
     codes_of,

@@ -20,7 +20,7 @@ from gateway_async.sandbox.schema import ACCOUNT_VAULT, RECURRING, TRANSACTION
 from gateway_async.sandbox.schema.codes import TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import NO_DATE, is_set
-from gateway_async.sandbox.state_machines.transactions import RECURRING_MACHINE, RecurringState, RecurringTrigger
+from gateway_async.sandbox.state_machines.recurrings import RECURRING_MACHINE, RecurringState, RecurringTrigger
 
 _DAYS = {"d": 1, "w": 7}
 _DAY = timedelta(days=1)

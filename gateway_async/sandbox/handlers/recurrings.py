@@ -32,7 +32,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, RECURRING
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import NO_DATE, show_money
-from gateway_async.sandbox.state_machines.transactions import RECURRING_MACHINE, RecurringState, RecurringTrigger
+from gateway_async.sandbox.state_machines.recurrings import RECURRING_MACHINE, RecurringState, RecurringTrigger
 
 _VAULT_FIELDS = ("account_vault_id", "account_vault_api_id")
 _LARGEST_COUNT = 999

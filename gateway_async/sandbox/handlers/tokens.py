@@ -13,7 +13,7 @@ from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import LOCATION, LOGIN, TABLES, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import IDLE_SECONDS, TokenTrigger
+from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, TokenTrigger
 
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
 

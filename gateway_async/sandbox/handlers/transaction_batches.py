@@ -21,7 +21,7 @@ from gateway_async.sandbox.schema.codes import TransactionType
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.vendor_tables import BANK_CODES, BATCH_ERRORS, REJECTED_BATCH_CENTS
 from gateway_async.sandbox.state_machines import transactions as states
-from gateway_async.sandbox.state_machines.transactions import (
+from gateway_async.sandbox.state_machines.transaction_batches import (
     BATCH_MACHINE,
     BY_PROCESSOR,
     OPEN,

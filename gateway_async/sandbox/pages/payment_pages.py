@@ -16,7 +16,7 @@ from starlette.responses import Response
 from gateway_async.sandbox.handlers.payment_pages import BillState, NotPayableError, pay_bill, read_account
 from gateway_async.sandbox.handlers.quick_invoices import read_file
 from gateway_async.sandbox.http.responses import RefusedError, RefusedFieldsError
-from gateway_async.sandbox.pages.bills import INVOICES, PAYLINKS, Bill, BillType
+from gateway_async.sandbox.pages.invoices_and_paylinks import INVOICES, PAYLINKS, Bill, BillType
 from gateway_async.sandbox.pages.page_request import PageRequest, PageView
 from gateway_async.sandbox.request.transaction_relations import amount_charged
 from gateway_async.sandbox.schema import QUICK_INVOICE_FILE, TRANSACTION

@@ -17,7 +17,7 @@ from gateway_async.sandbox.http.responses import RefusedError
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import AUTH_ROLE_USER, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import TokenTrigger, allows
+from gateway_async.sandbox.state_machines.tokens import TokenTrigger, allows
 
 CredentialValues = Mapping[str, str]
 Find = Callable[[Gateway, CredentialValues], "Caller | None"]

@@ -18,7 +18,7 @@ from gateway_async.sandbox.runtime.store import ALIVE, WAITING, Store
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.clock import Clock, Timer
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
+from gateway_async.sandbox.state_machines.postbacks import DELIVERY_MACHINE, DeliveryState, DeliveryTrigger
 
 PostbackFormat = Literal["json", "form"]
 """How the body of a postback is written: as JSON, as the contract says, or as a form, as some gateways do."""

@@ -13,7 +13,7 @@ from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TOKEN
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import IDLE_SECONDS
+from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS
 from tests.reliability import protections
 from tests.reliability.condition import Condition, Result
 from tests.reliability.duplicate_ids import accept_duplicate_ids

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.payments.account import check_exp_date
 from gateway_async.sandbox.handlers.payments.create import BANK_AUTH_CODE
-from gateway_async.sandbox.handlers.payments.invoices import check_invoice, update_invoice_of
+from gateway_async.sandbox.handlers.payments.invoice_balance import check_invoice, update_invoice_of
 from gateway_async.sandbox.handlers.payments.rules import check_completion, check_lodging_dates, check_not_zero
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.responses import Problems

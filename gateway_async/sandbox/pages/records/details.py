@@ -8,8 +8,8 @@ from starlette.responses import Response
 from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.http.request_log import LoggedRequest
 from gateway_async.sandbox.http.responses import UnknownRecordError, decode_json, encode_json
-from gateway_async.sandbox.pages.bills import INVOICES, PAYLINKS
 from gateway_async.sandbox.pages.control_forms import Control, make_forms, run_control
+from gateway_async.sandbox.pages.invoices_and_paylinks import INVOICES, PAYLINKS
 from gateway_async.sandbox.pages.masking import mask_record
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.pages.records.families import Summary, find_table, link_to_list, summarize

@@ -14,7 +14,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG, STORED
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import DeliveryState
+from gateway_async.sandbox.state_machines.postbacks import DeliveryState
 
 __all__ = ["replay", "set_format", "show", "show_all", "show_outbox"]
 

@@ -18,7 +18,15 @@ from gateway_async.sandbox.schema import (
 )
 from gateway_async.sandbox.schema.codes import REASONS, ReasonCode
 from gateway_async.sandbox.schema.fields import Row, Table
-from gateway_async.sandbox.state_machines import bills, tokens_and_postbacks, transactions
+from gateway_async.sandbox.state_machines import (
+    paylinks,
+    postbacks,
+    quick_invoices,
+    recurrings,
+    tokens,
+    transaction_batches,
+    transactions,
+)
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
 __all__ = ["Status", "Tone", "Transition", "describe_payments", "find_status", "find_transitions"]
@@ -73,8 +81,8 @@ class _States:
 
 
 _Payment = transactions.TransactionState
-_Batch = transactions.BatchState
-_Invoice = bills.InvoiceState
+_Batch = transaction_batches.BatchState
+_Invoice = quick_invoices.InvoiceState
 
 _STATES: dict[str, _States] = {
     TRANSACTION.plural: _States(
@@ -86,7 +94,7 @@ _STATES: dict[str, _States] = {
         open=frozenset({_Payment.AUTHORIZED, _Payment.PENDING_ORIGINATION, _Payment.ORIGINATING, _Payment.ORIGINATED}),
     ),
     TRANSACTION_BATCH.plural: _States(
-        transactions.BATCH_MACHINE,
+        transaction_batches.BATCH_MACHINE,
         lambda _, row: _Batch(row["processing_status_id"]),
         "processing_status_id",
         good=frozenset({_Batch.SETTLED}),
@@ -94,36 +102,36 @@ _STATES: dict[str, _States] = {
         open=frozenset({_Batch.TO_SETTLE, _Batch.REPROCESS, _Batch.PROCESSING}),
     ),
     QUICK_INVOICE.plural: _States(
-        bills.INVOICE_MACHINE,
-        lambda _, row: bills.invoice_state_of(row),
+        quick_invoices.INVOICE_MACHINE,
+        lambda _, row: quick_invoices.invoice_state_of(row),
         good=frozenset({_Invoice.CLOSED_PAID, _Invoice.OPEN_PAID}),
         open=frozenset({_Invoice.OPEN_UNPAID, _Invoice.OPEN_IN_PART}),
     ),
     PAYLINK.plural: _States(
-        bills.PAYLINK_MACHINE,
-        lambda _, row: bills.PaylinkState(row["status_id"]),
+        paylinks.PAYLINK_MACHINE,
+        lambda _, row: paylinks.PaylinkState(row["status_id"]),
         "status_id",
-        good=frozenset({bills.PaylinkState.PAID}),
-        open=frozenset({bills.PaylinkState.UNPAID}),
+        good=frozenset({paylinks.PaylinkState.PAID}),
+        open=frozenset({paylinks.PaylinkState.UNPAID}),
     ),
     RECURRING.plural: _States(
-        transactions.RECURRING_MACHINE,
-        lambda _, row: transactions.RecurringState(row["status"]),
-        good=frozenset({transactions.RecurringState.ACTIVE}),
-        open=frozenset({transactions.RecurringState.ON_HOLD}),
+        recurrings.RECURRING_MACHINE,
+        lambda _, row: recurrings.RecurringState(row["status"]),
+        good=frozenset({recurrings.RecurringState.ACTIVE}),
+        open=frozenset({recurrings.RecurringState.ON_HOLD}),
     ),
     POSTBACK.plural: _States(
-        tokens_and_postbacks.DELIVERY_MACHINE,
-        lambda _, row: tokens_and_postbacks.DeliveryState(row["state"]),
-        good=frozenset({tokens_and_postbacks.DeliveryState.DELIVERED}),
-        bad=frozenset({tokens_and_postbacks.DeliveryState.FAILED}),
-        open=frozenset({tokens_and_postbacks.DeliveryState.WAITING}),
+        postbacks.DELIVERY_MACHINE,
+        lambda _, row: postbacks.DeliveryState(row["state"]),
+        good=frozenset({postbacks.DeliveryState.DELIVERED}),
+        bad=frozenset({postbacks.DeliveryState.FAILED}),
+        open=frozenset({postbacks.DeliveryState.WAITING}),
     ),
     TOKEN.plural: _States(
-        tokens_and_postbacks.TOKEN_MACHINE,
-        lambda gateway, row: tokens_and_postbacks.token_state_of(row, gateway.clock.now()),
-        good=frozenset({tokens_and_postbacks.TokenState.VALID}),
-        bad=frozenset({tokens_and_postbacks.TokenState.EXPIRED, tokens_and_postbacks.TokenState.REVOKED}),
+        tokens.TOKEN_MACHINE,
+        lambda gateway, row: tokens.token_state_of(row, gateway.clock.now()),
+        good=frozenset({tokens.TokenState.VALID}),
+        bad=frozenset({tokens.TokenState.EXPIRED, tokens.TokenState.REVOKED}),
     ),
 }
 

@@ -17,15 +17,9 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import POSTBACK, PRODUCT_TRANSACTION, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, ReasonCode, TransactionType
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens_and_postbacks import DeliveryState
-from gateway_async.sandbox.state_machines.transactions import (
-    BATCH_MACHINE,
-    BY_PROCESSOR,
-    OPEN,
-    BatchState,
-    TransactionState,
-    took_money,
-)
+from gateway_async.sandbox.state_machines.postbacks import DeliveryState
+from gateway_async.sandbox.state_machines.transaction_batches import BATCH_MACHINE, BY_PROCESSOR, OPEN, BatchState
+from gateway_async.sandbox.state_machines.transactions import TransactionState, took_money
 
 __all__ = ["change_batch", "show_batches", "show_ledger", "show_overview"]
 

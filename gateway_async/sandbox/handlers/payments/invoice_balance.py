@@ -1,4 +1,4 @@
-"""Payments of quick invoices: whether an invoice accepts one, and its balance afterwards.
+"""The balance of a quick invoice: whether it accepts a payment, and what remains due afterwards.
 
 The paid amount is always recomputed from the transactions of the invoice that took money. Therefore a void makes the
 amount due again. A refund does not: money that was given back is not due again.
@@ -10,7 +10,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import QUICK_INVOICE, TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.state_machines.bills import INVOICE_MACHINE, codes_of, invoice_state_of, trigger_of
+from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE, codes_of, invoice_state_of, trigger_of
 from gateway_async.sandbox.state_machines.transactions import took_money
 
 
@@ -24,17 +24,17 @@ def check_invoice(gateway: Gateway, transaction: Row, values: Row, problems: Pro
         values.pop("quick_invoice_id", None)
         return
     invoice = gateway.store.find(QUICK_INVOICE, id=invoice_id)
-    if invoice and (objection := find_problem(gateway, invoice, transaction)):
+    if invoice and (objection := find_objection_to_transaction(gateway, invoice, transaction)):
         problems.add("quick_invoice_id", objection)
 
 
-def find_problem(gateway: Gateway, invoice: Row, transaction: Row) -> str | None:
+def find_objection_to_transaction(gateway: Gateway, invoice: Row, transaction: Row) -> str | None:
     """Return why a transaction cannot become a payment of an invoice; None if it can."""
     if transaction["quick_invoice_id"] is not None:
         return "The transaction belongs to an invoice already."
     if not took_money(transaction):
         return "The transaction took no money."
-    objection = find_objection(gateway, invoice, amount_charged(transaction))
+    objection = find_objection_to_amount(gateway, invoice, amount_charged(transaction))
     return objection and f"The invoice {objection}"
 
 
@@ -63,7 +63,7 @@ def transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
     return gateway.store.filter(TRANSACTION, quick_invoice_id=invoice["id"])
 
 
-def find_objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
+def find_objection_to_amount(gateway: Gateway, invoice: Row, cents: int) -> str | None:
     """Return why an invoice rejects a payment of `cents`, as a predicate; None if it accepts it."""
     paid = _sum_payments(gateway, invoice)
     remaining = _remaining_balance(invoice, paid)

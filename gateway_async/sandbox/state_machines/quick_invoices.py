@@ -1,6 +1,6 @@
-"""The state machines of quick invoices and paylinks.
+"""The state machine of quick invoices.
 
-Expiry depends on the clock and is not a state. An expired bill accepts no payment until a PUT sets a later
+Expiry depends on the clock and is not a state. An expired invoice accepts no payment until a PUT sets a later
 `expire_date`.
 """
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
+from gateway_async.sandbox.state_machines.machine import StateMachine
 
 
 class InvoiceState(StrEnum):
@@ -106,28 +106,3 @@ def trigger_of(row: Row, paid: int, *, more: bool) -> InvoiceTrigger:
     if more:
         return InvoiceTrigger.PAY_PART
     return InvoiceTrigger.LEAVE_PART if paid else InvoiceTrigger.LEAVE_NONE
-
-
-class PaylinkState(NumericState):
-    """`status_id` of a paylink."""
-
-    UNPAID = 0
-    PAID = 1
-
-
-class PaylinkTrigger(StrEnum):
-    """The events that can change a paylink."""
-
-    PAY = "a payment is approved"
-    DECLINE = "a payment is declined"
-    CHANGE = "PUT"
-
-
-PAYLINK_MACHINE = StateMachine(
-    "Paylink",
-    {
-        (PaylinkState.UNPAID, PaylinkTrigger.CHANGE): PaylinkState.UNPAID,
-        (PaylinkState.UNPAID, PaylinkTrigger.DECLINE): PaylinkState.UNPAID,
-        (PaylinkState.UNPAID, PaylinkTrigger.PAY): PaylinkState.PAID,
-    },
-)
