@@ -393,6 +393,15 @@ def test_a_flag_is_left_as_it_is(sandbox: Sandbox, browser: httpx.Client) -> Non
     assert [shown[name] for name in names] == [True, True, False, False]
 
 
+def test_a_card_number_in_a_wrong_field_is_masked(shop: Shop, browser: httpx.Client) -> None:
+    """A refused form keeps what was entered, but no card number."""
+    path = f"/records/accountvaults/{created(shop.vault())['id']}"
+    refused = run(browser, path, "update_card", card="", exp_date="5454545454545454")
+    assert refused.status_code == 422
+    assert read_fields(refused.text, "update_card")["exp_date"] == "************5454"
+    assert "5454545454545454" not in refused.text
+
+
 def test_a_control_that_refuses_says_why(shop: Shop, browser: httpx.Client) -> None:
     """The form comes back with the problem, and with what was entered as text."""
     path = f"/records/transactions/{created(shop.pay())['id']}"

@@ -138,7 +138,7 @@ def _make_field(
 ) -> ControlField:
     types, name = _types_of(parameter), parameter.name
     default = "" if parameter.default in (None, False, Parameter.empty) else str(parameter.default)
-    value = values.get(name, "" if is_submitted and types == (bool,) else default)
+    value = mask_shown_text(values.get(name, "" if is_submitted and types == (bool,) else default))
     if is_secret(name):
         value = ""
         text += f" Empty: {mask_shown_text(default)}." if default else ""
