@@ -2,7 +2,6 @@
 
 import gc
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -16,11 +15,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # These run when a tier, a path or "not slow" is asked for; plain `pytest` runs all other tests, the core.
 _TIERS = {
     "contract": ["contract", "sandbox"],
-    "docs": ["docs", "../examples", "examples"],
+    "docs": ["docs", "examples"],
     "house": ["architecture", "typing", "deployment"],
     "chaos": ["crash_testing", "end_to_end", "reliability", "simulation"],
 }
-_TIER_OF = {Path(__file__).parent.joinpath(name).resolve(): tier for tier, names in _TIERS.items() for name in names}
+_TIER_OF = {folder: tier for tier, folders in _TIERS.items() for folder in folders}
 _SECONDS_FOR_EXAMPLE = 5  # most need hundredths, but the machine may be busy
 
 
@@ -51,9 +50,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with its tier, and let the time limit of a property test grow with the number of its examples."""
     for item in items:
-        for folder in item.path.parents:
-            if tier := _TIER_OF.get(folder):
-                item.add_marker(tier)
+        parts = item.path.relative_to(item.config.rootpath).parts
+        if tier := _TIER_OF.get(parts[1] if parts[0] == "tests" else parts[0]):
+            item.add_marker(tier)
         test = getattr(item, "obj", None)
         if getattr(test, "is_hypothesis_test", False) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(_SECONDS_FOR_EXAMPLE * settings().max_examples))

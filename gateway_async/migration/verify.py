@@ -24,8 +24,7 @@ from gateway_async.errors import (
 )
 from gateway_async.migration.journal.protocol import Journal, RowState, iterate_started
 from gateway_async.migration.journal.store import SqliteJournal
-from gateway_async.migration.output.summary import MAX_KINDS, generalize
-from gateway_async.migration.report import Totals
+from gateway_async.migration.report import MAX_KINDS, Totals, generalize
 from gateway_async.migration.rows.row import (
     InputRow,
     VaultRow,

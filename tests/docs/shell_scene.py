@@ -109,6 +109,11 @@ SHORT_FORMS: Mapping[str, str] = {
         "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/python -m nox --list"
     ),
     "pytest": "pytest tests/test_errors.py",
+    "pytest -m contract": "pytest -m contract tests/contract/test_rows.py",
+    "pytest -m docs": "pytest -m docs examples tests/support",
+    "pytest -m house": "pytest -m house tests/architecture/test_field_docstrings.py",
+    "pytest -m chaos": "pytest -m chaos tests/crash_testing/test_invariants.py",
+    'pytest -m "not slow" -n 4': 'pytest -m "not slow" -n 4 tests/test_errors.py',
     "pytest tests/contract -k paylink": "pytest tests/contract/test_rows.py -k paylink",
     "python -m tests.simulation --seeds 0..1000 --processes 2": (
         "python -m tests.simulation --seeds 10..14 --processes 2"
@@ -294,7 +299,7 @@ INPUTS: Mapping[str, Callable[[Scene], None]] = {
     "order-1001": create_order,
     "examples": lambda scene: link_checkout(scene, "examples"),
     "tests.simulation": lambda scene: link_checkout(scene, "tests"),
-    "tests/contract": lambda scene: link_checkout(scene, "tests", "pyproject.toml"),
+    "tests/contract": lambda scene: link_checkout(scene, "tests", "examples", "pyproject.toml"),
     "'.[dev]'": lambda scene: link_checkout(scene, *SOURCES),
     "nox -s reliability": lambda scene: copy_checkout(scene, "tests"),
     "nox -s benchmarks": lambda scene: copy_checkout(scene, "benchmarks"),

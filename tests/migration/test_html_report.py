@@ -12,7 +12,8 @@ import pytest
 
 from gateway_async.migration import Report, RowResult, RowState, Sample
 from gateway_async.migration.output.page import render_page
-from gateway_async.migration.output.summary import Reasons, RunContext, as_values, duration, headline
+from gateway_async.migration.output.summary import RunContext, as_values, duration, headline
+from gateway_async.migration.report import Reasons
 
 CHROMIUM = os.environ.get("GATEWAY_TEST_CHROMIUM")
 SAMPLES = [Sample(second * 0.5, second * 500, second // 4, 16 + second % 48) for second in range(200)]

@@ -29,9 +29,9 @@ from gateway_async.migration.journal.protocol import RowResult, RowState, iterat
 from gateway_async.migration.output.files import back_up
 from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.summary import Reasons, RunContext, as_values, duration
+from gateway_async.migration.output.summary import RunContext, as_values, duration
 from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
-from gateway_async.migration.report import Report, read_totals
+from gateway_async.migration.report import Reasons, Report, read_totals
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.stop import (
     StopCondition,

@@ -1,8 +1,6 @@
 """A report as one sentence, as facts and as values for JSON. The terminal and the HTML page use them too."""
 
-import re
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -12,43 +10,6 @@ import attrs
 from gateway_async._text import pluralize
 from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.report import Report, Totals
-
-MAX_KINDS: Final = 10_000
-"""Maximum number of different reasons; more would not be useful."""
-
-_ROW_DETAILS: Final = (
-    (re.compile(r", ends in \w+"), ""),
-    (re.compile(r"\bline \d+(?= has the same key)"), "another line"),
-    (re.compile(r"\bline \d+"), "a line"),
-    (re.compile(r": is \S+, not \S+"), ": differs"),
-)
-"""Details of a single row, and the common text that replaces them."""
-
-
-class Reasons:
-    """Counts the reasons of rejections without the details of single rows. The number of reasons is bounded."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-
-    def add(self, result: RowResult) -> None:
-        """Count the reasons of a rejected or repeated row."""
-        if result.state in (RowState.REJECTED, RowState.REPEATED):
-            for reason in map(generalize, result.reasons):
-                if reason in self._counts or len(self._counts) < MAX_KINDS:
-                    self._counts[reason] += 1
-
-    def most(self, number: int) -> list[tuple[str, int]]:
-        """Return the most frequent reasons with their number of rows."""
-        return self._counts.most_common(number)
-
-
-def generalize(reason: str) -> str:
-    """Return a reason without the details of a single row."""
-    for detail, common in _ROW_DETAILS:
-        reason = detail.sub(common, reason)
-    return reason
-
 
 _MAX_FAILURES: Final = 5
 STATES: Final[Mapping[RowState, str]] = {
