@@ -32,14 +32,14 @@ def cards(count: int) -> dict[str, Sequence[Any]]:
 
 
 @pytest.mark.parametrize("number", [CARD, int(CARD), float(CARD), Decimal(CARD), CARD.encode()])
-@pytest.mark.parametrize("expiry", ["12/30", 1230, 1230.0, date(2030, 12, 1)])
-async def test_columns_of_any_type_are_read(tmp_path: Path, number: Any, expiry: Any) -> None:
-    path = written(
-        tmp_path, {"Customer": ["a", "b"], "card": [number] * 2, "exp-date": [expiry] * 2, "title": [None, "T"]}
-    )
-    rows = await read(path, columns=Columns(names={"card": "account_number"}, key="customer"))
-    assert [(row.key, row.line, row.problems) for row in rows] == [("a", 1, ()), ("b", 2, ())]
-    assert [row.request.title for row in rows if row.request] == [None, "T"]
+async def test_columns_of_any_type_are_read(tmp_path: Path, number: Any) -> None:
+    for expiry in ("12/30", 1230, 1230.0, date(2030, 12, 1)):
+        path = written(
+            tmp_path, {"Customer": ["a", "b"], "card": [number] * 2, "exp-date": [expiry] * 2, "title": [None, "T"]}
+        )
+        rows = await read(path, columns=Columns(names={"card": "account_number"}, key="customer"))
+        assert [(row.key, row.line, row.problems) for row in rows] == [("a", 1, ()), ("b", 2, ())]
+        assert [row.request.title for row in rows if row.request] == [None, "T"]
 
 
 async def test_how_far_it_is_can_be_told(tmp_path: Path) -> None:
