@@ -268,7 +268,7 @@ def _problem(path: str, value: Any) -> str | None:  # noqa: PLR0911  one for eac
             return INVALID_CHARACTER
         case Decimal() if not value.is_finite():
             return "is not an amount"
-        case str() | int() | Decimal() if _is_amount(path.rpartition(".")[2]):
+        case str() | int() | Decimal() if _is_amount(path.rpartition(".")[2].partition("[")[0]):
             return _amount_problem(value)
         case str() | int() | Decimal() | date() | None:
             return None

@@ -322,6 +322,7 @@ async def test_an_action_is_sent_once() -> None:
         ({"lines": [{"unit_cost": 1.5}]}, r"lines\[0\].unit_cost: must be a Decimal"),
         ({"transaction_amount": "12.505"}, "transaction_amount: has more than two decimals"),
         ({"tax": Decimal("NaN")}, "tax: is not an amount"),
+        ({"tip_amount": ["1.00", "much"]}, r"tip_amount\[1\]: is not an amount"),
         ({"title": b"Tea"}, "title: a bytes cannot be sent"),
         ({"title": "\ud800"}, "title: has an invalid character"),
         ({"at": datetime(2030, 1, 2)}, "at: must be an aware datetime"),  # noqa: DTZ001
