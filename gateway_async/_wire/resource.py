@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from gateway_async._secrets import kind_of, mask_text
+from gateway_async._secrets import Secret, kind_of, mask_text
 from gateway_async._wire.amounts import money
 from gateway_async._wire.call import (
     Call,
@@ -215,7 +215,8 @@ class ResourceSpec(RecordReader[R]):
 
         If the record does not show whether the action was executed, the outcome cannot be looked up.
         """
-        action = str(_value(changes, "action"))
+        given = _value(changes, "action")
+        action = str.__str__(given) if isinstance(given, str) else ""  # `str()` of an enum's member may be its name
         call = self.update(ref, changes, defaults, evidence=evidence_of(action), moves_money=action != "edit")
         return self._with_amount_before(call, ref, defaults, changes) if action == "partialreversal" else call
 
@@ -230,7 +231,7 @@ class ResourceSpec(RecordReader[R]):
             amount_before = self.unwrap(reply).get("transaction_amount")
             before.read(reply)
             amount = _value(changes, "transaction_amount")
-            if amount in (None, UNSET) or amount_before is None:
+            if amount in (None, UNSET) or isinstance(amount, Secret) or amount_before is None:
                 return attrs.evolve(call, prerequisite=None)
             sent = {"transaction_amount": money(amount), "amount_before": amount_before}
             outcome_query = self.outcome_query(ref, defaults, identity, IS_REVERSED, sent)

@@ -1,5 +1,6 @@
 """The verbs of a noun: what is sent, what is expected back, and how it is looked up."""
 
+import enum
 import json
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -9,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from gateway_async._secrets import AccountNumber, Secret
+from gateway_async._secrets import AccountNumber, Secret, seal
 from gateway_async._wire.call import (
     LISTED,
     Call,
@@ -24,6 +25,7 @@ from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, UnprovenError
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
 from gateway_async.models.codes import TransactionAction
@@ -664,6 +666,33 @@ def test_a_record_in_a_list_has_to_show_the_change() -> None:
     )
     assert call.read(listed({"id": "t1", "status_id": 101})).status is LookupStatus.NOT_EXECUTED
     assert isinstance(call.read(listed({"id": "t1", "status_id": 201})).record, Transaction)
+
+
+class Action(str, enum.Enum):  # noqa: UP042  its `str()` is what the test is about
+    """Codes of a program. The `str()` of a member is its name, such as `Action.VOID`."""
+
+    VOID = "void"
+    EDIT = "edit"
+
+
+UNTYPED_SALE = UntypedSpec(name="transaction", plural="transactions", api_id=SALE.api_id, typed=SALE)
+
+
+@pytest.mark.parametrize(("action", "is_in_ledger"), [(Action.VOID, True), (Action.EDIT, False)])
+def test_an_action_may_be_a_member_of_an_enum(action: Action, is_in_ledger: bool) -> None:
+    """A lost void is looked up, and an edit moves no money, whatever the member's `str()` is."""
+    call = UNTYPED_SALE.update_from("t1", seal({"action": action}), DEFAULTS)
+    assert (call.repeat_effect, bool(call.ledger_entry)) == (RepeatEffect.IDEMPOTENT, is_in_ledger)
+    assert call.resolver is not None
+
+
+def test_a_reversal_of_an_amount_like_a_card_number_is_not_looked_up() -> None:
+    """The amount stays sealed, so nothing shows that it was reversed; the call is sent all the same."""
+    content = seal({"action": "partialreversal", "transaction_amount": "4111111111111111"})
+    before = UNTYPED_SALE.update_from("t1", content, DEFAULTS).prerequisite
+    assert before is not None
+    call = before.read({"transaction": {"id": "t1", "transaction_amount": "12.50"}})
+    assert (call.prerequisite, call.resolver) == (None, None)
 
 
 # --- what a ledger keeps
