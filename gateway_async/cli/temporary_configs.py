@@ -1,13 +1,13 @@
 """Postback configs that point to this machine while a command runs.
 
-The gateway cannot list postback configs. Each run therefore writes the ids of its configs to a file of its own, with
-the address that it listens on. If nothing listens there any more, the run was killed, and the next one deletes its
-configs.
+The gateway cannot list postback configs. Each run therefore writes the ids of its configs to a file of its own, and
+locks it until it ends. A file without a lock belongs to a run that was killed, and the next one deletes its configs.
+An address would prove less: containers may share the home folder, and each has its own 127.0.0.1.
 """
 
 import json
 import os
-import socket
+import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -16,7 +16,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
-import anyio.to_thread
 import attrs
 import typer
 
@@ -27,10 +26,12 @@ from gateway_async._text import pluralize
 from gateway_async.cli.output import warn
 from gateway_async.models.codes import PostbackResource
 
+if sys.platform != "win32":
+    import fcntl
+
 _PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILES: Final = "listen-*.jsonl"
-_CONNECT_SECONDS: Final = 1.0
 
 
 @attrs.frozen
@@ -77,20 +78,24 @@ class TemporaryConfigs:
         async with AsyncGateway.from_env() as gateway:
             owner = {"gateway": gateway.base_url, "user_id": os.environ.get("GATEWAY_USER_ID", "")}
             folder = _state_folder()
-            await _remove_abandoned(gateway, folder, owner, address)
+            await _remove_abandoned(gateway, folder, owner)
             file, config_ids = folder / _FILES.replace("*", uuid.uuid4().hex), list[str]()
             descriptor = create_private(file)
+            _lock(descriptor)
             try:
                 for new in self._requests(self.url or address):
                     config = await gateway.postback_configs.create(new)
-                    entry = {**owner, "address": address, "id": config.id}
-                    os.write(descriptor, json.dumps(entry).encode() + b"\n")
-                    os.fsync(descriptor)
                     config_ids.append(config.id)
+                    os.write(descriptor, json.dumps({**owner, "id": config.id}).encode() + b"\n")
+                    os.fsync(descriptor)
                 yield len(config_ids)
             finally:
-                os.close(descriptor)
-                await _remove(gateway, config_ids, file)
+                try:
+                    are_removed = await _remove(gateway, config_ids)
+                finally:
+                    os.close(descriptor)  # Windows does not delete an open file
+                if are_removed:
+                    await anyio.Path(file).unlink(missing_ok=True)
 
     def _requests(self, url: str) -> Iterator[PostbackConfigCreate]:
         for resource in self.resources:
@@ -119,48 +124,49 @@ def _state_folder() -> Path:
     return folder
 
 
-async def _remove_abandoned(gateway: AsyncGateway, folder: Path, owner: Mapping[str, str], address: str) -> None:
+async def _remove_abandoned(gateway: AsyncGateway, folder: Path, owner: Mapping[str, str]) -> None:
     """Delete the configs of runs that were killed."""
-    for file, config_ids in await anyio.to_thread.run_sync(_find_abandoned, folder, owner, address):
+    for path, config_ids in _find_abandoned(folder, owner):
         number = len(config_ids)
         warn(f"deleting {number} postback {pluralize(number, 'config')} that a killed run left")
-        await _remove(gateway, config_ids, file)
+        if await _remove(gateway, config_ids):
+            await anyio.Path(path).unlink(missing_ok=True)
 
 
-def _find_abandoned(folder: Path, owner: Mapping[str, str], address: str) -> list[tuple[Path, list[str]]]:
-    """Return the files of killed runs with the ids in them."""
-    found: list[tuple[Path, list[str]]] = []
-    for file in sorted(folder.glob(_FILES)):
-        entries = [entry for entry in _read(file) if entry.items() >= owner.items()]
-        addresses = {entry["address"] for entry in entries} - {address}  # this run has the port now
-        if entries and not any(map(_is_served, addresses)):
-            found.append((file, [entry["id"] for entry in entries]))
-    return found
+def _find_abandoned(folder: Path, owner: Mapping[str, str]) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the files of killed runs with the ids in them. A file is locked until the next one is yielded."""
+    for path in sorted(folder.glob(_FILES)):
+        with suppress(FileNotFoundError), path.open("rb") as file:  # another run may have removed it
+            # A run locks its file before it writes to it, so an empty one may be of a run that is about to lock it.
+            if path.stat().st_size and _lock(file.fileno()):
+                entries = [entry for entry in _entries(file.read()) if entry.items() >= owner.items()]
+                if entries:
+                    yield path, [entry["id"] for entry in entries]
 
 
-def _read(file: Path) -> Iterator[dict[str, str]]:
-    """Yield the entries of a file."""
-    with suppress(OSError):  # another run removed it
-        for line in file.read_text(encoding="utf-8").splitlines():
-            with suppress(ValueError):  # a line that was cut off
-                yield json.loads(line)
+def _entries(content: bytes) -> Iterator[dict[str, str]]:
+    for line in content.splitlines():
+        with suppress(ValueError):  # a line that was cut off
+            yield json.loads(line)
 
 
-def _is_served(address: str) -> bool:
-    """Return whether a program listens at an address of this machine."""
-    url = urlsplit(address)
-    try:
-        with socket.create_connection((url.hostname or "", url.port or 0), _CONNECT_SECONDS):
-            return True
-    except ConnectionRefusedError:
+def _lock(descriptor: int) -> bool:
+    """Lock a file until it is closed; return whether no other run has locked it.
+
+    Windows has no such lock. There, no run counts as killed.
+    """
+    if sys.platform == "win32":
         return False
-    except OSError:  # not certain
-        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
-async def _remove(gateway: AsyncGateway, config_ids: Sequence[str], file: Path) -> None:
-    """Delete configs, and their file when none of them is left."""
-    remaining = False
+async def _remove(gateway: AsyncGateway, config_ids: Sequence[str]) -> bool:
+    """Delete configs. Return whether none of them is left."""
+    are_removed = True
     for config_id in config_ids:
         try:
             await gateway.postback_configs.delete(config_id)
@@ -168,6 +174,5 @@ async def _remove(gateway: AsyncGateway, config_ids: Sequence[str], file: Path) 
             pass
         except GatewayError as error:
             warn(f"cannot delete the postback config {config_id}: {error}")
-            remaining = True
-    if not remaining:
-        await anyio.Path(file).unlink(missing_ok=True)
+            are_removed = False
+    return are_removed

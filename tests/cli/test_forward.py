@@ -259,6 +259,22 @@ def test_trigger_of_an_unknown_event() -> None:
 
 
 @pytest.mark.asyncio
+async def test_configs_of_a_run_in_another_container_stay(
+    listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Containers may share a home folder, but nothing listens here on the address that the other run has there."""
+    options = ("--create-configs", "--resource", "contact")
+    elsewhere, _ = listen(*options, **environment)
+    (file,) = tmp_path.rglob("listen-*.jsonl")  # noqa: ASYNC240  a small folder
+    file.write_text(json.dumps({**json.loads(file.read_text()), "address": "http://127.0.0.1:1/"}) + "\n")
+    here, _ = listen(*options, **environment)
+    contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
+    assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
+    assert [next(events(each))["id"] for each in (elsewhere, here)] == [contact.id] * 2
+    assert (stop(elsewhere)[2], stop(here)[2]) == ("", "")
+
+
+@pytest.mark.asyncio
 async def test_configs_of_a_killed_run_are_removed(
     listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path
 ) -> None:
