@@ -160,6 +160,27 @@ def test_an_input_without_rows_is_an_error(
     assert f"{name} has no rows (expected at least one)" in said(ended)
 
 
+@pytest.mark.parametrize("plan", [(), ("--plan",)])
+def test_an_empty_part_of_the_input_is_no_error(
+    environment: dict[str, str], tmp_path: Path, plan: tuple[str, ...]
+) -> None:
+    """A small file has fewer rows than parts, and a script that starts the parts must not take that for a failure."""
+    file = write(tmp_path / "cards.csv", 2)
+    for part, rows in (("1/3", 1), ("2/3", 1), ("3/3", 0)):
+        ended = migrate(environment, file, *MAPPED, "--shard", part, "--json", *plan)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert events(ended)[-1]["rows"] == rows
+
+
+def test_dask_splits_the_input_itself(tmp_path: Path) -> None:
+    file = write(tmp_path / "cards.csv", 2)
+    ended = migrate(
+        {}, file, *MAPPED, "--shard", "1/2", "--dask", "127.0.0.1:1", "--journal", "postgresql://h/d", "--name", "m"
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "shard: not allowed with --dask" in said(ended)
+
+
 def test_a_plan_and_every_output_agree(environment: dict[str, str], tmp_path: Path) -> None:
     """Plan, both runs, JSON, page, terminal, journal and verification have the same figures, which add up."""
     file, html, values = (tmp_path / name for name in ("cards.csv", "report.html", "report.json"))

@@ -51,12 +51,12 @@ class Input:
         return read_rows(self.path or "-", columns=self.columns, **self.reading)
 
     def check_has_rows(self, has_rows: bool) -> None:
-        """Reject an input without rows, such as an export that failed.
+        """Reject an input without rows, such as an export that failed. A part of the file may have none.
 
         Raises:
             InvalidRequestError: it has none.
         """
-        if not has_rows:
+        if not (has_rows or "shard" in self.reading):
             name = "standard input" if self.path is None else self.location
             raise InvalidRequestError(f"source: {name} has no rows (expected at least one)")
 
@@ -102,7 +102,6 @@ class InputOptions:
     delimiter: Annotated[
         str | None, _input_option(metavar="CHARACTER", help="Delimiter of CSV; by default detected in the header.")
     ] = None
-
     shard: Annotated[
         str | None,
         _input_option(
@@ -288,6 +287,8 @@ class MigrationOptions(InputOptions):
             raise InvalidRequestError(
                 "dask: not allowed with standard input (expected a file that all workers can read)"
             )
+        if self.shard:
+            raise InvalidRequestError("shard: not allowed with --dask, which divides the file itself")
         if not (self.journal and is_address(self.journal) and self.name):
             raise InvalidRequestError(
                 "dask: --journal and --name required (expected --journal postgresql://… that all workers can reach)"
