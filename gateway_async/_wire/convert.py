@@ -359,7 +359,11 @@ def structure_by_rules(kind: type[R], data: Any) -> R:
     Raises:
         FieldError: a value does not fit its field; `path` says which.
     """
-    return _converter().structure(data, kind)
+    try:
+        return _converter().structure(data, kind)
+    except RecursionError:
+        pass  # left first, because its frames contain the data
+    raise FieldError("", "nested too deeply")
 
 
 def write_value(value: Any) -> Any:

@@ -22,6 +22,7 @@ from gateway_async._wire.convert import FieldError
 from gateway_async._wire.pagination import decode_page, read_raw_page
 from gateway_async._wire.record_reader import read_undocumented
 from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.rows import structure
 from gateway_async.errors import (
@@ -42,6 +43,7 @@ from gateway_async.errors import (
 from gateway_async.models.contacts import Contact
 from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.models.quick_invoices import QuickInvoice
+from gateway_async.resources.contacts import CONTACT
 
 CARD = "4111111111111111"
 NOW = 1_763_467_200.0  # Tue, 18 Nov 2025 12:00:00 GMT
@@ -107,6 +109,17 @@ def test_a_success_without_a_body_is_nothing(body: bytes) -> None:
     call: Call[None] = Call(request=HttpRequest(method="DELETE", path="/v2/contacts/c1"), read=seen.append)
     read_reply(call, reply(204, body))
     assert seen == [None]
+
+
+def test_a_record_nested_too_deeply_is_malformed() -> None:
+    """So the outcome of a write is looked up, and no frame of the error has the text."""
+    number = "4111111111111111"
+    body = json.dumps({"contact": {"id": "c1", "tree": number}}).replace(
+        f'"{number}"', "[" * 900 + f'"{number}"' + "]" * 900
+    )
+    with pytest.raises(MalformedReplyError, match="nested too deeply") as failed:
+        read_reply(CONTACT.get("c1", RequestDefaults(None, check_limits=True, new_id=str)), reply(200, body))
+    assert failed.value.__context__ is None
 
 
 @pytest.mark.parametrize(
