@@ -12,6 +12,7 @@ import attrs
 from gateway_async._arguments import check_numbers
 from gateway_async._text import first_error
 from gateway_async.client import AsyncGateway
+from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.limiter import ConcurrencyLimiter
@@ -64,7 +65,8 @@ async def migrate_vaults(
         name: name of the migration; by default the name of the journal's file. Ids are made of it.
         give_up_after: seconds without a single response, or without a writable journal, after which it stops.
         retry_rejected: send rows again that the gateway rejected in an earlier run, also if they are unchanged. Use it
-            after the cause was fixed at the gateway.
+            after the cause was fixed at the gateway. Not with a part of a file, whose run would also forget the
+            rejects of the others.
         max_rows: maximum number of rows stored in this run. An unknown row counts as stored; a skipped, rejected or
             repeated row does not count. Later rows of the input are not processed.
         stop_when: called ten times a second with the report; returns the reason to stop, or None. Calls in progress are
@@ -77,11 +79,14 @@ async def migrate_vaults(
         all runs.
 
     Raises:
-        InvalidRequestError: `concurrency`, `rate`, `give_up_after` or `max_rows` is not a number above 0.
+        InvalidRequestError: `concurrency`, `rate`, `give_up_after` or `max_rows` is not a number above 0, or
+            `retry_rejected` is true for a part of a file.
         JournalError: the journal cannot be used, or belongs to another migration, gateway or location. If the journal
             fails later, the migration waits for it.
     """
     is_shard = isinstance(rows, Rows) and rows.is_shard
+    if is_shard and retry_rejected:
+        raise InvalidRequestError("retry_rejected: not allowed for a part of a file (expected in a run over all of it)")
     rows = iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)

@@ -14,8 +14,9 @@ import anyio
 import attrs
 import pytest
 
+from gateway_async import AsyncGateway, UserApiKey
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration import migrate_vaults_dask, read_rows
+from gateway_async.migration import migrate_vaults, migrate_vaults_dask, read_rows
 from gateway_async.migration.dask import ReportTotals, _Coordinator
 from gateway_async.migration.journal.protocol import JournalEntry, RowState
 from gateway_async.migration.migrate import migrate_rows
@@ -30,7 +31,7 @@ from tests.support.leaks import leaks
 from tests.support.sandbox_environment import environment_of
 
 from .cluster import CARD, row, write_rows
-from .files import all_of
+from .files import all_of, card_row, lines, put
 from .journals import MemoryJournal, counts
 from .test_runner import FakeGateway
 
@@ -215,6 +216,14 @@ async def test_plain_processes_share_a_file(tmp_path: Path) -> None:
     assert (second, two["stored"], two["rejected"]) == (0, 30, 0)
     assert (whole, both["skipped"], both["totals"]["stored"], both["totals"]["rejected"]) == (3, 59, 59, 1)
     assert sorted(stored.values()) == [1] * 59
+
+
+async def test_a_part_does_not_retry_rejects(tmp_path: Path) -> None:
+    """A part that retried rejects would forget those of the others."""
+    path = put(tmp_path, lines(card_row(1), card_row(2)))
+    async with AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k")) as gateway:
+        with pytest.raises(InvalidRequestError, match="retry_rejected: not allowed for a part of a file"):
+            await migrate_vaults(gateway, read_rows(path, shard="1/2"), journal=tmp_path / "j.db", retry_rejected=True)
 
 
 @pytest.mark.parametrize("text", ["", "2", "0/2", "3/2", "1/0", "a/b", "1/2/3"])
