@@ -26,8 +26,12 @@ from gateway_async._text import pluralize
 from gateway_async.cli.output import warn
 from gateway_async.models.codes import PostbackResource
 
-if sys.platform != "win32":
+try:
     import fcntl
+except ModuleNotFoundError:  # on Windows
+    _HAS_LOCKS = False
+else:
+    _HAS_LOCKS = True
 
 _PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
@@ -155,7 +159,7 @@ def _lock(descriptor: int) -> bool:
 
     Windows has no such lock. There, no run counts as killed.
     """
-    if sys.platform == "win32":
+    if sys.platform == "win32" or not _HAS_LOCKS:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
