@@ -26,13 +26,6 @@ from gateway_async._text import pluralize
 from gateway_async.cli.output import warn
 from gateway_async.models.codes import PostbackResource
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # on Windows
-    _HAS_LOCKS = False
-else:
-    _HAS_LOCKS = True
-
 _PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILES: Final = "listen-*.jsonl"
@@ -159,8 +152,10 @@ def _lock(descriptor: int) -> bool:
 
     Windows has no such lock. There, no run counts as killed.
     """
-    if sys.platform == "win32" or not _HAS_LOCKS:
+    if sys.platform == "win32":
         return False
+    import fcntl
+
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
