@@ -107,7 +107,7 @@ def check(server: ChangingList, seen: Sequence[str]) -> None:
 )
 @example(number=60, page_size=10, server={}, removes=1, late=False, by_page=False, backend="asyncio")
 @example(number=60, page_size=10, server={}, removes=1, late=True, by_page=True, backend="trio")
-def test_a_record_that_stays_listed_is_yielded_exactly_once(
+def test_listed_record(
     number: int,
     page_size: int,
     server: dict[str, Any],
@@ -129,9 +129,7 @@ def test_a_record_that_stays_listed_is_yielded_exactly_once(
     removes=st.sampled_from([0, 1, 2, 3]),
     late=st.booleans(),
 )
-def test_a_long_list_is_yielded_exactly_once_or_fails(
-    number: int, page_size: int, server: dict[str, Any], removes: int, late: bool
-) -> None:
+def test_long_list(number: int, page_size: int, server: dict[str, Any], removes: int, late: bool) -> None:
     """A list that is longer than what is remembered: nothing is skipped and nothing yielded twice without an error."""
     changing = ChangingList(names(number), **(server | {"largest": REMEMBERED // 5}))
     with patch.object(page_plan, "_MAX_REMEMBERED", REMEMBERED):
@@ -153,7 +151,6 @@ def short_memory() -> Iterator[None]:
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.usefixtures("short_memory")
 async def test_a_loop_may_delete_a_list_of_any_length(late: bool) -> None:
-    """More records than are remembered."""
     server = ChangingList(names(2000))
     assert await walk(server, 20, removes=1, late=late) == names(2000)
     assert server.ids == []
@@ -161,7 +158,7 @@ async def test_a_loop_may_delete_a_list_of_any_length(late: bool) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("short_memory")
-async def test_a_loop_may_keep_some_records_of_a_long_list() -> None:
+async def test_kept_records() -> None:
     """Keep records at the beginning, so that nothing that was yielded recently is listed."""
     server = ChangingList(names(2000))
 
@@ -179,7 +176,7 @@ async def test_a_loop_may_keep_some_records_of_a_long_list() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("short_memory")
-async def test_a_record_that_was_yielded_long_ago_is_not_yielded_again() -> None:
+async def test_old_record() -> None:
     """Its id is forgotten, and it moves to a page with records that were yielded recently."""
 
     def remove_all_between(server: ChangingList) -> None:
@@ -195,7 +192,7 @@ async def test_a_record_that_was_yielded_long_ago_is_not_yielded_again() -> None
 
 
 @pytest.mark.anyio
-async def test_pages_that_are_read_again_make_no_id_forgotten() -> None:
+async def test_repeated_pages() -> None:
     """Keep the ids of the records behind them, which are needed next."""
     server = ChangingList(names(750), largest=25)
     with patch.object(page_plan, "_MAX_REMEMBERED", 125):
@@ -204,7 +201,7 @@ async def test_pages_that_are_read_again_make_no_id_forgotten() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("short_memory")
-async def test_a_list_of_which_all_that_is_remembered_was_deleted_is_an_error() -> None:
+async def test_deleted_memory() -> None:
     """Fail, because others would be yielded twice: which of them were yielded is unknown."""
 
     def purge(server: ChangingList) -> None:
@@ -218,14 +215,14 @@ async def test_a_list_of_which_all_that_is_remembered_was_deleted_is_an_error() 
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("short_memory")
-async def test_a_long_list_in_another_order_is_an_error_if_it_is_deleted() -> None:
+async def test_changed_order() -> None:
     """Records that change their place could be those that are listed, so that a loop over them might never end."""
     server = ChangingList(names(2000))
     await error_of(walk(server, 20, removes=1, sort="modified_ts"), MalformedReplyError, match="sort by created_ts")
 
 
 @pytest.mark.anyio
-async def test_a_loop_that_moves_records_to_the_end_ends() -> None:
+async def test_moved_records() -> None:
     """Sorted by the time of change: each is yielded once, as far as ids are remembered."""
     server = ChangingList(names(25))
     seen: list[str] = []
@@ -241,14 +238,13 @@ async def test_a_loop_that_moves_records_to_the_end_ends() -> None:
 @pytest.mark.parametrize("removed", [1, 9, 10, 11, 60])
 @pytest.mark.parametrize("late", [False, True])
 async def test_equal_counts_hide_no_removal(removed: int, late: bool) -> None:
-    """As many records are added at the end as are removed before the reader."""
     changes = [*[unchanged] * 9, together([removing(0, removed), inserting(1, removed)])]
     server = ChangingList(names(200), changes)
     check(server, await walk(server, 10, late=late))
 
 
 @pytest.mark.anyio
-async def test_many_new_records_at_the_front_cost_few_requests() -> None:
+async def test_new_records() -> None:
     """The gateway's count says how far they have moved the others."""
     still, growing = ChangingList(names(1000)), ChangingList(names(1000), [*[unchanged] * 80, inserting(0, 500)])
     assert await walk(still, 10) == names(1000)
@@ -257,22 +253,21 @@ async def test_many_new_records_at_the_front_cost_few_requests() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_list_that_grows_faster_than_it_is_read_is_read_with_larger_pages() -> None:
+async def test_fast_growth() -> None:
     """Each request finds more new records at the front than a page has."""
     server = ChangingList(names(60), [unchanged, unchanged, *[inserting(0, 50)] * 100])
     check(server, await walk(server, 10))
 
 
 @pytest.mark.anyio
-async def test_a_loop_that_deletes_costs_a_request_more_for_each_page_that_was_not_read_ahead() -> None:
-    """The gateway's count says how far the others have moved."""
+async def test_a_loop_that_deletes_costs_a_request_more_for_each_unread_page() -> None:
     server = ChangingList(names(10_000))
     assert await walk(server, 100, removes=1, late=True) == names(10_000)
     assert len(server.asked) <= 250
 
 
 @pytest.mark.anyio
-async def test_the_end_is_a_page_with_fewer_records_than_requested() -> None:
+async def test_short_page() -> None:
     """A gateway may count before it reads a page; records added in between move others behind the last page."""
     server = ChangingList(names(20), [unchanged, inserting(0, 6)], counts_first=True)
     check(server, await walk(server, 11))
@@ -280,7 +275,6 @@ async def test_the_end_is_a_page_with_fewer_records_than_requested() -> None:
 
 @pytest.mark.anyio
 async def test_a_list_that_does_not_change_costs_hardly_more_requests_than_it_has_pages() -> None:
-    """A few records are read twice, because the page size of later requests is a bit smaller."""
     server = ChangingList(names(99_000))
     assert await walk(server, 1000) == names(99_000)
     assert len(server.asked) <= 105
@@ -289,7 +283,7 @@ async def test_a_list_that_does_not_change_costs_hardly_more_requests_than_it_ha
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("meta", [False, True])
-async def test_a_record_that_moves_to_the_page_before_is_found_without_page_sizes(meta: bool) -> None:
+async def test_missing_page_sizes(meta: bool) -> None:
     """A gateway that ignores the page size, or counts nothing: the page before is read again."""
     server = ChangingList(names(30), [unchanged, removing(0, 2), removing(0, 3)], fixed_size=5, has_meta=meta)
     check(server, await walk(server, 5))
@@ -297,7 +291,7 @@ async def test_a_record_that_moves_to_the_page_before_is_found_without_page_size
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("size", [1, 2, 3])
-async def test_records_without_ids_are_all_yielded(size: int) -> None:
+async def test_missing_ids(size: int) -> None:
     """Pages do not overlap, because such records cannot be recognized."""
     server = ChangingList([""] * 7)
     async with server.gateway() as gateway:

@@ -96,7 +96,7 @@ def test_states(steps: str, states: list[str]) -> None:
     assert run(steps) == states
 
 
-def test_changes_are_reported_once() -> None:
+def test_state_changes() -> None:
     """`record` returns True only for the attempt that opens or closes the breaker."""
     clock = Clock()
     breaker = CircuitBreaker(failures=2, reset_after=10, clock=clock)
@@ -117,7 +117,7 @@ def half_open(clock: Clock) -> CircuitBreaker:
     return breaker
 
 
-def test_one_probe_at_a_time() -> None:
+def test_one_probe() -> None:
     """A half-open breaker admits one call until that has ended, and then the next one."""
     breaker = half_open(Clock())
     assert [breaker.admit(call) for call in ("first", "second")] == [True, False]
@@ -127,7 +127,7 @@ def test_one_probe_at_a_time() -> None:
     assert breaker.admit("third")
 
 
-def test_a_probe_outlasts_the_wait() -> None:
+def test_slow_probe() -> None:
     """A probe that failed and still runs is the only one, however long it runs."""
     clock = Clock()
     breaker = half_open(clock)
@@ -156,7 +156,7 @@ PAGE: dict[str, Any] = {"is_from_gateway": False}
         (AuthenticationError(401), "closed"),
     ],
 )
-def test_what_opens_and_closes_it(error: GatewayError, state: str) -> None:
+def test_failures(error: GatewayError, state: str) -> None:
     """No connection, a 502 or a 503 is a failure; the gateway's own rejection shows that it runs."""
     breaker = CircuitBreaker(failures=1)
     if state == "closed":
@@ -206,7 +206,6 @@ def opened(failures: int = 1) -> tuple[CircuitBreaker, Clock]:
 
 
 async def test_without_a_breaker_each_write_is_tried() -> None:
-    """By default, a client has no breaker."""
     script = Script(post=[NEVER_LEFT])
     async with script.gateway(max_attempts=1) as gateway:
         for _ in range(20):
@@ -214,7 +213,7 @@ async def test_without_a_breaker_each_write_is_tried() -> None:
     assert len(script.asked) == 20
 
 
-async def test_a_rejected_write_takes_no_time_and_is_observed() -> None:
+async def test_rejected_write() -> None:
     """The call starts and ends without an attempt, and its error allows a repetition."""
     breaker, _ = opened()
     script = Script(post=[SOLD])
@@ -230,7 +229,6 @@ async def test_a_rejected_write_takes_no_time_and_is_observed() -> None:
 
 
 async def test_a_write_with_a_read_before_it_is_rejected_before_the_read() -> None:
-    """Neither is sent."""
     breaker, _ = opened()
     script = Script(get=[record("recurring")], post=[record("recurring")])
     async with script.gateway(circuit_breaker=breaker) as gateway:
@@ -238,7 +236,7 @@ async def test_a_write_with_a_read_before_it_is_rejected_before_the_read() -> No
     assert script.asked == []
 
 
-async def test_attempts_of_one_call_are_failures_each() -> None:
+async def test_single_call() -> None:
     """The call that opens the breaker makes all its attempts."""
     breaker = CircuitBreaker(failures=2)
     script = Script(post=[NEVER_LEFT])
@@ -249,8 +247,7 @@ async def test_attempts_of_one_call_are_failures_each() -> None:
     assert len(script.events_of(CircuitOpened)) == 1
 
 
-async def test_reads_are_sent_and_close_it() -> None:
-    """A read that succeeds is as good as a probe."""
+async def test_a_read_that_succeeds_is_sent_and_closes_it() -> None:
     breaker, _ = opened()
     script = Script(get=[record("contact")], post=[echo("contact")])
     async with script.gateway(circuit_breaker=breaker) as gateway:
@@ -265,7 +262,7 @@ async def connecting(request: httpx.Request) -> httpx.Response:
     return await silent(request)
 
 
-async def test_reads_count_as_failures() -> None:
+async def test_failed_read() -> None:
     """A read that cannot connect before its deadline opens the breaker."""
     breaker = CircuitBreaker(failures=1)
     script = Script(get=[connecting], post=[SOLD])
@@ -274,7 +271,7 @@ async def test_reads_count_as_failures() -> None:
         await error_of(sell(gateway), NotSentError, match="circuit breaker is open")
 
 
-async def test_a_read_that_is_merely_slow_is_no_failure() -> None:
+async def test_slow_read() -> None:
     """A gateway that is slow may still execute what it gets."""
     breaker = CircuitBreaker(failures=1)
     async with Script(get=[silent]).gateway(circuit_breaker=breaker) as gateway:
@@ -282,7 +279,7 @@ async def test_a_read_that_is_merely_slow_is_no_failure() -> None:
     assert breaker.state is CircuitState.CLOSED
 
 
-async def test_terminals_keep_their_own_rules() -> None:
+async def test_terminals() -> None:
     """A payment at a terminal is sent while the breaker is open, and closes it."""
     breaker, _ = opened()
     script = Script(post=[echo("routertransaction", status_id=101)])
@@ -291,7 +288,7 @@ async def test_terminals_keep_their_own_rules() -> None:
     assert breaker.state is CircuitState.CLOSED
 
 
-async def test_a_lost_write_is_looked_up_by_an_open_breaker() -> None:
+async def test_lost_write() -> None:
     """Its first response was lost, its lookups cannot connect, and then the record is found."""
     breaker = CircuitBreaker(failures=1)
     found = record("transaction", transaction_api_id="mine", transaction_amount="12.50", status_id=101)
@@ -303,7 +300,6 @@ async def test_a_lost_write_is_looked_up_by_an_open_breaker() -> None:
 
 
 async def test_an_unknown_outcome_is_resolved_by_an_open_breaker() -> None:
-    """`resolve` reads, whatever the state."""
     breaker, clock = opened()
     clock.now += 10
     script = Script(post=[LOST], get=[NEVER_LEFT])
@@ -314,7 +310,7 @@ async def test_an_unknown_outcome_is_resolved_by_an_open_breaker() -> None:
         assert await error.resolve(wait=200) is None
 
 
-async def test_an_unavailable_gateway_spares_the_next_writes_the_doubt() -> None:
+async def test_unavailable_gateway() -> None:
     """The first write is unknown after its 503, the next one certainly not sent."""
     breaker = CircuitBreaker(failures=3)
     script = Script(post=[httpx.Response(503)], get=[httpx.Response(503)])
@@ -323,7 +319,7 @@ async def test_an_unavailable_gateway_spares_the_next_writes_the_doubt() -> None
         await error_of(sell(gateway), NotSentError)
 
 
-async def test_a_failed_login_counts() -> None:
+async def test_failed_login() -> None:
     """A client that cannot log in cannot reach the gateway."""
     breaker = CircuitBreaker(failures=1)
     script = Script(post=[NEVER_LEFT])
@@ -333,8 +329,8 @@ async def test_a_failed_login_counts() -> None:
     assert breaker.state is CircuitState.OPEN
 
 
-async def test_half_open_sends_one_of_several_writes() -> None:
-    """The others are rejected until it has succeeded."""
+async def test_half_open() -> None:
+    """One of several writes is sent; the others are rejected until it has succeeded."""
     breaker, clock = opened()
     clock.now += 10
     script, rejected = Script(post=[SOLD]), list[NotSentError]()
@@ -354,7 +350,7 @@ async def test_half_open_sends_one_of_several_writes() -> None:
 
 
 @pytest.mark.parametrize("response", [silent, NEVER_LEFT])
-async def test_a_cancelled_probe_frees_its_place(response: Any) -> None:
+async def test_cancelled_probe(response: Any) -> None:
     """The next write is the probe, also if the first one was cancelled between two attempts."""
     breaker, clock = opened()
     clock.now += 10
@@ -369,7 +365,7 @@ async def test_a_cancelled_probe_frees_its_place(response: Any) -> None:
     assert breaker.state is CircuitState.CLOSED
 
 
-async def test_a_probe_with_an_unknown_outcome_frees_its_place() -> None:
+async def test_unknown_probe() -> None:
     """A lost response neither closes nor opens it."""
     breaker, clock = opened()
     clock.now += 10
@@ -382,7 +378,6 @@ async def test_a_probe_with_an_unknown_outcome_frees_its_place() -> None:
 
 
 async def test_views_and_clients_share_a_breaker() -> None:
-    """Reject the writes of all of them."""
     breaker = CircuitBreaker(failures=1)
     script = Script(post=[NEVER_LEFT])
     credentials = AccessToken("token")

@@ -55,8 +55,8 @@ PLACES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 @ON_BOTH_LOOPS
 @pytest.mark.parametrize("place", PLACES)
-async def test_a_key_goes_where_it_is_told(place: Any) -> None:
-    """With the developer id, and nowhere else; the address may end with a slash."""
+async def test_key(place: Any) -> None:
+    """A key is sent with the developer id where it is told, and nowhere else; the address may end with a slash."""
     headers, params = PLACES[place]
     script = Script(get=[record("contact", id="1")])
     key = UserApiKey("user", KEY, send_in=place)
@@ -69,7 +69,7 @@ async def test_a_key_goes_where_it_is_told(place: Any) -> None:
     assert str(asked.url).startswith("https://gateway.test/v2/contacts/1?")
 
 
-async def test_resources_are_created_at_their_first_use() -> None:
+async def test_lazy_resources() -> None:
     """Each use of a resource gets the same object, `dir` lists those not used yet, and no other attribute exists."""
     async with Script().gateway() as gateway:
         assert {"contacts", "transactions", "base_url"} <= set(dir(gateway))
@@ -79,7 +79,7 @@ async def test_resources_are_created_at_their_first_use() -> None:
 
 
 @ON_BOTH_LOOPS
-async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> None:
+async def test_logs(caplog: pytest.LogCaptureFixture) -> None:
     """Log no key in the query, and no card number in a filter, an id and a body; httpx logs nothing."""
     caplog.set_level(logging.DEBUG)
     card = "4111111111111111"
@@ -96,7 +96,7 @@ async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> N
 
 
 @ON_BOTH_LOOPS
-async def test_events_tell_the_story_of_a_call() -> None:
+async def test_event_order() -> None:
     """Emit both attempts between the start and the end; with the call's name, attempt and verdict."""
     script = Script(get=[NEVER_LEFT, record("contact", id="1")])
     await script.run(lambda g: g.contacts.get("1"))
@@ -119,7 +119,6 @@ async def test_events_tell_the_story_of_a_call() -> None:
 
 @ON_BOTH_LOOPS
 async def test_events_of_two_calls_have_different_ids() -> None:
-    """The id of a call tells its events from those of other calls."""
     script = Script(get=[NOT_THERE])
     async with script.gateway() as gateway:
         for _ in range(2):
@@ -132,8 +131,6 @@ async def test_events_of_two_calls_have_different_ids() -> None:
 
 @ON_BOTH_LOOPS
 async def test_an_observer_that_raises_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
-    """A broken metric never breaks a payment."""
-
     def broken(_: Event) -> None:
         raise ZeroDivisionError
 
@@ -144,7 +141,6 @@ async def test_an_observer_that_raises_is_ignored(caplog: pytest.LogCaptureFixtu
 
 @ON_BOTH_LOOPS
 async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless() -> None:
-    """Nothing is sent, and the error says so."""
     script = Script(get=[record("contact")])
     gateway = script.gateway()
     await gateway.aclose()
@@ -155,8 +151,7 @@ async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless()
 
 
 @ON_BOTH_LOOPS
-async def test_arguments_are_checked_all_at_once() -> None:
-    """Each wrong argument has its line."""
+async def test_each_wrong_argument_has_its_line() -> None:
     with pytest.raises(InvalidRequestError) as caught:
         AsyncGateway("ftp://x", developer_id="", credentials="key", timeout=0, max_attempts=0)  # type: ignore[arg-type]
     named = [problem.split(":")[0] for problem in caught.value.problems]
@@ -164,8 +159,8 @@ async def test_arguments_are_checked_all_at_once() -> None:
 
 
 @ON_BOTH_LOOPS
-async def test_a_client_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six variables, of which the location and `GATEWAY_ALLOW_HTTP` may be missing."""
+async def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six variables make a client; the location and `GATEWAY_ALLOW_HTTP` may be missing."""
     names = ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY", "LOCATION_ID", "ALLOW_HTTP")
     for name in names:
         monkeypatch.delenv(f"GATEWAY_{name}", raising=False)
@@ -192,7 +187,7 @@ def environment_over_http(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
 
 
 @ON_BOTH_LOOPS
-async def test_the_environment_allows_plain_http(environment_over_http: pytest.MonkeyPatch) -> None:
+async def test_allowed_http(environment_over_http: pytest.MonkeyPatch) -> None:
     """`GATEWAY_ALLOW_HTTP=1` permits what is refused without it; an option of the call wins over the variable."""
     environment_over_http.setenv("GATEWAY_ALLOW_HTTP", "1")
     async with AsyncGateway.from_env() as gateway:
@@ -208,10 +203,8 @@ async def test_the_environment_allows_plain_http(environment_over_http: pytest.M
         *((value, "GATEWAY_ALLOW_HTTP: invalid value (expected 1 or 0)") for value in ("yes", "2", "true", " 1")),
     ],
 )
-def test_the_environment_refuses_plain_http(
-    environment_over_http: pytest.MonkeyPatch, value: str, problem: str
-) -> None:
-    """Unless `GATEWAY_ALLOW_HTTP` is 1; an empty variable counts as unset, any other value is an error."""
+def test_refused_http(environment_over_http: pytest.MonkeyPatch, value: str, problem: str) -> None:
+    """Plain HTTP needs `GATEWAY_ALLOW_HTTP=1`; an empty variable counts as unset, any other value is an error."""
     environment_over_http.setenv("GATEWAY_ALLOW_HTTP", value)
     with pytest.raises(InvalidRequestError) as caught:
         AsyncGateway.from_env()
@@ -220,7 +213,7 @@ def test_the_environment_refuses_plain_http(
 
 
 @ON_BOTH_LOOPS
-async def test_floats_are_refused_even_without_limits() -> None:
+async def test_floats() -> None:
     """`check_limits=False` leaves lengths to the gateway, but never a float as money."""
     script = Script(post=[echo("transaction")])
     async with script.gateway(check_limits=False) as gateway:
@@ -233,8 +226,7 @@ async def test_floats_are_refused_even_without_limits() -> None:
 
 @ON_BOTH_LOOPS
 @respx.mock
-async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> None:
-    """Let a user's `@respx.mock` replace the network."""
+async def test_respx_replaces_the_network_of_a_client_with_its_own_connections() -> None:
     route = respx.get("https://gateway.test/v2/contacts/1").mock(
         return_value=httpx.Response(200, json={"contact": {"id": "1"}})
     )
@@ -244,18 +236,17 @@ async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> No
 
 
 @ON_BOTH_LOOPS
-async def test_a_silent_gateway_ends_a_read_on_time() -> None:
+async def test_silent_gateway() -> None:
     """On both event loops, by the real clock: the deadline's error, not another."""
     await Script(get=[silent]).fail(lambda g: g.contacts.get("1"), DeadlineExceededError, timeout=0.1)
 
 
-def test_the_options_are_the_clients_arguments() -> None:
-    """`from_env` and the sandbox pass on all that the constructor takes."""
+def test_the_options_are_the_arguments_of_the_constructor() -> None:
     arguments = set(inspect.signature(AsyncGateway).parameters) - {"base_url"}
     assert set(Options.__annotations__) == arguments
 
 
-def test_a_doubt_is_resolved_in_the_clients_event_loop() -> None:
+def test_foreign_loop() -> None:
     """Another one has another clock too: it must not find a sale to be certainly not made."""
     script = Script(post=[LOST], get=[httpx.Response(401)])
     gateway = script.gateway()
@@ -272,7 +263,7 @@ def test_a_doubt_is_resolved_in_the_clients_event_loop() -> None:
     trio.run(resolve, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-def test_a_client_stays_in_its_event_loop() -> None:
+def test_second_loop() -> None:
     """In a second loop its connections would hang, so it says so at once."""
     script = Script(get=[record("contact", id="1")])
     gateway = script.gateway()
@@ -286,7 +277,7 @@ def test_a_client_stays_in_its_event_loop() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"instance": True}], ids=["of the class", "of a client"])
-def test_a_mock_of_the_client_has_the_resources(options: dict[str, Any]) -> None:
+def test_mock(options: dict[str, Any]) -> None:
     """`create_autospec` gives each resource its methods, to be awaited if they are coroutines."""
     client = create_autospec(AsyncGateway, **options)
     for name in RESOURCES:
@@ -303,7 +294,7 @@ def test_a_mock_of_the_client_has_the_resources(options: dict[str, Any]) -> None
 
 @ON_BOTH_LOOPS
 @pytest.mark.parametrize("options", [{}, {"instance": True}], ids=["of the class", "of a client"])
-async def test_a_mock_of_the_client_is_called_as_the_client_is(options: dict[str, Any]) -> None:
+async def test_mocked_calls(options: dict[str, Any]) -> None:
     """A result may be set; arguments that the method does not have are an error."""
     gateway = create_autospec(AsyncGateway, **options)
     gateway.contacts.get.return_value = Contact(id="c1")
@@ -313,7 +304,7 @@ async def test_a_mock_of_the_client_is_called_as_the_client_is(options: dict[str
         await gateway.contacts.get("c1", no_such_argument=1)
 
 
-def test_the_resources_are_attributes_of_the_class() -> None:
+def test_class_attributes() -> None:
     """Python's own tools find them: a class has the resource's class, and a client has one object of it."""
     gateway = AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"))
     for name, resource in RESOURCES.items():
@@ -325,7 +316,7 @@ def test_the_resources_are_attributes_of_the_class() -> None:
         gateway.contact  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_a_client_is_closed_in_its_event_loop(tmp_path: Path) -> None:
+def test_closing(tmp_path: Path) -> None:
     """In another one, its connections cannot be closed, so one sentence says where it belongs."""
     with Sandbox() as sandbox:
         gateway = sandbox.gateway(ledger=SqliteLedger(tmp_path / "ledger.db"))
@@ -352,7 +343,7 @@ def test_a_client_is_closed_in_its_event_loop(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "address", ["https://x.test/v2", "https://x.test/v2/", "http://256.256.256.256", "x", "http://", 7]
 )
-def test_an_address_that_cannot_be_right_is_refused(address: Any) -> None:
+def test_addresses(address: Any) -> None:
     """`/v2` is part of every path, and what httpx cannot parse would fail at the first payment."""
     with pytest.raises(InvalidRequestError, match="base_url: "):
         AsyncGateway(address, developer_id="d", credentials=UserApiKey("u", "k"))
@@ -396,9 +387,7 @@ def test_plain_http_to_this_machine_is_taken(host: str) -> None:
         ),
     ],
 )
-def test_certificates_that_cannot_be_read(
-    verify: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_certificates(verify: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client names the path when it is built, before a payment fails because of it."""
     monkeypatch.chdir(tmp_path)
     Path("text.pem").write_text("text")
@@ -409,7 +398,7 @@ def test_certificates_that_cannot_be_read(
     assert problem.startswith(said)
 
 
-def test_certificates_that_can_be_read(tmp_path: Path) -> None:
+def test_certificates(tmp_path: Path) -> None:
     """A bundle and a prepared folder, as texts and as paths; nothing is read if a transport is given."""
     key = UserApiKey("u", KEY)
     bundle, folder = tmp_path / "ca.pem", tmp_path / "folder"
@@ -439,7 +428,7 @@ def test_certificates_that_can_be_read(tmp_path: Path) -> None:
     ],
     ids=lambda given: given if isinstance(given, str) else "",
 )
-def test_options_of_another_type(wrong: dict[str, Any], said: str) -> None:
+def test_option_types(wrong: dict[str, Any], said: str) -> None:
     """A text where an object belongs is noticed when the client is built; "false" allows nothing."""
     options: dict[str, Any] = {"developer_id": "d", "credentials": UserApiKey("u", KEY), **wrong}
     with pytest.raises(InvalidRequestError) as refused:
@@ -456,7 +445,7 @@ def test_no_verification_warns() -> None:
 
 
 @ON_BOTH_LOOPS
-async def test_no_log_repeats_the_reason_of_a_status(caplog: pytest.LogCaptureFixture) -> None:
+async def test_reason_phrase(caplog: pytest.LogCaptureFixture) -> None:
     """The words behind a status are the server's, so no log shows them."""
     response = httpx.Response(200, json={"contact": {"id": "1"}}, extensions={"reason_phrase": KEY.encode()})
     with caplog.at_level(logging.DEBUG):
@@ -471,8 +460,8 @@ async def test_no_log_repeats_the_reason_of_a_status(caplog: pytest.LogCaptureFi
     assert KEY not in caplog.text
 
 
-def test_a_client_says_where_it_stores() -> None:
-    """Its address in the one form that all spellings have, and its location."""
+def test_store_location() -> None:
+    """Where a client stores is its address, in one form for all spellings, and its location."""
     key = UserApiKey("u", "k")
     clients = [
         AsyncGateway("https://X.test:443/", developer_id="d", credentials=key, location_id="here"),
@@ -486,14 +475,13 @@ def test_a_client_says_where_it_stores() -> None:
 
 @ON_BOTH_LOOPS
 async def test_a_key_that_the_gateway_repeats_is_masked() -> None:
-    """An error page that quotes the credentials does not carry them into a log."""
     script = Script(get=[httpx.Response(401, json={"message": f"key {KEY} is not valid"})])
     error = await script.fail(lambda g: g.contacts.get("1"), AuthenticationError, credentials=UserApiKey("user", KEY))
     assert error.message == "key ************ is not valid"
 
 
 @ON_BOTH_LOOPS
-async def test_an_id_that_is_generated_has_no_digits() -> None:
+async def test_generated_ids() -> None:
     """A long run of them could pass for a card number, and be masked where the id should be shown."""
     async with Script(post=[echo("transaction", status_id=101)]).gateway() as gateway:
         made = {(await sell(gateway)).transaction_api_id for _ in range(20)}
@@ -503,7 +491,6 @@ async def test_an_id_that_is_generated_has_no_digits() -> None:
 
 @ON_BOTH_LOOPS
 async def test_one_more_observer_for_a_block() -> None:
-    """Receive the events inside the block only."""
     script = Script(get=[record("contact")])
     heard = list[Event]()
     async with script.gateway() as gateway:

@@ -55,10 +55,9 @@ def lookup(status: LookupStatus, confirmation: Lookup[Any] | None = None) -> Loo
         (LookupStatus.NO_RECORD, LookupStatus.EXECUTED, "found", ["done"]),
     ],
 )
-async def test_a_missing_record_needs_a_list(
+async def test_a_record_that_only_the_list_shows_proves_nothing(
     by_id: LookupStatus, listed: LookupStatus, outcome: str, recorded: list[str]
 ) -> None:
-    """A record that only the list shows proves neither that it was deleted nor that it was not."""
     ledger: Any = OneIntent()
 
     async def read(call: Call[Any], _seconds: float) -> Any:

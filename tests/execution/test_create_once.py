@@ -75,7 +75,7 @@ def create_once(resource: str, new: Any = None) -> Callable[[Any], Any]:
 
 
 @each_resource
-async def test_a_new_id_takes_one_request(resource: str) -> None:
+async def test_new_id(resource: str) -> None:
     """Nothing is read before a create, nor after it."""
     script = Script(post=[echo(CREATES[resource][1])])
     assert (await script.run(create_once(resource))).id == "made"
@@ -83,7 +83,7 @@ async def test_a_new_id_takes_one_request(resource: str) -> None:
 
 
 @each_resource
-async def test_the_record_that_has_the_id_is_returned_if_it_equals_what_is_sent(resource: str) -> None:
+async def test_equal_record(resource: str) -> None:
     """The second of two equal requests returns the record of the first."""
     script = Script(post=[taken(resource)], get=[stored(resource)])
     assert (await script.run(create_once(resource))).id == "found"
@@ -92,7 +92,7 @@ async def test_the_record_that_has_the_id_is_returned_if_it_equals_what_is_sent(
 
 
 @each_resource
-async def test_a_record_that_differs_is_in_the_error(resource: str) -> None:
+async def test_different_record(resource: str) -> None:
     """The id belongs to another record: the error has it, says what differs, and nothing is sent again."""
     different = CREATES[resource][3]
     script = Script(post=[taken(resource)], get=[stored(resource, **different)])
@@ -104,7 +104,7 @@ async def test_a_record_that_differs_is_in_the_error(resource: str) -> None:
 
 @each_resource
 @pytest.mark.parametrize("value", [None, ""], ids=["omitted", "empty"])
-async def test_an_id_of_the_callers_is_required(resource: str, value: str | None) -> None:
+async def test_required_id(resource: str, value: str | None) -> None:
     """Without a chosen id, no later call could find the record: the error names the field, and nothing is sent."""
     new, _, field, _ = CREATES[resource]
     script, match = Script(post=[], get=[]), f"{field}: required"
@@ -113,7 +113,7 @@ async def test_an_id_of_the_callers_is_required(resource: str, value: str | None
     assert script.asked == []
 
 
-async def test_an_update_is_not_a_create() -> None:
+async def test_update_if_exists() -> None:
     """`update_if_exists` would change the record that has the id."""
     new = ContactCreate(last_name="Smith", contact_api_id="mine", update_if_exists=True)
     await Script(post=[], get=[]).fail(
@@ -121,8 +121,7 @@ async def test_an_update_is_not_a_create() -> None:
     )
 
 
-async def test_a_plain_create_still_refuses_a_taken_id() -> None:
-    """The option belongs to one call and not to the client."""
+async def test_the_option_belongs_to_one_call_and_not_to_the_client() -> None:
     script = Script(post=[taken("transactions")], get=[stored("transactions")])
     async with script.gateway() as gateway:
         await gateway.transactions.create_once(NAMED_SALE)
@@ -130,7 +129,6 @@ async def test_a_plain_create_still_refuses_a_taken_id() -> None:
 
 
 async def test_another_refusal_is_not_looked_up() -> None:
-    """Only the refusal of the id leads to the record that has it."""
     script = Script(post=[refused(account_vault_id="not found")], get=[stored("transactions")])
     error = await script.fail(create_once("transactions"), ValidationError)
     assert (script.methods, [*error.fields]) == (["POST"], ["account_vault_id"])
@@ -141,21 +139,21 @@ DELETED = refusal(409, "is deleted")
 
 @pytest.mark.parametrize("response", [NOT_THERE, DELETED], ids=["not there", "deleted"])
 @each_resource
-async def test_a_taken_id_without_a_record_stays_a_duplicate(resource: str, response: httpx.Response) -> None:
+async def test_missing_record(resource: str, response: httpx.Response) -> None:
     """A deleted record, or one in a location that the user cannot see, has the id; it is not sent again."""
     script = Script(post=[taken(resource)], get=[response])
     await script.fail(create_once(resource), DuplicateError)
     assert script.methods.count("POST") == 1
 
 
-async def test_a_record_that_appears_late_is_waited_for() -> None:
+async def test_late_record() -> None:
     """Of two requests at the same time, one may be refused before the record of the other can be read."""
     script = Script(post=[taken("transactions")], get=[NOT_THERE, NOT_THERE, stored("transactions")])
     assert (await script.run(create_once("transactions"))).id == "found"
     assert script.methods.count("POST") == 1
 
 
-async def test_a_record_that_cannot_be_read_leaves_the_outcome_unknown() -> None:
+async def test_unreadable_record() -> None:
     """The error resolves when the gateway can be read again."""
     script = Script(post=[taken("transactions")], get=[LOST])
     async with script.gateway() as gateway:
@@ -166,14 +164,14 @@ async def test_a_record_that_cannot_be_read_leaves_the_outcome_unknown() -> None
         assert found.approved
 
 
-async def test_a_lost_response_is_looked_up_as_that_of_a_create() -> None:
+async def test_lost_response() -> None:
     """The response is lost, and the record that the lookup finds is this call's own."""
     script = Script(post=[LOST], get=[stored("transactions")])
     assert (await script.run(create_once("transactions"))).id == "found"
     assert script.methods == ["POST", "GET"]
 
 
-async def test_a_refusal_after_a_lost_attempt_is_looked_up_too() -> None:
+async def test_late_attempt() -> None:
     """The first attempt arrived late; the second is told that the id is taken."""
     script = Script(post=[LOST, taken("transactions")])
     script.responses["get"] = [
@@ -182,7 +180,7 @@ async def test_a_refusal_after_a_lost_attempt_is_looked_up_too() -> None:
     assert (await script.run(create_once("transactions"))).id == "found"
 
 
-async def test_a_location_with_its_own_integrator_id_is_searched() -> None:
+async def test_integrator_location() -> None:
     """The record is found in the list of all locations, because its location is not known."""
     new = attrs.evolve(NAMED_SALE, location_api_id="shop-7")
     row = {"id": "found", "transaction_api_id": "mine", "transaction_amount": "12.50"}
@@ -195,7 +193,7 @@ async def test_a_location_with_its_own_integrator_id_is_searched() -> None:
 
 
 @pytest.mark.parametrize("amount", ["12.50", "99.00"])
-async def test_a_taken_id_leaves_the_terminal_free(amount: str) -> None:
+async def test_terminal(amount: str) -> None:
     """The gateway refuses the id before the terminal is used: the next customer can pay at once."""
     again = attrs.evolve(SALE_AT_TERMINAL, transaction_api_id="next")
     script = Script(
@@ -212,14 +210,14 @@ async def test_a_taken_id_leaves_the_terminal_free(amount: str) -> None:
     assert script.methods == ["POST", "GET", "POST"]
 
 
-async def test_a_lost_terminal_call_is_never_sent_twice() -> None:
+async def test_lost_terminal_call() -> None:
     """The lookup finds nothing: the customer may still pay."""
     script = Script(post=[LOST], get=[absent])
     await script.fail(create_once("router_transactions"), OutcomeUnknownError)
     assert script.methods.count("POST") == 1
 
 
-async def test_progress_is_reported_while_the_record_is_read() -> None:
+async def test_progress() -> None:
     """A till sees that an earlier sale is looked up."""
     script = Script(post=[taken("router_transactions")], get=[stored("router_transactions")])
     states: list[str] = []
@@ -241,7 +239,7 @@ async def test_progress_is_reported_while_the_record_is_read() -> None:
     ],
     ids=["equal", "different"],
 )
-async def test_a_ledger_has_the_outcome(get: list[ScriptedResponse], outcome: tuple[Any, ...]) -> None:
+async def test_ledger(get: list[ScriptedResponse], outcome: tuple[Any, ...]) -> None:
     """An equal record is what the call made; another record proves that the refused call made nothing."""
     script = LedgerScript(post=[taken("transactions")], get=get)
     async with script.gateway() as gateway:
@@ -254,7 +252,6 @@ async def test_a_ledger_has_the_outcome(get: list[ScriptedResponse], outcome: tu
 
 
 async def test_a_ledger_leaves_what_could_not_be_read_open() -> None:
-    """`recover` finds it after a crash."""
     script = LedgerScript(post=[taken("transactions")], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(gateway.transactions.create_once(NAMED_SALE), OutcomeUnknownError)

@@ -116,7 +116,7 @@ async def at_once(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
     return results
 
 
-async def test_a_login_and_a_sale_with_odd_bytes() -> None:
+async def test_odd_bytes() -> None:
     """A byte order mark and half an emoji: one login, and one sale whose outcome is known."""
     token = b'\xef\xbb\xbf{"token": {"id": "1", "token": "token-of-ada", "expire": 15, "note": "\\ud83d"}}'
     sold = b'\xef\xbb\xbf{"transaction": {"id": "a", "transaction_api_id": "mine", "description": "\\ud83d"}}'
@@ -127,7 +127,7 @@ async def test_a_login_and_a_sale_with_odd_bytes() -> None:
     assert [request.url.path for request in script.asked] == ["/v2/token", "/v2/transactions", "/v2/token/token-of-ada"]
 
 
-async def test_a_client_that_does_nothing_logs_in_nowhere() -> None:
+async def test_idle_client() -> None:
     """The first call logs in, not the client's making; nothing is revoked that was never fetched."""
     office = Office()
     async with office.gateway():
@@ -135,7 +135,7 @@ async def test_a_client_that_does_nothing_logs_in_nowhere() -> None:
     assert (office.logins, office.revoked) == ([], [])
 
 
-async def test_the_first_call_logs_in() -> None:
+async def test_first_call() -> None:
     """With the developer id alone; the call itself carries the token, and closing the client revokes it."""
     office = Office()
     async with office.gateway() as gateway:
@@ -148,8 +148,8 @@ async def test_the_first_call_logs_in() -> None:
     assert office.revoked == ["token-1-of-ada"]
 
 
-async def test_the_token_may_go_into_the_query() -> None:
-    """With the developer id beside it, and neither in a header."""
+async def test_query_token() -> None:
+    """The token may be in the query, with the developer id beside it, and neither in a header."""
     script = Script(
         post=[httpx.Response(201, json={"token": {"token": "token-of-ada"}})],
         get=[record("contact")],
@@ -164,7 +164,7 @@ async def test_the_token_may_go_into_the_query() -> None:
         assert not {"developer-id", "access-token"} & set(request.headers)
 
 
-async def test_one_login_serves_any_number_of_waiting_calls() -> None:
+async def test_one_login() -> None:
     """A hundred calls begin before there is a token; one of them fetches it."""
     office = Office(slow=1.0)
     found = await office.run(lambda gateway: at_once(*[lambda: gateway.contacts.get("found")] * 100))
@@ -172,7 +172,7 @@ async def test_one_login_serves_any_number_of_waiting_calls() -> None:
     assert len(office.logins) == 1
 
 
-async def test_a_login_that_is_cancelled_is_taken_over() -> None:
+async def test_cancelled_login() -> None:
     """The task that logs in may be cancelled; the next one in line logs in for the others."""
     office = Office(slow=1.0)
     async with office.gateway() as gateway:
@@ -190,7 +190,7 @@ async def test_a_login_that_is_cancelled_is_taken_over() -> None:
     assert len(office.logins) == 2
 
 
-async def test_a_used_token_stays_and_an_idle_one_is_replaced() -> None:
+async def test_idle_token() -> None:
     """Every successful call gives it fifteen minutes more; after them the client does not even try it."""
     office = Office()
     async with office.gateway() as gateway:
@@ -204,7 +204,7 @@ async def test_a_used_token_stays_and_an_idle_one_is_replaced() -> None:
     assert office.revoked == ["token-2-of-ada"]
 
 
-async def test_a_refused_token_is_replaced_once_for_all() -> None:
+async def test_refused_token() -> None:
     """Fifty calls meet the 401 in mid-run: one login, a lookup for each, and every call is carried out once."""
     office = Office(get=[record("contact"), NOT_THERE])
     async with office.gateway() as gateway:
@@ -227,7 +227,7 @@ async def test_a_refused_token_is_replaced_once_for_all() -> None:
         lambda g: g.request("POST", "/v2/transactions", body={"transaction": {}}),
     ],
 )
-async def test_a_401_does_not_repeat_what_may_be_executed_twice(call: Verb[Any]) -> None:
+async def test_unsafe_repeats(call: Verb[Any]) -> None:
     """A proxy may have sent a copy of a terminal call, or of a write without an id, that the gateway executed."""
     office = Office()
     async with office.gateway() as gateway:
@@ -243,7 +243,7 @@ async def test_a_401_does_not_repeat_what_may_be_executed_twice(call: Verb[Any])
 @pytest.mark.parametrize(
     "response", [httpx.Response(401, html="<h1>Unauthorized</h1>"), httpx.Response(401, json={"message": "no"})]
 )
-async def test_a_401_of_a_proxy_is_looked_up(response: httpx.Response) -> None:
+async def test_proxy_401(response: httpx.Response) -> None:
     """The gateway may have executed a copy: no write is repeated, and what was executed is found."""
     for create in (sell, sell_at_terminal):
         office = Office(get=[response, record("contact"), absent], post=[response])
@@ -255,14 +255,14 @@ async def test_a_401_of_a_proxy_is_looked_up(response: httpx.Response) -> None:
         assert office.methods.count("POST") == 2
 
 
-async def test_a_second_401_is_the_response() -> None:
+async def test_second_401() -> None:
     """A new token that is refused too ends the call: it is not tried for ever."""
     office = Office(login=lambda: httpx.Response(201, json={"token": {"token": "never-live"}}))
     await office.fail(sell, AuthenticationError, match="the token has expired")
     assert (office.rejected, len(office.logins)) == (["POST", "GET", "GET"], 3)  # the lookup has a new token of its own
 
 
-async def test_a_renewed_token_takes_no_attempt() -> None:
+async def test_renewed_token() -> None:
     """The attempt with a new token comes besides `max_attempts`: a read that fails after it is still repeated."""
     office = Office(get=[record("contact"), httpx.Response(503), record("contact")])
     async with office.gateway(max_attempts=2) as gateway:
@@ -272,7 +272,7 @@ async def test_a_renewed_token_takes_no_attempt() -> None:
     assert (office.rejected, len(office.logins)) == (["GET"], 2)
 
 
-async def test_a_lost_write_is_looked_up_with_a_new_token() -> None:
+async def test_lost_write() -> None:
     """The token ends between the lost response and its lookup: one login more, and the payment is found."""
 
     def lose(_: httpx.Request) -> Exception:
@@ -285,7 +285,7 @@ async def test_a_lost_write_is_looked_up_with_a_new_token() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 422, 500])
-async def test_a_refused_login_ends_the_call(status: int) -> None:
+async def test_refused_login(status: int) -> None:
     """Raise the gateway's `AuthenticationError` at once, and send no payment."""
     office = Office(login=lambda: httpx.Response(status, json={"message": "invalid password"}))
     error = await office.fail(sell, AuthenticationError, match="invalid password")
@@ -293,7 +293,7 @@ async def test_a_refused_login_ends_the_call(status: int) -> None:
     assert (len(office.logins), office.asked) == (1, [])
 
 
-async def test_a_refused_login_is_refused_for_all_who_wait() -> None:
+async def test_shared_refusal() -> None:
     """A hundred wrong passwords would lock the account: one is sent. A call that comes later tries again."""
     office = Office(login=lambda: httpx.Response(401, json={"message": "invalid password"}), slow=1.0)
     async with office.gateway() as gateway:
@@ -306,13 +306,12 @@ async def test_a_refused_login_is_refused_for_all_who_wait() -> None:
 
 
 @pytest.mark.parametrize("token", ["tök", "token ", "to\nken"])
-async def test_a_token_that_cannot_be_sent_is_no_login(token: str) -> None:
-    """The payment was never sent, and that is what the error says."""
+async def test_a_token_that_cannot_be_sent_leaves_the_payment_unsent(token: str) -> None:
     office = Office(login=lambda: httpx.Response(201, json={"token": {"token": token}}))
     await office.fail(sell, NotSentError, match=r"no login: .*\$\.token\.token: cannot be sent in a header")
 
 
-async def test_a_transport_that_repeats_a_key_is_masked() -> None:
+async def test_masked_key() -> None:
     """A proxy's error may quote the whole address, with the key in its query."""
     error = await Script(get=[lambda request: httpx.ReadError(f"cannot read {request.url}")]).fail(
         lambda g: g.contacts.get("found"),
@@ -325,7 +324,6 @@ async def test_a_transport_that_repeats_a_key_is_masked() -> None:
 
 @pytest.mark.parametrize("failure", [LOST, NEVER_LEFT, httpx.ReadTimeout("slow")], ids=lambda each: type(each).__name__)
 async def test_a_login_that_fails_in_passing_is_repeated(failure: Exception) -> None:
-    """As the payment itself was never sent, it is safe to begin again."""
     responses: list[Any] = [failure]
 
     def log_in() -> httpx.Response:
@@ -339,15 +337,15 @@ async def test_a_login_that_fails_in_passing_is_repeated(failure: Exception) -> 
 
 
 @pytest.mark.parametrize("status", [200, 429, 503])
-async def test_without_a_login_nothing_was_sent(status: int) -> None:
+async def test_failed_login(status: int) -> None:
     """A busy gateway, or nonsense for a response, leaves a `NotSentError`: the payment is safe to repeat."""
     office = Office(login=lambda: httpx.Response(status))
     await office.fail(sell, NotSentError, match="no login: ")
     assert (len(office.logins), office.asked) == (3, [])
 
 
-async def test_a_silent_login_is_bounded() -> None:
-    """Ten seconds, whatever the call itself may wait for."""
+async def test_silent_login() -> None:
+    """A login may take ten seconds, whatever the call itself may wait for."""
     office = Office(slow=1000)
     async with office.gateway(max_attempts=1) as gateway:
         began = anyio.current_time()
@@ -355,7 +353,7 @@ async def test_a_silent_login_is_bounded() -> None:
     assert anyio.current_time() - began == pytest.approx(10, abs=0.5)
 
 
-async def test_the_client_closes_though_the_token_cannot_be_revoked() -> None:
+async def test_failed_revocation() -> None:
     """The token idles out by itself; closing is bounded and says nothing."""
     token = httpx.Response(201, json={"token": {"token": "token-of-ada"}})
     script = Script(post=[token], get=[record("contact")], delete=[silent])
@@ -365,7 +363,7 @@ async def test_the_client_closes_though_the_token_cannot_be_revoked() -> None:
     assert anyio.current_time() - began == pytest.approx(2, abs=0.5)
 
 
-async def test_other_credentials_do_not_try_again() -> None:
+async def test_other_credentials() -> None:
     """A key, a fixed token or a bearer that is refused stays refused: one request, and the error."""
     for credentials in (UserApiKey("u", "key-of-u"), AccessToken("spent-token"), BearerToken("spent-token")):
         script = Script(post=[SPENT])
@@ -373,8 +371,8 @@ async def test_other_credentials_do_not_try_again() -> None:
         assert script.methods == ["POST"]
 
 
-async def test_a_hash_key_signs_each_attempt_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also the second one: a gateway may take a hash-key once only."""
+async def test_hash_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each attempt is signed again: a gateway may take a hash-key only once."""
     seconds = count(1_800_000_000.0)
     monkeypatch.setattr("gateway_async._execution.tokens.time", SimpleNamespace(time=lambda: next(seconds)))
     seen: list[tuple[str, str]] = []
@@ -389,7 +387,7 @@ async def test_a_hash_key_signs_each_attempt_afresh(monkeypatch: pytest.MonkeyPa
     assert len(set(seen)) == 2
 
 
-async def test_a_hash_key_is_kept_from_other_endpoints() -> None:
+async def test_hash_key_endpoints() -> None:
     """Every family that the gateway does not list is refused before anything is sent."""
     script = Script(get=[record("contact")], post=[echo("contact")])
     async with script.gateway(credentials=HashKey("user", "hash-secret")) as gateway:
@@ -404,7 +402,6 @@ async def test_a_hash_key_is_kept_from_other_endpoints() -> None:
 
 
 async def test_a_bearer_is_asked_for_before_each_request() -> None:
-    """The callable decides when its token is renewed."""
     tokens = iter(["first-token", "second-token"])
 
     async def ask() -> str:
@@ -420,7 +417,7 @@ async def test_a_bearer_is_asked_for_before_each_request() -> None:
 
 
 @pytest.mark.parametrize("given", [ValueError("no luck"), "käse", "", None])
-async def test_a_bearer_that_cannot_be_had_leaves_the_payment_unsent(given: Any) -> None:
+async def test_failed_bearer(given: Any) -> None:
     """Raise `NotSentError`, whatever the token function does."""
 
     async def ask() -> str:
@@ -434,7 +431,7 @@ async def test_a_bearer_that_cannot_be_had_leaves_the_payment_unsent(given: Any)
     assert script.asked == []
 
 
-async def test_tokens_are_made_and_revoked_by_hand() -> None:
+async def test_own_tokens() -> None:
     """`create` goes without the client's own credentials; `delete` takes the token in any form."""
     script = Script(
         post=[httpx.Response(201, json={"token": {"id": "1", "token": "made-by-hand"}})], delete=[httpx.Response(204)]
@@ -448,13 +445,12 @@ async def test_tokens_are_made_and_revoked_by_hand() -> None:
 
 
 async def test_a_revocation_whose_response_is_lost_is_repeated() -> None:
-    """Revoking again finds it gone."""
     script = Script(delete=[LOST, NOT_THERE])
     await script.run(lambda g: g.tokens.delete("made-by-hand"), credentials=UserApiKey("user", "key-of-user"))
     assert script.methods == ["DELETE", "DELETE"]
 
 
-async def test_a_token_is_in_no_log_line(caplog: pytest.LogCaptureFixture) -> None:
+async def test_token_logs(caplog: pytest.LogCaptureFixture) -> None:
     """Show the token in no log or error, also from a path or a query."""
     caplog.set_level(0)
     script = Script(delete=[refusal(404, "no token planted-token-77")], get=[record("contact")])
@@ -494,7 +490,7 @@ ASKED: dict[str, tuple[Callable[[Any], Any], Callable[[httpx.Request], str]]] = 
 
 @pytest.mark.parametrize("is_async", [True, False])
 @pytest.mark.parametrize("kind", ASKED)
-async def test_a_secret_can_be_replaced_while_the_client_runs(kind: str, is_async: bool) -> None:
+async def test_replaced_secret(kind: str, is_async: bool) -> None:
     """The function is called before each request, and the next request is made with the next secret."""
     make, read = ASKED[kind]
     script = Script(get=[record("contact")])
@@ -505,7 +501,6 @@ async def test_a_secret_can_be_replaced_while_the_client_runs(kind: str, is_asyn
 
 
 async def test_a_hash_key_can_be_replaced() -> None:
-    """Each request is signed with the key of its time."""
     script = Script(get=[record("accountvault")])
     async with script.gateway(credentials=HashKey("user", replaced([FIRST, SECOND], is_async=False))) as gateway:
         await gateway.account_vaults.get("found")
@@ -515,7 +510,7 @@ async def test_a_hash_key_can_be_replaced() -> None:
         assert request.headers["hash-key"] == hmac.new(key.encode(), message, hashlib.sha256).hexdigest()
 
 
-async def test_a_password_is_asked_for_before_each_login() -> None:
+async def test_replaced_password() -> None:
     """After a 401 the client logs in with the password of that time."""
     tokens: list[ScriptedResponse] = [record("token", token="t-1", expire=15), record("token", token="t-2", expire=15)]
     script = Script(
@@ -538,7 +533,7 @@ async def test_a_password_is_asked_for_before_each_login() -> None:
         (AccessToken, "token"),
     ],
 )
-async def test_a_secret_that_cannot_be_had_leaves_the_payment_unsent(make: Any, name: str, given: Any) -> None:
+async def test_missing_secret(make: Any, name: str, given: Any) -> None:
     """The error names the secret, and shows no value."""
 
     def ask() -> Any:
@@ -554,8 +549,6 @@ async def test_a_secret_that_cannot_be_had_leaves_the_payment_unsent(make: Any, 
 
 @pytest.mark.parametrize("given", [ValueError("no luck"), "", None])
 async def test_a_password_that_cannot_be_had_leaves_the_payment_unsent(given: Any) -> None:
-    """No login is sent."""
-
     def ask() -> Any:
         if isinstance(given, Exception):
             raise given

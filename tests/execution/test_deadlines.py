@@ -38,27 +38,23 @@ async def never_connects(request: httpx.Request) -> httpx.Response:
     return await silent(request)
 
 
-async def test_a_silent_gateway_leaves_time_for_the_lookup() -> None:
+async def test_silent_gateway() -> None:
     """The write ends within its deadline, with the transaction that the lookup found."""
     assert (await Script(post=[silent], get=[APPROVED]).run(sell_named, timeout=30)).approved
     assert trio.current_time() == 20
 
 
 async def test_a_gateway_that_stays_silent_is_unknown_at_the_deadline() -> None:
-    """Neither the write nor the lookup is answered: unknown, on time."""
     error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError, timeout=30)
     assert (error.api_id, trio.current_time()) == ("mine", 30)
 
 
 async def test_a_write_that_never_got_a_connection_is_not_sent() -> None:
-    """Report a deadline before the first byte as not sent."""
     await Script(post=[never_connects]).fail(sell_named, NotSentError, timeout=30)
     assert trio.current_time() <= 30
 
 
 async def test_a_terminal_may_take_its_300_seconds() -> None:
-    """An approval in the last second is an approval."""
-
     async def customer(_: httpx.Request) -> httpx.Response:
         await trio.sleep(299)
         return record("routertransaction", transaction_api_id="mine", status_id=101)
@@ -67,7 +63,7 @@ async def test_a_terminal_may_take_its_300_seconds() -> None:
     assert trio.current_time() == 299
 
 
-async def test_a_terminal_call_is_never_sent_twice() -> None:
+async def test_lost_terminal_call() -> None:
     """Not there after 10 seconds of looking: the customer may still pay, so it is unknown and not repeated."""
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway() as gateway:
@@ -80,15 +76,13 @@ async def test_a_terminal_call_is_never_sent_twice() -> None:
         assert (await resolved(error, Transaction)).declined
 
 
-async def test_a_lost_terminal_response_is_waited_for_at_the_transactions() -> None:
-    """The sale that appears 5 seconds later is the call's result."""
+async def test_a_lost_terminal_sale_that_appears_seconds_later_is_the_result() -> None:
     script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 5 else record("transaction")])
     assert (await script.run(sell_at_terminal)).id == "found"
     assert script.asked[-1].url.path == "/v2/transactions/mine"
 
 
 async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on() -> None:
-    """Report a cancelled sale that was executed to the observers."""
     script = Script(post=[silent], get=[APPROVED])
     await script.cancel(sell_at_terminal, 5)
     lookups = script.events_of(OutcomeLookedUp)
@@ -103,7 +97,7 @@ NOT_FOUND = "was cancelled after it may have been sent: it was not found, but ma
 @pytest.mark.parametrize(
     ("response", "says"), [(APPROVED, FOUND), (NOT_THERE, NOT_FOUND), (httpx.Response(403), "its outcome is unknown")]
 )
-async def test_a_timeout_does_not_hide_a_charge(response: httpx.Response, says: str) -> None:
+async def test_timeout(response: httpx.Response, says: str) -> None:
     """The `TimeoutError` of `asyncio.timeout` shows what the lookup found."""
     async with Script(post=[silent], get=[response]).gateway() as gateway:
         with pytest.raises(TimeoutError) as caught:
@@ -114,7 +108,7 @@ async def test_a_timeout_does_not_hide_a_charge(response: httpx.Response, says: 
     assert says in notes[0]
 
 
-async def test_a_cancellation_is_held_back_for_ten_seconds_at_most() -> None:
+async def test_held_cancellation() -> None:
     """A gateway that has gone silent cannot keep a cancelled task alive."""
     await Script(post=[silent], get=[silent]).cancel(sell_at_terminal, 5)
     assert trio.current_time() == 15
@@ -126,7 +120,7 @@ async def test_cancelling_a_call_that_was_not_sent_looks_nothing_up() -> None:
     assert (script.methods, trio.current_time()) == (["POST"], 5)
 
 
-async def test_cancelling_a_read_is_immediate() -> None:
+async def test_cancelled_read() -> None:
     """A read leaves nothing behind."""
     script = Script(get=[silent])
     await script.cancel(lambda g: g.transactions.get("1"), 5)
@@ -135,9 +129,7 @@ async def test_cancelling_a_read_is_immediate() -> None:
 
 @pytest.mark.parametrize("seconds", [0.01, 0.1])
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_deadline_is_kept_although_its_timer_is_created_later(
-    seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_late_timer(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call ends at its deadline, not before, also if it began between two ticks."""
     monkeypatch.setattr(event_loop, "_TICK", 0.02)
     http = idle_http_client()
@@ -150,7 +142,7 @@ async def test_a_deadline_is_kept_although_its_timer_is_created_later(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_call_that_ends_early_creates_no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_shared_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many calls end between two ticks, one timer serves them all."""
     monkeypatch.setattr(event_loop, "_TICK", 0.02)
     http = idle_http_client()

@@ -96,7 +96,7 @@ SENT: list[tuple[Verb, str, str, dict[str, str], Any]] = [
 
 
 @pytest.mark.parametrize(("verb", "method", "path", "params", "body"), SENT)
-async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dict[str, str], body: Any) -> None:
+async def test_requests(verb: Verb, method: str, path: str, params: dict[str, str], body: Any) -> None:
     """One request: method, path, parameters and body as the contract has them."""
     script = Script(**{method.lower(): [refusal(400)]})  # type: ignore[arg-type]
     await script.fail(verb, Exception, match="400")
@@ -106,15 +106,14 @@ async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dic
     assert script.bodies(method) == [body] if body else asked.content == b""
 
 
-async def test_an_id_is_generated_for_an_invoice_and_for_a_paylink() -> None:
-    """So that a lost response can be looked up."""
+async def test_generated_ids() -> None:
+    """An invoice and a paylink get an id, so that a lost response can be looked up."""
     script = Script(post=[echo("quickinvoice"), echo("paylink")])
     assert (await script.run(lambda g: g.quick_invoices.create(INVOICE))).quick_invoice_api_id
     assert (await script.run(lambda g: g.paylinks.create(PAYLINK))).paylink_api_id
 
 
 async def test_neither_email_nor_sms_is_no_resend() -> None:
-    """Nothing is sent."""
     script = Script()
     with pytest.raises(InvalidRequestError, match="email, sms: at least one"):
         await script.run(lambda g: g.quick_invoices.resend("i", email=False, sms=False))
@@ -122,7 +121,7 @@ async def test_neither_email_nor_sms_is_no_resend() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "a b", "..", 5, ApiId("t")])
-async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
+async def test_invalid_ids(wrong: Any) -> None:
     """Reject it by its name before anything is sent."""
     script = Script()
     await script.fail(
@@ -144,24 +143,22 @@ async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
         (httpx.Response(200, json=True), ProductFile()),
     ],
 )
-async def test_the_response_of_file_storage_is_read_as_far_as_it_goes(
-    response: httpx.Response, made: ProductFile
-) -> None:
-    """Wrapped, bare or empty."""
+async def test_file_responses(response: httpx.Response, made: ProductFile) -> None:
+    """The response of file storage is read wrapped, bare or empty."""
     assert await Script(post=[response]).run(lambda g: g.product_files.create(FILES)) == made
 
 
 # --- lost responses: creates
 
 
-async def test_a_lost_invoice_is_looked_up_by_its_id() -> None:
+async def test_lost_invoice() -> None:
     """Found, it is the result; nothing is sent twice."""
     script = Script(post=[LOST], get=[invoice(title="Lunch", item_list={"Tea": 2.5})])
     assert (await script.run(lambda g: g.quick_invoices.create(INVOICE))).id == "i"
     assert script.methods == ["POST", "GET"]
 
 
-async def test_another_invoice_under_the_same_id_is_not_the_one() -> None:
+async def test_reused_id() -> None:
     """Title and items tell the invoice that was sent from one that had the caller's id before."""
     script = Script(post=[LOST], get=[invoice(title="Dinner", item_list={"Tea": "2.50"})])
     error = await script.fail(
@@ -174,8 +171,7 @@ async def test_another_invoice_under_the_same_id_is_not_the_one() -> None:
     assert script.methods == ["POST", "GET"]
 
 
-async def test_a_lost_paylink_is_looked_up_and_sent_again_if_it_is_not_there() -> None:
-    """Under the same id."""
+async def test_a_lost_paylink_is_sent_again_under_its_id_if_it_is_not_there() -> None:
     script = Script(post=[LOST, echo("paylink")], get=[NOT_THERE])
     await script.run(lambda g: g.paylinks.create(PAYLINK))
     first, second = (body["paylink"]["paylink_api_id"] for body in script.bodies("POST"))
@@ -191,8 +187,7 @@ UNMARKED: list[tuple[Verb, str]] = [
 
 
 @pytest.mark.parametrize(("verb", "method"), UNMARKED)
-async def test_what_leaves_no_mark_is_unknown_when_it_is_lost(verb: Verb, method: str) -> None:
-    """Neither look it up nor repeat it."""
+async def test_a_lost_call_without_evidence_is_neither_looked_up_nor_repeated(verb: Verb, method: str) -> None:
     script = Script(**{method.lower(): [LOST]})  # type: ignore[arg-type]
     await script.fail(verb, OutcomeUnknownError)
     assert script.methods == [method]
@@ -225,7 +220,7 @@ SETTLED: list[tuple[str, Verb, str, Any, httpx.Response]] = [
 @pytest.mark.parametrize(
     ("verb", "method", "done"), [pytest.param(verb, method, done, id=name) for name, verb, method, done, _ in SETTLED]
 )
-async def test_a_lost_change_is_found_by_reading(verb: Verb, method: str, done: ScriptedResponse) -> None:
+async def test_lost_change(verb: Verb, method: str, done: ScriptedResponse) -> None:
     """The record shows that it was made, so nothing is sent twice."""
     responses: dict[str, list[ScriptedResponse]] = {method.lower(): [LOST], "get": [done]}
     script = Script(**responses)
@@ -234,17 +229,16 @@ async def test_a_lost_change_is_found_by_reading(verb: Verb, method: str, done: 
 
 
 @pytest.mark.parametrize(("verb", "method", "done", "not_done"), [pytest.param(*row[1:], id=row[0]) for row in SETTLED])
-async def test_a_change_that_was_not_made_is_sent_again(
+async def test_a_change_that_the_record_does_not_show_is_sent_again(
     verb: Verb, method: str, done: httpx.Response, not_done: httpx.Response
 ) -> None:
-    """The record shows that it was not made."""
     again = DONE if method == "DELETE" else done
     script = Script(**{method.lower(): [LOST, again], "get": [not_done]})  # type: ignore[arg-type]
     await script.run(verb)
     assert script.methods.count(method) == 2
 
 
-async def test_without_a_list_of_files_the_outcome_is_unknown() -> None:
+async def test_missing_files() -> None:
     """A gateway that does not expand them proves nothing."""
     script = Script(delete=[LOST], get=[invoice()])
     await script.fail(lambda g: g.quick_invoices.remove_file("i", "f"), OutcomeUnknownError)
@@ -262,7 +256,7 @@ MOVED: list[tuple[str, str | None, str | None]] = [
 
 
 @pytest.mark.parametrize(("verb", "done", "_not_done"), MOVED)
-async def test_a_payment_says_whose_it_is(verb: str, done: str | None, _not_done: str | None) -> None:
+async def test_invoice_payment(verb: str, done: str | None, _not_done: str | None) -> None:
     """A lost response is looked up by reading the transaction; the result is the invoice, read afterwards."""
     script = Script(put=[LOST], get=[payment(done), invoice(payment_status_id=2)])
     changed = await script.run(lambda gateway: getattr(gateway.quick_invoices, verb)("i", "t"))
@@ -281,7 +275,7 @@ async def test_where_only_the_integrators_id_is_known_the_invoice_is_read_first(
 
 
 @pytest.mark.parametrize(("verb", "done", "not_done"), MOVED)
-async def test_a_payment_that_was_not_moved_is_moved_again(verb: str, done: str | None, not_done: str | None) -> None:
+async def test_unmoved_payment(verb: str, done: str | None, not_done: str | None) -> None:
     """Send the request again if the transaction is on no such invoice."""
     listed = [{"id": "t"}] if verb == "add_transaction" else []
     script = Script(put=[LOST, invoice(payment_status_id=3, transactions=listed)], get=[payment(not_done)])
@@ -291,21 +285,20 @@ async def test_a_payment_that_was_not_moved_is_moved_again(verb: str, done: str 
 
 
 @pytest.mark.parametrize("verb", ["add_transaction", "remove_transaction"])
-async def test_a_payment_that_does_not_say_whose_it_is_leaves_it_unknown(verb: str) -> None:
+async def test_unassigned_payment(verb: str) -> None:
     """Old transactions have no such field: that is neither an invoice nor none."""
     script = Script(put=[LOST], get=[record("transaction", id="t"), invoice()])
     await script.fail(lambda gateway: getattr(gateway.quick_invoices, verb)("i", "t"), OutcomeUnknownError)
     assert script.methods == ["PUT", "GET", "GET", "GET"]
 
 
-async def test_a_payment_may_say_whose_it_is_by_a_number() -> None:
-    """As some responses write ids."""
+async def test_a_payment_may_name_its_invoice_by_a_number() -> None:
     script = Script(put=[LOST], get=[record("transaction", id="t", quick_invoice_id=11), invoice(id="11")])
     assert (await script.run(lambda g: g.quick_invoices.add_transaction("11", "t"))).id == "11"
     assert script.methods == ["PUT", "GET", "GET"]
 
 
-async def test_an_invoice_that_cannot_be_read_afterwards_leaves_it_unknown() -> None:
+async def test_unreadable_invoice() -> None:
     """The error can be asked again, and then gives the invoice."""
     script = Script(put=[LOST], get=[payment("i"), httpx.Response(500)])
     async with script.gateway() as gateway:
@@ -314,7 +307,7 @@ async def test_an_invoice_that_cannot_be_read_afterwards_leaves_it_unknown() -> 
         assert (await resolved(error, QuickInvoice)).id == "i"
 
 
-async def test_a_refused_payment_is_a_refusal() -> None:
+async def test_refused_payment() -> None:
     """The payment does not show the invoice, so no copy of the request was executed."""
     script = Script(put=[refused(transaction_id="belongs to another invoice")], get=[payment("other")])
     await script.fail(lambda g: g.quick_invoices.add_transaction("i", "t"), ValidationError)
@@ -348,7 +341,7 @@ SHOWN: dict[str, tuple[Callable[[AsyncGateway], Awaitable[Any]], httpx.Response,
 
 
 @pytest.mark.parametrize(("call", "shown", "other"), SHOWN.values(), ids=SHOWN)
-async def test_a_refused_change_that_the_record_shows_already_returns_it(
+async def test_repeated_change(
     call: Callable[[AsyncGateway], Awaitable[Any]], shown: httpx.Response, other: httpx.Response
 ) -> None:
     """A gateway may refuse a repeated change; it is a refusal only if the record is not as it should be."""
@@ -363,7 +356,7 @@ async def test_a_refused_change_that_the_record_shows_already_returns_it(
 # --- lost responses: what no read shows
 
 
-async def test_a_lost_change_of_a_config_is_repeated() -> None:
+async def test_config_change() -> None:
     """Configs cannot be read; setting one twice is setting it once."""
     changes = PostbackConfigUpdate(is_active=False)
     script = Script(put=[LOST, record("postbackconfig", id="c", is_active="0")])
@@ -371,7 +364,7 @@ async def test_a_lost_change_of_a_config_is_repeated() -> None:
     assert script.methods == ["PUT", "PUT"]
 
 
-async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
+async def test_unsent_repeat() -> None:
     """Raise from `resolve()` without sending: a repeat could undo a later change."""
     script = Script(put=[LOST])
     async with script.gateway() as gateway:
@@ -384,20 +377,20 @@ async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
 
 
 @pytest.mark.parametrize("response", [DONE, NOT_THERE, DELETED])
-async def test_a_lost_deletion_of_a_config_is_repeated(response: httpx.Response) -> None:
+async def test_lost_deletion(response: httpx.Response) -> None:
     """Gone now or gone before: it is gone."""
     script = Script(delete=[LOST, response])
     await script.run(lambda g: g.postback_configs.delete("c"))
     assert script.methods == ["DELETE", "DELETE"]
 
 
-async def test_a_deletion_of_a_config_that_is_answered_with_a_body_is_unknown() -> None:
+async def test_deletion_body() -> None:
     """`{"success": false}` does not say that the config is gone, however often it comes."""
     script = Script(delete=[httpx.Response(200, json={"success": False})])
     await script.fail(lambda g: g.postback_configs.delete("c"), OutcomeUnknownError)
 
 
-async def test_a_config_that_was_never_there_is_not_found() -> None:
+async def test_missing_config() -> None:
     """Treat the first 404 as a refusal, not as an effect of an earlier attempt."""
     await Script(delete=[NOT_THERE]).fail(lambda g: g.postback_configs.delete("c"), NotFoundError)
 
@@ -405,8 +398,8 @@ async def test_a_config_that_was_never_there_is_not_found() -> None:
 # --- links
 
 
-async def test_the_link_of_an_invoice() -> None:
-    """By the gateway's id, or by the integrator's with its location; ids are percent-encoded, nothing is sent."""
+async def test_invoice_link() -> None:
+    """The link has the gateway's id, or the integrator's with its location, percent-encoded; nothing is sent."""
     script = Script()
     async with script.gateway() as gateway:
         links = gateway.quick_invoices
@@ -420,15 +413,15 @@ async def test_the_link_of_an_invoice() -> None:
     assert script.asked == []
 
 
-async def test_the_link_of_a_paylink() -> None:
-    """By the gateway's id alone."""
+async def test_paylink_link() -> None:
+    """A paylink is linked by the gateway's id alone."""
     async with Script().gateway() as gateway:
         assert gateway.paylinks.payment_url("p&1") == "https://gateway.test?paylink_id=p%261"
         with pytest.raises(InvalidRequestError, match="not found by an ApiId"):
             gateway.paylinks.payment_url(ApiId("mine"))
 
 
-async def test_batches_and_configs_have_no_integrators_id() -> None:
+async def test_api_ids() -> None:
     """An `ApiId` is refused before anything is sent."""
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="are not found by an ApiId"):

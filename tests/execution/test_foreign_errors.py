@@ -66,7 +66,7 @@ async def read(gateway: AsyncGateway) -> object:
         (read, LOST, ConnectionLostError, SendStage.SENT),
     ],
 )
-async def test_an_error_after_an_attempt_does_not_hide_what_is_known(
+async def test_known_outcome(
     verb: Callable[[AsyncGateway], Any], response: ScriptedResponse, kind: type[GatewayError], reached: SendStage
 ) -> None:
     """The call is unknown, or was not sent, as if the other error had not happened; it is the cause."""
@@ -80,7 +80,7 @@ async def test_an_error_after_an_attempt_does_not_hide_what_is_known(
     assert ended.error is error
 
 
-async def test_an_error_of_an_attempt_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lost_payment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not only what the connection raises: the payment that was executed is found."""
     script = Script(post=[APPROVED], get=[FOUND])
     record_failure = CircuitBreaker.record
@@ -94,7 +94,7 @@ async def test_an_error_of_an_attempt_is_looked_up(monkeypatch: pytest.MonkeyPat
     assert script.methods == ["POST", "GET"]
 
 
-async def test_an_error_after_the_response_leaves_time_for_the_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_late_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The payment may have been executed, so that one lookup that does not find it proves nothing."""
     extend_token = Authenticator.extend_token
 
@@ -112,14 +112,13 @@ async def test_an_error_after_the_response_leaves_time_for_the_lookup(monkeypatc
 
 
 async def test_an_error_before_the_terminal_is_free_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The queue, the lease and the ledger come before the first byte."""
     monkeypatch.setattr(TerminalQueues, "_yield_to_event_loop", fail)
     script = Script(post=[APPROVED])
     await script.fail(sell_at_terminal, NotSentError, match="was not sent: OSError: .*Too many open files")
     assert script.methods == []
 
 
-async def test_an_error_after_a_terminal_payment_leaves_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_terminal_payment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The result is lost with the clean-up that failed, and `resolve()` finds it."""
     leave = TerminalQueues._leave
     monkeypatch.setattr(TerminalQueues, "_leave", fail)
@@ -131,7 +130,7 @@ async def test_an_error_after_a_terminal_payment_leaves_it_unknown(monkeypatch: 
 
 
 @pytest.mark.usefixtures("no_retries")
-async def test_a_recovery_lists_what_it_cannot_look_up() -> None:
+async def test_recovery() -> None:
     """One lookup that fails in the process is the error of its call, and the call stays open."""
     script = LedgerScript(get=[LOST])
     script.ledger.left_open = [intent()]
@@ -140,6 +139,6 @@ async def test_a_recovery_lists_what_it_cannot_look_up() -> None:
 
 
 @pytest.mark.usefixtures("no_retries")
-async def test_a_cancellation_stays_one() -> None:
+async def test_cancellation() -> None:
     """The lookup under the shield fails: the task is cancelled, and gets no other error."""
     await Script(post=[silent], get=[FOUND]).cancel(sell_at_terminal, 5)

@@ -56,7 +56,6 @@ class Stuck(Memory):
 
 @pytest.mark.parametrize("method", ["record_intent", "open_intents"])
 async def test_a_ledger_that_hangs_keeps_a_terminal_for_half_a_minute(method: str) -> None:
-    """The till is told which part hangs, and nothing was sent."""
     script = Script(post=[APPROVED])
     ledger = Stuck(script, method)
     reason = f"the ledger Stuck cannot be used: {method} did not end within 30 s"
@@ -65,7 +64,7 @@ async def test_a_ledger_that_hangs_keeps_a_terminal_for_half_a_minute(method: st
 
 
 @pytest.mark.parametrize(("limit", "seconds"), [(5, 5), (60, 30)])
-async def test_a_ledger_that_hangs_keeps_a_call_for_its_time_at_most(limit: float, seconds: float) -> None:
+async def test_ordinary_call(limit: float, seconds: float) -> None:
     """An ordinary call ends with its `timeout`, or after half a minute."""
     script = Script(post=[APPROVED])
     ledger = Stuck(script, "record_intent")
@@ -75,7 +74,6 @@ async def test_a_ledger_that_hangs_keeps_a_call_for_its_time_at_most(limit: floa
 
 
 async def test_a_ledger_that_hangs_keeps_a_recovery_for_half_a_minute() -> None:
-    """`recover()` raises the error of the ledger."""
     script = Script(get=[FOUND])
     ledger = Stuck(script, "open_intents")
     await script.fail(lambda g: g.recover(wait=0), LedgerError, match="open_intents did not end", ledger=ledger)
@@ -107,10 +105,8 @@ class StuckTransport(Script):
         ("ledger", LedgerError, "the ledger Stuck cannot be used: aclose did not end within 20 s", 20),
     ],
 )
-async def test_closing_ends_and_names_the_part_that_hangs(
-    part: str, kind: type[GatewayError], reason: str, seconds: float
-) -> None:
-    """The other parts are closed all the same."""
+async def test_closing(part: str, kind: type[GatewayError], reason: str, seconds: float) -> None:
+    """Closing ends and names the part that hangs; the others are closed all the same."""
     script = (StuckTransport if part == "transport" else Script)(post=[APPROVED])
     ledger = Stuck(script, "aclose" if part == "ledger" else "")
     lease = StuckAtTheEnd() if part == "lease" else Lease()
@@ -168,7 +164,7 @@ async def cancel_often(call: "asyncio.Task[Any]") -> None:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_lease_is_released_however_often_the_task_is_cancelled() -> None:
+async def test_cancelled_lease() -> None:
     """Nothing was sent yet: other tills need not wait until the lease runs out."""
 
     async def key() -> str:
@@ -189,9 +185,7 @@ async def test_a_lease_is_released_however_often_the_task_is_cancelled() -> None
 @pytest.mark.parametrize(
     ("response", "held"), [(FOUND, []), (NOT_THERE, [pytest.approx(420, abs=5)])], ids=["found", "not found"]
 )
-async def test_a_sale_is_looked_up_however_often_the_task_is_cancelled(
-    monkeypatch: pytest.MonkeyPatch, response: Any, held: list[Any]
-) -> None:
+async def test_cancelled_sale(monkeypatch: pytest.MonkeyPatch, response: Any, held: list[Any]) -> None:
     """The lease is released if the sale is found, and lasts as long as the doubt otherwise."""
 
     async def wait(request: Any) -> Any:
@@ -210,7 +204,7 @@ async def test_a_sale_is_looked_up_however_often_the_task_is_cancelled(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_place_in_the_queue_is_left_however_often_the_task_is_cancelled() -> None:
+async def test_cancelled_waiter() -> None:
     """Another till has the terminal: the store is told that this one no longer waits."""
     lease = SlowLease()
     lease.others, lease.held = True, [None]
@@ -222,7 +216,7 @@ async def test_a_place_in_the_queue_is_left_however_often_the_task_is_cancelled(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_cancellation_during_the_clean_up_is_not_lost() -> None:
+async def test_late_cancellation() -> None:
     """The sale was approved, and the task is cancelled while its lease is released: it ends as cancelled."""
 
     class Releasing(SlowLease):

@@ -71,7 +71,7 @@ async def slow(_: httpx.Request) -> httpx.Response:
     return APPROVED
 
 
-async def test_a_lease_is_prolonged_while_the_call_waits_and_then_given_back() -> None:
+async def test_renewal() -> None:
     """Taken once, then after each third of its time; the client closes the store in the end."""
     lease = Lease()
     async with Script(post=[slow]).gateway(terminal_lease=lease) as gateway:
@@ -80,7 +80,7 @@ async def test_a_lease_is_prolonged_while_the_call_waits_and_then_given_back() -
     assert lease.closed
 
 
-async def test_others_are_waited_for() -> None:
+async def test_foreign_lease() -> None:
     """Poll a few times a second, and send nothing before the lease is acquired."""
     lease, script = Lease(others=100), Script(post=[APPROVED])
     assert (await script.run(sell_at_terminal, terminal_lease=lease)).approved
@@ -89,8 +89,8 @@ async def test_others_are_waited_for() -> None:
 
 
 @pytest.mark.parametrize("wait", [0, 5, 7.5])
-async def test_a_bounded_wait_ends_in_an_error_that_says_who(wait: float) -> None:
-    """`wait` seconds, 0 is at once; the place in the line is given up, and nothing was sent."""
+async def test_bounded_wait(wait: float) -> None:
+    """A wait ends after `wait` seconds, 0 is at once; the place in the line is given up, and nothing was sent."""
     lease, script = Lease(others=100, wait=wait), Script(post=[APPROVED])
     error = await script.fail(
         sell_at_terminal, TerminalBusyError, match="terminal t is busy; holder: till-8", terminal_lease=lease
@@ -100,13 +100,12 @@ async def test_a_bounded_wait_ends_in_an_error_that_says_who(wait: float) -> Non
 
 
 async def test_waiting_for_a_lease_does_not_count() -> None:
-    """The `terminal_timeout` begins when the call has the terminal."""
     assert (
         await Script(post=[slow]).run(sell_at_terminal, terminal_lease=Lease(others=1000), terminal_timeout=60)
     ).approved
 
 
-async def test_without_a_store_nothing_is_sent() -> None:
+async def test_missing_store() -> None:
     """A lease that cannot be had leaves the call unsent, and says why."""
     lease, script = Lease(), Script(post=[APPROVED])
     lease.away = lambda: True
@@ -116,8 +115,6 @@ async def test_without_a_store_nothing_is_sent() -> None:
 
 
 async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
-    """Limit the wait for a store that does not respond."""
-
     class Hanging(Lease):
         async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:  # noqa: ARG002  stores are given it
             await trio.sleep_forever()
@@ -127,7 +124,7 @@ async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
     assert (script.methods, trio.current_time()) == ([], 10)
 
 
-async def test_a_call_goes_on_without_its_store() -> None:
+async def test_lost_store() -> None:
     """Once sent, it is not stopped and not sent again; observers learn once that the lease is in doubt."""
     lease, script = Lease(), Script(post=[slow])
     lease.away = lambda: trio.current_time() > 5
@@ -139,7 +136,7 @@ async def test_a_call_goes_on_without_its_store() -> None:
     assert script.methods == ["POST"]
 
 
-async def test_a_lease_of_another_client_is_reported_once() -> None:
+async def test_lost_lease() -> None:
     """Continue the call after the lease was lost, and report the new holder."""
     lease = Lease()
 
@@ -152,7 +149,7 @@ async def test_a_lease_of_another_client_is_reported_once() -> None:
     assert [event.reason for event in script.events_of(LeaseRenewalFailed)] == ["held by till-8"]
 
 
-async def test_a_store_that_cannot_take_a_lease_back_costs_two_seconds() -> None:
+async def test_slow_release() -> None:
     """The result is not held up for it: the lease runs out by itself."""
 
     class Clinging(Lease):
@@ -163,14 +160,13 @@ async def test_a_store_that_cannot_take_a_lease_back_costs_two_seconds() -> None
     assert trio.current_time() == 2
 
 
-async def test_who_gives_up_leaves_the_line() -> None:
-    """A call that is cancelled while it waits for others gives back its place."""
+async def test_a_call_cancelled_while_it_waits_leaves_the_line() -> None:
     lease = Lease(others=100)
     await Script(post=[APPROVED]).cancel(sell_at_terminal, 3, terminal_lease=lease)
     assert lease.times("release") == [3]
 
 
-async def test_the_lease_of_a_call_lasts_as_long_as_its_doubt() -> None:
+async def test_lease_of_doubt() -> None:
     """The customer may still be at the device: no other till gets it until nothing of the call can arrive."""
     lease = Lease()
     script = Script(post=[silent, APPROVED], get=[NOT_THERE])
@@ -183,7 +179,7 @@ async def test_the_lease_of_a_call_lasts_as_long_as_its_doubt() -> None:
     assert len(lease.times("release")) == 1
 
 
-async def test_a_lease_is_released_when_the_outcome_becomes_known() -> None:
+async def test_resolved_doubt() -> None:
     """`resolve()` finds the sale, so other tills need not wait for the rest of the doubt."""
     lease = Lease()
     script = Script(post=[LOST], get=[NOT_THERE])
@@ -198,7 +194,7 @@ async def test_a_lease_is_released_when_the_outcome_becomes_known() -> None:
         assert len(lease.times("release")) == 1
 
 
-async def test_a_lease_is_not_released_under_the_next_call() -> None:
+async def test_next_call() -> None:
     """The outcome becomes known while the client's next call has the terminal: that call keeps the lease."""
     lease = Lease()
     script = Script(post=[LOST, slow], get=[NOT_THERE])
@@ -212,7 +208,7 @@ async def test_a_lease_is_not_released_under_the_next_call() -> None:
     assert lease.times("release") == [45]
 
 
-async def test_the_next_call_does_not_shorten_the_lease_of_a_doubt() -> None:
+async def test_shortened_lease() -> None:
     """If the process exits while it looks the earlier call up, no other till gets the terminal before its time."""
     lease = Lease()
     lease.seconds = 24.0  # renewed every 8 s: not at the moment in which the call ends
@@ -228,7 +224,7 @@ async def test_the_next_call_does_not_shorten_the_lease_of_a_doubt() -> None:
     ]
 
 
-async def test_closing_the_client_under_a_call_extends_its_lease() -> None:
+async def test_closed_client() -> None:
     """The connection is cut, the customer is still asked, and the store is open until the lease says so."""
     lease = Lease()
     cut = anyio.Event()
@@ -252,7 +248,7 @@ async def test_closing_the_client_under_a_call_extends_its_lease() -> None:
     assert not script.events_of(LeaseRenewalFailed)
 
 
-async def test_a_lease_that_cannot_be_extended_is_told() -> None:
+async def test_failed_extension() -> None:
     """The store is away when the call ends: another till may get the terminal, and observers learn it."""
     lease = Lease()
     script = Script(post=[LOST], get=[NOT_THERE])
@@ -262,7 +258,7 @@ async def test_a_lease_that_cannot_be_extended_is_told() -> None:
     assert [event.reason for event in script.events_of(LeaseRenewalFailed)] == ["OSError: no route to the store"] * 2
 
 
-async def test_one_client_asks_in_one_name() -> None:
+async def test_one_holder() -> None:
     """Its next call takes what an earlier one has left, without waiting for it to run out."""
     tokens: list[str] = []
 
@@ -277,7 +273,7 @@ async def test_one_client_asks_in_one_name() -> None:
     assert tokens == tokens[:1] * 2
 
 
-async def test_errors_come_out_as_they_are() -> None:
+async def test_raised_errors() -> None:
     """Raise a call's error without a group, with its causes."""
     script = Script(post=[refused(terminal_id="Terminal not found")])
     with pytest.raises(ValidationError, match="Terminal not found"):
@@ -303,7 +299,7 @@ class Prepared:
         return {"terminal_lease": lease, "credentials": UserApiKey("user", self.key)}
 
 
-async def test_a_slot_is_waited_for_without_a_lease() -> None:
+async def test_slots() -> None:
     """With `max_terminals=1`, the lease of the second terminal is taken when its call can start."""
     lease = Lease()
     options = {"terminal_lease": lease, "max_terminals": 1}
@@ -321,7 +317,7 @@ async def test_a_slot_is_waited_for_without_a_lease() -> None:
     [(0.5, True), (29, True), (30, False), (45, False)],
     ids=["fresh", "within its time", "run out", "long ago"],
 )
-async def test_a_call_is_sent_only_while_the_lease_is_held(seconds: float, *, is_sent: bool) -> None:
+async def test_expired_lease(seconds: float, *, is_sent: bool) -> None:
     """The store is away after the lease was taken: it lasts 30 seconds, which are not renewed."""
     lease, script = Lease(), LedgerScript(post=[echo("routertransaction", status_id=101)])
     lease.away = lambda: trio.current_time() > 0
@@ -337,7 +333,6 @@ async def test_a_call_is_sent_only_while_the_lease_is_held(seconds: float, *, is
 
 
 async def test_a_lease_that_was_not_renewed_for_long_is_renewed_once() -> None:
-    """The store is there again: the client has the terminal, as the store says."""
     lease, script = Lease(), Script(post=[APPROVED])
     lease.away = lambda: 0 < trio.current_time() < 44
     assert (await script.run(sell_at_terminal, **Prepared(45).options(lease))).approved
@@ -345,7 +340,7 @@ async def test_a_lease_that_was_not_renewed_for_long_is_renewed_once() -> None:
 
 
 @pytest.mark.parametrize("seconds", [5, 15], ids=["before its renewal", "after its renewal"])
-async def test_a_call_is_not_sent_to_a_terminal_of_another_client(seconds: float) -> None:
+async def test_foreign_terminal(seconds: float) -> None:
     """The store has lost the lease, and another client has it now: nothing is sent, though its time is not over."""
     lease, script = Lease(), Script(post=[APPROVED])
     options = Prepared(seconds).options(lease)
@@ -357,9 +352,7 @@ async def test_a_call_is_not_sent_to_a_terminal_of_another_client(seconds: float
     assert lease.asked[-2:] == [("take", seconds), ("release", seconds)]
 
 
-async def test_a_store_that_hangs_right_before_sending_is_given_a_third_of_the_lease() -> None:
-    """The lease runs out meanwhile, so nothing is sent."""
-
+async def test_a_store_that_hangs_right_before_sending_keeps_the_call_unsent() -> None:
     class Hanging(Lease):
         async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
             if trio.current_time() > 0:
@@ -373,7 +366,7 @@ async def test_a_store_that_hangs_right_before_sending_is_given_a_third_of_the_l
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such clock")
-async def test_a_machine_that_slept_holds_no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sleeping_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event loop's clock stood still, as uvloop's does under a callback that blocks; another client came."""
     lease, script = Lease(), Script(post=[APPROVED])
 
@@ -388,7 +381,7 @@ async def test_a_machine_that_slept_holds_no_lease(monkeypatch: pytest.MonkeyPat
     assert script.methods == []
 
 
-async def test_every_attempt_is_checked() -> None:
+async def test_second_attempt() -> None:
     """The first one found no gateway; the lease is lost before the second."""
     lease, script = Lease(), Script(post=[NEVER_LEFT, APPROVED])
 

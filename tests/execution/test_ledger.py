@@ -142,14 +142,14 @@ def intent(**facts: Any) -> Intent:
 # --- what is kept
 
 
-async def test_the_intent_is_kept_before_anything_is_sent_and_the_outcome_after() -> None:
+async def test_intent_first() -> None:
     """One intent, before the first byte; then the record that came of it."""
     script = LedgerScript(post=[APPROVED])
     await script.run(sell_named)
     assert script.ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
 
 
-async def test_what_an_intent_says() -> None:
+async def test_intent_content() -> None:
     """Record the call, its content, and the time until it is conclusive."""
     script = LedgerScript(post=[APPROVED])
     before = datetime.now(UTC)
@@ -196,7 +196,7 @@ async def test_what_an_intent_says() -> None:
 
 
 @pytest.mark.parametrize("option", ["timeout", "in_doubt_seconds"])
-async def test_an_intent_of_a_client_without_limits(option: str) -> None:
+async def test_unlimited_client(option: str) -> None:
     """No date is infinite: the intent is in doubt for a year."""
     script = LedgerScript(post=[APPROVED])
     await script.run(sell_named, **{option: math.inf})
@@ -204,7 +204,7 @@ async def test_an_intent_of_a_client_without_limits(option: str) -> None:
     assert kept.conclusive_at - kept.sent_at == timedelta(days=365)
 
 
-async def test_a_terminals_intent_is_in_doubt_for_its_attempts_and_the_device() -> None:
+async def test_terminal_doubt() -> None:
     """The client's whole time, the device's, and `in_doubt_seconds`: the request may leave at the end of the first."""
     script = LedgerScript(post=[echo("routertransaction", status_id=101)])
     await script.run(sell_at_terminal, terminal_timeout=120)
@@ -245,7 +245,7 @@ def before(request: httpx.Request) -> httpx.Response:
 
 
 @pytest.mark.parametrize("name", DONE)
-async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
+async def test_money_calls(name: str) -> None:
     """Record the intent also of a refused call."""
     no = forbidden()
     script = LedgerScript(get=[before], post=[no], put=[no])
@@ -256,21 +256,19 @@ async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
 
 @pytest.mark.parametrize("verb", NOT_KEPT.values(), ids=NOT_KEPT)
 async def test_what_moves_no_money_is_not_kept(verb: Verb) -> None:
-    """The ledger hears nothing of it."""
     no = forbidden()
     script = LedgerScript(get=[no], post=[no], put=[no], delete=[no])
     await script.fail(verb, PermissionDeniedError)
     assert script.ledger.notes == [("aclose",)]
 
 
-async def test_a_client_without_a_ledger_asks_for_none() -> None:
-    """Nothing is kept, and there is nothing to recover."""
+async def test_a_client_without_a_ledger_keeps_and_recovers_nothing() -> None:
     script = Script(post=[APPROVED])
     await script.run(sell_named)
     await script.fail(lambda g: g.recover(), InvalidRequestError, match="the client has none")
 
 
-async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
+async def test_card_like_id() -> None:
     """Store the intent without a lookup, which a crash then cannot use."""
     script = LedgerScript(post=[APPROVED])
     await script.run(lambda g: g.transactions.create(attrs.evolve(NAMED_SALE, transaction_api_id=CARD)))
@@ -279,7 +277,7 @@ async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
     assert CARD not in repr(kept)
 
 
-async def test_an_id_within_a_list_is_checked_by_itself() -> None:
+async def test_nested_ids() -> None:
     """The ids of a skip's charges are nested in its outcome query, and may look like card numbers too."""
     plan = {"id": "r", "interval": 1, "interval_type": "m", "next_run_date": "2030-01-31"}
     for ids, is_stored in (((f"11eb{CARD}beef",), True), ((CARD,), False)):
@@ -290,7 +288,7 @@ async def test_an_id_within_a_list_is_checked_by_itself() -> None:
         assert (script.ledger.intents[0].outcome_query is not None) is is_stored
 
 
-async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
+async def test_gateway_ids() -> None:
     """One in a thousand of them has a run of digits that could pass for a card number."""
     script = LedgerScript(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)])
     await script.run(lambda g: g.transactions.void(long))
@@ -311,7 +309,7 @@ async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
     ],
     ids=["found", "refused", "not sent", "not there", "not readable"],
 )
-async def test_an_outcome_is_kept_only_when_it_is_known(responses: Any, outcome: tuple[Any, ...] | None) -> None:
+async def test_known_outcomes(responses: Any, outcome: tuple[Any, ...] | None) -> None:
     """An unknown one leaves the intent open."""
     script = LedgerScript(**responses)
     async with script.gateway() as gateway:
@@ -325,7 +323,7 @@ async def test_an_outcome_is_kept_only_when_it_is_known(responses: Any, outcome:
     ("response", "recorded"),
     [(record("transaction"), ("record_outcome", "done", "found")), (absent, ("record_outcome", "not_made", None))],
 )
-async def test_resolving_resolves_the_intent(response: Any, recorded: tuple[Any, ...]) -> None:
+async def test_resolving(response: Any, recorded: tuple[Any, ...]) -> None:
     """Record what `resolve()` finds, also that nothing was executed."""
     script = LedgerScript(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
@@ -340,16 +338,14 @@ async def test_resolving_resolves_the_intent(response: Any, recorded: tuple[Any,
     [(record("transaction"), [("record_outcome", "done", "found")]), (NOT_THERE, [])],
     ids=["found", "not there"],
 )
-async def test_a_cancelled_call_is_recorded_if_it_is_found(
-    response: ScriptedResponse, recorded: list[tuple[Any, ...]]
-) -> None:
+async def test_cancelled_call(response: ScriptedResponse, recorded: list[tuple[Any, ...]]) -> None:
     """Look it up under the shield; leave the intent open without a record: the write may still arrive."""
     script = LedgerScript(post=[silent], get=[response])
     await script.cancel(sell_named, 1)
     assert script.ledger.notes == [("record_intent", 0), *recorded, ("aclose",)]
 
 
-async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
+async def test_cancelled_intent() -> None:
     """The intent may be there, so its outcome is recorded."""
     script = LedgerScript(post=[APPROVED])
     with anyio.CancelScope() as scope:
@@ -362,7 +358,7 @@ async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
 # --- a ledger that fails
 
 
-async def test_what_cannot_be_kept_is_not_sent() -> None:
+async def test_failed_intent() -> None:
     """The error says why, and that nothing was sent."""
     script = LedgerScript(post=[APPROVED])
     script.ledger.broken = "record_intent"
@@ -371,8 +367,6 @@ async def test_what_cannot_be_kept_is_not_sent() -> None:
 
 
 async def test_a_ledger_that_hangs_does_not_outlast_the_deadline() -> None:
-    """Nothing was sent, and the call ends on time."""
-
     class Hanging(Memory):
         async def record_intent(self, intent: Intent) -> None:
             self.intents.append(intent)
@@ -384,7 +378,7 @@ async def test_a_ledger_that_hangs_does_not_outlast_the_deadline() -> None:
     assert script.asked == []
 
 
-async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_outcome(caplog: pytest.LogCaptureFixture) -> None:
     """The caller gets the result all the same."""
     script = LedgerScript(post=[APPROVED])
     script.ledger.broken = "record_outcome"
@@ -394,7 +388,7 @@ async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptur
 
 @pytest.mark.parametrize("seconds", [3, 20])
 @pytest.mark.parametrize("response", [APPROVED, refused(it="may not be")], ids=["done", "refused"])
-async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(response: Any, seconds: float) -> None:
+async def test_slow_outcome(response: Any, seconds: float) -> None:
     """The caller gets it five seconds after it is known, and a result at the call's deadline at the latest."""
 
     class Hanging(Memory):
@@ -424,9 +418,7 @@ VOIDED = record("transaction", status_id=201)
     ],
     ids=["a sale", "a void whose repetition was refused"],
 )
-async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent(
-    verb: Verb, responses: dict[str, Any]
-) -> None:
+async def test_asyncio_cancellation(verb: Verb, responses: dict[str, Any]) -> None:
     """A cancellation of asyncio itself heeds no shield; an executed write is looked up, and called done."""
 
     class Slow(Memory):
@@ -447,7 +439,7 @@ async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent(
     assert script.ledger.notes[1:] == [("record_outcome", "done", "found"), ("aclose",)]
 
 
-async def test_an_unknown_outcome_leaves_the_intent_open() -> None:
+async def test_unknown_outcome() -> None:
     """The payment exists, so the 404 was the response to another request: the reversal is in doubt."""
     script = LedgerScript(put=[NOT_THERE], get=[record("transaction", id="t1", transaction_amount="20.00")])
     async with script.gateway() as gateway:
@@ -456,7 +448,7 @@ async def test_an_unknown_outcome_leaves_the_intent_open() -> None:
         await error_of(error.resolve(0), OutcomeUnknownError)
 
 
-async def test_a_duplicate_that_is_not_visible_yet_is_in_doubt() -> None:
+async def test_invisible_duplicate() -> None:
     """Right after it, `recover` does not say that the sale was not made."""
     script = LedgerScript(post=[refused(transaction_api_id="already exists")], get=[absent])
     async with script.gateway() as gateway:
@@ -466,7 +458,7 @@ async def test_a_duplicate_that_is_not_visible_yet_is_in_doubt() -> None:
     assert found.outcome == "unknown"
 
 
-async def test_nothing_is_sent_when_the_intent_took_all_the_time() -> None:
+async def test_slow_intent() -> None:
     """The ledger took 25 of 30 s, and 10 are kept for a lookup."""
 
     class Slow(Memory):
@@ -481,7 +473,7 @@ async def test_nothing_is_sent_when_the_intent_took_all_the_time() -> None:
     assert script.ledger.notes[1:] == [("record_outcome", "not_sent", None), ("aclose",)]
 
 
-async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
+async def test_cancelled_outcome() -> None:
     """A sale whose result is known is never kept as one that was not sent, however slow the ledger."""
 
     class Slow(Memory):
@@ -507,7 +499,7 @@ async def recovered(script: LedgerScript, *left_open: Intent, **options: Any) ->
     return [(each.api_id, each.outcome, each.record and each.record.id) for each in found]
 
 
-async def test_what_is_found_is_recovered() -> None:
+async def test_found() -> None:
     """The record is given and its intent is resolved; the lookup is the one that the call would have made."""
     script = LedgerScript(get=[record("transaction", status_id=101)])
     assert await recovered(script) == [("mine", "found", "found")]
@@ -518,7 +510,7 @@ async def test_what_is_found_is_recovered() -> None:
     )
 
 
-async def test_what_is_not_there_was_not_made_once_nothing_can_be_under_way() -> None:
+async def test_conclusive_absence() -> None:
     """Wait the remaining twenty seconds before "not there" is final."""
     script = LedgerScript(get=[absent])
     assert await recovered(script) == [("mine", "not_made", None)]
@@ -542,12 +534,12 @@ FOUND_LATER: dict[str, tuple[list[ScriptedResponse], float]] = {
 
 
 @pytest.mark.parametrize(("responses", "wait"), FOUND_LATER.values(), ids=FOUND_LATER)
-async def test_a_lookup_is_repeated_until_the_record_is_found(responses: list[ScriptedResponse], wait: float) -> None:
+async def test_repeated_lookup(responses: list[ScriptedResponse], wait: float) -> None:
     """Neither an early "not there" nor a failed lookup is the last word."""
     assert await recovered(LedgerScript(get=responses), wait=wait) == [("mine", "found", "found")]
 
 
-async def test_what_may_arrive_for_longer_stays_open() -> None:
+async def test_long_doubt() -> None:
     """A terminal's customer has five minutes: after 30 seconds the outcome is still unknown."""
     script = LedgerScript(get=[NOT_THERE])
     long = datetime.now(UTC) + timedelta(seconds=300)
@@ -557,15 +549,15 @@ async def test_what_may_arrive_for_longer_stays_open() -> None:
     assert trio.current_time() == pytest.approx(30)
 
 
-async def test_who_does_not_want_to_wait_need_not() -> None:
+async def test_no_wait() -> None:
     """One lookup; what is not there yet stays open."""
     script = LedgerScript(get=[NOT_THERE])
     assert await recovered(script, wait=0) == [("mine", "unknown", None)]
     assert script.methods == ["GET"]
 
 
-async def test_many_are_looked_up_at_once_and_told_in_order() -> None:
-    """A hundred take as long as one."""
+async def test_many_lookups() -> None:
+    """A hundred lookups take as long as one, and are told in order."""
     script = LedgerScript(get=[absent])
     await recovered(script, *(intent(id=f"left-{n}") for n in range(100)))
     assert trio.current_time() == pytest.approx(20, abs=0.2)
@@ -583,7 +575,7 @@ async def test_many_are_looked_up_at_once_and_told_in_order() -> None:
         {"later": 1},
     ],
 )
-async def test_what_nothing_can_tell_is_unknown(outcome_query: Mapping[str, Any] | None) -> None:
+async def test_unanswerable(outcome_query: Mapping[str, Any] | None) -> None:
     """No outcome query, or one that this version does not know: it is listed and stays open."""
     script = LedgerScript(get=[NOT_THERE])
     found = await recovered(script, intent(outcome_query=outcome_query))
@@ -595,8 +587,7 @@ async def test_what_nothing_can_tell_is_unknown(outcome_query: Mapping[str, Any]
     [("https://gateway.test", "not_made"), ("", "not_made"), ("https://staging.test", "unknown")],
     ids=["its own", "not known", "another"],
 )
-async def test_only_the_gateway_that_has_it_can_tell(gateway: str, outcome: str) -> None:
-    """Ask no other gateway, and leave the intent open."""
+async def test_a_gateway_is_asked_only_about_its_own_intents(gateway: str, outcome: str) -> None:
     script = LedgerScript(get=[absent])
     long_ago = datetime(2025, 11, 18, 12, tzinfo=UTC)
     found = await recovered(script, intent(gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
@@ -605,8 +596,7 @@ async def test_only_the_gateway_that_has_it_can_tell(gateway: str, outcome: str)
     assert bool(script.asked) == (outcome == "not_made") == is_recorded
 
 
-async def test_an_address_has_one_form() -> None:
-    """An intent kept by a client of another spelling is this client's, too."""
+async def test_an_intent_kept_under_another_spelling_of_the_address_is_this_clients() -> None:
     script = LedgerScript(post=[APPROVED])
     options: dict[str, Any] = {"developer_id": "dev", "credentials": UserApiKey("u", "k"), "transport": script}
     async with AsyncGateway("https://Gateway.test:443/", ledger=script.ledger, **options) as gateway:
@@ -614,7 +604,7 @@ async def test_an_address_has_one_form() -> None:
     assert script.ledger.intents[0].gateway == "https://gateway.test"
 
 
-async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
+async def test_different_amount() -> None:
     """Leave the outcome unknown if the amount differs, and say so."""
     script = LedgerScript(get=[record("transaction", transaction_amount="99.00")])
     script.ledger.left_open = [intent()]
@@ -623,8 +613,7 @@ async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
     assert "transaction_amount is '99.00', not '12.50'" in str(found.error)
 
 
-async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> None:
-    """Say in the error what to correct."""
+async def test_a_gateway_that_rejects_the_credentials_is_not_asked_again() -> None:
     script = LedgerScript(get=[refusal(401, "who?")])
     script.ledger.left_open = [intent()]
     (found,) = await script.run(lambda g: g.recover())
@@ -632,7 +621,7 @@ async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> Non
     assert script.methods == ["GET"]
 
 
-async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
+async def test_unusable_credentials() -> None:
     """A hash-key is not taken at the batches: no wait would change that, and the error says so at once."""
     script = LedgerScript(get=[NOT_THERE])
     batch = {"resource": "transaction_batches", "id": "b", "evidence": "is_settled"}
@@ -651,7 +640,6 @@ UNKNOWN: dict[str, tuple[Any, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("reason", UNKNOWN)
 async def test_an_unknown_outcome_has_its_reason(reason: str, caplog: pytest.LogCaptureFixture) -> None:
-    """`Recovered.error` and the log line say why it is unknown."""
     response, changes = UNKNOWN[reason]
     script = LedgerScript(get=[response])
     script.ledger.left_open = [intent(**changes)]
@@ -662,7 +650,7 @@ async def test_an_unknown_outcome_has_its_reason(reason: str, caplog: pytest.Log
     assert line == f"{found.call} (mine) looked up: unknown: {found.error}"
 
 
-async def test_a_record_that_differs_is_not_looked_up_again() -> None:
+async def test_reused_id() -> None:
     """Another sale has the id, and will have it in a minute."""
     script = LedgerScript(get=[record("transaction", transaction_amount="99.00", location_id="loc")])
     assert [each[1] for each in await recovered(script)] == ["unknown"]
@@ -670,14 +658,13 @@ async def test_a_record_that_differs_is_not_looked_up_again() -> None:
 
 
 async def test_a_known_outcome_has_no_error() -> None:
-    """Neither a record nor its certain absence needs a reason."""
     script = LedgerScript(get=[record("transaction")])
     script.ledger.left_open = [intent()]
     (found,) = await script.run(lambda g: g.recover())
     assert (found.outcome, found.error) == ("found", None)
 
 
-async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
+async def test_unavailable_gateway() -> None:
     """Repeat a failed lookup until the wait is over; then the outcome is unknown."""
     script = LedgerScript(get=[silent])
     script.ledger.left_open = [intent()]
@@ -686,7 +673,7 @@ async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
     assert isinstance(found.error, DeadlineExceededError)
 
 
-async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
+async def test_running_call() -> None:
     """Its call records the outcome."""
     script = LedgerScript(post=[silent], get=[NOT_THERE])
     async with script.gateway() as gateway, anyio.create_task_group() as tasks:
@@ -698,7 +685,7 @@ async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("begins_at", [0.0, 1.5], ids=["begun before", "begun meanwhile"])
-async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float) -> None:
+async def test_ended_call(begins_at: float) -> None:
     """Its call has recorded the outcome; the ledger says what was open when it looked."""
 
     class Slow(Memory):
@@ -725,7 +712,7 @@ async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float
 
 
 @pytest.mark.parametrize("jump", [0.0, 27.0, -27.0, 3600.0, -3600.0, 86_400.0, -86_400.0])
-async def test_the_clock_of_the_till_that_crashed_does_not_count(jump: float) -> None:
+async def test_wrong_clock(jump: float) -> None:
     """However wrong it was, the sale is in doubt for as long as the intent says, from when it is first seen."""
     script = LedgerScript(get=[absent])
     sent_at = datetime.now(UTC) + timedelta(seconds=jump)
@@ -738,7 +725,7 @@ async def test_the_clock_of_the_till_that_crashed_does_not_count(jump: float) ->
     assert trio.current_time() == pytest.approx(140, abs=1)
 
 
-async def test_a_clock_that_is_set_while_the_client_runs_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changed_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A day forward between two recoveries makes nothing certain."""
     script = LedgerScript(get=[absent])
     left = intent()
@@ -751,7 +738,7 @@ async def test_a_clock_that_is_set_while_the_client_runs_does_not_count(monkeypa
         assert [each.outcome for each in await gateway.recover(wait=2)] == ["not_made"]
 
 
-async def test_recovery_without_a_limit_ends_when_nothing_is_in_doubt() -> None:
+async def test_unlimited_recovery() -> None:
     """Recovery waits for the call that is in doubt for longest, and no longer."""
     script = LedgerScript(get=[absent])
     sent_at = datetime.now(UTC)
@@ -766,7 +753,7 @@ async def test_recovery_without_a_limit_ends_when_nothing_is_in_doubt() -> None:
         assert await gateway.recover(wait=None) == []
 
 
-async def test_recovery_without_a_limit_ends_while_the_gateway_is_down() -> None:
+async def test_failing_recovery() -> None:
     """Lookups that fail for half a minute after the doubt leave the call unknown."""
     script = LedgerScript(get=[lambda _: httpx.Response(503)])
     script.ledger.left_open = [intent()]
@@ -778,7 +765,7 @@ async def test_recovery_without_a_limit_ends_while_the_gateway_is_down() -> None
 
 @pytest.mark.parametrize(("terminal_id", "seconds"), [(None, 7), ("till", 307)])
 @pytest.mark.parametrize("stored", [2, 600])
-async def test_an_orphaned_call_has_no_attempts_left(terminal_id: str | None, seconds: float, stored: float) -> None:
+async def test_orphaned_call(terminal_id: str | None, seconds: float, stored: float) -> None:
     """Its process has exited, so it is in doubt for `in_doubt_seconds`; a customer at a terminal still has the time."""
     script = LedgerScript(get=[absent])
     now = datetime.now(UTC)
@@ -790,7 +777,7 @@ async def test_an_orphaned_call_has_no_attempts_left(terminal_id: str | None, se
 
 
 @pytest.mark.parametrize(("stored", "seconds"), [(150, 420), (450, 450)])
-async def test_a_terminal_has_its_time_whatever_the_intent_says(stored: float, seconds: float) -> None:
+async def test_terminal_time(stored: float, seconds: float) -> None:
     """An earlier version with a short `terminal_timeout` stored less; its process may run beside this one."""
     script = LedgerScript(get=[absent])
     now = datetime.now(UTC)
@@ -801,7 +788,7 @@ async def test_a_terminal_has_its_time_whatever_the_intent_says(stored: float, s
 
 
 @pytest.mark.parametrize("terminal_timeout", [30, 300])
-async def test_this_client_knows_when_its_own_call_was_sent(terminal_timeout: float) -> None:
+async def test_own_call(terminal_timeout: float) -> None:
     """`recover()` counts from the sending, like `resolve()`: 300 seconds for the device and `in_doubt_seconds`."""
     script = LedgerScript(post=[silent], get=[absent])
     async with script.gateway(terminal_timeout=terminal_timeout) as gateway:
@@ -816,7 +803,6 @@ async def test_this_client_knows_when_its_own_call_was_sent(terminal_timeout: fl
 
 
 async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
-    """A call that has ended is not under way."""
     script = LedgerScript(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
         await error_of(sell_named(gateway), OutcomeUnknownError)
@@ -838,10 +824,9 @@ async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
         (REVERSAL, {"transaction_amount": "11.00"}, "unknown"),
     ],
 )
-async def test_what_was_done_to_a_payment_is_recovered_by_its_mark(
+async def test_what_was_done_to_a_payment_is_recovered_from_its_intent(
     changes: TransactionUpdate, shown: dict[str, Any], outcome: str
 ) -> None:
-    """The intent that was kept is enough."""
     script = LedgerScript(put=[silent], get=[record("transaction", transaction_amount="20.00"), NOT_THERE])
     await script.cancel(lambda g: g.transactions.update(ApiId("mine"), changes), 1)
     after = LedgerScript(get=[record("transaction", **shown)])
@@ -850,7 +835,7 @@ async def test_what_was_done_to_a_payment_is_recovered_by_its_mark(
     assert [each[1] for each in found] == [outcome]
 
 
-async def test_a_card_stored_at_a_terminal_is_recovered_as_the_newcomer() -> None:
+async def test_stored_card() -> None:
     """The intent knows which vaults the contact had before."""
     old = {"id": "old", "contact_id": "c1", "payment_method": "cc"}
     script = LedgerScript(post=[silent], get=[listed("accountvaults", old)])
@@ -862,7 +847,6 @@ async def test_a_card_stored_at_a_terminal_is_recovered_as_the_newcomer() -> Non
 
 
 async def test_a_ledger_that_cannot_be_read_recovers_nothing() -> None:
-    """And says so."""
     script = LedgerScript(get=[NOT_THERE])
     script.ledger.broken = "open_intents"
     await script.fail(lambda g: g.recover(), LedgerError, match="it is damaged")
@@ -875,8 +859,7 @@ async def test_a_closed_client_recovers_nothing() -> None:
 
 
 @pytest.mark.parametrize("wait", [-1, "30", True, float("nan")])
-async def test_a_wait_that_is_none(wait: Any) -> None:
-    """Reject a wait that is not a number of seconds."""
+async def test_a_wait_has_to_be_a_number_of_seconds(wait: Any) -> None:
     script = LedgerScript(get=[NOT_THERE])
     with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):
         await script.run(lambda g: g.recover(wait=wait))
@@ -888,7 +871,7 @@ TAKEN = refused(transaction_api_id="already exists")
 
 
 @pytest.mark.parametrize(("amount", "outcome"), [("12.50", "done"), ("99.00", "refused")])
-async def test_a_duplicate_is_looked_up(amount: str, outcome: str) -> None:
+async def test_duplicate(amount: str, outcome: str) -> None:
     """A proxy may have sent the request twice, so an equal record may be this call's own."""
     found = record("transaction", transaction_api_id="mine", transaction_amount=amount)
     script = LedgerScript(post=[TAKEN], get=[found])
@@ -896,7 +879,7 @@ async def test_a_duplicate_is_looked_up(amount: str, outcome: str) -> None:
     assert script.ledger.notes == [("record_intent", 0), ("record_outcome", outcome, "found"), ("aclose",)]
 
 
-async def test_a_duplicate_that_cannot_be_looked_up_stays_open_until_its_record_is_read() -> None:
+async def test_unreadable_duplicate() -> None:
     """Nothing says whether this call created the record."""
     script = LedgerScript(post=[TAKEN], get=[httpx.Response(500)])
     async with script.gateway() as gateway:
@@ -913,7 +896,7 @@ async def sell_once(gateway: AsyncGateway) -> Transaction:
     return await gateway.transactions.create_once(NAMED_SALE)
 
 
-async def test_a_duplicate_whose_lookup_hangs_stays_open() -> None:
+async def test_hanging_duplicate() -> None:
     """The payment that has the id may be this call's own, sent twice by a proxy."""
     script = LedgerScript(post=[refused(transaction_api_id="it exists already")], get=[silent])
     async with script.gateway(timeout=0.2) as gateway:
@@ -925,9 +908,7 @@ async def test_a_duplicate_whose_lookup_hangs_stays_open() -> None:
 
 
 @pytest.mark.parametrize(("shown", "outcomes"), [(FOUND, ["done"]), (NOT_THERE, [])])
-async def test_a_duplicate_whose_lookup_is_cancelled_is_not_taken_for_unsent(
-    shown: httpx.Response, outcomes: list[str]
-) -> None:
+async def test_cancelled_duplicate(shown: httpx.Response, outcomes: list[str]) -> None:
     """The payment is looked up once more, as any cancelled write; the intent stays open if that finds nothing."""
 
     async def cancel(_: httpx.Request) -> httpx.Response:
@@ -943,7 +924,7 @@ async def test_a_duplicate_whose_lookup_is_cancelled_is_not_taken_for_unsent(
     assert [note[1] for note in script.ledger.notes[1:-1]] == outcomes
 
 
-async def test_a_refusal_is_final_when_no_lookup_answers() -> None:
+async def test_final_refusal() -> None:
     """Nothing shows that a copy of the call was executed."""
     script = LedgerScript(put=[refused(action="it is settled")], get=[silent])
     await script.fail(lambda gateway: gateway.transactions.void("t"), ValidationError, match="settled", timeout=0.2)

@@ -60,7 +60,7 @@ def vaults(*ids: str) -> httpx.Response:
 # --- cards stored at a terminal
 
 
-async def test_the_only_new_card_is_the_one_that_was_stored() -> None:
+async def test_new_card() -> None:
     """The contact's vaults are listed before the store and after its lost response, and it is sent once."""
     script = Script(post=[LOST], get=[vaults("old"), vaults("old"), vaults("new", "old")])
     assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
@@ -68,7 +68,7 @@ async def test_the_only_new_card_is_the_one_that_was_stored() -> None:
     assert {request.url.params["contact_id"] for request in script.asked if request.method == "GET"} == {"c"}
 
 
-async def test_an_answered_store_costs_one_read_more() -> None:
+async def test_answered_store() -> None:
     """Where the response comes, the list before it was all."""
     script = Script(post=[record("accountvault", id="new")], get=[vaults()])
     assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
@@ -78,14 +78,14 @@ async def test_an_answered_store_costs_one_read_more() -> None:
 @pytest.mark.parametrize(
     "response", [httpx.Response(500), httpx.Response(200, text="hello"), NOT_THERE, NEVER_LEFT, silent]
 )
-async def test_without_the_list_nothing_is_sent(response: ScriptedResponse) -> None:
+async def test_missing_list(response: ScriptedResponse) -> None:
     """A store that could not be looked up is not begun."""
     script = Script(post=[record("accountvault")], get=[response])
     await script.fail(lambda g: g.router_account_vaults.create(STORE), NotSentError, timeout=5)
     assert "POST" not in script.methods
 
 
-async def test_several_new_cards_are_named() -> None:
+async def test_several_cards() -> None:
     """Which of them the terminal stored, only a person can tell."""
     async with Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")]).gateway() as gateway:
         error = await error_of(
@@ -95,7 +95,7 @@ async def test_several_new_cards_are_named() -> None:
     assert error.reached is SendStage.SENT
 
 
-async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
+async def test_no_card() -> None:
     """The customer may still present it: for the device's time, and two minutes more; then it was never stored."""
     script = Script(post=[LOST], get=[vaults("old")])
     async with script.gateway(terminal_timeout=60) as gateway:
@@ -110,7 +110,7 @@ async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
 
 @pytest.mark.parametrize("terminal_timeout", [5, 30, 300])
 @pytest.mark.parametrize("by_view", [False, True], ids=["client", "with_options"])
-async def test_the_device_waits_longer_than_the_client(terminal_timeout: float, *, by_view: bool) -> None:
+async def test_device_time(terminal_timeout: float, *, by_view: bool) -> None:
     """The gateway keeps the request open for 300 seconds: until then, and `in_doubt_seconds`, nothing is certain."""
     script = Script(post=[silent], get=[absent])
     options: Any = {"terminal_timeout": terminal_timeout}
@@ -123,7 +123,7 @@ async def test_the_device_waits_longer_than_the_client(terminal_timeout: float, 
     assert trio.current_time() == pytest.approx(420, abs=1)
 
 
-async def test_a_client_that_waits_for_longer_counts_from_its_last_attempt() -> None:
+async def test_long_timeout() -> None:
     """With a `terminal_timeout` above 300 seconds the response may be lost later than the device can wait."""
     script = Script(post=[silent], get=[absent])
     async with script.gateway(terminal_timeout=900) as gateway:
@@ -132,7 +132,7 @@ async def test_a_client_that_waits_for_longer_counts_from_its_last_attempt() -> 
         assert await error.resolve(wait=2) is None
 
 
-async def test_the_doubt_begins_when_the_request_is_sent() -> None:
+async def test_doubt_start() -> None:
     """A connection that took 200 seconds delays the device as long."""
 
     class Slow(Script):
@@ -149,14 +149,14 @@ async def test_the_doubt_begins_when_the_request_is_sent() -> None:
         assert await error.resolve(wait=2) is None
 
 
-async def test_a_cancelled_store_is_looked_up() -> None:
+async def test_cancelled_store() -> None:
     """Report a stored card to the observers of a cancelled call."""
     script = Script(post=[silent], get=[vaults("old"), vaults("new", "old")])
     await script.cancel(lambda g: g.router_account_vaults.create(STORE), 5)
     assert [(event.outcome, event.cancelled) for event in script.events_of(OutcomeLookedUp)] == [("found", True)]
 
 
-async def test_the_list_is_read_after_the_terminal_is_acquired() -> None:
+async def test_acquired_terminal() -> None:
     """Never take the card of the call before for this call's."""
     stored = 0
 
@@ -180,21 +180,19 @@ async def test_the_list_is_read_after_the_terminal_is_acquired() -> None:
 @pytest.mark.parametrize(
     "others", [{"id": "old"}, {"id": "x", "contact_id": "d"}, {"id": "x", "account_vault_api_id": "somebody-elses"}]
 )
-async def test_another_stores_response_is_not_believed(others: dict[str, Any]) -> None:
+async def test_foreign_responses(others: dict[str, Any]) -> None:
     """A vault that was there before, another contact's, or one with an integrator's id, which no terminal gives."""
     script = Script(post=[record("accountvault", **others)], get=[vaults("old"), vaults("new", "old")])
     assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
 
 
-async def test_a_refused_store_is_a_refusal() -> None:
-    """A clear no is neither looked up nor in doubt."""
+async def test_a_refused_store_is_neither_looked_up_nor_in_doubt() -> None:
     script = Script(post=[refused(terminal_id="Terminal not found")], get=[vaults()])
     await script.fail(lambda g: g.router_account_vaults.create(STORE), ValidationError)
     assert script.methods == ["GET", "POST"]
 
 
 async def test_a_hash_key_may_list_the_vaults() -> None:
-    """The credentials that sign the store sign the reads around it."""
     script = Script(post=[LOST], get=[vaults("old"), vaults("new", "old")])
     assert (
         await script.run(lambda g: g.router_account_vaults.create(STORE), credentials=HashKey("user", "key"))
@@ -225,9 +223,7 @@ VERBS = {"void": "void", "authcomplete": "complete", "authincrement": "increment
 
 
 @pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
-async def test_a_response_from_before_the_action_is_not_believed(
-    action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
-) -> None:
+async def test_old_response(action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> None:
     """A late copy of an older response is about the right transaction, and shows it as it was: it is read again."""
     script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
     done = await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
@@ -236,7 +232,7 @@ async def test_a_response_from_before_the_action_is_not_believed(
 
 
 @pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
-async def test_a_response_that_shows_the_action_is_believed(
+async def test_declined_action(
     action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     """A declined action was executed too."""
@@ -248,7 +244,7 @@ async def test_a_response_that_shows_the_action_is_believed(
 
 
 @pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
-async def test_a_response_that_does_not_show_the_action_is_looked_up(
+async def test_vague_response(
     action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     """Without status and amount, the response says only that it is about the transaction."""
@@ -258,7 +254,7 @@ async def test_a_response_that_does_not_show_the_action_is_looked_up(
     assert before != after
 
 
-async def test_a_404_to_a_change_of_a_record_that_exists_is_unknown() -> None:
+async def test_unproven_404() -> None:
     """The response was that to another request: the change may have been executed, or may still be."""
     await Script(put=[NOT_THERE], get=[APPROVED]).fail(lambda g: g.transactions.void("found"), OutcomeUnknownError)
     done = Script(put=[NOT_THERE], get=[record("transaction", status_id=201)])
@@ -266,13 +262,13 @@ async def test_a_404_to_a_change_of_a_record_that_exists_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("call", [lambda g: g.transactions.void("found"), lambda g: g.contacts.delete("found")])
-async def test_a_404_that_the_lookup_confirms_is_the_response(call: Verb[Any]) -> None:
+async def test_confirmed_404(call: Verb[Any]) -> None:
     """A deletion of what does not exist is refused too."""
     script = Script(put=[NOT_THERE], delete=[NOT_THERE], get=[absent])
     await script.fail(call, NotFoundError)
 
 
-async def test_a_declined_increment_is_a_result() -> None:
+async def test_declined_increment() -> None:
     """Its amount stays, and its reason code says why."""
     declined = record("transaction", status_id=102, transaction_amount="10.00", reason_code_id=1661)
     script = Script(put=[declined])
@@ -280,7 +276,7 @@ async def test_a_declined_increment_is_a_result() -> None:
     assert (result.reason_code_id, script.methods) == (1661, ["PUT"])
 
 
-async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
+async def test_unchanged_transaction() -> None:
     """The response and the record contradict the success: that is said, and nothing is sent again."""
     same = APPROVED
     script = Script(put=[same], get=[same])
@@ -293,7 +289,7 @@ async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
 # --- words of the error
 
 
-async def test_an_unknown_outcome_tells_all_it_knows() -> None:
+async def test_error_facts() -> None:
     """Its id, what was sent, how far it got, what happened, and why looking it up did not help."""
     script = Script(post=[LOST], get=[httpx.Response(500, json={"message": "down"})])
     error = await script.fail(sell_named, OutcomeUnknownError)
@@ -306,28 +302,28 @@ async def test_an_unknown_outcome_tells_all_it_knows() -> None:
     assert isinstance(error.__cause__, ServerError)
 
 
-async def test_the_furthest_try_counts() -> None:
+async def test_furthest_try() -> None:
     """A first try that was answered with a 500 got further than the second, which lost its connection."""
     script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
     error = await script.fail(sell_named, OutcomeUnknownError, max_attempts=2)
     assert error.reached is SendStage.RESPONDED
 
 
-async def test_the_error_of_the_last_attempt_is_the_cause() -> None:
+async def test_last_attempt() -> None:
     """Also if attempts have run out, the traceback of the unknown outcome shows what happened."""
     script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
     error = await script.fail(sell_named, OutcomeUnknownError, max_attempts=2)
     assert isinstance(error.__cause__, ConnectionLostError)
 
 
-async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
+async def test_time_limit() -> None:
     """A gateway that reads and stays silent leaves the request sent, and no response."""
     error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError)
     assert error.reached is SendStage.SENT
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_refusal_is_kept_if_the_lookup_gets_the_same_one(status: int) -> None:
+async def test_wrong_key(status: int) -> None:
     """A wrong key is an error of its own, not an unknown outcome of each payment."""
     script = UsedConnections(post=[refusal(status)], get=[refusal(status)])
     error = await script.fail(sell_named, StatusError)
@@ -335,7 +331,7 @@ async def test_a_refusal_is_kept_if_the_lookup_gets_the_same_one(status: int) ->
 
 
 @pytest.mark.parametrize("response", [refusal(403), LOST, httpx.Response(401)], ids=["403", "lost", "of a proxy"])
-async def test_a_refusal_on_a_used_connection_is_unknown_without_a_lookup(response: ScriptedResponse) -> None:
+async def test_used_connection(response: ScriptedResponse) -> None:
     """The refusal may be that of another call, and nothing says that this one was not executed."""
     script = UsedConnections(post=[refusal(401)], get=[response])
     await script.fail(sell_named, OutcomeUnknownError)

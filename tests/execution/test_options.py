@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 CONTACT = record("contact")
 
 
-async def test_a_view_has_its_own_deadline_and_attempts() -> None:
+async def test_deadline() -> None:
     """Its call ends by its deadline or after its attempts; the client's own calls keep theirs."""
     script = Script(get=[silent, LOST, LOST, CONTACT])
     async with script.gateway() as gateway:
@@ -56,7 +56,7 @@ async def test_one_attempt_still_looks_up() -> None:
     assert "GET" in script.methods
 
 
-async def test_a_view_has_its_own_location_and_checks() -> None:
+async def test_location() -> None:
     """Creates take the view's location; limits are checked as the view says."""
     script = Script(post=[echo("contact")])
     new = ContactCreate(last_name="Smith")
@@ -73,7 +73,7 @@ async def test_a_view_has_its_own_location_and_checks() -> None:
         assert (await lenient.contacts.create(ContactCreate(last_name="x" * 999))).id == "made"
 
 
-async def test_resources_in_use_do_not_pass_to_a_view() -> None:
+async def test_own_resources() -> None:
     """A resource that the client has used keeps the client's options, and the view gets its own."""
     script = Script(post=[echo("contact")])
     async with script.gateway() as gateway:
@@ -83,7 +83,6 @@ async def test_resources_in_use_do_not_pass_to_a_view() -> None:
 
 
 async def test_views_of_views_keep_what_they_do_not_name() -> None:
-    """Each view adds its options to those of the view that it came from."""
     script = Script(get=[silent])
     async with script.gateway() as gateway:
         view = gateway.with_options(timeout=3).with_options(max_attempts=2).with_options(location_id="other")
@@ -93,7 +92,7 @@ async def test_views_of_views_keep_what_they_do_not_name() -> None:
         assert anyio.current_time() - started == pytest.approx(3)
 
 
-async def test_closing_a_view_closes_nothing() -> None:
+async def test_closing() -> None:
     """The client's `aclose` closes its views too."""
     script = Script(get=[CONTACT])
     async with script.gateway() as gateway:
@@ -105,7 +104,7 @@ async def test_closing_a_view_closes_nothing() -> None:
         await view.contacts.get("found")
 
 
-async def test_a_view_shares_observers_and_terminals() -> None:
+async def test_shared_terminals() -> None:
     """Calls of a view are observed, and wait for the client's calls at the same terminal."""
     at_work = most = 0
 
@@ -144,7 +143,7 @@ async def test_an_observer_of_a_view_sees_the_clients_calls() -> None:
         *(("check_limits", value) for value in (1, "no")),
     ],
 )
-async def test_an_invalid_option_is_named(option: str, value: Any) -> None:
+async def test_invalid_option(option: str, value: Any) -> None:
     """The error names the option, and there is no view."""
     options: dict[str, Any] = {option: value}
     async with Script().gateway() as gateway:
@@ -153,7 +152,6 @@ async def test_an_invalid_option_is_named(option: str, value: Any) -> None:
 
 
 async def test_several_invalid_options_are_named_at_once() -> None:
-    """As by the constructor."""
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError) as wrong:
             gateway.with_options(timeout=0, max_attempts=0, location_id="")

@@ -58,14 +58,14 @@ async def ids_of(script: Script, **options: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("base", [0, 1])
-async def test_every_record_of_every_page_comes_once_in_order(base: int) -> None:
+async def test_order(base: int) -> None:
     """Number pages from 1, whatever `currentPage` counts from."""
     script = Script(get=[divided(ascii_letters, base=base)])
     assert await ids_of(script, page_size=25) == [*ascii_letters]
     assert asked(script) == [(1, 25), (2, 24), (3, 23)]  # each begins with a record of the one before it
 
 
-async def test_a_list_is_read_with_any_page_size() -> None:
+async def test_page_sizes() -> None:
     """Few more requests are needed than there are pages."""
     for size in range(1, 60):
         script = Script(get=[divided(ascii_letters)])
@@ -75,51 +75,49 @@ async def test_a_list_is_read_with_any_page_size() -> None:
 
 @pytest.mark.parametrize("largest", [1, 2, 3, 7, 20])
 @pytest.mark.parametrize("meta", [True, False])
-async def test_a_gateway_may_have_a_smaller_maximum(largest: int, meta: bool) -> None:
+async def test_smaller_maximum(largest: int, meta: bool) -> None:
     """The first response shows it."""
     assert await ids_of(Script(get=[divided(ascii_letters, largest=largest, meta=meta)])) == [*ascii_letters]
 
 
-async def test_a_list_without_meta_ends_with_a_page_without_new_records() -> None:
+async def test_missing_meta() -> None:
     """A gateway that does not count its pages is asked until it has no more."""
     script = Script(get=[divided("abc", meta=False)])
     assert await ids_of(script) == ["a", "b", "c"]
     assert asked(script) == [(1, 1000), (2, 2)]
 
 
-async def test_a_gateway_that_ignores_the_page_size_shows_each_page_before_the_next_one_again() -> None:
+async def test_ignored_size() -> None:
     """Its pages do not overlap, so only this shows that no record has moved to the page before."""
     script = Script(get=[paged([["a", "b"], ["c", "d"], ["e"]])])
     assert await ids_of(script) == ["a", "b", "c", "d", "e"]
     assert sorted(number for number, _ in asked(script)) == [1, 1, 2, 2, 3]
 
 
-async def test_an_empty_page_in_between_is_survived() -> None:
+async def test_empty_page() -> None:
     """Deleted records may empty a page; the following ones still come."""
     assert await ids_of(Script(get=[paged([["a"], [], ["b"]])])) == ["a", "b"]
 
 
-async def test_an_id_that_moves_to_the_next_page_is_not_yielded_twice() -> None:
+async def test_inserted_record() -> None:
     """A record that is inserted meanwhile shifts the others."""
     assert await ids_of(Script(get=[paged([["a", "b"], ["b", "c"], ["c", "d"]])])) == ["a", "b", "c", "d"]
 
 
-async def test_a_gateway_that_sends_the_same_page_for_ever_is_an_error() -> None:
-    """Rather than loop, and rather than end as if that had been all."""
+async def test_same_page() -> None:
+    """A page that is sent for ever is an error: neither a loop nor the end of the list."""
     script = Script(get=[paged([["a", "b"]] * 100)])
     await error_of(ids_of(script), MalformedReplyError, match="20 pages in a row have no new record")
     assert len(script.asked) < 50
 
 
-async def test_a_gateway_that_sends_nothing_but_empty_pages_is_an_error() -> None:
-    """Twenty in a row are enough."""
+async def test_twenty_empty_pages_in_a_row_are_an_error() -> None:
     script = Script(get=[paged([["a"]] + [[]] * 100)])
     await error_of(ids_of(script), MalformedReplyError, match="20 pages in a row have no new record")
     assert len(script.asked) < 50
 
 
-async def test_an_empty_list_yields_nothing() -> None:
-    """No record, no page, no first."""
+async def test_an_empty_list_yields_no_record_no_page_and_no_first() -> None:
     async with Script(get=[paged([], count=0)]).gateway() as gateway:
         contacts = gateway.contacts.list()
         assert [contact async for contact in contacts] == []
@@ -129,7 +127,7 @@ async def test_an_empty_list_yields_nothing() -> None:
         assert (await contacts).records == ()
 
 
-async def test_a_page_has_its_number() -> None:
+async def test_page_numbers() -> None:
     """`by_page` and `await` give records, a 1-based number and the counts."""
     async with Script(get=[divided("abc")]).gateway() as gateway:
         pages = [page async for page in gateway.contacts.list(page_size=2).by_page()]
@@ -140,8 +138,8 @@ async def test_a_page_has_its_number() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 25, 26, 51, 52, 53])
-async def test_pages_have_the_requested_size(size: int) -> None:
-    """But for the last one, although each request reads some records again."""
+async def test_requested_size(size: int) -> None:
+    """Pages but the last have the requested size, although each request reads some records again."""
     async with Script(get=[divided(ascii_letters)]).gateway() as gateway:
         pages = [page async for page in gateway.contacts.list(page_size=size).by_page()]
     expected = [[*ascii_letters[start : start + size]] for start in range(0, 52, size)]
@@ -149,8 +147,7 @@ async def test_pages_have_the_requested_size(size: int) -> None:
     assert [(page.number, page.page_count) for page in pages] == [(n + 1, len(expected)) for n in range(len(expected))]
 
 
-async def test_first_and_count_fetch_one_record_at_most() -> None:
-    """Request a page of one record."""
+async def test_first_and_count_request_a_page_of_one_record() -> None:
     script = Script(get=[paged([["a"], ["b"]])])
     async with script.gateway() as gateway:
         contacts = gateway.contacts.list({"city": "Bern"}, page_size=500)
@@ -158,7 +155,7 @@ async def test_first_and_count_fetch_one_record_at_most() -> None:
     assert {request.url.params["page_size"] for request in script.asked} == {"1"}
 
 
-async def test_the_next_two_pages_are_fetched_while_one_is_used() -> None:
+async def test_prefetch() -> None:
     """Request a page when the one before it has arrived, but not a third one ahead."""
     script = Script(get=[divided(ascii_letters)])
     async with script.gateway() as gateway:
@@ -172,8 +169,7 @@ async def test_the_next_two_pages_are_fetched_while_one_is_used() -> None:
         assert len(script.asked) == 4
 
 
-async def test_leaving_a_list_early_cancels_the_page_ahead() -> None:
-    """`break` leaves no task behind."""
+async def test_leaving_a_list_early_leaves_no_task_behind() -> None:
     ended = anyio.Event()
 
     async def second_page(_: httpx.Request) -> httpx.Response:
@@ -191,8 +187,8 @@ async def test_leaving_a_list_early_cancels_the_page_ahead() -> None:
             await ended.wait()
 
 
-async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
-    """After the records before it, and without a second surprise."""
+async def test_failing_page() -> None:
+    """The error of a page comes after the records before it, and once."""
     async with Script(get=[paged([["a"], ["b"]]), httpx.Response(500)]).gateway() as gateway:
         records = aiter(gateway.contacts.list())
         assert (await anext(records)).id == "a"
@@ -200,7 +196,7 @@ async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
         await error_of(anext(records), StopAsyncIteration)
 
 
-async def test_pages_before_a_failing_one_are_yielded() -> None:
+async def test_incomplete_page() -> None:
     """Also the records that do not fill a page."""
     response = divided(ascii_letters)
     async with Script(get=[response, response, httpx.Response(500)]).gateway() as gateway:
@@ -211,7 +207,7 @@ async def test_pages_before_a_failing_one_are_yielded() -> None:
         await error_of(anext(pages), StopAsyncIteration)
 
 
-async def test_leaving_a_list_at_its_first_record_requests_nothing_more() -> None:
+async def test_first_record() -> None:
     """A read that is cancelled before its first step requests no page."""
     under_way: set[str] = set()
 
@@ -232,7 +228,7 @@ async def test_leaving_a_list_at_its_first_record_requests_nothing_more() -> Non
         assert (len(script.asked) <= 2, under_way) == (True, set())
 
 
-async def test_a_list_that_becomes_shorter_ends_early() -> None:
+async def test_shorter_list() -> None:
     """Cancel the request for a page that no longer exists."""
     started, ended = anyio.Event(), anyio.Event()
 
@@ -255,7 +251,7 @@ async def test_a_list_that_becomes_shorter_ends_early() -> None:
             await ended.wait()
 
 
-async def test_other_tasks_run_while_a_large_page_is_read() -> None:
+async def test_fairness() -> None:
     """Pause between slices, of which a page of 1 MB has ten."""
     checkpoints = 0
 
@@ -291,7 +287,7 @@ async def next_record(contacts: Any) -> None:
 
 
 @pytest.mark.parametrize("use", [first_page, next_page, next_record])
-async def test_a_row_that_cannot_be_read_is_an_error_with_its_position(use: Callable[[Any], Awaitable[None]]) -> None:
+async def test_unreadable_row(use: Callable[[Any], Awaitable[None]]) -> None:
     """The error is the same however the list is used, and has no context whose frames would show the row."""
     row = {"id": "b", "contact_balance": "much"}
     script = Script(get=[httpx.Response(200, json={"contacts": [{"id": "a"}, row]})])
@@ -303,7 +299,7 @@ async def test_a_row_that_cannot_be_read_is_an_error_with_its_position(use: Call
     assert (failed.value.__cause__, failed.value.__context__) == (None, None)
 
 
-async def test_a_list_asks_as_it_was_told() -> None:
+async def test_query() -> None:
     """Filters, sort, expand and page size are in the query; a page size of 1000 by default."""
     script = Script(get=[listed("transactions", {"id": "a"})])
     async with script.gateway() as gateway:
@@ -322,7 +318,6 @@ async def test_a_list_asks_as_it_was_told() -> None:
 
 
 async def test_awaiting_leaves_the_page_size_to_the_gateway() -> None:
-    """No page_size goes out unless the caller gives one."""
     script = Script(get=[paged([["a"]])])
     async with script.gateway() as gateway:
         await gateway.contacts.list()
@@ -332,7 +327,6 @@ async def test_awaiting_leaves_the_page_size_to_the_gateway() -> None:
 
 @pytest.mark.parametrize("size", [0, -1, 5001, True, 2.5, "20"])
 async def test_a_page_size_out_of_bounds_is_refused_before_sending(size: Any) -> None:
-    """The cap of 5000 is the gateway's; nothing is sent to learn it."""
     async with Script(get=[]).gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="page_size"):
             gateway.contacts.list(page_size=size)
@@ -347,7 +341,7 @@ async def test_two_iterations_of_one_list_are_independent() -> None:
 @pytest.mark.parametrize(
     ("limit", "ids", "requests"), [(None, "abcde", 4), (2, "ab", 1), (4, "abcd", 4), (99, "abcde", 4)]
 )
-async def test_a_list_of_the_first_records(limit: int | None, ids: str, requests: int) -> None:
+async def test_limit(limit: int | None, ids: str, requests: int) -> None:
     """No more than the limit is returned, and no more is fetched than a page ahead."""
     script = Script(get=[divided("abcde")])
     async with script.gateway() as gateway:
@@ -359,7 +353,6 @@ async def test_a_list_of_the_first_records(limit: int | None, ids: str, requests
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "5"])
 async def test_a_limit_is_a_whole_number(limit: Any) -> None:
-    """Nothing is fetched otherwise."""
     script = Script()
     await script.fail(lambda gateway: gateway.contacts.list().to_list(limit), InvalidRequestError, match="limit: must")
     assert script.asked == []
@@ -376,15 +369,15 @@ async def test_a_limit_is_a_whole_number(limit: Any) -> None:
         ({"extra_filters": "x"}, "extra_filters: must be a mapping"),
     ],
 )
-async def test_a_misspelled_name_is_reported_before_anything_is_sent(arguments: dict[str, Any], problem: str) -> None:
-    """With the name of a similar field, if there is one."""
+async def test_misspelled_name(arguments: dict[str, Any], problem: str) -> None:
+    """A misspelled name is reported with a similar field, before anything is sent."""
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match=problem):
             gateway.contacts.list(**arguments)
 
 
-async def test_names_that_the_package_does_not_know_can_be_sent() -> None:
-    """In `extra_filters`, or by a client that leaves checks to the gateway."""
+async def test_extra_names() -> None:
+    """Unknown names are sent in `extra_filters`, or by a client that leaves checks to the gateway."""
     script = Script(get=[paged([["a"]])])
     async with script.gateway() as gateway:
         await gateway.contacts.list({"city": "x"}, extra_filters={"shoe_size": [42, 43]}, sort="shoe_size")

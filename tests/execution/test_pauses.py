@@ -29,18 +29,16 @@ def test_pauses_grow(attempt: int, chance: float, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("error", [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0)])
-def test_the_gateways_pause_is_kept(error: GatewayError) -> None:
+def test_requested_pause(error: GatewayError) -> None:
     """Wait at least as long as the gateway asks, plus jitter."""
     assert pause(error, 1, 0.0) == 7.0
     assert 7.0 < pause(error, 1, 1.0) < 8.0
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
-def test_a_pause_is_bounded(attempt: int, chance: float) -> None:
-    """However long it goes on, a pause stays between nothing and five seconds."""
+def test_a_pause_lasts_five_seconds_at_most(attempt: int, chance: float) -> None:
     assert 0 <= pause(ConnectionLostError("reset"), attempt, chance) <= 5
 
 
 def test_a_new_token_needs_no_pause() -> None:
-    """The login takes its time."""
     assert pause(AuthenticationError(401, has_new_token=True), 3, 1.0) == 0.0

@@ -52,7 +52,7 @@ async def slow(_: httpx.Request) -> httpx.Response:
     return APPROVED
 
 
-async def test_a_screen_is_told_at_each_change_and_each_second() -> None:
+async def test_ticks() -> None:
     """In line, then at the terminal, with the seconds that have gone and those that are left."""
     screen = ProgressReporter()
     await Script(post=[slow]).run(lambda g: sell_at_terminal(g, on_progress=screen), terminal_timeout=60)
@@ -65,14 +65,14 @@ async def test_a_screen_is_told_at_each_change_and_each_second() -> None:
     assert {(each.terminal_id, each.api_id, each.holder) for each in screen.shown} == {("t", "mine", "")}
 
 
-async def test_a_screen_says_who_has_the_terminal() -> None:
+async def test_holder() -> None:
     """Another call of this client, or another till by name."""
     screen = ProgressReporter()
     await Script(post=[slow]).run(lambda g: sell_at_terminal(g, on_progress=screen), terminal_lease=Lease(others=4))
     assert [change[:2] for change in screen.changes] == [("queued", ""), ("held", "till-8"), ("at the terminal", "")]
 
 
-async def test_a_screen_says_how_long_a_bounded_wait_still_is() -> None:
+async def test_time_left() -> None:
     """`left` counts down to the `TerminalBusyError`."""
     screen = ProgressReporter()
     with pytest.raises(Exception, match="till-8"):
@@ -83,7 +83,7 @@ async def test_a_screen_says_how_long_a_bounded_wait_still_is() -> None:
     assert [(each.waited, each.left) for each in held][:3] == [(0, 3), (1, 2), (2, 1)]
 
 
-async def test_a_screen_sees_the_line_and_the_lookup() -> None:
+async def test_line_and_lookup() -> None:
     """The second call waits for the first, loses its response, and is looked up."""
     screen = ProgressReporter()
     script = Script(post=[slow, LOST], get=[NOT_THERE, APPROVED])
@@ -95,7 +95,6 @@ async def test_a_screen_sees_the_line_and_the_lookup() -> None:
 
 
 async def test_a_screen_is_told_of_the_lookup_after_a_cancellation() -> None:
-    """Continue the reports while a cancelled call is looked up."""
     screen = ProgressReporter()
     await Script(post=[silent], get=[silent]).cancel(lambda g: sell_at_terminal(g, on_progress=screen), 4.5)
     looking = [(each.waited, each.left) for each in screen.shown if each.state is TerminalState.LOOKING_UP]
@@ -104,7 +103,6 @@ async def test_a_screen_is_told_of_the_lookup_after_a_cancellation() -> None:
 
 
 async def test_a_screen_is_told_nothing_after_the_end() -> None:
-    """A call that is over leaves nothing that ticks."""
     screen = ProgressReporter()
     async with Script(post=[slow]).gateway() as gateway:
         await sell_at_terminal(gateway, on_progress=screen)
@@ -114,7 +112,6 @@ async def test_a_screen_is_told_nothing_after_the_end() -> None:
 
 
 async def test_a_stored_card_has_a_screen_too() -> None:
-    """`router_account_vaults.create` tells the same."""
     screen = ProgressReporter()
     store = RouterAccountVaultCreate(terminal_id="t", contact_id="c")
     script = Script(post=[record("accountvault", last_four="1111")], get=[listed("accountvaults")])
@@ -122,7 +119,7 @@ async def test_a_stored_card_has_a_screen_too() -> None:
     assert [each.state.value for each in screen.shown] == ["queued", "at the terminal"]
 
 
-async def test_a_screen_that_breaks_costs_no_payment(caplog: pytest.LogCaptureFixture) -> None:
+async def test_broken_screen(caplog: pytest.LogCaptureFixture) -> None:
     """Log and ignore every exception of a callback."""
 
     def broken(_: TerminalProgress) -> None:
@@ -132,9 +129,7 @@ async def test_a_screen_that_breaks_costs_no_payment(caplog: pytest.LogCaptureFi
     assert caplog.messages == ["on_progress failed"] * 4
 
 
-async def test_an_async_callback_is_refused() -> None:
-    """Reject an async callback before anything is sent."""
-
+async def test_an_async_callback_is_refused_before_anything_is_sent() -> None:
     async def later(_: TerminalProgress) -> None: ...
 
     script = Script(post=[APPROVED])
@@ -145,7 +140,6 @@ async def test_an_async_callback_is_refused() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"on_progress": print}])
 async def test_a_call_without_a_screen_has_no_task(options: dict[str, Any]) -> None:
-    """Start the ticking task only with a callback."""
     async with Script(post=[silent], get=[APPROVED]).gateway() as gateway, anyio.create_task_group() as tasks:
         before = trio.lowlevel.current_statistics().tasks_living
         for number in range(20):
@@ -157,7 +151,7 @@ async def test_a_call_without_a_screen_has_no_task(options: dict[str, Any]) -> N
         tasks.cancel_scope.cancel()
 
 
-def test_progress_is_a_line_for_a_screen() -> None:
+def test_line() -> None:
     """The state, who holds it, and the seconds."""
     held = TerminalProgress(
         terminal_id="t", api_id=None, state=TerminalState.HELD, holder="till-8", waited=12.3, left=None

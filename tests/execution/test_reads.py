@@ -32,7 +32,6 @@ PASSING = {
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
 async def test_a_passing_failure_is_tried_again(failure: httpx.Response | Exception) -> None:
-    """The caller sees the second response only."""
     script = Script(get=[failure, record("contact")])
     assert (await script.run(lambda g: g.contacts.get("found"))).id == "found"
     assert script.methods == ["GET", "GET"]
@@ -56,22 +55,19 @@ async def test_tries_are_bounded() -> None:
         (httpx.Response(200), MalformedReplyError),
     ],
 )
-async def test_what_will_not_pass_is_not_tried_again(response: httpx.Response, error: type[Exception]) -> None:
+async def test_final_failures(response: httpx.Response, error: type[Exception]) -> None:
     """A definite response, a redirect and an unreadable one come to the caller at once."""
     script = Script(get=[response])
     await script.fail(lambda g: g.contacts.get("1"), error)
     assert len(script.asked) == 1
 
 
-async def test_a_silent_gateway_ends_at_the_deadline() -> None:
-    """One deadline bounds attempts, waits and all."""
+async def test_one_deadline_bounds_all_attempts_and_waits() -> None:
     error = await Script(get=[silent]).fail(lambda g: g.contacts.get("1"), DeadlineExceededError, timeout=30)
     assert (error.seconds, trio.current_time()) == (30, 30)
 
 
-async def test_retries_share_the_deadline() -> None:
-    """Slow failures do not add up to more than the deadline."""
-
+async def test_slow_failures_do_not_add_up_to_more_than_the_deadline() -> None:
     async def slow_failure(_: httpx.Request) -> httpx.Response:
         await trio.sleep(4)
         return httpx.Response(503)
@@ -87,7 +83,7 @@ async def test_another_records_response_is_asked_for_again() -> None:
     assert (await script.run(lambda g: g.contacts.get("mine"))).id == "mine"
 
 
-async def test_another_records_response_is_followed_by_a_fresh_connection() -> None:
+async def test_fresh_connection() -> None:
     """Every pooled connection may be one response behind, so the repetition is the only request of its own."""
     script = Script(get=[record("contact", id="other"), record("contact", id="mine")])
     await script.run(lambda g: g.contacts.get("mine"))
@@ -95,14 +91,12 @@ async def test_another_records_response_is_followed_by_a_fresh_connection() -> N
 
 
 async def test_a_gateway_that_keeps_answering_something_else_is_named() -> None:
-    """The error says what differs."""
     script = Script(get=[record("contact", contact_api_id="other")])
     error = await script.fail(lambda g: g.contacts.get(ApiId("mine")), MismatchedReplyError)
     assert error.differences == ("contact_api_id is 'other', not 'mine'",)
 
 
-async def test_a_body_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A response without end is cut where the limit is."""
+async def test_a_body_is_cut_and_refused_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway_async._execution.http_client.MAX_BODY", 1000)
     script = Script(get=[httpx.Response(200, content=b" " * 1001)])
     await script.fail(lambda g: g.contacts.get("1"), MalformedReplyError, match="longer than 1000 bytes")

@@ -83,7 +83,7 @@ async def defer(gateway: Any) -> Recurring:
 # --- create
 
 
-async def test_a_create_reads_the_vaults_recurrings_first() -> None:
+async def test_read_before() -> None:
     """Ask for the newest ones of the vault, then send the request."""
     script = Script(get=[listed("recurrings")], post=[echo("recurring")])
     assert (await script.run(create)).id == "made"
@@ -109,7 +109,7 @@ async def test_a_create_reads_the_vaults_recurrings_first() -> None:
     ]
 
 
-async def test_a_vaults_own_id_is_translated_first() -> None:
+async def test_own_vault_id() -> None:
     """Records show the system id of the vault only, so the list is filtered by that."""
     vault = record("accountvault", id="v", account_vault_api_id="mine", location_id="loc")
     script = Script(get=[vault, listed("recurrings"), listed("recurrings", row("new"))], post=[LOST])
@@ -125,8 +125,7 @@ async def test_a_vaults_own_id_is_translated_first() -> None:
     assert script.bodies("POST")[0]["recurring"]["account_vault_api_id"] == "mine"
 
 
-async def test_an_unknown_vault_is_not_found() -> None:
-    """Raise the gateway's own response, and send nothing more."""
+async def test_an_unknown_vault_is_not_found_and_nothing_is_sent() -> None:
     script = Script(get=[NOT_THERE])
     new = attrs.evolve(NEW, account_vault_id=None, account_vault_api_id="mine")
     await script.fail(lambda g: g.recurrings.create(new), NotFoundError)
@@ -135,7 +134,6 @@ async def test_an_unknown_vault_is_not_found() -> None:
 
 @pytest.mark.parametrize("response", [LOST, httpx.Response(500), httpx.Response(503), httpx.Response(200, json={})])
 async def test_a_lost_create_is_the_only_new_one(response: ScriptedResponse) -> None:
-    """Return it; nothing is sent twice."""
     script = Script(
         get=[listed("recurrings", row("old")), listed("recurrings", row("new"), row("old"))], post=[response]
     )
@@ -154,35 +152,35 @@ NOT_ONE: dict[str, tuple[httpx.Response, str]] = {
 
 
 @pytest.mark.parametrize(("response", "reason"), NOT_ONE.values(), ids=NOT_ONE)
-async def test_a_lost_create_is_never_sent_again(response: httpx.Response, reason: str) -> None:
+async def test_lost_create(response: httpx.Response, reason: str) -> None:
     """Without exactly one new recurring with the sent values, the outcome is unknown."""
     script = Script(get=[listed("recurrings", row("old")), response], post=[LOST])
     await script.fail(create, OutcomeUnknownError, match=reason)
     assert script.methods.count("POST") == 1
 
 
-async def test_a_new_one_with_other_values_hides_nothing() -> None:
+async def test_other_values() -> None:
     """Another client created it; ours is the one with the sent values."""
     other = row("other", transaction_amount="11.00")
     script = Script(get=[listed("recurrings"), listed("recurrings", other, row("new"))], post=[LOST])
     assert (await script.run(create)).id == "new"
 
 
-async def test_a_value_that_is_not_shown_proves_nothing() -> None:
+async def test_hidden_value() -> None:
     """A gateway may omit fields, so the new one is accepted without them."""
     shown = {"id": "new", "created_ts": 100, "account_vault_id": "v"}
     script = Script(get=[listed("recurrings"), listed("recurrings", shown)], post=[LOST])
     assert (await script.run(create)).id == "new"
 
 
-async def test_a_request_that_never_left_is_sent_again() -> None:
+async def test_unsent_request() -> None:
     """Nothing can have been created, and the list is not read again."""
     script = Script(get=[listed("recurrings")], post=[NEVER_LEFT, echo("recurring")])
     assert (await script.run(create)).id == "made"
     assert script.methods == ["GET", "POST", "POST"]
 
 
-async def test_a_throttled_create_is_not_repeated() -> None:
+async def test_throttled_create() -> None:
     """A 429 is a refusal, unless a lookup shows the contrary."""
     script = Script(get=[listed("recurrings")], post=[refusal(429)])
     await script.fail(create, RateLimitError)
@@ -190,13 +188,12 @@ async def test_a_throttled_create_is_not_repeated() -> None:
 
 
 async def test_a_create_that_a_proxy_throttled_is_looked_up() -> None:
-    """A proxy may have passed the request on."""
     script = Script(get=[listed("recurrings"), listed("recurrings", row("new"))], post=[httpx.Response(429)])
     assert (await script.run(create)).id == "new"
     assert script.methods == ["GET", "POST", "GET"]
 
 
-async def test_a_response_of_an_older_recurring_is_not_the_result() -> None:
+async def test_older_recurring() -> None:
     """Its id was there before; the lookup finds the right one."""
     script = Script(
         get=[listed("recurrings", row("old")), listed("recurrings", row("new"), row("old"))],
@@ -206,12 +203,11 @@ async def test_a_response_of_an_older_recurring_is_not_the_result() -> None:
 
 
 async def test_a_response_for_another_vault_is_a_mismatch() -> None:
-    """Reject it, and look up."""
     script = Script(get=[listed("recurrings")], post=[echo("recurring", account_vault_id="another")])
     await script.fail(create, MismatchedWriteError, match="account_vault_id is 'another', not 'v'")
 
 
-async def test_the_proof_that_nothing_was_created_needs_time() -> None:
+async def test_proven_absence() -> None:
     """`resolve()` returns None after the time in doubt, with a list without a new one."""
     script = Script(get=[listed("recurrings", row("old"))], post=[LOST])
     async with script.gateway(in_doubt_seconds=60.0) as gateway:
@@ -226,7 +222,7 @@ async def test_the_proof_that_nothing_was_created_needs_time() -> None:
 @pytest.mark.parametrize(
     ("status", "kind"), [(401, AuthenticationError), (403, PermissionDeniedError), (404, NotFoundError)]
 )
-async def test_a_refused_read_before_is_raised_as_it_is(status: int, kind: type[Exception]) -> None:
+async def test_refused_read(status: int, kind: type[Exception]) -> None:
     """The refusal says more than "not sent", and nothing was sent."""
     script = Script(get=[httpx.Response(status, json={"message": "no", "status": status, "name": "no", "code": 0})])
     await script.fail(create, kind)
@@ -236,20 +232,19 @@ async def test_a_refused_read_before_is_raised_as_it_is(status: int, kind: type[
 
 @pytest.mark.parametrize("response", [NEVER_LEFT, LOST, httpx.Response(503), httpx.Response(404, text="<html>")])
 async def test_without_the_read_before_nothing_is_sent(response: ScriptedResponse) -> None:
-    """The request could not be looked up."""
     script = Script(get=[response])
     await script.fail(create, NotSentError, match="its prerequisite read failed")
     await script.fail(defer, NotSentError, match="its prerequisite read failed")
     assert "POST" not in script.methods
 
 
-async def test_the_read_before_leaves_time_for_the_request() -> None:
+async def test_read_time() -> None:
     """Half of the total time at most is spent on it."""
     script = Script(get=[silent], post=[echo("recurring")])
     await script.fail(create, NotSentError, match=r"within 5 s", timeout=10)
 
 
-async def test_read_and_request_share_one_deadline() -> None:
+async def test_shared_deadline() -> None:
     """A request without a response ends with the total time, not with twice as much."""
 
     async def read_slowly(_: httpx.Request) -> ScriptedResponse:
@@ -272,7 +267,7 @@ MOVED = {
 
 
 @pytest.mark.parametrize(("verb", "parameter"), [("skip", "skip_count"), ("defer", "defer_count")])
-async def test_the_number_of_charges_is_a_parameter(verb: str, parameter: str) -> None:
+async def test_charge_count(verb: str, parameter: str) -> None:
     """The request has no body."""
     path = {"skip": "/v2/recurrings/r/skipPayment", "defer": "/v2/recurrings/r/deferPayment"}[verb]
     end = {"skip": {}, "defer": {"end_date": "2021-01-22"}}[verb]
@@ -286,7 +281,6 @@ async def test_the_number_of_charges_is_a_parameter(verb: str, parameter: str) -
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, True, "1", None])
 async def test_a_number_of_charges_is_a_whole_number_above_0(count: Any) -> None:
-    """Nothing is sent otherwise."""
     script = Script()
     await script.fail(lambda g: g.recurrings.skip("r", count), InvalidRequestError, match="count: must be")
     await script.fail(lambda g: g.recurrings.defer("r", count), InvalidRequestError, match="count: must be")
@@ -294,20 +288,20 @@ async def test_a_number_of_charges_is_a_whole_number_above_0(count: Any) -> None
     assert script.asked == []
 
 
-async def test_a_lost_skip_is_found_by_the_next_date() -> None:
+async def test_lost_skip() -> None:
     """Return the recurring as it is read afterwards."""
     script = Script(get=[plan("t"), plan("t", next_run_date="2019-03-23")], post=[LOST])
     assert (await script.run(skip)).next_run_date == date(2019, 3, 23)
     assert script.methods == ["GET", "POST", "GET"]
 
 
-async def test_a_lost_deferral_is_found_by_both_dates() -> None:
+async def test_lost_deferral() -> None:
     """The next charge and the end have moved."""
     script = Script(get=[plan(), plan(next_run_date="2019-03-23", end_date="2020-11-22")], post=[LOST])
     assert (await script.run(defer)).end_date == date(2020, 11, 22)
 
 
-async def test_a_charge_that_ran_meanwhile_is_counted() -> None:
+async def test_running_charge() -> None:
     """The charge has moved the next date too: by two intervals it was skipped, and by one nothing is certain."""
     script = Script(get=[plan("t"), plan("t", "u", next_run_date="2019-04-23")], post=[LOST])
     assert (await script.run(skip)).next_run_date == date(2019, 4, 23)
@@ -316,7 +310,7 @@ async def test_a_charge_that_ran_meanwhile_is_counted() -> None:
     assert script.methods.count("POST") == 1
 
 
-async def test_a_payment_that_moves_no_date_is_not_taken_for_a_charge() -> None:
+async def test_paid_by_link() -> None:
     """The customer paid a declined charge by a link, so the date may have moved by the skip."""
     script = Script(get=[plan("t"), plan("t", "paid", next_run_date="2019-03-23")], post=[LOST])
     async with script.gateway(in_doubt_seconds=0.01) as gateway:
@@ -324,7 +318,7 @@ async def test_a_payment_that_moves_no_date_is_not_taken_for_a_charge() -> None:
         await error_of(error.resolve(wait=1.0), OutcomeUnknownError, match="by a charge or by this call")
 
 
-async def test_fewer_intervals_than_were_to_skip_are_those_of_charges() -> None:
+async def test_fewer_intervals() -> None:
     """Two charges ran, and five were to skip; the end date tells about a deferral."""
     moved = plan("t", "u", "v", next_run_date="2019-04-23")
     for verb in ("skip", "defer"):
@@ -347,7 +341,7 @@ UNPROVEN: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("after", "reason"), UNPROVEN.values(), ids=UNPROVEN)
-async def test_a_lost_skip_is_never_sent_again(after: dict[str, Any], reason: str) -> None:
+async def test_unproven_skip(after: dict[str, Any], reason: str) -> None:
     """Without proof of this skip, the outcome is unknown."""
     script = Script(get=[plan("t"), plan("t", **after)], post=[LOST])
     await script.fail(skip, OutcomeUnknownError, match=reason)
@@ -355,7 +349,7 @@ async def test_a_lost_skip_is_never_sent_again(after: dict[str, Any], reason: st
 
 
 @pytest.mark.parametrize("before", [{"next_run_date": "0000-00-00"}, {"interval": None}, {"transactions": None}])
-async def test_a_skip_without_facts_before_is_sent_and_unknown_when_lost(before: dict[str, Any]) -> None:
+async def test_missing_dates(before: dict[str, Any]) -> None:
     """The gateway decides whether it can be skipped; only the lookup needs the dates."""
     script = Script(get=[plan(**before), plan(next_run_date="2019-03-23")], post=[LOST])
     await script.fail(skip, OutcomeUnknownError)
@@ -364,7 +358,7 @@ async def test_a_skip_without_facts_before_is_sent_and_unknown_when_lost(before:
 
 
 @pytest.mark.parametrize("verb", ["skip", "defer"])
-async def test_a_response_from_before_the_change_is_not_the_result(verb: str) -> None:
+async def test_old_response(verb: str) -> None:
     """A late response to the read shows the old date; the lookup finds what has moved."""
     operation, after = MOVED[verb]
     script = Script(get=[plan("t"), plan("t", **after)], post=[plan("t")])
@@ -374,14 +368,14 @@ async def test_a_response_from_before_the_change_is_not_the_result(verb: str) ->
     assert script.methods.count("POST") == 1
 
 
-async def test_the_dates_of_another_recurring_are_not_compared() -> None:
+async def test_other_recurring() -> None:
     """A response with another id is rejected, before and after."""
     script = Script(get=[plan(id="another")], post=[LOST])
     await script.fail(skip, NotSentError, match="id is 'another'")
     assert script.methods.count("POST") == 0
 
 
-async def test_a_refused_skip_is_a_refusal() -> None:
+async def test_refused_skip() -> None:
     """The recurring is read again, because a proxy may have sent the request twice. It has not changed."""
     script = Script(get=[plan()], post=[refused(status="Skip Payment is not allowed when status is ended.")])
     await script.fail(skip, ValidationError)
@@ -394,9 +388,7 @@ STATES = {"hold": ("placeOnHold", "on hold", "active"), "activate": ("activate",
 
 
 @pytest.mark.parametrize(("verb", "path", "done", "not_done"), [(name, *facts) for name, facts in STATES.items()])
-async def test_a_lost_change_of_the_status_is_looked_up_and_repeated(
-    verb: str, path: str, done: str, not_done: str
-) -> None:
+async def test_lost_status(verb: str, path: str, done: str, not_done: str) -> None:
     """Setting a status twice has the same effect as setting it once."""
     script = Script(post=[LOST], get=[plan(status=done)])
     assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
@@ -410,7 +402,7 @@ async def test_a_lost_change_of_the_status_is_looked_up_and_repeated(
 @pytest.mark.parametrize(
     ("verb", "done", "not_done"), [(name, done, not_done) for name, (_, done, not_done) in STATES.items()]
 )
-async def test_a_response_with_the_old_status_is_not_the_result(verb: str, done: str, not_done: str) -> None:
+async def test_old_status(verb: str, done: str, not_done: str) -> None:
     """A late response to an earlier read shows it, so the status is read again."""
     script = Script(post=[plan(status=not_done)], get=[plan(status=done)])
     assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
@@ -421,7 +413,6 @@ async def test_a_response_with_the_old_status_is_not_the_result(verb: str, done:
 
 @pytest.mark.parametrize(("verb", "path", "done", "not_done"), [(name, *facts) for name, facts in STATES.items()])
 async def test_a_status_is_recognized_in_title_case(verb: str, path: str, done: str, not_done: str) -> None:
-    """Some gateways may write "Active" instead of "active"."""
     script = Script(post=[plan(status=done.title())])
     assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done.title()
     assert [request.url.path for request in script.asked] == [f"/v2/recurrings/r/{path}"]
@@ -429,7 +420,7 @@ async def test_a_status_is_recognized_in_title_case(verb: str, path: str, done: 
     await script.fail(lambda g: getattr(g.recurrings, verb)("r"), MismatchedWriteError, match="shows no effect")
 
 
-async def test_a_plan_that_ends_when_it_is_activated_is_a_result() -> None:
+async def test_ended_plan() -> None:
     """All its charges may be in the past."""
     script = Script(post=[plan(status="ended")], get=[plan(status="ended")])
     assert (await script.run(lambda g: g.recurrings.activate("r"))).status == "ended"
@@ -437,7 +428,7 @@ async def test_a_plan_that_ends_when_it_is_activated_is_a_result() -> None:
 
 
 @pytest.mark.parametrize(("verb", "done", "before"), [("hold", "on hold", "active"), ("activate", "active", "on hold")])
-async def test_a_refused_repetition_is_looked_up(verb: str, done: str, before: str) -> None:
+async def test_refused_repetition(verb: str, done: str, before: str) -> None:
     """A second "not allowed" may be the effect of the first attempt."""
     script = Script(post=[httpx.Response(500), refused(status="not allowed")])
     script.responses["get"] = [lambda _: plan(status=done if script.methods.count("POST") == 2 else before)]
@@ -447,7 +438,7 @@ async def test_a_refused_repetition_is_looked_up(verb: str, done: str, before: s
 # --- update and delete
 
 
-async def test_a_lost_update_is_read() -> None:
+async def test_lost_update() -> None:
     """A date that is set to null may come back as zeros."""
     changes = RecurringUpdate(end_date=None, description="Rent", active=True)
     done = plan(end_date="0000-00-00", description="Rent", active="1")
@@ -460,7 +451,7 @@ async def test_a_lost_update_is_read() -> None:
     "changes",
     [RecurringUpdate(account_vault_api_id="mine"), RecurringUpdate(recurring_api_id="mine", description="Rent")],
 )
-async def test_a_lost_update_of_an_own_id_is_sent_again(changes: RecurringUpdate) -> None:
+async def test_own_id(changes: RecurringUpdate) -> None:
     """Records may not show that id, so a read proves nothing. A second change has no further effect."""
     script = Script(put=[LOST], get=[plan(description="Rent")])
     async with script.gateway() as gateway:
@@ -471,8 +462,7 @@ async def test_a_lost_update_of_an_own_id_is_sent_again(changes: RecurringUpdate
         assert (await gateway.recurrings.update("r", changes)).id == "r"  # accepted, and contradicted by nothing
 
 
-async def test_recurrings_have_no_integrators_id() -> None:
-    """An `ApiId` is refused before anything is sent."""
+async def test_an_api_id_is_refused_before_anything_is_sent() -> None:
     script = Script()
     async with script.gateway() as gateway:
         for family in (gateway.recurrings, gateway.tags, gateway.notes):
@@ -484,7 +474,6 @@ async def test_recurrings_have_no_integrators_id() -> None:
 
 
 async def test_an_outcome_query_of_a_skip_outlives_the_process() -> None:
-    """Written as JSON and read again, it finds the same."""
     script = LedgerScript(get=[plan("t"), plan("t")], post=[LOST])
     await script.fail(skip, OutcomeUnknownError)
     (intent,) = script.ledger.intents
@@ -495,7 +484,7 @@ async def test_an_outcome_query_of_a_skip_outlives_the_process() -> None:
     assert getattr(lookup.read(after).record, "next_run_date", None) == date(2019, 3, 23)
 
 
-async def test_a_create_is_kept_with_its_lookup_before_it_is_sent() -> None:
+async def test_intent() -> None:
     """The list is read first, so that the intent contains the ids from before."""
     script = LedgerScript(get=[listed("recurrings", row("old"))], post=[LOST])
     await script.fail(create, OutcomeUnknownError)
@@ -511,7 +500,7 @@ async def test_a_create_is_kept_with_its_lookup_before_it_is_sent() -> None:
 # --- calls of one client at the same time
 
 
-async def test_the_recurring_of_an_equal_call_is_not_taken_for_a_lost_one() -> None:
+async def test_equal_calls() -> None:
     """The second call reads the list after the first has ended, so the lost create does not find its recurring."""
     rows: list[dict[str, Any]] = []
 
@@ -536,8 +525,8 @@ async def test_the_recurring_of_an_equal_call_is_not_taken_for_a_lost_one() -> N
     assert ends[1:] == ["made"]
 
 
-async def test_a_call_does_not_wait_beyond_its_timeout_for_an_equal_one() -> None:
-    """Nothing was sent for it."""
+async def test_waiting_call() -> None:
+    """A call waits for an equal one up to its `timeout`, and then is not sent."""
     script = Script(get=[plan()], post=[silent])
     async with script.gateway(timeout=60) as gateway:
         with anyio.move_on_after(5):

@@ -29,7 +29,7 @@ def payment(**fields: Any) -> httpx.Response:
 DEBIT = payment(payment_method="ach", type_id=50)
 
 
-async def test_a_refund_returns_the_full_amount_of_what_was_read() -> None:
+async def test_full_refund() -> None:
     """The payment is read, and the refund names it, its location and its product, under an id of its own."""
     script = Script(get=[payment(transaction_api_id="order-1")], post=[echo("transaction")])
     refund = await script.run(lambda gateway: gateway.transactions.refund(ApiId("order-1", "its")))
@@ -47,15 +47,14 @@ async def test_a_refund_returns_the_full_amount_of_what_was_read() -> None:
     }
 
 
-async def test_a_part_is_refunded_under_the_callers_id() -> None:
-    """An amount and an id that are given are sent as they are."""
+async def test_an_amount_and_an_id_that_are_given_are_sent_as_they_are() -> None:
     script = Script(get=[payment()], post=[echo("transaction")])
     await script.run(lambda gateway: gateway.transactions.refund("found", "5.00", transaction_api_id="back-1"))
     content = script.bodies("POST")[0]["transaction"]
     assert (content["transaction_amount"], content["transaction_api_id"]) == ("5.00", "back-1")
 
 
-async def test_a_partial_approval_is_refunded_with_what_was_charged() -> None:
+async def test_partial_approval() -> None:
     """The approved part is returned, not the requested amount."""
     partial = payment(reason_code_id=1201, status_id=101, auth_amount="7.00")
     script = Script(get=[partial], post=[echo("transaction")])
@@ -63,7 +62,7 @@ async def test_a_partial_approval_is_refunded_with_what_was_charged() -> None:
     assert script.bodies("POST")[0]["transaction"]["transaction_amount"] == "7.00"
 
 
-async def test_an_amount_of_a_binary_float_is_used_as_cents() -> None:
+async def test_float_amount() -> None:
     """A gateway that computes with floats shows 19.989999999999998 for 19.99: refunds and tips are whole cents."""
     paid = payment(transaction_amount="19.989999999999998", tip_amount=0.9900000000000002)
     script = Script(get=[paid], post=[echo("transaction")], put=[echo("transaction", id="found")])
@@ -74,7 +73,7 @@ async def test_an_amount_of_a_binary_float_is_used_as_cents() -> None:
     assert (refund.transaction_amount, tipped.transaction_amount) == (Decimal("19.99"), Decimal("21.00"))
 
 
-async def test_an_ach_debit_is_refunded_in_full_by_web() -> None:
+async def test_ach_debit() -> None:
     """The SEC code is WEB, and the payment method that of the payment."""
     script = Script(get=[DEBIT], post=[echo("transaction")])
     await script.run(lambda gateway: gateway.transactions.refund("found", "12.50"))
@@ -82,7 +81,7 @@ async def test_an_ach_debit_is_refunded_in_full_by_web() -> None:
     assert (content["payment_method"], content["ach_sec_code"]) == ("ach", "WEB")
 
 
-async def test_a_part_of_an_ach_debit_is_not_refunded() -> None:
+async def test_ach_part() -> None:
     """The bank would reject it days later; the error names the action that returns a part."""
     script = Script(get=[DEBIT], post=[echo("transaction")])
     await script.fail(lambda gateway: gateway.transactions.refund("found", "5.00"), InvalidRequestError, match="credit")
@@ -92,28 +91,25 @@ async def test_a_part_of_an_ach_debit_is_not_refunded() -> None:
 @pytest.mark.parametrize("amount", [5.0, "abc", -1])
 @pytest.mark.parametrize("verb", ["refund", "tip_adjust"])
 async def test_a_wrong_amount_is_reported_before_anything_is_read(verb: str, amount: Any) -> None:
-    """Nothing is sent, not even the read."""
     script = Script()
     await script.fail(lambda gateway: getattr(gateway.transactions, verb)("found", amount), InvalidRequestError)
     assert script.methods == []
 
 
 async def test_a_payment_that_shows_no_amount_needs_one() -> None:
-    """The refund is not sent without an amount."""
     script = Script(get=[payment(transaction_amount=None)], post=[echo("transaction")])
     await script.fail(lambda gateway: gateway.transactions.refund("found"), InvalidRequestError, match="amount")
     assert script.methods == ["GET"]
 
 
-async def test_a_payment_that_does_not_exist_is_not_refunded() -> None:
-    """The gateway's own refusal of the read is the error."""
+async def test_the_gateways_refusal_of_the_read_is_the_error() -> None:
     script = Script(get=[NOT_THERE])
     await script.fail(lambda gateway: gateway.transactions.refund("found"), NotFoundError)
     assert script.methods == ["GET"]
 
 
 @pytest.mark.parametrize("verb", ["refund", "tip_adjust"])
-async def test_an_unreadable_payment_is_certainly_not_changed(verb: str) -> None:
+async def test_unreadable_payment(verb: str) -> None:
     """A read without a response becomes NotSentError, so that the caller may try again."""
     script = Script(get=[LOST])
     await script.fail(
@@ -122,7 +118,7 @@ async def test_an_unreadable_payment_is_certainly_not_changed(verb: str) -> None
     assert set(script.methods) == {"GET"}
 
 
-async def test_a_refund_whose_response_is_lost_is_looked_up_and_sent_under_one_id() -> None:
+async def test_lost_refund() -> None:
     """A second attempt follows a lookup and has the same id."""
     script = Script(get=[payment(), absent], post=[LOST, echo("transaction")])
     await script.run(lambda gateway: gateway.transactions.refund("found"))
@@ -131,14 +127,14 @@ async def test_a_refund_whose_response_is_lost_is_looked_up_and_sent_under_one_i
     assert "GET" in script.methods[2:-1]
 
 
-async def test_the_payment_itself_is_not_taken_for_its_refund() -> None:
+async def test_late_response() -> None:
     """A late response to the read has the right amount, and the type of a sale; the refund is looked up."""
     script = Script(get=[payment(type_id=20), absent], post=[payment(type_id=20)])
     await script.fail(lambda gateway: gateway.transactions.refund("found"), MismatchedWriteError, match="type_id is 20")
 
 
 @pytest.mark.parametrize("verb", ["refund", "tip_adjust"])
-async def test_a_payment_that_does_not_show_the_integrator_id_may_be_another_one(verb: str) -> None:
+async def test_hidden_integrator_id(verb: str) -> None:
     """A late response to another read has the same location; another customer's payment is not changed."""
     script = Script(get=[payment(transaction_api_id=None)])
     order = ApiId("order-1", "its")
@@ -148,8 +144,7 @@ async def test_a_payment_that_does_not_show_the_integrator_id_may_be_another_one
     assert script.methods == ["GET"]
 
 
-async def test_a_refund_of_another_payment_is_not_the_result() -> None:
-    """The caller has used the id before, for an equal refund."""
+async def test_a_refund_of_another_payment_under_the_same_id_is_not_the_result() -> None:
     other = payment(type_id=30, transaction_api_id="back", previous_transaction_id="another")
     script = Script(get=[payment(), other], post=[LOST])
     await script.fail(
@@ -159,7 +154,7 @@ async def test_a_refund_of_another_payment_is_not_the_result() -> None:
     )
 
 
-async def test_a_tip_is_added_to_the_amount_without_the_earlier_tip() -> None:
+async def test_tip() -> None:
     """The total is sent too, because the gateway documents it as required."""
     script = Script(get=[payment(tip_amount="2.50")], put=[payment(transaction_amount="13.00", tip_amount="3.00")])
     await script.run(lambda gateway: gateway.transactions.tip_adjust("found", 3))
@@ -167,7 +162,7 @@ async def test_a_tip_is_added_to_the_amount_without_the_earlier_tip() -> None:
     assert content == {"action": "tipadjust", "tip_amount": "3.00", "transaction_amount": "13.00"}
 
 
-async def test_a_partial_approval_needs_a_given_total() -> None:
+async def test_approved_tip() -> None:
     """Its amount is the requested one, more than what was approved."""
     partial = payment(reason_code_id=1201, status_id=101, auth_amount="7.00")
     script = Script(get=[partial], put=[payment()])
@@ -177,7 +172,7 @@ async def test_a_partial_approval_needs_a_given_total() -> None:
     assert script.methods == ["GET"]
 
 
-async def test_a_response_with_the_old_tip_is_not_the_result() -> None:
+async def test_old_tip() -> None:
     """A late response to the read shows it, so the record is read again."""
     tipped = payment(transaction_amount="15.50", tip_amount="3.00")
     old = payment(tip_amount="0.00")
@@ -189,21 +184,20 @@ async def test_a_response_with_the_old_tip_is_not_the_result() -> None:
 
 
 async def test_a_given_total_needs_no_read() -> None:
-    """The tip and the total are sent as they are."""
     script = Script(put=[payment(transaction_amount="15.50", tip_amount="3.00")])
     await script.run(lambda gateway: gateway.transactions.tip_adjust("found", "3.00", "15.50"))
     assert script.bodies("PUT")[0]["transaction"]["transaction_amount"] == "15.50"
     assert script.methods == ["PUT"]
 
 
-async def test_an_edit_changes_only_what_is_named() -> None:
+async def test_omitted_fields() -> None:
     """An omitted field is not sent, and None is sent as null."""
     script = Script(put=[payment(description="Tea", contact_id=None)])
     await script.run(lambda gateway: gateway.transactions.edit("found", description="Tea", contact_id=None))
     assert script.bodies("PUT") == [{"transaction": {"action": "edit", "contact_id": None, "description": "Tea"}}]
 
 
-async def test_a_lost_tip_is_known_by_its_record() -> None:
+async def test_lost_tip() -> None:
     """The record with the tip is the result; one that cannot be read leaves the outcome unknown."""
     tipped = payment(transaction_amount="15.50", tip_amount="3.00")
     script = Script(put=[LOST], get=[tipped])

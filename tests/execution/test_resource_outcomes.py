@@ -34,7 +34,6 @@ pytestmark = pytest.mark.anyio
 
 @each_resource
 async def test_the_outcome_of_a_create_is_a_record_of_the_resource(resource: str) -> None:
-    """The lookup returns a record of the resource's own type."""
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(getattr(gateway, resource).create(CREATES[resource][0]), OutcomeUnknownError)
@@ -44,7 +43,7 @@ async def test_the_outcome_of_a_create_is_a_record_of_the_resource(resource: str
 
 
 @each_resource
-async def test_a_create_that_was_not_made_is_none(resource: str) -> None:
+async def test_proven_absence(resource: str) -> None:
     """None means that the gateway has proved that there is no record, and that the doubt is over."""
     script = Script(post=[LOST], get=[absent])
     async with script.gateway(max_attempts=1, terminal_timeout=30) as gateway:
@@ -54,7 +53,7 @@ async def test_a_create_that_was_not_made_is_none(resource: str) -> None:
 
 
 @each_resource
-async def test_the_record_that_has_a_taken_id_is_read(resource: str) -> None:
+async def test_taken_id(resource: str) -> None:
     """Its values are not compared: the id may belong to another request."""
     different = CREATES[resource][3]
     script = Script(post=[taken(resource)], get=[stored(resource, **different)])
@@ -65,7 +64,6 @@ async def test_the_record_that_has_a_taken_id_is_read(resource: str) -> None:
 
 
 async def test_an_action_is_resolved_like_a_create() -> None:
-    """An action on a transaction returns the transaction."""
     script = Script(put=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(
@@ -77,7 +75,7 @@ async def test_an_action_is_resolved_like_a_create() -> None:
         assert found.voided
 
 
-async def test_a_payment_at_a_terminal_is_a_transaction() -> None:
+async def test_terminal_payment() -> None:
     """Both resources return transactions, so that one handler can serve both."""
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
@@ -94,7 +92,7 @@ async def lost_deletion(script: Script, gateway: AsyncGateway) -> OutcomeUnknown
     return await error_of(gateway.contacts.delete("c1"), OutcomeUnknownError)
 
 
-async def test_an_error_of_another_resource_is_refused_by_name() -> None:
+async def test_foreign_error() -> None:
     """Nothing is read, because the record would be of another type."""
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
@@ -108,7 +106,7 @@ async def test_an_error_of_another_resource_is_refused_by_name() -> None:
         assert len(script.asked) == asked + 1
 
 
-async def test_a_deletion_has_no_record() -> None:
+async def test_deletion() -> None:
     """The resource's `resolve` would have no word for "it is deleted"; the error's own has one."""
     script = Script()
     async with script.gateway() as gateway:
@@ -120,7 +118,7 @@ async def test_a_deletion_has_no_record() -> None:
         assert await error.resolve() is True
 
 
-async def test_an_untyped_record_is_not_a_typed_one() -> None:
+async def test_untyped_record() -> None:
     """The same path was called without models, so the outcome is not the model's."""
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
@@ -134,7 +132,6 @@ async def test_an_untyped_record_is_not_a_typed_one() -> None:
 
 
 async def test_a_resource_without_models_creates_once() -> None:
-    """The record that has the id is returned as it is."""
     script = Script(post=[taken("contacts")], get=[stored("contacts", last_name="Smith")])
     async with script.gateway() as gateway:
         untyped = gateway.resource("contacts", name="contact", api_id="contact_api_id")
@@ -148,7 +145,7 @@ async def test_a_resource_without_models_creates_once() -> None:
         await error_of(unnamed.create_once({"title": "x"}), InvalidRequestError, match="api_id: required")
 
 
-async def test_a_write_that_cannot_be_looked_up_stays_unknown() -> None:
+async def test_unresolvable() -> None:
     """A note has no integrator id, and the effect of an unknown action is not known: the error is raised again."""
     script = Script(post=[LOST])
     async with script.gateway() as gateway:
@@ -160,8 +157,7 @@ async def test_a_write_that_cannot_be_looked_up_stays_unknown() -> None:
         await error_of(plans.resolve(error), OutcomeUnknownError, match="POST /v2/plans/p1/activate")
 
 
-async def test_an_action_in_the_path_is_resolved_like_a_change() -> None:
-    """A lost settlement is found in the batch."""
+async def test_a_lost_settlement_is_found_in_the_batch() -> None:
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(gateway.transaction_batches.settle("b1"), OutcomeUnknownError)
@@ -170,7 +166,7 @@ async def test_an_action_in_the_path_is_resolved_like_a_change() -> None:
         assert type(found) is TransactionBatch
 
 
-async def test_an_error_of_another_kind_is_refused_by_name() -> None:
+async def test_other_errors() -> None:
     """`existing` takes a duplicate, and `resolve` an unknown outcome."""
     async with Script(post=[]).gateway() as gateway:
         wrong: Any = OutcomeUnknownError("lost")
@@ -193,7 +189,7 @@ def copied(error: ErrorT) -> ErrorT:
     return found
 
 
-async def test_a_copied_error_is_of_the_same_resource() -> None:
+async def test_copied_error() -> None:
     """A pickled error has no client: it stays unknown, and says what to do."""
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
@@ -204,8 +200,7 @@ async def test_a_copied_error_is_of_the_same_resource() -> None:
         await error_of(gateway.transactions.existing(duplicate), InvalidRequestError, match="this error was copied")
 
 
-async def test_an_update_is_resolved_like_a_create() -> None:
-    """A lost update of a contact is found in the contact."""
+async def test_a_lost_update_is_found_in_the_record() -> None:
     script = Script(put=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(gateway.contacts.update("c1", ContactUpdate(last_name="Smith")), OutcomeUnknownError)

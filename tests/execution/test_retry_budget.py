@@ -25,13 +25,13 @@ def is_granted(budget: RetryBudget, faults: float, attempts: int, chance: random
 
 
 @pytest.mark.parametrize("faults", [0.01, 0.05, 0.1])
-def test_ten_thousand_calls_never_feel_it(faults: float) -> None:
+def test_rare_failures(faults: float) -> None:
     """At one call in a hundred, and even in ten, that goes wrong, every repeat is made."""
     budget, chance = RetryBudget(), random.Random(faults)  # noqa: S311
     assert all(is_granted(budget, faults, 3, chance) for _ in range(10_000))
 
 
-def test_repeats_are_a_fifth_of_the_calls_over_time() -> None:
+def test_constant_failures() -> None:
     """However much fails, no more is repeated than the calls put in, and what there was in stock."""
     budget, repeats = RetryBudget(), 0
     for _ in range(10_000):
@@ -40,8 +40,7 @@ def test_repeats_are_a_fifth_of_the_calls_over_time() -> None:
     assert repeats == pytest.approx(10_000 * DEPOSIT + MAX_BALANCE, abs=2)
 
 
-def test_good_times_do_not_pile_up_a_storm() -> None:
-    """A million calls without a fault leave the stock that there was to begin with."""
+def test_a_million_good_calls_leave_the_stock_of_the_beginning() -> None:
     budget = RetryBudget()
     for _ in range(1000):
         budget.deposit()
@@ -55,7 +54,7 @@ def use_up(gateway: AsyncGateway) -> None:
         pass
 
 
-async def test_a_gateway_that_is_down_is_not_stormed() -> None:
+async def test_storm() -> None:
     """Of a thousand reads, each of which would be tried three times, a fifth is repeated and no more."""
     script = Script(get=[BUSY])
     async with script.gateway() as gateway:
@@ -64,7 +63,7 @@ async def test_a_gateway_that_is_down_is_not_stormed() -> None:
     assert len(script.asked) == pytest.approx(1000 * (1 + DEPOSIT) + MAX_BALANCE, abs=2)
 
 
-async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+async def test_unrepeated_read(caplog: pytest.LogCaptureFixture) -> None:
     """The caller gets the gateway's response at once; observers and the log are told why it was the only one."""
     script = Script(get=[BUSY])
     async with script.gateway() as gateway:
@@ -76,8 +75,7 @@ async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog:
     assert "GET /v2/contacts/1 is not retried: the client's retry budget is exhausted" in caplog.messages
 
 
-async def test_what_is_answered_asks_for_no_budget() -> None:
-    """Report no exhausted budget after a definite response."""
+async def test_a_definite_response_reports_no_exhausted_budget() -> None:
     script = Script(get=[NOT_THERE])
     async with script.gateway() as gateway:
         use_up(gateway)
@@ -86,7 +84,6 @@ async def test_what_is_answered_asks_for_no_budget() -> None:
 
 
 async def test_lookups_of_lost_writes_are_not_limited() -> None:
-    """Look up writes without the budget."""
     script = Script(get=[BUSY, BUSY, APPROVED], post=[LOST])
     async with script.gateway() as gateway:
         use_up(gateway)
@@ -94,7 +91,7 @@ async def test_lookups_of_lost_writes_are_not_limited() -> None:
     assert script.methods == ["POST", "GET", "GET", "GET"]
 
 
-async def test_a_lost_write_that_may_not_be_repeated_is_unknown() -> None:
+async def test_unrepeated_write() -> None:
     """Nothing was found, nothing more is sent, and what was sent may still arrive."""
     script = Script(get=[absent], post=[LOST])
     async with script.gateway() as gateway:
@@ -104,8 +101,7 @@ async def test_a_lost_write_that_may_not_be_repeated_is_unknown() -> None:
         assert await error.resolve(wait=120) is None
 
 
-async def test_calls_earn_repeats_again() -> None:
-    """After the trouble, a few calls that succeed pay for the next repeat."""
+async def test_a_few_calls_that_succeed_pay_for_the_next_repeat() -> None:
     script = Script(get=[record("contact", id="1")])
     async with script.gateway() as gateway:
         use_up(gateway)

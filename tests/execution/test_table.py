@@ -200,9 +200,7 @@ def after_nothing_found(effect: RepeatEffect, decision: Decision) -> tuple[str, 
 
 
 @pytest.mark.parametrize(("result", "effect", "response"), CELLS)
-async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
-    result: AttemptResult, effect: RepeatEffect, response: ScriptedResponse
-) -> None:
+async def test_unsuccessful_lookup(result: AttemptResult, effect: RepeatEffect, response: ScriptedResponse) -> None:
     """The call is sent again, or ends with its error or in doubt, as the table says; the doubt says how far it got."""
     nothing = NOT_DONE if effect is RepeatEffect.IDEMPOTENT and result is not AttemptResult.NOT_FOUND else NOT_THERE
     decision = TABLE[result][effect]
@@ -224,9 +222,7 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
 
 
 @pytest.mark.parametrize(("result", "effect", "response"), LOOKED_UP)
-async def test_a_cell_is_obeyed_when_the_lookup_finds_it(
-    result: AttemptResult, effect: RepeatEffect, response: ScriptedResponse
-) -> None:
+async def test_successful_lookup(result: AttemptResult, effect: RepeatEffect, response: ScriptedResponse) -> None:
     """Return the record that the lookup finds, without another attempt."""
     if result is AttemptResult.REFUSED_AFTER_DOUBT:
         run = Run(result, effect, [LOST, response], done(effect))
@@ -244,7 +240,7 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_it(
     ("response", "reached"),
     [(LOST, SendStage.SENT), (CUT, SendStage.RESPONSE_TRUNCATED)],
 )
-async def test_a_lost_connection_says_how_far_it_got(response: ScriptedResponse, reached: SendStage) -> None:
+async def test_response_progress(response: ScriptedResponse, reached: SendStage) -> None:
     """A read that lost its response tells whether any of it came."""
     error = await Script(get=[response]).fail(lambda g: g.transactions.get("found"), ConnectionLostError)
     assert error.reached is reached

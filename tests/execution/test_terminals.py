@@ -37,8 +37,7 @@ def sale(terminal: str) -> RouterTransactionCreate:
     return RouterTransactionCreate(action="sale", terminal_id=terminal, transaction_amount=1)
 
 
-async def test_two_calls_for_one_terminal_run_one_after_the_other() -> None:
-    """Send no second request to a terminal during a call."""
+async def test_no_second_request_reaches_a_terminal_during_a_call() -> None:
     counter = Counter()
     script = Script(post=[counter])
     async with script.gateway() as gateway, anyio.create_task_group() as tasks:
@@ -50,7 +49,7 @@ async def test_two_calls_for_one_terminal_run_one_after_the_other() -> None:
     assert (counter.most, len(script.asked)) == (1, 3)
 
 
-async def test_calls_for_one_terminal_are_served_in_the_order_in_which_they_came() -> None:
+async def test_order() -> None:
     """Queue two thousand calls for one terminal in order; a third is cancelled."""
     served: list[str] = []
 
@@ -75,8 +74,7 @@ async def test_calls_for_one_terminal_are_served_in_the_order_in_which_they_came
     assert [name for name in served if name in waited] == waited
 
 
-async def test_terminals_do_not_wait_for_each_other() -> None:
-    """Each terminal has a queue of its own."""
+async def test_each_terminal_has_a_queue_of_its_own() -> None:
     counter = Counter()
     async with Script(post=[counter]).gateway() as gateway, anyio.create_task_group() as tasks:
         for number in range(5):
@@ -86,7 +84,7 @@ async def test_terminals_do_not_wait_for_each_other() -> None:
         counter.go_on.set()
 
 
-async def test_no_more_than_max_terminals_are_open_at_once() -> None:
+async def test_max_terminals() -> None:
     """The others wait for a place, without a time-out of their own."""
     counter = Counter()
     script = Script(post=[counter])
@@ -99,7 +97,7 @@ async def test_no_more_than_max_terminals_are_open_at_once() -> None:
     assert len(script.asked) == 6
 
 
-async def test_cancelled_waiters_leave_the_queue() -> None:
+async def test_cancelled_waiters() -> None:
     """After a hundred cancellations, in the queue and at the terminal, the next call goes through."""
     counter = Counter()
     async with Script(post=[counter], get=[record("transaction")]).gateway(max_terminals=3) as gateway:
@@ -114,7 +112,7 @@ async def test_cancelled_waiters_leave_the_queue() -> None:
         assert gateway._executor._terminals._queues == {}
 
 
-async def test_a_cancelled_call_passes_the_terminal_to_the_next() -> None:
+async def test_cancelled_winner() -> None:
     """Cancelled in the moment in which the call before has left, it lets the one behind it in."""
     counter = Counter()
     script = Script(post=[counter])
@@ -141,7 +139,7 @@ async def test_a_cancelled_call_passes_the_terminal_to_the_next() -> None:
     assert len(script.asked) == 2
 
 
-async def test_a_stored_card_is_an_account_vault() -> None:
+async def test_stored_card() -> None:
     """The terminal's response comes under `accountvault`, with `active` as the text "1"."""
     before = listed("accountvaults")
     script = Script(post=[record("accountvault", last_four="1111", active="1", exp_date="1221")], get=[before])
@@ -179,7 +177,7 @@ NOT_BUSY = [
 
 
 @pytest.mark.parametrize("response", BUSY, ids=range(len(BUSY)))
-async def test_a_gateway_that_says_busy_is_believed(response: httpx.Response) -> None:
+async def test_busy(response: httpx.Response) -> None:
     """A refusal that says so of the terminal in plain words is `TerminalBusyError`, with the refusal as its cause."""
     error = await Script(post=[response]).fail(
         lambda g: g.router_transactions.create(sale("one")), TerminalBusyError, match="terminal one is busy"
@@ -189,5 +187,4 @@ async def test_a_gateway_that_says_busy_is_believed(response: httpx.Response) ->
 
 @pytest.mark.parametrize("response", NOT_BUSY, ids=range(len(NOT_BUSY)))
 async def test_any_other_refusal_stays_what_it_is(response: httpx.Response) -> None:
-    """Busy is not read out of words that do not say it of the terminal."""
     await Script(post=[response]).fail(lambda g: g.router_transactions.create(sale("one")), ValidationError)

@@ -56,8 +56,7 @@ async def lost(script: Script, gateway: Any) -> None:
 ENDINGS = pytest.mark.parametrize(("ending", "response"), [(cancelled, silent), (lost, LOST)])
 
 
-async def test_waiting_in_line_does_not_count() -> None:
-    """Give each of three calls its whole `terminal_timeout`."""
+async def test_waiting_in_line_does_not_count_as_terminal_timeout() -> None:
     async with Script(post=[slow]).gateway(terminal_timeout=300) as gateway, anyio.create_task_group() as tasks:
         for number in range(3):
             tasks.start_soon(gateway.router_transactions.create, sale(f"sale-{number}"))
@@ -65,7 +64,7 @@ async def test_waiting_in_line_does_not_count() -> None:
 
 
 @ENDINGS
-async def test_the_next_call_is_not_sent(ending: Any, response: ScriptedResponse) -> None:
+async def test_next_call(ending: Any, response: ScriptedResponse) -> None:
     """Look up the earlier call for ten seconds, then raise the reason."""
     script = Script(post=[response])
     async with script.gateway() as gateway:
@@ -82,9 +81,7 @@ async def test_the_next_call_is_not_sent(ending: Any, response: ScriptedResponse
 
 
 @ENDINGS
-async def test_the_next_call_goes_on_as_soon_as_the_earlier_one_is_known(
-    ending: Any, response: ScriptedResponse
-) -> None:
+async def test_cancelled_on_device(ending: Any, response: ScriptedResponse) -> None:
     """Cancel pressed on the device makes a declined transaction, which frees the terminal within a second."""
     script = Script(post=[response, APPROVED])
     async with script.gateway() as gateway:
@@ -98,9 +95,7 @@ async def test_the_next_call_goes_on_as_soon_as_the_earlier_one_is_known(
 
 @pytest.mark.parametrize("terminal_timeout", [30, 300, 900])
 @ENDINGS
-async def test_a_terminal_is_free_again_when_nothing_can_be_under_way(
-    ending: Any, response: ScriptedResponse, terminal_timeout: float
-) -> None:
+async def test_freed_terminal(ending: Any, response: ScriptedResponse, terminal_timeout: float) -> None:
     """After the device's 300 seconds and `in_doubt_seconds`, whatever `terminal_timeout` is, no lookup is needed."""
     script = Script(post=[response, APPROVED])
     async with script.gateway(terminal_timeout=terminal_timeout) as gateway:
@@ -116,7 +111,6 @@ async def test_a_terminal_is_free_again_when_nothing_can_be_under_way(
 
 @ENDINGS
 async def test_other_terminals_are_not_concerned(ending: Any, response: ScriptedResponse) -> None:
-    """Each terminal answers for itself."""
     script = Script(post=[response, APPROVED])
     async with script.gateway() as gateway:
         await ending(script, gateway)
@@ -124,8 +118,7 @@ async def test_other_terminals_are_not_concerned(ending: Any, response: Scripted
 
 
 @ENDINGS
-async def test_a_client_may_be_told_not_to_block(ending: Any, response: ScriptedResponse) -> None:
-    """With `block_unresolved_terminals=False` the next call goes through at once."""
+async def test_without_blocking_the_next_call_goes_through_at_once(ending: Any, response: ScriptedResponse) -> None:
     script = Script(post=[response, APPROVED])
     async with script.gateway(block_unresolved_terminals=False) as gateway:
         await ending(script, gateway)
@@ -134,7 +127,7 @@ async def test_a_client_may_be_told_not_to_block(ending: Any, response: Scripted
     assert trio.current_time() == began
 
 
-async def test_a_cancelled_call_that_was_found_blocks_no_call() -> None:
+async def test_found_call() -> None:
     """The lookup under the shield found the sale: the terminal has done with it."""
     script = Script(post=[silent, APPROVED], get=[record("transaction", transaction_api_id="first", status_id=101)])
     async with script.gateway() as gateway:
@@ -157,7 +150,7 @@ def ledger_script(outcome_query: Mapping[str, str] | None = None) -> LedgerScrip
 @pytest.mark.parametrize(
     ("outcome_query", "advice"), [({"id": "1"}, r"recover\(\)"), (None, "--resolve")], ids=["known", "by hand"]
 )
-async def test_an_open_intent_blocks_its_terminal(outcome_query: Mapping[str, str] | None, advice: str) -> None:
+async def test_open_intent(outcome_query: Mapping[str, str] | None, advice: str) -> None:
     """Reject calls while the ledger has an open intent, and say how to resolve it."""
     script = ledger_script(outcome_query)
     async with script.gateway() as gateway:
@@ -167,13 +160,11 @@ async def test_an_open_intent_blocks_its_terminal(outcome_query: Mapping[str, st
         assert (await gateway.router_transactions.create(sale("elsewhere", terminal="u"))).approved
 
 
-async def test_an_open_intent_blocks_only_who_wants_it() -> None:
-    """With `block_unresolved_terminals=False` the ledger is not asked."""
+async def test_without_blocking_the_ledger_is_not_asked() -> None:
     assert (await ledger_script().run(sell_at_terminal, block_unresolved_terminals=False)).approved
 
 
 async def test_a_ledger_that_cannot_be_read_lets_nothing_through() -> None:
-    """Whether the terminal is free is not known, so nothing is sent."""
     script = ledger_script()
     script.ledger.broken = "open_intents"
     await script.fail(sell_at_terminal, NotSentError, match="the ledger cannot be read: .*it is damaged")

@@ -53,7 +53,7 @@ def notes(gateway: AsyncGateway) -> UntypedResource:
     return gateway.resource("notes", name="note")
 
 
-async def test_a_create_gets_an_integrator_id_and_the_clients_location() -> None:
+async def test_create() -> None:
     """Values are written as by typed requests, and the record is read by its fields."""
     script = Script(post=[echo("plan")])
     new = {
@@ -87,22 +87,21 @@ async def test_a_create_gets_an_integrator_id_and_the_clients_location() -> None
         made["nothing"]
 
 
-async def test_an_empty_integrator_id_is_replaced() -> None:
-    """An empty text counts as omitted."""
+async def test_an_empty_integrator_id_counts_as_omitted() -> None:
     script = Script(post=[echo("plan")])
     await script.run(lambda gateway: plans(gateway).create({"plan_api_id": ""}))
     (body,) = script.bodies("POST")
     assert len(body["plan"]["plan_api_id"]) == 32
 
 
-async def test_a_resource_without_an_integrator_id_is_sent_as_it_is() -> None:
+async def test_no_integrator_id() -> None:
     """No id and no location are added."""
     script = Script(post=[echo("note")])
     await script.run(lambda gateway: notes(gateway).create({"note": "Tea"}))
     assert script.bodies("POST") == [{"note": {"note": "Tea"}}]
 
 
-async def test_a_location_named_by_its_own_id_is_not_mixed_with_the_clients() -> None:
+async def test_other_location() -> None:
     """The payment is made, and looked up, at the location that the content names."""
     script = Script(post=[LOST], get=[listed("transactions")])
     sale = {"action": "sale", "transaction_amount": "12.50", "account_vault_id": "v", "location_api_id": "shop-2"}
@@ -121,9 +120,7 @@ async def test_a_location_named_by_its_own_id_is_not_mixed_with_the_clients() ->
         ({"action": "tipadjust", "tip_amount": "3.00"}, {"tip_amount": "0.00"}, {"tip_amount": "3.00"}),
     ],
 )
-async def test_a_transaction_from_before_an_action_is_not_the_result(
-    change: dict[str, str], before: dict[str, Any], after: dict[str, Any]
-) -> None:
+async def test_old_transaction(change: dict[str, str], before: dict[str, Any], after: dict[str, Any]) -> None:
     """A late response to an earlier read shows it, so the transaction is read again."""
     payments: Any = {"plural": "transactions", "name": "transaction", "api_id": "transaction_api_id"}
     script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
@@ -132,8 +129,7 @@ async def test_a_transaction_from_before_an_action_is_not_the_result(
     assert script.methods == ["PUT", "GET"]
 
 
-async def test_a_lost_create_is_looked_up_before_it_is_sent_again() -> None:
-    """All attempts have one id."""
+async def test_all_attempts_of_a_lost_create_have_one_id() -> None:
     script = Script(post=[LOST, echo("contact")], get=[absent])
     contacts: Any = {"plural": "contacts", "name": "contact", "api_id": "contact_api_id"}
     await script.run(lambda gateway: gateway.resource(**contacts).create({"last_name": "Smith"}))
@@ -142,14 +138,14 @@ async def test_a_lost_create_is_looked_up_before_it_is_sent_again() -> None:
     assert "GET" in script.methods[1:-1]
 
 
-async def test_a_create_under_an_id_that_the_gateway_may_ignore_is_sent_once() -> None:
+async def test_ignored_id() -> None:
     """A record that is not found under the id may exist without it."""
     script = Script(post=[LOST], get=[absent])
     await script.fail(lambda gateway: plans(gateway).create({"title": "Tea"}), OutcomeUnknownError)
     assert script.methods.count("POST") == 1
 
 
-async def test_a_list_whose_records_show_no_id_proves_nothing() -> None:
+async def test_hidden_ids() -> None:
     """The doubt stays, however long it is looked up."""
 
     def ignored(request: httpx.Request) -> httpx.Response:
@@ -166,7 +162,6 @@ async def test_a_list_whose_records_show_no_id_proves_nothing() -> None:
 
 
 async def test_a_lost_create_that_is_found_is_the_result() -> None:
-    """The record under the generated id."""
     script = Script(post=[LOST], get=[lambda request: record("plan", plan_api_id=request.url.path.rsplit("/", 1)[1])])
     found = await script.run(lambda gateway: plans(gateway).create({"title": "Tea"}))
     assert found.id == "found"
@@ -175,20 +170,18 @@ async def test_a_lost_create_that_is_found_is_the_result() -> None:
 
 @pytest.mark.parametrize("response", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
 async def test_a_create_without_an_integrator_id_is_sent_once(response: ScriptedResponse) -> None:
-    """Its outcome cannot be looked up, so it stays unknown."""
     script = Script(post=[response])
     await script.fail(lambda gateway: notes(gateway).create({"note": "Tea"}), OutcomeUnknownError)
     assert script.methods == ["POST"]
 
 
 async def test_a_create_that_was_certainly_not_sent_is_sent_again() -> None:
-    """A refused connection changes nothing."""
     script = Script(post=[NEVER_LEFT, echo("note")])
     await script.run(lambda gateway: notes(gateway).create({"note": "Tea"}))
     assert script.methods == ["POST", "POST"]
 
 
-async def test_a_create_with_a_terminal_is_sent_once() -> None:
+async def test_terminal() -> None:
     """The call waits at the terminal and is looked up, but never sent again."""
     script = Script(post=[LOST], get=[absent])
     new = {"terminal_id": "t", "terms_conditions": "Tea"}
@@ -209,7 +202,7 @@ def shown_terms(**fields: Any) -> httpx.Response:
 TERMS = {"terminal_id": "t", "terms_conditions": "Tea", "device_terms_api_id": "mine"}
 
 
-async def test_lost_device_terms_are_found_under_the_spelling_of_records() -> None:
+async def test_device_terms() -> None:
     """The record has the fields of the gateway's response, and no others."""
     script = Script(post=[LOST], get=[shown_terms()])
     found = await script.run(lambda gateway: device_terms(gateway).create(TERMS))
@@ -220,7 +213,7 @@ async def test_lost_device_terms_are_found_under_the_spelling_of_records() -> No
 
 
 @pytest.mark.parametrize("method", ["create", "get"])
-async def test_other_device_terms_are_a_mismatch(method: str) -> None:
+async def test_other_terms(method: str) -> None:
     """The id that a record shows is compared with the one that was asked for."""
     script = Script(post=[shown_terms(device_term_api_id="other")], get=[shown_terms(device_term_api_id="other")])
     async with script.gateway() as gateway:
@@ -228,7 +221,7 @@ async def test_other_device_terms_are_a_mismatch(method: str) -> None:
         await error_of(getattr(device_terms(gateway), method)(argument), MismatchedReplyError)
 
 
-async def test_a_list_without_the_device_terms_proves_that_there_are_none() -> None:
+async def test_missing_terms() -> None:
     """Its rows show other ids. They are compared, as filters match parts of a text."""
 
     def missing(request: httpx.Request) -> httpx.Response:
@@ -245,7 +238,6 @@ async def test_a_list_without_the_device_terms_proves_that_there_are_none() -> N
 
 
 async def test_a_taken_integrator_id_is_a_duplicate() -> None:
-    """As for typed resources; the existing record can be read."""
     script = Script(post=[refused(plan_api_id="already exists")], get=[record("plan")])
     async with script.gateway() as gateway:
         taken = await error_of(plans(gateway).create({"plan_api_id": "mine"}), DuplicateError)
@@ -254,15 +246,14 @@ async def test_a_taken_integrator_id_is_a_duplicate() -> None:
     assert existing.id == "found"
 
 
-async def test_a_refusal_may_name_any_field() -> None:
+async def test_refused_field() -> None:
     """The fields of the resource are not known, so that no refusal counts as another request's."""
     script = Script(post=[refused(last_name="cannot be blank")])
     error = await script.fail(lambda gateway: plans(gateway).create({"title": "Tea"}), ValidationError)
     assert dict(error.fields) == {"last_name": ("cannot be blank",)}
 
 
-async def test_reads_lists_and_deletes() -> None:
-    """By the gateway's id and by an integrator id."""
+async def test_reads_lists_and_deletes_take_either_id() -> None:
     script = Script(
         get=[record("plan", plan_api_id="mine"), listed("plans", {"id": "1", "n": 1}, {"id": "2"})],
         delete=[httpx.Response(204)],
@@ -277,7 +268,7 @@ async def test_reads_lists_and_deletes() -> None:
     assert dict(script.asked[1].url.params) == {"active": "1", "sort": "-id", "page_size": "1000", "page": "1"}
 
 
-async def test_a_lost_change_is_read_and_sent_again() -> None:
+async def test_lost_change() -> None:
     """A change is set to the same value twice; it counts as made when the record shows it."""
     script = Script(put=[LOST], get=[record("plan", title="Tea")])
     changed = await script.run(lambda gateway: plans(gateway).update("found", {"title": "Tea"}))
@@ -285,7 +276,7 @@ async def test_a_lost_change_is_read_and_sent_again() -> None:
     assert script.methods.count("PUT") == 1
 
 
-async def test_a_lost_change_with_an_action_is_not_sent_again() -> None:
+async def test_lost_action() -> None:
     """Two of them may do twice as much."""
     script = Script(put=[LOST], get=[record("plan")])
     changes = {"action": "override"}
@@ -297,7 +288,7 @@ async def test_a_lost_change_with_an_action_is_not_sent_again() -> None:
     assert script.methods.count("PUT") == 2
 
 
-async def test_an_action_is_sent_once() -> None:
+async def test_action() -> None:
     """With its parameters and without a body; a response may be empty."""
     script = Script(post=[record("plan"), httpx.Response(204), LOST])
     async with script.gateway() as gateway:
@@ -333,7 +324,7 @@ async def test_an_action_is_sent_once() -> None:
         ([], "request: must be a mapping"),
     ],
 )
-async def test_content_that_cannot_be_sent_is_refused(content: Any, problem: str) -> None:
+async def test_unsendable_content(content: Any, problem: str) -> None:
     """Nothing is sent, and the problem has the path of its field."""
     script = Script()
     await script.fail(lambda gateway: plans(gateway).create(content), InvalidRequestError, match=problem)
@@ -342,7 +333,7 @@ async def test_content_that_cannot_be_sent_is_refused(content: Any, problem: str
     assert script.methods == []
 
 
-async def test_sensitive_fields_are_masked_in_errors() -> None:
+async def test_masked_fields() -> None:
     """A gateway that echoes them leaks nothing, at any depth of the content."""
     echoed = refused(account_number=f"{CARD} is bad", other="no 99887766 and 987")
     script = Script(post=[echoed])
@@ -361,14 +352,14 @@ async def test_sensitive_fields_are_masked_in_errors() -> None:
         ({"api_id": "plan api id"}, "api_id: must be"),
     ],
 )
-async def test_a_resource_has_plain_names(arguments: dict[str, Any], problem: str) -> None:
+async def test_resource_names(arguments: dict[str, Any], problem: str) -> None:
     """Nothing but a word becomes a part of a path."""
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match=problem):
             gateway.resource(**{"plural": "plans", "name": "plan", **arguments})
 
 
-async def test_a_request_returns_the_response() -> None:
+async def test_response() -> None:
     """Its status, its headers and its JSON, with exact fractions."""
     script = Script(get=[httpx.Response(200, headers={"x-y": "z"}, json={"n": 1.25})])
     reply = await script.run(lambda gateway: gateway.request("GET", "/v2/info", params={"a": [1, 2], "_format": "x"}))
@@ -377,7 +368,7 @@ async def test_a_request_returns_the_response() -> None:
     assert reply.secrets == ()
 
 
-async def test_a_get_is_repeated_and_may_be_any_text() -> None:
+async def test_get() -> None:
     """A read can be sent again; a file of another type is returned as it is."""
     script = Script(get=[LOST, httpx.Response(200, content=b"a,b\n")])
     reply = await script.run(lambda gateway: gateway.request("GET", "/v2/transactions"))
@@ -388,14 +379,14 @@ async def test_a_get_is_repeated_and_may_be_any_text() -> None:
 
 @pytest.mark.parametrize("response", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-async def test_another_method_is_a_write_that_is_sent_once(method: Any, response: ScriptedResponse) -> None:
+async def test_other_methods(method: Any, response: ScriptedResponse) -> None:
     """Without a definite response its outcome is unknown."""
     script = Script(**{method.lower(): [response]})
     await script.fail(lambda gateway: gateway.request(method, "/v2/plans", body={"plan": {}}), OutcomeUnknownError)
     assert script.methods == [method]
 
 
-async def test_a_kind_says_what_the_method_does_not() -> None:
+async def test_kinds() -> None:
     """A POST that reads is repeated, and a GET that writes is not."""
     script = Script(post=[LOST, httpx.Response(200, json={})], get=[LOST])
     async with script.gateway() as gateway:
@@ -405,7 +396,6 @@ async def test_a_kind_says_what_the_method_does_not() -> None:
 
 
 async def test_a_refused_request_is_the_error_of_its_status() -> None:
-    """Errors are those of all calls."""
     script = Script(get=[NOT_THERE], post=[refused(title="bad")])
     async with script.gateway() as gateway:
         await error_of(gateway.request("GET", "/v2/plans/1"), NotFoundError)
@@ -414,7 +404,6 @@ async def test_a_refused_request_is_the_error_of_its_status() -> None:
 
 
 async def test_an_empty_response_has_no_json() -> None:
-    """A 204 of a write is a success."""
     script = Script(delete=[httpx.Response(204)])
     reply = await script.run(lambda gateway: gateway.request("DELETE", "/v2/plans/1"))
     assert (reply.status_code, reply.json()) == (204, None)
@@ -449,8 +438,7 @@ async def test_an_empty_response_has_no_json() -> None:
         ({"method": "POST", "body": "x"}, "request: must be a mapping"),
     ],
 )
-async def test_a_request_that_cannot_be_sent_is_refused(arguments: dict[str, Any], problem: str) -> None:
-    """Nothing is sent to another host, path or user."""
+async def test_a_request_to_another_host_path_or_user_is_refused(arguments: dict[str, Any], problem: str) -> None:
     script = Script()
     call: dict[str, Any] = {"method": "GET", "path": "/v2/plans", **arguments}
     await script.fail(lambda gateway: gateway.request(**call), InvalidRequestError, match=problem)
@@ -458,7 +446,7 @@ async def test_a_request_that_cannot_be_sent_is_refused(arguments: dict[str, Any
 
 
 @pytest.mark.parametrize("name", ["routertransaction", "deviceterm"])
-async def test_a_request_to_a_terminal_waits_and_is_sent_once(name: str) -> None:
+async def test_terminal_request(name: str) -> None:
     """Such a request is never repeated. It may last as long as a customer needs."""
     script = Script(post=[LOST])
     body = {name: {"terminal_id": "t"}}
@@ -469,7 +457,7 @@ async def test_a_request_to_a_terminal_waits_and_is_sent_once(name: str) -> None
     assert (call.repeat_effect, call.terminal_id) == (RepeatEffect.TERMINAL, "t")
 
 
-async def test_a_record_that_is_sent_back_later_is_not_compared_by_its_time() -> None:
+async def test_sent_record() -> None:
     """The gateway sets the time and the user of a change itself."""
     sent = {"name": "Shop", "modified_ts": 1_700_000_000, "modified_user_id": "u1"}
     shown = {"id": "l", "name": "Shop", "modified_ts": 1_700_000_001, "modified_user_id": "u2"}

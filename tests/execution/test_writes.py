@@ -83,7 +83,7 @@ INCONCLUSIVE_RESPONSES = {
 
 
 @pytest.mark.parametrize("response", INCONCLUSIVE_RESPONSES.values(), ids=INCONCLUSIVE_RESPONSES)
-async def test_a_lost_response_is_looked_up_by_the_id_that_was_sent(response: httpx.Response) -> None:
+async def test_lost_response(response: httpx.Response) -> None:
     """The transaction that the lookup finds is the call's result, and nothing is sent twice."""
     script = Script(post=[response], get=[APPROVED])
     transaction = await script.run(sell)
@@ -95,7 +95,6 @@ async def test_a_lost_response_is_looked_up_by_the_id_that_was_sent(response: ht
 
 
 async def test_what_is_not_there_is_sent_again_under_the_same_id() -> None:
-    """Repeat a write with the same id after a lookup finds no record."""
     script = Script(post=[LOST, echo("transaction", status_id=101)], get=[NOT_THERE])
     assert (await script.run(sell)).approved
     first, second = (body["transaction"]["transaction_api_id"] for body in script.bodies("POST"))
@@ -104,7 +103,7 @@ async def test_what_is_not_there_is_sent_again_under_the_same_id() -> None:
     assert "GET" in script.methods
 
 
-async def test_a_repeat_that_already_exists_is_looked_up() -> None:
+async def test_existing_repeat() -> None:
     """The gateway's "already exists" to a repeat means that the first try arrived after all."""
     script = Script(post=[LOST, refused(transaction_api_id="transaction_api_id already exists in this location")])
     script.responses["get"] = [lambda _: NOT_THERE if script.methods.count("POST") == 1 else record("transaction")]
@@ -112,7 +111,7 @@ async def test_a_repeat_that_already_exists_is_looked_up() -> None:
     assert script.methods.count("POST") == 2
 
 
-async def test_an_id_that_existed_before_the_first_try_is_a_refusal() -> None:
+async def test_taken_id() -> None:
     """A caller's own id that is taken is a validation error: the record under it is another payment."""
     script = Script(post=[TAKEN], get=[record("transaction")])
     error = await script.fail(sell_named, ValidationError)
@@ -120,7 +119,7 @@ async def test_an_id_that_existed_before_the_first_try_is_a_refusal() -> None:
     assert script.methods == ["POST"]
 
 
-async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> None:
+async def test_max_attempts() -> None:
     """After the last try and its lookup the outcome is unknown, and the error carries what the till needs."""
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=3) as gateway:
@@ -134,7 +133,7 @@ async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> 
         assert (await resolved(error, Transaction)).approved
 
 
-async def test_not_there_is_certain_when_nothing_can_be_under_way_any_more() -> None:
+async def test_conclusive_absence() -> None:
     """The gateway may execute late what it received: for 120 seconds the outcome is unknown, then "never made"."""
     async with Script(post=[LOST], get=[absent]).gateway(max_attempts=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
@@ -147,7 +146,7 @@ async def test_not_there_is_certain_when_nothing_can_be_under_way_any_more() -> 
         assert trio.current_time() <= 121
 
 
-async def test_resolving_looks_for_as_long_as_it_is_told() -> None:
+async def test_resolving() -> None:
     """With `wait=5` it raises again after 5 seconds, with `wait=0` after one look; neither says "never made"."""
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
@@ -160,7 +159,6 @@ async def test_resolving_looks_for_as_long_as_it_is_told() -> None:
 
 
 async def test_a_sale_that_arrives_late_is_found_by_resolving() -> None:
-    """Ten seconds after the response was lost the gateway has it."""
     script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
     async with script.gateway(max_attempts=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
@@ -172,14 +170,12 @@ async def test_a_sale_that_arrives_late_is_found_by_resolving() -> None:
     [([LOST, NEVER_LEFT], NOT_THERE), ([LOST, TAKEN], NOT_THERE), ([NOT_THERE], httpx.Response(500))],
     ids=["the repeat never left", "the id exists already", "404, and the lookup failed"],
 )
-async def test_an_attempt_that_may_have_arrived_is_unknown(
-    responses: list[ScriptedResponse], lookup: httpx.Response
-) -> None:
+async def test_possible_arrival(responses: list[ScriptedResponse], lookup: httpx.Response) -> None:
     """No later refusal or missing record says that the first attempt was not executed."""
     await Script(post=responses, get=[lookup]).fail(sell, OutcomeUnknownError)
 
 
-async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
+async def test_throttled_write() -> None:
     """Every try was a definite no, so nothing is in doubt; the wait that is asked for is kept."""
     script = Script(post=[refusal(429, **{"retry-after": "3600"})], get=[NOT_THERE])
     error = await script.fail(sell, RateLimitError)
@@ -191,7 +187,7 @@ async def test_resolving_after_the_client_closed_stays_unknown() -> None:
     await error_of(error.resolve(), OutcomeUnknownError, match="the client is closed")
 
 
-async def test_a_lost_delete_resolves_to_whether_it_was_made() -> None:
+async def test_deleted_record() -> None:
     """True when the record is gone, None when it is certain to have stayed."""
     script = Script(delete=[LOST], get=[httpx.Response(500)])
     async with script.gateway(max_attempts=1) as gateway:
@@ -202,7 +198,7 @@ async def test_a_lost_delete_resolves_to_whether_it_was_made() -> None:
         assert await error.resolve(wait=120) is None
 
 
-async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
+async def test_failed_lookup() -> None:
     """A gateway that is down can say nothing, however often it is asked: nothing is sent again."""
     script = Script(post=[LOST], get=[httpx.Response(500)])
     await script.fail(sell, OutcomeUnknownError, max_attempts=4)
@@ -211,13 +207,12 @@ async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
 
 @pytest.mark.parametrize("response", [httpx.Response(500), httpx.Response(200, text="hello"), PROXYS_404])
 async def test_a_lookup_gets_over_one_bad_response(response: httpx.Response) -> None:
-    """Retry the lookup after a failure, garbage or a proxy's page."""
     script = Script(post=[LOST], get=[response, record("transaction")])
     assert (await script.run(sell)).id == "found"
     assert script.methods == ["POST", "GET", "GET"]
 
 
-async def test_a_proxys_404_is_no_proof() -> None:
+async def test_proxy_404() -> None:
     """A page for people does not say that the sale is not there: it is neither sent again nor called "not made"."""
     script = Script(post=[LOST], get=[PROXYS_404])
     async with script.gateway() as gateway:
@@ -227,7 +222,7 @@ async def test_a_proxys_404_is_no_proof() -> None:
     assert script.methods.count("POST") == 1
 
 
-async def test_a_missing_record_is_judged_by_request_time() -> None:
+async def test_slow_lookup() -> None:
     """A lookup that took long began before the sale could no longer arrive: it is asked once more, and is there."""
 
     async def slow(_: httpx.Request) -> httpx.Response:
@@ -242,7 +237,7 @@ async def test_a_missing_record_is_judged_by_request_time() -> None:
         assert (await resolved(error, Transaction)).id == "found"
 
 
-async def test_a_refused_repeat_of_a_change_does_not_hide_the_first() -> None:
+async def test_refused_repeat() -> None:
     """The record is locked by the first try, which is still under way: that is not called refused, and found later."""
     script = Script(put=[LOST, refused(transaction="is locked")], get=[record("transaction", status_id=102)])
     async with script.gateway() as gateway:
@@ -251,7 +246,7 @@ async def test_a_refused_repeat_of_a_change_does_not_hide_the_first() -> None:
         assert (await resolved(error, Transaction)).approved
 
 
-async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
+async def test_refund_id() -> None:
     """A refund under its sale's id is refused; where that response is lost, the sale is not taken for the refund."""
     new = TransactionCreate(
         action="refund", transaction_amount="12.50", previous_transaction_id="found", transaction_api_id="order"
@@ -262,7 +257,7 @@ async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
     assert script.methods.count("POST") == 1
 
 
-async def test_what_is_captured_for_another_sum_is_not_captured_again() -> None:
+async def test_captured_amount() -> None:
     """Leave the outcome of a capture for another amount unknown."""
     script = Script(put=[LOST], get=[record("transaction", status_id=101, transaction_amount="12.50")])
     with pytest.raises(OutcomeUnknownError, match="captured for other amounts"):
@@ -271,20 +266,19 @@ async def test_what_is_captured_for_another_sum_is_not_captured_again() -> None:
 
 
 async def test_what_never_left_is_repeated_without_a_lookup() -> None:
-    """A refused connection carried nothing, so a repeat is safe."""
     script = Script(post=[NEVER_LEFT, echo("transaction", status_id=101)])
     assert (await script.run(sell)).approved
     assert script.methods == ["POST", "POST"]
 
 
-async def test_what_never_leaves_ends_as_not_sent() -> None:
+async def test_never_left() -> None:
     """A till may charge again after `NotSentError`: no try reached the gateway."""
     script = Script(post=[NEVER_LEFT])
     await script.fail(sell, NotSentError, max_attempts=2)
     assert script.methods == ["POST", "POST"]
 
 
-async def test_a_throttled_named_write_waits_looks_and_repeats() -> None:
+async def test_throttled_update() -> None:
     """429 with Retry-After is honored, with a lookup before the repeat."""
     busy = httpx.Response(429, headers={"retry-after": "7"})
     script = Script(post=[busy, echo("transaction", status_id=101)], get=[NOT_THERE])
@@ -298,9 +292,7 @@ BLOCKED = httpx.Response(403, html="<h1>Forbidden</h1>")
 
 @pytest.mark.parametrize("response", [httpx.Response(429), BLOCKED, PROXYS_404, httpx.Response(400)])
 @pytest.mark.parametrize("sale", [SALE, NAMED_SALE], ids=["id made up", "caller's id"])
-async def test_a_sale_that_was_executed_is_the_result_whatever_a_proxy_answered(
-    response: httpx.Response, sale: TransactionCreate
-) -> None:
+async def test_proxy_rejection(response: httpx.Response, sale: TransactionCreate) -> None:
     """A 429 or a 4xx page to a sale is looked up; the record under its id, with its amount, is the result."""
     charged = record("transaction", status_id=101, transaction_amount="12.50")
     script = Script(post=[response], get=[charged])
@@ -309,7 +301,7 @@ async def test_a_sale_that_was_executed_is_the_result_whatever_a_proxy_answered(
 
 
 @pytest.mark.parametrize("response", [httpx.Response(429), BLOCKED])
-async def test_another_payment_under_the_callers_id_is_not_the_result(response: httpx.Response) -> None:
+async def test_other_payment(response: httpx.Response) -> None:
     """Raise with the differing record, and charge nothing again."""
     other = record("transaction", status_id=101, transaction_amount="80.00")
     script = Script(post=[response], get=[other])
@@ -322,7 +314,7 @@ async def test_another_payment_under_the_callers_id_is_not_the_result(response: 
     assert script.methods.count("POST") == 1
 
 
-async def test_a_terminal_sale_that_was_executed_is_the_result_of_a_429() -> None:
+async def test_terminal_429() -> None:
     """Looked up once, and not sent again; where there is no record it stays a `RateLimitError`."""
     script = Script(post=[refusal(429)], get=[record("transaction"), NOT_THERE])
     assert (await script.run(sell_at_terminal)).id == "found"
@@ -330,7 +322,7 @@ async def test_a_terminal_sale_that_was_executed_is_the_result_of_a_429() -> Non
     assert script.methods == ["POST", "GET"] * 2
 
 
-async def test_a_page_to_a_sale_that_is_not_found_is_unknown() -> None:
+async def test_proxy_page() -> None:
     """A proxy may have passed on what it answered with a page: nothing says that the sale was not executed."""
     script = Script(post=[BLOCKED], get=[absent])
     async with script.gateway() as gateway:
@@ -340,7 +332,7 @@ async def test_a_page_to_a_sale_that_is_not_found_is_unknown() -> None:
     assert script.methods.count("POST") == 1
 
 
-async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
+async def test_throttled_twice() -> None:
     """Neither the throttled try nor the refused one made the record that has the id."""
     script = Script(post=[refusal(429), TAKEN], get=[NOT_THERE])
     await script.fail(sell_named, ValidationError)
@@ -348,7 +340,7 @@ async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
 
 
 @pytest.mark.parametrize("before", [[], [refusal(429)]], ids=["first try", "after a 429"])
-async def test_a_taken_id_that_was_generated_is_looked_up(before: list[httpx.Response]) -> None:
+async def test_generated_id(before: list[httpx.Response]) -> None:
     """Only this sale has the id, so a proxy has sent it twice, or the throttled try was executed."""
     gets: list[ScriptedResponse] = [*[NOT_THERE] * len(before), APPROVED]
     script = Script(post=[*before, TAKEN], get=gets)
@@ -357,14 +349,14 @@ async def test_a_taken_id_that_was_generated_is_looked_up(before: list[httpx.Res
 
 
 @pytest.mark.parametrize("lookup", [NOT_THERE, httpx.Response(500)], ids=["not there", "failed"])
-async def test_a_taken_id_that_was_generated_is_never_a_refusal(lookup: httpx.Response) -> None:
+async def test_missing_record(lookup: httpx.Response) -> None:
     """Without its record the outcome is unknown: a repeat under another id could charge again."""
     script = Script(post=[TAKEN], get=[lookup])
     await script.fail(sell, OutcomeUnknownError, match="transaction_api_id exists already")
     assert script.methods.count("POST") == 1
 
 
-async def test_another_contact_under_the_same_id_is_not_the_one() -> None:
+async def test_other_contact() -> None:
     """After a lost response the name tells the contact that was sent from the one that had the id before."""
     script = Script(post=[LOST], get=[record("contact", contact_api_id="c", last_name="Old")])
     with pytest.raises(MismatchedWriteError, match="last_name is 'Old', not 'New'"):
@@ -372,7 +364,7 @@ async def test_another_contact_under_the_same_id_is_not_the_one() -> None:
     assert script.methods == ["POST", "GET"]
 
 
-async def test_an_update_if_exists_is_done_when_the_record_says_so() -> None:
+async def test_update_if_exists() -> None:
     """A lost upsert is read back, and sent again when the record still says otherwise."""
     new = ContactCreate(last_name="New", contact_api_id="c", update_if_exists=True)
     script = Script(post=[LOST, echo("contact")], get=[record("contact", contact_api_id="c", last_name="Old")])
@@ -380,7 +372,7 @@ async def test_an_update_if_exists_is_done_when_the_record_says_so() -> None:
     assert script.methods.count("POST") == 2
 
 
-async def test_a_pause_that_does_not_fit_into_the_deadline_is_not_begun() -> None:
+async def test_long_pause() -> None:
     """Rather than sleep past its deadline, the call says at once what the gateway asked for."""
     script = Script(get=[httpx.Response(429, headers={"retry-after": "3600"})])
     error = await script.fail(lambda g: g.transactions.get("1"), RateLimitError)
@@ -388,7 +380,7 @@ async def test_a_pause_that_does_not_fit_into_the_deadline_is_not_begun() -> Non
     assert script.methods == ["GET"]
 
 
-async def test_a_response_to_another_question_is_dropped_and_looked_up() -> None:
+async def test_mismatch() -> None:
     """A record with another api id is not this call's, whatever it says."""
     swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_api_id": "other", "status_id": 101}})
     script = Script(post=[swapped], get=[record("transaction", status_id=301)])
@@ -397,7 +389,6 @@ async def test_a_response_to_another_question_is_dropped_and_looked_up() -> None
 
 
 async def test_a_mismatch_that_the_lookup_leaves_open_is_unknown_and_mismatched() -> None:
-    """Leave the outcome unknown after another request's response."""
     another = {"id": "x", "transaction_amount": "99.00", "transaction_api_id": "another"}
     swapped = httpx.Response(201, json={"transaction": another})
     script = Script(post=[swapped], get=[swapped])
@@ -406,34 +397,33 @@ async def test_a_mismatch_that_the_lookup_leaves_open_is_unknown_and_mismatched(
     assert script.methods.count("POST") == 1
 
 
-async def test_a_decline_is_a_result() -> None:
-    """301 in a 201 is a response, not an error."""
+async def test_a_decline_is_a_result_and_not_an_error() -> None:
     transaction = await Script(post=[echo("transaction", status_id=301, reason_code_id=1616)]).run(sell)
     assert (transaction.approved, transaction.declined, transaction.reason_code_id) == (False, True, 1616)
 
 
-async def test_a_vault_store_is_looked_up_too() -> None:
+async def test_stored_vault() -> None:
     """The api id that the SDK makes up for a vault finds the card that was stored."""
     script = Script(post=[LOST], get=[record("accountvault", last_four="1111")])
     assert (await script.run(lambda g: g.account_vaults.create(CARD_VAULT))).last_four == "1111"
     assert script.methods == ["POST", "GET"]
 
 
-async def test_a_vault_with_another_cards_digits_is_not_the_one() -> None:
+async def test_last_digits() -> None:
     """The last four digits are part of the question."""
     script = Script(post=[LOST], get=[record("accountvault", last_four="0000")])
     mine = attrs.evolve(CARD_VAULT, account_vault_api_id="mine")
     await script.fail(lambda g: g.account_vaults.create(mine), OutcomeUnknownError)
 
 
-async def test_a_lost_void_is_found_by_reading_the_transaction() -> None:
+async def test_lost_void() -> None:
     """A record that says it is voided answers for the void."""
     script = Script(put=[LOST], get=[record("transaction", status_id=201)])
     assert (await script.run(lambda g: g.transactions.void("found"))).voided
     assert script.methods == ["PUT", "GET"]
 
 
-async def test_a_repeated_void_that_is_refused_is_read_once_more() -> None:
+async def test_refused_void() -> None:
     """A repeated void that is "already voided" is the first try's success."""
     script = Script(put=[LOST, refused(status_id="is voided already")])
     script.responses["get"] = [
@@ -443,35 +433,35 @@ async def test_a_repeated_void_that_is_refused_is_read_once_more() -> None:
     assert script.methods.count("PUT") == 2
 
 
-async def test_a_refused_void_is_done_if_a_copy_of_it_was_executed() -> None:
+async def test_copied_void() -> None:
     """A proxy that sends a request twice returns the refusal of the second one: the record says what happened."""
     script = Script(put=[refused(status_id="is voided already")], get=[record("transaction", status_id=201)])
     assert (await script.run(lambda g: g.transactions.void("found"))).voided
     assert script.methods == ["PUT", "GET"]
 
 
-async def test_a_refused_capture_stays_refused_if_the_record_does_not_show_it() -> None:
+async def test_refused_capture() -> None:
     """The refusal of the gateway is raised, and nothing is sent again."""
     script = Script(put=[refused(transaction_amount="is too high")], get=[record("transaction", status_id=102)])
     await script.fail(lambda g: g.transactions.complete("found", "30.00"), ValidationError)
     assert script.methods == ["PUT", "GET"]
 
 
-async def test_a_refused_increment_stays_refused_if_the_record_does_not_tell() -> None:
+async def test_refused_increment() -> None:
     """The amount is higher than the new total, which a later increment may have done: the refusal is raised."""
     script = Script(put=[refused(transaction_amount="is too low")], get=[record("transaction", transaction_amount=30)])
     await script.fail(lambda g: g.transactions.increment("found", "20.00"), ValidationError)
     assert script.methods.count("PUT") == 1
 
 
-async def test_an_increment_is_found_by_its_new_total() -> None:
+async def test_increment() -> None:
     """The record's amount tells whether the increment was made."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount=30)])
     assert (await script.run(lambda g: g.transactions.increment("found", "30.00"))).transaction_amount == 30
     assert script.bodies("PUT") == [{"transaction": {"action": "authincrement", "transaction_amount": "30.00"}}]
 
 
-async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
+async def test_later_increment() -> None:
     """Another till raised it further meanwhile: it is neither lowered nor called "not made"."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount="40.00")])
     async with script.gateway() as gateway:
@@ -487,7 +477,7 @@ REVERSAL = TransactionUpdate(action="partialreversal", transaction_amount=Decima
 TOO_MUCH = refused(transaction_amount="must be less than 5.00")
 
 
-async def test_a_refused_partial_reversal_is_a_refusal() -> None:
+async def test_refused_reversal() -> None:
     """The amount is the one from before, so the refusal is raised."""
     script = Script(put=[TOO_MUCH], get=[record("transaction", transaction_amount="12.50")])
     await script.fail(lambda g: g.transactions.update("found", REVERSAL), ValidationError)
@@ -496,7 +486,7 @@ async def test_a_refused_partial_reversal_is_a_refusal() -> None:
 
 @pytest.mark.parametrize("after", ["5.00", "7.50"], ids=["the amount that remains", "the amount less 5.00"])
 @pytest.mark.parametrize("put", [LOST, CUT, httpx.Response(500), TOO_MUCH])
-async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: ScriptedResponse) -> None:
+async def test_lost_reversal(after: str, put: ScriptedResponse) -> None:
     """A gateway takes the amount that remains or that to return; a refusal may be that of a copy."""
     amounts: list[ScriptedResponse] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
     script = Script(put=[put], get=amounts)
@@ -506,7 +496,7 @@ async def test_a_lost_partial_reversal_is_found_by_its_amount(after: str, put: S
 
 @pytest.mark.parametrize("put", [LOST, record("transaction", transaction_amount="12.50")])
 @pytest.mark.parametrize("after", ["12.50", "11.00"])
-async def test_a_partial_reversal_that_is_not_found_is_unknown(put: ScriptedResponse, after: str) -> None:
+async def test_unfound_reversal(put: ScriptedResponse, after: str) -> None:
     """No repetition follows, and a response with the amount from before is not the result."""
     amounts: list[ScriptedResponse] = [record("transaction", transaction_amount=shown) for shown in ("12.50", after)]
     script = Script(put=[put], get=amounts)
@@ -514,7 +504,7 @@ async def test_a_partial_reversal_that_is_not_found_is_unknown(put: ScriptedResp
     assert script.methods.count("PUT") == 1
 
 
-async def test_an_update_is_found_when_the_record_says_what_was_sent() -> None:
+async def test_lost_update() -> None:
     """Reading the record tells whether a lost update was made, and it is repeated when it was not."""
     script = Script(put=[LOST, record("contact", id="c", city="Bern")], get=[record("contact", id="c", city="Rome")])
     assert (await script.run(lambda g: g.contacts.update("c", ContactUpdate(city="Bern")))).city == "Bern"
@@ -522,7 +512,7 @@ async def test_an_update_is_found_when_the_record_says_what_was_sent() -> None:
 
 
 @pytest.mark.parametrize("status", [404, 409, 410])
-async def test_a_lost_delete_is_done_when_the_record_is_gone(status: int) -> None:
+async def test_lost_delete(status: int) -> None:
     """The gateway's own 404, 409 or 410 to the lookup, and a list without the record, are what a delete wants."""
     gone = refusal(status, "gone")
     script = Script(delete=[LOST], get=[lambda asked: absent(asked) if "page" in asked.url.params else gone])
@@ -535,7 +525,7 @@ async def test_a_lost_delete_is_done_when_the_record_is_gone(status: int) -> Non
 
 
 @pytest.mark.parametrize("page", [httpx.Response(200), httpx.Response(200, json={}), httpx.Response(202)])
-async def test_a_deletion_is_answered_with_204(page: httpx.Response) -> None:
+async def test_unusual_deletion(page: httpx.Response) -> None:
     """Another success may be a proxy's: the record is read, and the deletion is sent again if it exists."""
     script = Script(delete=[page], get=[absent])
     await script.run(lambda gateway: gateway.recurrings.delete("r"))
@@ -545,7 +535,7 @@ async def test_a_deletion_is_answered_with_204(page: httpx.Response) -> None:
     assert script.methods.count("DELETE") == 2
 
 
-async def test_a_list_that_still_has_a_deleted_record_proves_nothing() -> None:
+async def test_lagging_list() -> None:
     """A list may lag behind: the deletion is neither called done nor called not executed, and not sent again."""
     lagging = listed("contacts", {"id": "c"})
     script = Script(delete=[LOST], get=[lambda request: lagging if "page" in request.url.params else NOT_THERE])
@@ -559,7 +549,7 @@ async def test_a_list_that_still_has_a_deleted_record_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("api_id", [None, ""])
-async def test_a_record_without_the_integrator_id_is_not_the_result(api_id: str | None) -> None:
+async def test_hidden_integrator_id(api_id: str | None) -> None:
     """Another payment may have the same amount and card, so neither the response nor the lookup is believed."""
     another = record("transaction", status_id=101, transaction_amount="12.50", transaction_api_id=api_id)
     script = Script(post=[another], get=[another])
@@ -581,7 +571,7 @@ PROXY_404S = {
 
 
 @pytest.mark.parametrize("response", PROXY_404S.values(), ids=PROXY_404S)
-async def test_a_404_that_is_not_the_gateways_proves_nothing(response: httpx.Response) -> None:
+async def test_foreign_404(response: httpx.Response) -> None:
     """A sale stays unknown for ever, is not sent again, and a lost deletion is not called done."""
     script = Script(post=[LOST], delete=[LOST], get=[response])
     async with script.gateway() as gateway:
@@ -603,7 +593,7 @@ LISTS_THAT_PROVE_NOTHING = {
 
 
 @pytest.mark.parametrize("response", LISTS_THAT_PROVE_NOTHING.values(), ids=LISTS_THAT_PROVE_NOTHING)
-async def test_the_gateways_404_alone_does_not_prove_that_a_sale_was_never_made(response: httpx.Response) -> None:
+async def test_missing_list(response: httpx.Response) -> None:
     """A list has to answer, too, with its pagination and without the sale."""
     script = Script(post=[LOST], get=[lambda request: response if "page" in request.url.params else NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
@@ -615,8 +605,6 @@ async def test_the_gateways_404_alone_does_not_prove_that_a_sale_was_never_made(
 
 
 async def test_a_list_may_have_what_the_404_denied() -> None:
-    """A sale that is in the list was made, whatever the read by its id said."""
-
     def respond(request: httpx.Request) -> httpx.Response:
         row = {"id": "t", "transaction_api_id": request.url.params.get("transaction_api_id"), "status_id": 101}
         return listed("transactions", row) if "page" in request.url.params else NOT_THERE
@@ -630,7 +618,7 @@ ALLEGED_DELETIONS = [{"success": False}, {"success": True}, {"contact": {"id": "
 
 
 @pytest.mark.parametrize("body", ALLEGED_DELETIONS)
-async def test_a_deletion_with_a_body_is_looked_up(body: Any) -> None:
+async def test_deletion_body(body: Any) -> None:
     """The contract's deletions have none: what a body says is not trusted, be it success."""
     script = Script(delete=[httpx.Response(200, json=body)], get=[absent])
     await script.run(lambda g: g.contacts.delete("c"))
@@ -647,8 +635,7 @@ async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
     assert error.differences == ("it refuses item_list, which the request does not have",)
 
 
-async def test_an_odd_date_does_not_cost_the_response() -> None:
-    """Accept a sale with an unreadable date."""
+async def test_a_sale_with_an_unreadable_date_is_accepted() -> None:
     script = Script(post=[echo("transaction", status_id=101, created_ts="soon")])
     transaction = await script.run(sell)
     assert (transaction.approved, transaction.created_ts, transaction.extra["created_ts"]) == (True, None, "soon")
@@ -656,7 +643,7 @@ async def test_an_odd_date_does_not_cost_the_response() -> None:
 
 
 @pytest.mark.parametrize("odd", [{"status_id": "good"}, {"transaction_amount": "much"}, {"id": []}])
-async def test_an_odd_amount_status_or_id_does(odd: dict[str, Any]) -> None:
+async def test_odd_values(odd: dict[str, Any]) -> None:
     """Where money hangs on it, nothing is guessed: it is looked up, and unknown when that reads no better."""
     script = Script(post=[echo("transaction", **odd)], get=[record("transaction", **{"status_id": 101, **odd})])
     await script.fail(sell, OutcomeUnknownError)
@@ -664,15 +651,14 @@ async def test_an_odd_amount_status_or_id_does(odd: dict[str, Any]) -> None:
     assert "GET" in script.methods
 
 
-async def test_a_404_to_a_create_is_believed_when_there_is_nothing_to_find() -> None:
-    """Look up a create after a 404."""
+async def test_a_create_is_looked_up_after_a_404() -> None:
     script = Script(post=[NOT_THERE], get=[APPROVED, NOT_THERE])
     assert (await script.run(sell)).approved
     await script.fail(sell, NotFoundError)
     assert script.methods.count("POST") == 2
 
 
-async def test_a_429_is_unknown_if_the_lookup_fails() -> None:
+async def test_unknown_429() -> None:
     """The sale may have been executed all the same, so it is in doubt for as long as a lost one."""
     script = Script(post=[httpx.Response(429)], get=[httpx.Response(500)])
     async with script.gateway() as gateway:
@@ -684,8 +670,7 @@ async def test_a_429_is_unknown_if_the_lookup_fails() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 405, 409, 413, 422])
-async def test_a_clear_no_is_final(status: int) -> None:
-    """A refusal of the first try is neither looked up nor repeated."""
+async def test_a_refusal_of_the_first_try_is_neither_looked_up_nor_repeated(status: int) -> None:
     script = Script(post=[refusal(status)])
     await script.fail(sell, GatewayError)
     assert script.methods == ["POST"]
@@ -695,14 +680,14 @@ MESSAGE_ONLY: dict[str, Any] = {"json": {"message": "Forbidden"}}
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 422, 429])
-async def test_a_message_alone_may_be_a_proxys(status: int) -> None:
+async def test_proxy_message(status: int) -> None:
     """A proxy that writes JSON does not know whether the gateway executed the sale."""
     script = Script(post=[httpx.Response(status, **MESSAGE_ONLY)], get=[record("transaction", status_id=101)])
     assert (await script.run(sell_named)).id == "found"
     assert script.methods == ["POST", "GET"]
 
 
-async def test_an_executed_void_is_not_refused_by_a_proxy() -> None:
+async def test_executed_void() -> None:
     """The client looks it up, and returns the voided transaction."""
     script = Script(put=[httpx.Response(403, **MESSAGE_ONLY)], get=[record("transaction", status_id=201)])
     assert (await script.run(lambda g: g.transactions.void("found"))).voided
@@ -710,9 +695,7 @@ async def test_an_executed_void_is_not_refused_by_a_proxy() -> None:
 
 @pytest.mark.parametrize("response", [refusal(422), refused(description="no"), refusal(409)])
 @pytest.mark.parametrize("lookup", [LOST, httpx.Response(502), httpx.Response(200, json={"transaction": {}})])
-async def test_a_refusal_of_the_only_request_is_final_if_its_lookup_fails(
-    response: httpx.Response, lookup: ScriptedResponse
-) -> None:
+async def test_only_request(response: httpx.Response, lookup: ScriptedResponse) -> None:
     """Only a lookup that shows the contrary says more than the gateway itself."""
     changes: list[Verb[Any]] = [
         lambda g: g.transactions.void("found"),
@@ -736,14 +719,14 @@ async def test_a_refusal_of_the_only_request_is_final_if_its_lookup_fails(
         ({"transaction_amount": "105.00", "tax": "5.00"}, "100.00"),
     ],
 )
-async def test_a_dropped_surcharge_is_no_mismatch(sent: dict[str, Any], shown: str) -> None:
+async def test_dropped_surcharge(sent: dict[str, Any], shown: str) -> None:
     """The gateway takes no surcharge from a debit card: its lower amount is the response to the sale."""
     script = Script(post=[echo("transaction", transaction_amount=shown, auth_amount=shown, status_id=101)])
     charged = await script.run(lambda g: g.transactions.create(attrs.evolve(SALE, **sent)))
     assert (charged.approved, charged.transaction_amount, script.methods) == (True, Decimal(shown), ["POST"])
 
 
-async def test_a_response_that_says_more_than_was_asked_is_looked_up() -> None:
+async def test_higher_amount() -> None:
     """125.00 for a sale of 12.50 is not the response, although `auth_amount` agrees."""
     more = echo("transaction", transaction_amount="125.00", auth_amount="12.50", status_id=101)
     right = record("transaction", transaction_amount="12.50", status_id=101)
@@ -762,7 +745,7 @@ def _as_charged(script: Script, amount: str) -> Callable[[httpx.Request], httpx.
     return respond
 
 
-async def test_a_record_under_a_generated_id_is_the_result_whatever_its_amount(
+async def test_generated_record(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """No other request has the id; an event and a warning say what differs."""
@@ -777,7 +760,7 @@ async def test_a_record_under_a_generated_id_is_the_result_whatever_its_amount(
     assert "transaction_amount is '80.00', not '12.50'" in warning.message
 
 
-async def test_an_account_vault_of_another_contact_under_the_callers_id_is_not_the_result() -> None:
+async def test_other_vault() -> None:
     """To charge it would charge another person's card."""
     script = Script(post=[LOST], get=[record("accountvault", account_vault_api_id="mine", contact_id="other")])
     new = TicketVaultCreate(ticket="t", contact_id="c", account_vault_api_id="mine")
@@ -786,7 +769,7 @@ async def test_an_account_vault_of_another_contact_under_the_callers_id_is_not_t
     assert (error.record is not None, script.methods) == (True, ["POST", "GET"])
 
 
-async def test_a_contact_under_a_generated_id_is_the_result_although_the_gateway_changed_a_value() -> None:
+async def test_changed_contact() -> None:
     """With `update_if_exists`, too: no other request has made it, so it is not called "not executed"."""
     script = Script(
         post=[LOST],
@@ -796,7 +779,7 @@ async def test_a_contact_under_a_generated_id_is_the_result_although_the_gateway
     assert (contact.last_name, script.methods) == ("DOE", ["POST", "GET"])
 
 
-async def test_a_whole_account_number_in_last_four_is_not_quoted(caplog: pytest.LogCaptureFixture) -> None:
+async def test_account_number(caplog: pytest.LogCaptureFixture) -> None:
     """A bank account number passes no Luhn check, so the event and the warning show its end only."""
 
     def stored(request: httpx.Request) -> httpx.Response:
@@ -818,7 +801,7 @@ async def test_a_whole_account_number_in_last_four_is_not_quoted(caplog: pytest.
     assert "1234567890" not in caplog.text
 
 
-async def test_a_record_under_the_callers_id_with_another_amount_is_not_the_result() -> None:
+async def test_other_amount() -> None:
     """Raise with the record of an earlier request, and send nothing again."""
     script = Script(post=[LOST])
     script.responses["get"] = [_as_charged(script, "80.00")]
@@ -832,7 +815,7 @@ async def test_a_record_under_the_callers_id_with_another_amount_is_not_the_resu
 
 
 @pytest.mark.parametrize("field", ["tags", "email", "title"])
-async def test_a_refusal_may_name_a_field_that_was_sent_as_extra(field: str) -> None:
+async def test_extra_field(field: str) -> None:
     """Another resource's field in `extra=` was sent, so the refusal is this request's; the terminal is free."""
     sale = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="1.00", extra={field: "x"})
     script = Script(post=[refused(**{field: "not allowed"}), APPROVED], get=[NOT_THERE])
@@ -857,9 +840,7 @@ DUPLICATES = [
 
 @pytest.mark.parametrize("message", ["{} already exists in this location", "must be unique", "has been taken"])
 @pytest.mark.parametrize(("resource", "new", "wrapper", "field"), DUPLICATES)
-async def test_a_reused_integrator_id_is_a_duplicate(
-    resource: str, new: Any, wrapper: str, field: str, message: str
-) -> None:
+async def test_duplicate(resource: str, new: Any, wrapper: str, field: str, message: str) -> None:
     """The error says which id, and `fetch()` reads the record that has it."""
     existing = record(wrapper, **{field: "mine", "location_id": "loc"})
     script = Script(post=[refused(**{field: message.format(field)})], get=[existing])
@@ -880,26 +861,25 @@ async def test_a_reused_integrator_id_is_a_duplicate(
         refusal(422, "already exists"),
     ],
 )
-async def test_another_refusal_is_no_duplicate(response: httpx.Response) -> None:
-    """Only words about the integrator id say that it is taken."""
+async def test_only_words_about_the_integrator_id_make_a_duplicate(response: httpx.Response) -> None:
     error = await Script(post=[response]).fail(sell_named, ValidationError)
     assert type(error) is ValidationError
 
 
-async def test_a_message_may_say_that_the_id_is_taken() -> None:
+async def test_duplicate_message() -> None:
     """Some gateways name no field."""
     said = refusal(422, "transaction_api_id already exists in this location")
     await Script(post=[said]).fail(sell_named, DuplicateError)
 
 
-async def test_a_duplicate_that_was_copied_cannot_fetch() -> None:
+async def test_copied_duplicate() -> None:
     """A pickled error has no client, and says so."""
     error = pickle.loads(pickle.dumps(DuplicateError(422, api_id="mine")))  # noqa: S301  our own bytes
     await error_of(error.fetch(), InvalidRequestError, match="this error was copied")
     assert error.api_id == "mine"
 
 
-async def test_a_client_that_closes_between_attempts_leaves_the_outcome_unknown() -> None:
+async def test_closed_client() -> None:
     """The second attempt is not sent, but the first one may still be executed."""
     script = Script(post=[LOST], get=[NOT_THERE])
 

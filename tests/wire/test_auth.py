@@ -45,7 +45,7 @@ def test_a_signature(proof: Credentials, headers: Pairs, params: Pairs) -> None:
     assert any(secret.reveal() in value for secret in signature.secrets for value in values)
 
 
-def test_a_hash_key_is_made_afresh() -> None:
+def test_hash_key() -> None:
     """Another second, another hash-key; the key itself is never sent."""
     first, second = (sign(HashKey("user-1", "hash-secret"), "dev-1", NOW + later).headers for later in (0, 1))
     assert dict(first)["hash-key"] != dict(second)["hash-key"]
@@ -73,14 +73,13 @@ def call(path: str, *, signed: bool = True) -> Call[object]:
 
 
 @pytest.mark.parametrize("path", SUPPORTED)
-def test_a_hash_key_signs_where_the_gateway_takes_one(path: str) -> None:
-    """Account vaults with what hangs on them, router account vaults, transactions."""
+def test_hash_key_endpoints(path: str) -> None:
+    """A hash-key signs account vaults and what belongs to them, router account vaults and transactions."""
     check_supported(HashKey("user", "key"), call(path))
 
 
 @pytest.mark.parametrize("path", UNSUPPORTED)
 def test_elsewhere_a_hash_key_is_refused_before_anything_is_sent(path: str) -> None:
-    """The refusal names the call; a call without credentials is not concerned."""
     with pytest.raises(InvalidRequestError, match=f"credentials: HashKey cannot sign GET /v2/{path}"):
         check_supported(HashKey("user", "key"), call(path))
     check_supported(HashKey("user", "key"), call(path, signed=False))
@@ -88,6 +87,5 @@ def test_elsewhere_a_hash_key_is_refused_before_anything_is_sent(path: str) -> N
 
 @pytest.mark.parametrize("credentials", OTHERS, ids=lambda each: type(each).__name__)
 def test_other_credentials_sign_everything(credentials: Credentials) -> None:
-    """Only the hash-key has its places."""
     for path in SUPPORTED + UNSUPPORTED:
         check_supported(credentials, call(path))

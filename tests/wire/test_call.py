@@ -13,12 +13,10 @@ def call(path: str = "/v2/contacts/1") -> Call[None]:
 
 
 def test_a_call_is_named_by_its_request_line() -> None:
-    """Method and path are what errors, events and logs call it."""
     assert str(call()) == "PUT /v2/contacts/1"
 
 
 def test_a_call_does_not_show_its_body() -> None:
-    """The body may hold a card number, so it is in no repr, and neither are the secrets."""
     assert "8264" not in repr(call())
     assert "Secret" not in repr(call())
 
@@ -28,10 +26,8 @@ def test_a_card_number_in_the_path_is_masked() -> None:
 
 
 def test_calls_are_told_apart_by_identity() -> None:
-    """The same request twice is two calls."""
     assert call() != call()
 
 
 def test_a_call_is_a_read_unless_it_says_otherwise() -> None:
-    """The safest kind is the default, and the outcome cannot be looked up."""
     assert (call().repeat_effect, call().resolver) == (RepeatEffect.READ, None)

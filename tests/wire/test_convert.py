@@ -88,7 +88,7 @@ SPELLINGS: list[tuple[str, Any, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("field", "value", "spellings"), SPELLINGS)
-def test_the_spellings_of_a_value(field: str, value: Any, spellings: list[Any]) -> None:
+def test_spellings(field: str, value: Any, spellings: list[Any]) -> None:
     """Flags, numbers, texts, dates, codes and structures are read from every form that gateways write."""
     for found in (read(field, spelling) for spelling in spellings):
         assert (found, type(found)) == (value, type(value))
@@ -108,7 +108,7 @@ REFUSED: list[tuple[str, str, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("field", "reason", "values"), REFUSED)
-def test_what_is_no_such_value(field: str, reason: str, values: list[Any]) -> None:
+def test_refused_values(field: str, reason: str, values: list[Any]) -> None:
     """Any other value of a field that matters is refused at once, with its path."""
     found = [problem(kind_of(field), {"id": "t", field: value}) for value in values]
     assert found == [(f".{field}", reason)] * len(values)
@@ -124,7 +124,7 @@ PASSED_OVER: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize(("field", "value"), [(field, each) for field, given in PASSED_OVER.items() for each in given])
-def test_what_is_passed_over(field: str, value: Any) -> None:
+def test_ignored_values(field: str, value: Any) -> None:
     """An odd time, date or structure is not worth the whole response; it may be a card number, so it is not shown."""
     assert is_passed_over(field, value)
 
@@ -136,7 +136,6 @@ EXACT = st.decimals(-(10**15), 10**15, places=2)
 
 @given(EXACT)
 def test_money_is_read_from_text_and_number_alike(amount: Decimal) -> None:
-    """`"21.00"` and `21.00` are the same amount, digit for digit."""
     for written in (f'"{amount:f}"', f"{amount:f}"):
         value = structure(Transaction, decode(f'{{"id": "t", "tax": {written}}}'.encode())).tax
         assert (str(value), type(value)) == (f"{amount:f}", Decimal)
@@ -144,7 +143,6 @@ def test_money_is_read_from_text_and_number_alike(amount: Decimal) -> None:
 
 @given(st.text("0123456789", min_size=20, max_size=40))
 def test_numbers_never_pass_through_float(digits: str) -> None:
-    """More digits than a float holds arrive unharmed, in a field and in `extra`."""
     record = structure(Transaction, decode(f'{{"id": "t", "tax": 0.{digits}1, "other": 0.{digits}2}}'.encode()))
     assert record.tax == Decimal(f"0.{digits}1")
     assert record.extra["other"] == Decimal(f"0.{digits}2")
@@ -155,7 +153,6 @@ def test_numbers_never_pass_through_float(digits: str) -> None:
 
 @given(st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001  hypothesis wants naive bounds
 def test_timestamps_are_aware_and_utc(moment: datetime) -> None:
-    """Unix seconds, as a number or as digits, become an aware datetime in UTC."""
     whole = moment.replace(microsecond=0)
     for value in (int(whole.timestamp()), str(int(whole.timestamp()))):
         found = read("created_ts", value)
@@ -167,7 +164,6 @@ def test_timestamps_are_aware_and_utc(moment: datetime) -> None:
 
 @given(st.integers(0, 10**9))
 def test_unknown_number_codes_are_kept(value: int) -> None:
-    """Read an unknown code like any other."""
     for written in (value, str(value)):
         code = read("reason_code_id", written)
         assert (code, type(code)) == (value, ReasonCode)
@@ -189,7 +185,7 @@ ODD: dict[Any, Any] = {datetime: "soon", date: "soon", datetime | date: "soon", 
 FIELDS = {name: kind for name, kind in fields_of(Transaction).items() if name != "id"}
 
 
-def test_an_odd_value_costs_the_response_only_where_it_matters() -> None:
+def test_odd_values() -> None:
     """Dates, times and free-form data are passed over; an amount, an id, a code, a flag or a text is not."""
     for field, kind in FIELDS.items():
         odd: Any = next((value for form, value in ODD.items() if kind == form | None), [{}])
@@ -199,7 +195,7 @@ def test_an_odd_value_costs_the_response_only_where_it_matters() -> None:
             assert problem(Transaction, {"id": "t", field: odd})[0] == f".{field}"
 
 
-def test_nothing_has_many_spellings() -> None:
+def test_nulls() -> None:
     """Read null as None, and false and "" where the type has no such value."""
     for field, hint in FIELDS.items():
         assert read(field, None) is None, field
@@ -211,7 +207,6 @@ def test_nothing_has_many_spellings() -> None:
 
 
 def test_missing_keys_are_none() -> None:
-    """A record of its id alone is a record."""
     assert structure(Transaction, {"id": "t"}) == Transaction(id="t")
 
 
@@ -237,7 +232,7 @@ NO_OBJECTS: list[Any] = [None, [], "text", 5, True]
         *(("", "not an object", data) for data in NO_OBJECTS),
     ],
 )
-def test_what_is_no_record(path: str, reason: str, data: Any) -> None:
+def test_no_record(path: str, reason: str, data: Any) -> None:
     """Anything but an object is refused at its root; the one field that a record cannot do without is named."""
     assert problem(Contact, data) == (path, reason)
 
@@ -251,7 +246,6 @@ json_values = st.recursive(
 
 @given(st.dictionaries(st.sampled_from([*fields_of(Transaction), "unknown"]), json_values, max_size=4))
 def test_reading_ends_in_a_record_or_a_field_error(fields: dict[str, Any]) -> None:
-    """No value of any kind in any field makes reading fail in another way."""
     blamed, unknown = "", set(fields) - set(fields_of(Transaction))
     try:
         unknown = set(structure(Transaction, {"id": "t", **fields}).extra) - set(fields_of(Transaction))
@@ -277,7 +271,7 @@ def test_reading_ends_in_a_record_or_a_field_error(fields: dict[str, Any]) -> No
         b"1e99999999999999999999",
     ],
 )
-def test_what_is_no_json(body: bytes) -> None:
+def test_no_json(body: bytes) -> None:
     """Garbage, cut bodies, endless nesting and numbers out of all bounds are one kind of error."""
     with pytest.raises(ValueError):  # noqa: PT011  any text will do
         decode(body)
@@ -315,7 +309,7 @@ class Whole(int):
         (10**30, b"1" + b"0" * 30),
     ],
 )
-def test_values_are_written_plainly(value: Any, written: bytes) -> None:
+def test_plain_values(value: Any, written: bytes) -> None:
     """Decimals are numbers, subclasses are what they are a kind of, mappings are objects."""
     assert encode({"v": value}) == b'{"v":' + written + b"}"
 
@@ -337,7 +331,6 @@ def test_values_are_written_plainly(value: Any, written: bytes) -> None:
     ],
 )
 def test_money_is_written_with_two_decimals(amount: Any, written: str) -> None:
-    """Write every amount with exactly two decimals."""
     assert money(amount) == written
 
 
@@ -359,21 +352,20 @@ def test_money_round_trip(amount: Decimal) -> None:
         (True, "must be a Decimal, an int or a str, never a float"),
     ],
 )
-def test_what_is_no_money(amount: Any, reason: str) -> None:
+def test_invalid_amounts(amount: Any, reason: str) -> None:
     """Fractions of a cent, non-numbers, absurd sizes and floats are refused at once."""
     with pytest.raises(ValueError, match=reason):
         money(amount)
 
 
 def test_the_programs_decimal_context_changes_nothing() -> None:
-    """A program that calculates with four digits still sends and receives all of them."""
     with localcontext(prec=4):
         assert money(Decimal("12345.67")) == "12345.67"
         assert read("tax", "12345.67") == Decimal("12345.67")
         assert read("created_ts", "1763467200") == NOON
 
 
-def test_the_defaults_of_the_programs_contexts_change_nothing() -> None:
+def test_default_contexts() -> None:
     """A program that sets them before its imports gets the same text, and the same error."""
     program = """
 import decimal
@@ -422,7 +414,6 @@ def test_record_round_trip(vault: AccountVault) -> None:
 
 @pytest.mark.parametrize("value", [{"Tea": "2.50", "Cake": 4, "Jam": Decimal("0.1")}, {}, []])
 def test_items_are_amounts_by_name(value: Any) -> None:
-    """Numbers and texts alike, digit for digit; an empty list is an empty mapping."""
     amounts = structure(QuickInvoice, {"id": "i", "item_list": value}).item_list
     assert amounts == {name: Decimal(str(amount)) for name, amount in dict(value).items()}
 
@@ -438,12 +429,12 @@ def test_items_are_amounts_by_name(value: Any) -> None:
         ({"files": ["f"]}, ".files[0]", "not an object"),
     ],
 )
-def test_what_is_no_part_of_an_invoice(fields: dict[str, Any], path: str, reason: str) -> None:
+def test_invoice_errors(fields: dict[str, Any], path: str, reason: str) -> None:
     """The path leads to the value, through names and places."""
     assert problem(QuickInvoice, {"id": "i", **fields}) == (path, reason)
 
 
-def test_records_within_a_record() -> None:
+def test_nested_records() -> None:
     """Payments are transactions, files are files, and what these have beyond their fields is in their `extra`."""
     invoice = structure(
         QuickInvoice, {"id": "i", "transactions": [{"id": "t", "status_id": 101}], "files": [{"id": "f", "name": "a"}]}
@@ -458,5 +449,4 @@ def test_records_within_a_record() -> None:
     [({"auth": "812823"}, "812823"), ({"auth": "1", "auth_code": "2"}, "2"), ({"auth_code": ""}, ""), ({}, None)],
 )
 def test_the_approval_code_has_an_old_name(data: dict[str, str], code: str | None) -> None:
-    """`auth_code` is read from `auth` where it is absent."""
     assert structure(Transaction, {"id": "t", **data}).auth_code == code

@@ -89,7 +89,7 @@ def done(evidence: Evidence, sent: dict[str, Any], record: dict[str, Any]) -> bo
 
 
 @pytest.mark.parametrize(("action", "sent", "record", "expected"), SETTLED)
-def test_the_mark_of_an_action(action: str, sent: dict[str, Any], record: dict[str, Any], expected: bool) -> None:
+def test_action_mark(action: str, sent: dict[str, Any], record: dict[str, Any], expected: bool) -> None:
     """The record tells whether the action was carried out, with what was sent."""
     evidence = evidence_of(action)
     assert evidence is not None
@@ -97,7 +97,7 @@ def test_the_mark_of_an_action(action: str, sent: dict[str, Any], record: dict[s
 
 
 @pytest.mark.parametrize("action", ["void", "authcomplete", "authincrement", "tipadjust"])
-def test_the_mark_of_moved_money_compares_sums_only(action: str) -> None:
+def test_money_mark(action: str) -> None:
     """Nothing else of what was sent is needed, so that none of it need be kept."""
     evidence = evidence_of(action)
     assert evidence is not None
@@ -105,13 +105,12 @@ def test_the_mark_of_moved_money_compares_sums_only(action: str) -> None:
     assert set(evidence.facts(sent)) <= {"tip_amount"}
 
 
-def test_actions_without_a_mark() -> None:
-    """Find no evidence for actions that leave none, and for unknown actions."""
+def test_actions_without_evidence_have_no_mark() -> None:
     marked = {action for action in [*TransactionAction, "brand new", ""] if evidence_of(action)}
     assert marked == {"void", "authcomplete", "authincrement", "tipadjust", "edit"}
 
 
-def test_a_record_says_what_was_sent() -> None:
+def test_sent_values() -> None:
     """Compare every sent value, in any notation, except the action."""
     assert done(FIELDS_MATCH, {"action": "edit", "flag": 1, "tax": "1.00"}, {"flag": "1", "tax": 1})
     assert not done(FIELDS_MATCH, {"flag": 1, "tax": "1.00"}, {"flag": True, "tax": None})
@@ -121,11 +120,10 @@ def test_a_record_says_what_was_sent() -> None:
 
 
 def test_a_record_that_is_there_was_made() -> None:
-    """A create wants no more than its record's existence."""
     assert done(EXISTS, {"tax": "1.00"}, {})
 
 
-def test_a_record_that_does_not_show_a_change() -> None:
+def test_unchanged_record() -> None:
     """A contradiction counts first; a hidden value proves nothing."""
     sent = {"title": "Lunch", "note": "x"}
     with pytest.raises(UnprovenError, match="note: not shown"):
@@ -133,14 +131,14 @@ def test_a_record_that_does_not_show_a_change() -> None:
     assert not done(FIELDS_MATCH, sent, {"title": "Dinner"})
 
 
-def test_a_refund_shows_its_payment() -> None:
-    """Which payment that is, is compared with the request; without one, an older refund may have the id."""
+def test_refund_mark() -> None:
+    """The refunded payment is compared with the request; a record that names none may be an older refund."""
     assert done(NAMES_PAYMENT, {}, {"previous_transaction_id": "p"})
     with pytest.raises(UnprovenError):
         done(NAMES_PAYMENT, {}, {})
 
 
-def test_a_partial_reversal_shows_another_amount() -> None:
+def test_partial_reversal() -> None:
     """Gateways take the amount that remains, or the amount to return."""
     sent = {"transaction_amount": "5.00", "amount_before": "12.50"}
     shown = [done(IS_REVERSED, sent, {"transaction_amount": amount}) for amount in ("5.00", 7.5, "12.50")]
@@ -150,8 +148,8 @@ def test_a_partial_reversal_shows_another_amount() -> None:
             done(IS_REVERSED, sent, {"transaction_amount": amount})
 
 
-def test_a_payment_says_whose_it_is() -> None:
-    """On an invoice or off it; a record that says nothing of invoices cannot tell."""
+def test_invoice_mark() -> None:
+    """A payment says whether it is on an invoice; a record without that field cannot tell."""
     sent = {"quick_invoice_id": "i"}
     on, off = ([done(evidence, sent, {"quick_invoice_id": whose}) for whose in ("i", "j", None)] for evidence in MOVES)
     assert (on, off) == ([True, False, False], [False, True, True])
@@ -161,7 +159,7 @@ def test_a_payment_says_whose_it_is() -> None:
 
 
 @pytest.mark.parametrize("record", [{}, {"status_id": None}, {"status_id": 101, "transaction_amount": "12.00"}])
-def test_a_capture_that_cannot_be_told(record: dict[str, Any]) -> None:
+def test_unclear_capture(record: dict[str, Any]) -> None:
     """A record without a status, or captured for another sum, says neither that it was done nor that it was not."""
     evidence = evidence_of("authcomplete")
     assert evidence is not None
@@ -169,15 +167,15 @@ def test_a_capture_that_cannot_be_told(record: dict[str, Any]) -> None:
         done(evidence, {"transaction_amount": "9.00"}, record)
 
 
-def test_a_sum_beyond_the_one_that_was_sent_says_nothing() -> None:
-    """Another raised it, after this increment or instead; to ask again for less could undo that."""
+def test_higher_amount() -> None:
+    """A higher amount proves nothing: another client raised it, and to ask again for less could undo that."""
     evidence = evidence_of("authincrement")
     assert evidence is not None
     with pytest.raises(FieldError, match="raised to more than"):
         done(evidence, {"transaction_amount": "9.00"}, {"transaction_amount": "12.00"})
 
 
-def test_a_sum_that_only_a_surcharge_explains_says_nothing_of_a_tip() -> None:
+def test_surcharge_and_tip() -> None:
     """The payment may have had the surcharge before, and its sum with it."""
     evidence = evidence_of("tipadjust")
     assert evidence is not None
@@ -203,12 +201,12 @@ def test_unknown_evidence() -> None:
         ({"note": "x"}, {"status_id": 2, "note": "x"}, True),
     ],
 )
-def test_a_closed_invoice_has_two_codes(sent: dict[str, Any], invoice: dict[str, Any], expected: bool) -> None:
+def test_closed_invoice(sent: dict[str, Any], invoice: dict[str, Any], expected: bool) -> None:
     """Closing is done when the invoice is closed, whichever of the two it says."""
     assert done(FIELDS_MATCH_OR_CLOSED, sent, invoice) is expected
 
 
-def test_the_marks_of_reopening_and_settling() -> None:
+def test_reopening_and_settling() -> None:
     """An open invoice was reopened, and a batch that is not open was settled; silence proves nothing."""
     opened = [done(IS_REOPENED, {}, {"status_id": status}) for status in (1, "1", 0, 2)]
     settled = [done(IS_SETTLED, {}, {"is_open": flag}) for flag in (0, "0", False, 1)]

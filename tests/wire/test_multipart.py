@@ -39,8 +39,8 @@ def flattened(content: Mapping[str, Any]) -> dict[str, str | Secret]:
     return dict(form_of("quickinvoice", content, ()).fields)
 
 
-def test_an_invoice_with_files_goes_as_a_form() -> None:
-    """Bracketed names, amounts with their digits, flags as 1 and 0, lists from 0; and no JSON."""
+def test_form() -> None:
+    """An invoice with files goes as a form: bracketed names, exact amounts, flags as 1 and 0, lists from 0, no JSON."""
     new = invoice(item_list={"Tea": "2.50", "Cake": 4}, tags=["a", "b"], allow_partial_pay=True, send_email=False)
     call = QUICK_INVOICE.create(new, DEFAULTS, files=[FILE, FILE])
     assert call.request.form is not None
@@ -61,14 +61,13 @@ def test_an_invoice_with_files_goes_as_a_form() -> None:
 
 
 def test_an_invoice_without_files_goes_as_json() -> None:
-    """Tags too."""
     call = QUICK_INVOICE.create(invoice(tags=("a", "b")), DEFAULTS)
     assert call.request.form is None
     assert b'"tags":["a","b"]' in (call.request.body or b"")
     assert b'"item_list":{"Tea":2.50}' in (call.request.body or b"")
 
 
-def test_values_of_extra_in_a_form() -> None:
+def test_extra_values() -> None:
     """Flatten every JSON value; omit null."""
     content = {"extra": {"a": [True, None, {"b": Decimal("1E+1")}], "c": date(2026, 1, 2)}, "empty": {}, "n": -5}
     assert flattened(content) == {
@@ -80,7 +79,7 @@ def test_values_of_extra_in_a_form() -> None:
 
 
 @pytest.mark.parametrize("name", ["Tea[1]", "a]", "[", 'say "tea"', "a\\b", "a\r\nb", "\x00"])
-def test_names_that_do_not_fit_into_a_form(name: str) -> None:
+def test_unfit_names(name: str) -> None:
     """Brackets, quotes, backslashes and controls would be read back as something else; JSON takes them."""
     new = invoice(item_list={name: 1, "Tea": 1}, extra={"deep": [{name: 1}]})
     assert [line.split(": ")[1] for line in name_problems(new)] == ["cannot be sent with files"] * 2
@@ -90,25 +89,23 @@ def test_names_that_do_not_fit_into_a_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Tea", "Crème brûlée", "a.b", "1", "50% off; today", "'quoted'"])
-def test_names_that_fit_into_a_form(name: str) -> None:
-    """All other names do."""
+def test_all_other_names_fit_into_a_form(name: str) -> None:
     assert list(name_problems(invoice(item_list={name: 1}))) == []
 
 
-def test_an_invoice_holds_four_files() -> None:
+def test_fifth_file() -> None:
     """A fifth is refused before anything is sent, unless limits are left to the gateway."""
     assert list(attachment_problems([FILE] * 4)) == []
     assert list(attachment_problems([FILE] * 5)) == ["files: at most 4 can be attached, not 5"]
     assert list(attachment_problems([FILE] * 5, limits=False)) == []
 
 
-def test_a_file_has_five_mebibytes() -> None:
-    """5 MB is 5,242,880 bytes."""
+def test_a_file_has_at_most_five_mebibytes() -> None:
     assert MAX_FILE_BYTES == 5_242_880
 
 
 @pytest.mark.parametrize("files", [FILE, "a.pdf", b"%PDF", {"a.pdf": b""}, None, iter([FILE])])
-def test_what_are_no_files(files: Any) -> None:
+def test_single_attachment(files: Any) -> None:
     """Reject a single attachment that is not in a sequence."""
     assert list(attachment_problems(files)) == ["files: must be a sequence of Attachment"]
 
@@ -133,26 +130,24 @@ WRONG: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("attachment", "problem"), WRONG)
-def test_what_is_no_attachment(attachment: Any, problem: str) -> None:
+def test_attachment_errors(attachment: Any, problem: str) -> None:
     """Each problem names the place of its file."""
     assert list(attachment_problems([FILE, attachment])) == [f"files[1]: {problem}"]
 
 
 @pytest.mark.parametrize("content", [b"", Path("a"), io.BytesIO(b"")])
-def test_what_an_attachment_holds(content: Any) -> None:
+def test_attachments(content: Any) -> None:
     """Bytes, a path or an open file; whether it can be read is found out later."""
     assert list(file_problems(Attachment("a", content, "text/plain; charset=utf-8"))) == []
 
 
 def test_problems_of_the_request_and_of_its_files_come_together() -> None:
-    """Report the problems of both at once."""
     with pytest.raises(InvalidRequestError) as refused:
         QUICK_INVOICE.create(invoice(title="", item_list={"a[": 1}), DEFAULTS, files=[FILE] * 5)
     assert [line.split(":")[0] for line in refused.value.problems] == ["title", "files", "item_list.a["]
 
 
 def test_a_form_does_not_show_its_content() -> None:
-    """Neither text nor files."""
     call = QUICK_INVOICE.create(invoice(ssn4="8264"), DEFAULTS, files=[FILE])
     assert "8264" not in repr(call.request.form)
     assert "PDF" not in repr(call.request.form)

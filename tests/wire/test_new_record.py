@@ -34,7 +34,7 @@ def found(outcome_query: OutcomeQuery, *after: dict[str, Any]) -> Any:
     return new_record(ACCOUNT_VAULT, outcome_query).read(listed(*after))
 
 
-def test_the_contacts_newest_vaults_are_read() -> None:
+def test_both_reads() -> None:
     """Both reads ask for the contact's cards, the newest first, a hundred of them."""
     expected = {"contact_id": "c", "payment_method": "cc", "sort": "-created_ts", "page": "1", "page_size": "100"}
     first = read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query)
@@ -43,22 +43,19 @@ def test_the_contacts_newest_vaults_are_read() -> None:
 
 
 def test_only_ids_and_a_time_are_kept() -> None:
-    """Nothing of a card is remembered, so that a ledger may hold it."""
     assert asked(row("a", 7), row("b", "9")).sent == {"ids": ["a", "b"], "created_ts": 9, "is_complete": True}
 
 
 def test_the_only_newcomer_is_the_one() -> None:
-    """Ignore rows that existed before."""
     assert found(asked(row("a")), row("b", 101), row("a")).record.id == "b"
 
 
 def test_without_a_new_row_it_was_not_executed() -> None:
-    """An empty list and an unchanged one say the same."""
     assert found(asked()).status is LookupStatus.NOT_EXECUTED
     assert found(asked(row("a")), row("a")).status is LookupStatus.NOT_EXECUTED
 
 
-def test_of_several_newcomers_none_is_chosen() -> None:
+def test_several_newcomers() -> None:
     """The ids are named, so that a person can look."""
     with pytest.raises(FieldError, match="several records are new: b, d"):
         found(asked(row("a")), row("b", 101), row("d", 102))
@@ -73,19 +70,19 @@ def test_of_several_newcomers_none_is_chosen() -> None:
         {"id": "b", "created_ts": 101},
     ],
 )
-def test_a_filter_is_not_trusted(other: dict[str, Any]) -> None:
+def test_foreign_rows(other: dict[str, Any]) -> None:
     """Ignore rows of other contacts with a similar id, and of bank accounts."""
     assert found(asked(), other).status is LookupStatus.NOT_EXECUTED
 
 
-def test_a_row_with_an_integrator_id_is_not_from_a_terminal() -> None:
+def test_integrator_id() -> None:
     """No integrator's id can be given there, so a vault that has one is another's, and hides nothing."""
     named = row("b", 101, account_vault_api_id="somebody-elses")
     assert found(asked(row("a")), named, row("a")).status is LookupStatus.NOT_EXECUTED
     assert found(asked(row("a")), row("d", 102, account_vault_api_id=""), named, row("a")).record.id == "d"
 
 
-def test_an_older_one_that_moved_up_is_not_new() -> None:
+def test_moved_up() -> None:
     """A deletion lets a vault beyond the page into it. The gateway's clock may have stepped back, so it may be new."""
     before = [row(f"v{number}", 100 + number) for number in range(100)]
     with pytest.raises(FieldError, match="one may be new"):
@@ -94,18 +91,17 @@ def test_an_older_one_that_moved_up_is_not_new() -> None:
 
 
 def test_an_id_that_a_complete_list_did_not_have_is_new_whatever_its_time() -> None:
-    """The gateway's clock may step back."""
     assert found(asked(row("b", 101)), row("b", 101), row("new", 96)).record.id == "new"
 
 
-def test_a_list_that_goes_on_does_not_prove_that_nothing_is_new() -> None:
+def test_longer_list() -> None:
     """The new one may be beyond its first page."""
     rows = [row(f"v{number}", 100) for number in range(100)]
     with pytest.raises(FieldError, match="one may be new"):
         found(asked(*rows), *rows)
 
 
-def test_one_of_the_same_second_is_new() -> None:
+def test_same_second() -> None:
     """The gateway's clock counts seconds, in which two cards can be stored."""
     assert found(asked(row("a", 100)), row("b", 100), row("a", 100)).record.id == "b"
 
@@ -113,7 +109,7 @@ def test_one_of_the_same_second_is_new() -> None:
 @pytest.mark.parametrize(
     "content", [None, {}, {"accountvaults": {}}, listed({"contact_id": "c"}), {"accountvaults": [1]}]
 )
-def test_what_is_no_list_tells_nothing(content: Any) -> None:
+def test_no_list(content: Any) -> None:
     """A response that cannot be read is neither "nothing there" before nor "not there" after."""
     with pytest.raises(FieldError):
         read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query).read(content)
@@ -121,7 +117,7 @@ def test_what_is_no_list_tells_nothing(content: Any) -> None:
         new_record(ACCOUNT_VAULT, asked()).read(content)
 
 
-def test_an_inquiry_outlives_the_process() -> None:
+def test_json() -> None:
     """Written as JSON with its keys in any order and read again, it asks the same and finds the same."""
     outcome_query = asked(row("a"))
     lookup = lookup_of(json.loads(json.dumps(outcome_query.as_json(), sort_keys=True)))

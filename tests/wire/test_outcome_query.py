@@ -24,20 +24,17 @@ BY_ID = OutcomeQuery(
 
 
 @pytest.mark.parametrize("outcome_query", [BY_API_ID, BY_ID])
-def test_an_inquiry_survives_json(outcome_query: OutcomeQuery) -> None:
-    """Exactly."""
+def test_an_outcome_query_survives_json_exactly(outcome_query: OutcomeQuery) -> None:
     assert OutcomeQuery.read(json.loads(json.dumps(outcome_query.as_json()))) == outcome_query
 
 
-def test_what_names_the_record() -> None:
-    """The gateway's own id, or the integrator's with its location."""
+def test_the_gateways_id_or_the_integrators_with_its_location_names_the_record() -> None:
     assert (BY_ID.ref, BY_API_ID.ref) == ("t1", ApiId("mine", "loc"))
 
 
 @pytest.mark.parametrize(
     "content", [{}, {"resource": "transactions", "id": "t1", "evidence": "exists", "of_a_later_version": 1}]
 )
-def test_what_is_no_inquiry(content: dict[str, object]) -> None:
-    """Reject a query with missing or unknown keys."""
+def test_missing_and_unknown_keys_are_rejected(content: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="not an outcome query"):
         OutcomeQuery.read(content)

@@ -33,7 +33,7 @@ def response(*ids: str, **pagination: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("current", [0, 1, "0", None, 17])
-def test_a_page_has_the_number_it_was_asked_for(current: Any) -> None:
+def test_page_number(current: Any) -> None:
     """`currentPage` counts from 0 here and from 1 there, so it is not believed."""
     read = page(response("a", "b", totalCount=12, pageCount=6, perPage=2, currentPage=current), number=1)
     assert read == Page(records=(Contact(id="a"), Contact(id="b")), number=1, total_count=12, page_count=6)
@@ -41,13 +41,12 @@ def test_a_page_has_the_number_it_was_asked_for(current: Any) -> None:
 
 @pytest.mark.parametrize(("count", "read"), [(0, 0), ("11", 11), ("0", 0), (10**12, 10**12)])
 def test_counts_arrive_as_numbers_or_digits(count: Any, read: int) -> None:
-    """`"11"` is 11."""
     found = page(response(totalCount=count, pageCount=count))
     assert (found.total_count, found.page_count) == (read, read)
 
 
 @pytest.mark.parametrize("count", [None, "", "many", "²", "-1", -1, True, 1.5, [], {}, "9" * 5000])
-def test_a_count_that_is_none_is_unknown(count: Any) -> None:
+def test_odd_counts(count: Any) -> None:
     """A count is a courtesy: what cannot be read is as if it had not been sent."""
     found = page(response("a", totalCount=count, pageCount=count))
     assert (found.total_count, found.page_count) == (None, None)
@@ -55,7 +54,6 @@ def test_a_count_that_is_none_is_unknown(count: Any) -> None:
 
 @pytest.mark.parametrize("meta", [{}, {"meta": None}, {"meta": []}, {"meta": {}}, {"meta": {"pagination": None}}])
 def test_a_list_without_meta_is_a_page(meta: dict[str, Any]) -> None:
-    """The records count, the meta may be missing."""
     assert page({"contacts": [{"id": "a"}], **meta}) == Page(
         records=(Contact(id="a"),), number=1, total_count=None, page_count=None
     )
@@ -73,7 +71,7 @@ NO_LISTS: list[Any] = [None, [], "text", {}, {"contacts": None}, {"contacts": {}
         ({"contacts": [{"id": "a", "contact_balance": "much"}]}, "[0].contact_balance", "not an amount"),
     ],
 )
-def test_what_is_no_list(content: Any, path: str, reason: str) -> None:
+def test_no_list(content: Any, path: str, reason: str) -> None:
     """A response without the plural's list is refused, and so is a bad row: the path leads to its field."""
     with pytest.raises(FieldError) as failed:
         page(content)
@@ -93,7 +91,7 @@ def test_what_is_no_list(content: Any, path: str, reason: str) -> None:
         ((), 7, None, True),
     ],
 )
-def test_where_a_list_ends(records: tuple[int, ...], number: int, page_count: int | None, last: bool) -> None:
+def test_last_page(records: tuple[int, ...], number: int, page_count: int | None, last: bool) -> None:
     """The page count ends a list, also across an empty page; without one the first empty page does."""
     pagination = "null" if page_count is None else f'{{"pagination": {{"pageCount": {page_count}}}}}'
     body = f'{{"contacts": {list(records)}, "meta": {pagination}}}'.encode()
@@ -103,14 +101,14 @@ def test_where_a_list_ends(records: tuple[int, ...], number: int, page_count: in
 # --- slices
 
 
-def test_a_large_page_is_read_in_slices() -> None:
+def test_slices() -> None:
     """Return all records in order, from at most 100 KB of rows at a time."""
     slices = [*raw_page(encode(response(*(f"{number:0100}" for number in range(3000))))).slices()]
     assert max(sum(len(record.id) for record in some) for some in slices) <= 100_000
     assert [int(record.id) for some in slices for record in some] == [*range(3000)]
 
 
-def test_a_bad_row_is_counted_from_the_beginning_of_the_page() -> None:
+def test_bad_row() -> None:
     """The path has the position in the page, not in the slice; the slices before it are there."""
     content = response(*(f"{number:0100}" for number in range(3000)))
     content["contacts"][2500] |= {"contact_balance": "much"}
@@ -123,14 +121,12 @@ def test_a_bad_row_is_counted_from_the_beginning_of_the_page() -> None:
 
 
 @pytest.mark.parametrize("row", [b'{"id" 1}', b'{"id": "a"', b'{"id": nil}'])
-def test_rows_that_are_not_json_are_rejected_at_once(row: bytes) -> None:
-    """Although the rows are read later."""
+def test_rows_that_are_not_json_are_rejected_before_they_are_read(row: bytes) -> None:
     with pytest.raises(ValueError, match=r"malformed|truncated"):
         decode_page(b'{"contacts": [{"id": "\xc3\xa9"}, ' + row + b"]}", "contacts")
 
 
 def test_a_number_that_is_too_large_makes_a_page_unreadable() -> None:
-    """In a row as in the rest of the page."""
     number = b"1e9999999999999999999"
     with pytest.raises(ValueError, match="too large"):
         [*raw_page(b'{"contacts": [{"id": "a", "x": %b}]}' % number).slices()]
@@ -154,14 +150,14 @@ def a_row(api_id: str = "mine", **fields: Any) -> dict[str, Any]:
     return {"id": "t1", "transaction_api_id": api_id, "location_id": "loc", **fields}
 
 
-def test_the_row_is_the_equal_one() -> None:
+def test_partial_match() -> None:
     """A filter matches parts of a text, so rows whose id only contains the wanted one are passed over."""
     longer = [a_row("mine-2"), a_row("not-mine"), a_row("MINE-2")]
     assert find_row(transactions(*longer, a_row(id="t2")), "transactions", WANTED) == a_row(id="t2")
     assert find_row(transactions(*longer), "transactions", WANTED) is None
 
 
-def test_a_row_of_another_location_is_another_record() -> None:
+def test_other_location() -> None:
     """Integrator ids are unique per location; a row that does not say its location may be the one."""
     assert find_row(transactions(a_row(location_id="other")), "transactions", WANTED) is None
     for unsaid in ({**a_row(), "location_id": None}, {"id": "t1", "transaction_api_id": "mine"}):
@@ -169,13 +165,12 @@ def test_a_row_of_another_location_is_another_record() -> None:
 
 
 def test_a_row_is_found_in_a_list_that_goes_on() -> None:
-    """A row that is there needs no proof that nothing follows."""
     goes_on = transactions(a_row(), totalCount=500, pageCount=5)
     assert find_row(goes_on, "transactions", WANTED) == a_row()
 
 
 @pytest.mark.parametrize("counts", [{"totalCount": 0}, {"pageCount": 0}, {"pageCount": 1}, {"totalCount": "0"}])
-def test_a_whole_list_proves_absence(counts: dict[str, Any]) -> None:
+def test_absence(counts: dict[str, Any]) -> None:
     """One of the counts is enough."""
     assert find_row(transactions(**counts), "transactions", WANTED) is None
 
@@ -210,14 +205,14 @@ def test_a_whole_list_proves_absence(counts: dict[str, Any]) -> None:
         transactions() | {"routertransactions": [a_row()]},
     ],
 )
-def test_what_proves_no_absence(content: Any) -> None:
+def test_no_absence(content: Any) -> None:
     """No list, no pagination, rows that were not read, that do not show their ids or did not match the filter."""
     with pytest.raises(FieldError):
         find_row(content, "transactions", WANTED)
 
 
 @pytest.mark.parametrize("api_id", ["a,b", "10.00|20.00", "a\\b"])
-def test_an_id_that_a_filter_reads_otherwise_proves_no_absence(api_id: str) -> None:
+def test_ambiguous_id(api_id: str) -> None:
     """A comma means any of several, a pipe a range: the gateway may have looked for something else."""
     wanted = {"transaction_api_id": api_id}
     assert find_row(transactions(a_row(api_id)), "transactions", wanted) == a_row(api_id)
@@ -225,7 +220,7 @@ def test_an_id_that_a_filter_reads_otherwise_proves_no_absence(api_id: str) -> N
         find_row(transactions(), "transactions", wanted)
 
 
-def test_of_two_equal_rows_none_is_chosen() -> None:
+def test_equal_rows() -> None:
     """Without a location an id may exist in several."""
     both = transactions(a_row(), a_row(location_id="other"))
     with pytest.raises(FieldError, match="2 rows"):
@@ -243,13 +238,13 @@ def linked(query: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "query", ["", "?page=1", "?transaction_api_id=mine&page=1", "?transaction%5Fapi_id=mine&active=1", "?user-id=u"]
 )
-def test_a_list_that_may_be_the_requested_one(query: str) -> None:
+def test_links(query: str) -> None:
     """A link may show the filters of the request, none, or some more."""
     check_link(linked(query), SENT)
 
 
 @pytest.mark.parametrize("query", ["?transaction_api_id=other", "?transaction_api_id=&page=1", "?contact_id=c"])
-def test_a_list_of_another_request_is_a_mismatch(query: str) -> None:
+def test_foreign_links(query: str) -> None:
     """Its link shows other filters than those that were sent."""
     with pytest.raises(MismatchedReplyError, match="filters of another request"):
         find_row(linked(query), "transactions", WANTED, SENT)
@@ -257,11 +252,10 @@ def test_a_list_of_another_request_is_a_mismatch(query: str) -> None:
 
 @pytest.mark.parametrize("links", [None, [], {"self": None}, {"self": {"href": 1}}, {"self": {"href": "http://["}}])
 def test_a_link_that_cannot_be_read_proves_nothing(links: Any) -> None:
-    """The contract shows only that `links.self` has an `href`."""
     check_link(transactions(totalCount=0, links=links), SENT)
 
 
-def test_a_list_under_the_singular_name() -> None:
+def test_singular() -> None:
     """Some lists have the name of one record; an object of that name is refused."""
     body = b'{"contact": [{"id": "c"}], "meta": {"pagination": {"pageCount": 1}}}'
     page = read_raw_page(decode_page(body, "contacts", "contact"), "contacts", 1, Contact)
@@ -303,7 +297,6 @@ def listed(rows: list[dict[str, Any]], filters: Params, href: str = "") -> RawPa
     ],
 )
 def test_a_row_may_match_its_filter(name: str, wanted: str, got: Any) -> None:
-    """As far as it can be known."""
     assert listed([{"id": "a", name: got}], ((name, wanted),)).row_count == 1
 
 
@@ -320,8 +313,7 @@ def test_a_row_may_match_its_filter(name: str, wanted: str, got: Any) -> None:
         ("status_id", "101", True),
     ],
 )
-def test_a_row_that_contradicts_its_filter_is_of_another_list(name: str, wanted: str, got: Any) -> None:
-    """Any row of the page."""
+def test_any_row_that_contradicts_its_filter_is_of_another_list(name: str, wanted: str, got: Any) -> None:
     rows = [{"id": wanted, name: wanted}, {"id": "a", name: got}]
     with pytest.raises(MismatchedReplyError, match=f"{name} is .*, not '{wanted}'"):
         listed(rows, (("last_name", "x"), (name, wanted)))
@@ -340,7 +332,7 @@ def test_a_row_that_contradicts_its_filter_is_of_another_list(name: str, wanted:
         ("/v2/contacts?city=Bern", False),
     ],
 )
-def test_the_filters_of_a_link_are_those_that_were_sent(href: str, is_own: bool) -> None:
-    """If it shows filters; an empty list shows nothing else."""
+def test_link_filters(href: str, is_own: bool) -> None:
+    """A list's link shows the filters that were sent, if any; an empty list shows nothing else."""
     with nullcontext() if is_own else pytest.raises(MismatchedReplyError, match="links"):
         listed([], (("contact_id", "c1"), ("page", "1")), href)

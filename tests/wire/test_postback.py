@@ -60,7 +60,7 @@ def refused(body: bytes, content_type: str = "") -> str:
     ("name", "kind"),
     [("contact-create", Contact), ("transaction-create", Transaction), ("transactionbatch-update", TransactionBatch)],
 )
-def test_the_recorded_postbacks_are_read(name: str, kind: type[Any]) -> None:
+def test_samples(name: str, kind: type[Any]) -> None:
     """Read every sample's values into typed fields and `raw`, as JSON and as a form."""
     body = (SAMPLES / f"postback-{name}.json").read_bytes()
     sent = msgspec.json.decode(body)
@@ -73,7 +73,6 @@ def test_the_recorded_postbacks_are_read(name: str, kind: type[Any]) -> None:
 
 
 def test_a_record_is_typed() -> None:
-    """Amounts are Decimals, times are in UTC."""
     made = read(form())
     assert made.record.transaction_amount == Decimal("12.50")
     assert made.modified_ts == datetime(2019, 2, 22, 19, 20, 59, tzinfo=UTC)
@@ -85,7 +84,7 @@ def test_a_record_may_stand_in_json_as_an_object() -> None:
 
 
 @pytest.mark.parametrize("mark", ["\ufeff", "\ufeff \n"])
-def test_the_text_of_a_record_may_have_a_byte_order_mark(mark: str) -> None:
+def test_record_mark(mark: str) -> None:
     """A gateway that encodes the record by itself may put a mark before it, within the JSON of the body."""
     body = msgspec.json.encode({**fields(), "data": mark + msgspec.json.encode(SALE).decode()})
     assert read(body) == read(form())
@@ -93,7 +92,7 @@ def test_the_text_of_a_record_may_have_a_byte_order_mark(mark: str) -> None:
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/json", "application/x-www-form-urlencoded"])
 @pytest.mark.parametrize("body", [form(), b"\xef\xbb\xbf \n" + msgspec.json.encode(fields())])
-def test_a_body_is_what_it_looks_like(content_type: str, body: bytes) -> None:
+def test_misleading_header(content_type: str, body: bytes) -> None:
     """A payment's news is not lost for a wrong word in a header."""
     assert read(body, content_type).record_id == "t1"
 
@@ -107,7 +106,7 @@ def test_a_body_is_what_it_looks_like(content_type: str, body: bytes) -> None:
         ("application/x-www-form-urlencoded; charset=no-such-thing", "utf-8"),
     ],
 )
-def test_a_form_may_be_in_another_charset(content_type: str, codec: str) -> None:
+def test_charset(content_type: str, codec: str) -> None:
     """Decode percent-encoded bytes by a supported charset only."""
     body = form('{"id":"t1","account_holder_name":"Zoë"}').replace(
         quote("ë").encode(), quote("ë", encoding=codec).encode()
@@ -130,7 +129,7 @@ def test_json_may_be_in_another_charset() -> None:
         ("Zoë", "application/x-www-form-urlencoded; charset=ISO-8859-1", "Zoë"),
     ],
 )
-def test_odd_bytes_make_no_postback_unreadable(name: str, content_type: str, shown: str) -> None:
+def test_odd_bytes(name: str, content_type: str, shown: str) -> None:
     """Half an emoji, or a charset that is not the real one, in a form and in JSON."""
     data = f'{{"id":"c1","last_name":"{name}"}}'
     sent = {"type": "UPDATE", "resource": "contact", "data": data}
@@ -141,7 +140,7 @@ def test_odd_bytes_make_no_postback_unreadable(name: str, content_type: str, sho
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "latin-1"])
-def test_bytes_of_another_charset_are_replaced(codec: str) -> None:
+def test_replaced_bytes(codec: str) -> None:
     """Without a charset, bytes that are not UTF-8 become replacement characters, in a form and in JSON."""
     data = '{"id":"c1","last_name":"Zoë"}'
     shown = "Zoë" if codec == "utf-8" else "Zo\ufffd"
@@ -155,12 +154,10 @@ def test_bytes_of_another_charset_are_replaced(codec: str) -> None:
 
 @pytest.mark.parametrize(("resource", "kind"), [("contact", Contact), ("accountvault", AccountVault)])
 def test_a_known_resource_has_its_record(resource: str, kind: type[Any]) -> None:
-    """Each of the four has a model."""
     assert type(read(form({"id": "1"}, resource=resource)).record) is kind
 
 
 def test_an_unknown_resource_is_kept_as_it_came() -> None:
-    """Leave the record None for an unknown resource."""
     made = read(form({"id": 7, "color": "red"}, resource="coupon", type="EXPIRE"))
     assert (made.resource, made.resource.known, made.type, made.type.known) == ("coupon", False, "EXPIRE", False)
     assert (made.record, made.raw, made.record_id) == (None, {"id": 7, "color": "red"}, "7")
@@ -168,7 +165,6 @@ def test_an_unknown_resource_is_kept_as_it_came() -> None:
 
 @pytest.mark.parametrize("odd", [None, "", [], {}, True, "x" * 256, "a\x00b", "a\nb", 10**300, Decimal("1.5")])
 def test_an_unknown_resource_needs_no_id(odd: Any) -> None:
-    """Reject a record with an invalid id."""
     assert postback_of("UPDATE", "coupon", {"id": odd}).record_id == ""
 
 
@@ -180,13 +176,11 @@ def test_an_unknown_resource_needs_no_id(odd: Any) -> None:
     ],
 )
 def test_an_odd_count_of_attempts_is_no_reason_to_refuse(sent: Any, read_as: int | None) -> None:
-    """Read an invalid number of attempts as None."""
     body = msgspec.json.encode(fields(number_of_attempts=sent))
     assert read(body).number_of_attempts == read_as
 
 
 def test_a_missing_count_of_attempts_is_none() -> None:
-    """Nothing hangs on it."""
     assert read(b'type=CREATE&resource=contact&data={"id":"1"}').number_of_attempts is None
 
 
@@ -194,7 +188,6 @@ def test_a_missing_count_of_attempts_is_none() -> None:
     "odd", [{"settle_date": "soon"}, {"modified_ts": "later"}, {"custom_data": "x"}, {"void_date": [1]}]
 )
 def test_a_field_that_nothing_hangs_on_may_be_odd(odd: dict[str, Any]) -> None:
-    """Accept the record, and keep the value in `extra` and `raw`."""
     made = read(form({**SALE, **odd}))
     assert made.record.transaction_amount == Decimal("12.50")
     ((name, value),) = odd.items()
@@ -216,8 +209,8 @@ def test_a_field_that_nothing_hangs_on_may_be_odd(odd: dict[str, Any]) -> None:
         ("coupon", {"modified_ts": {}}, None),
     ],
 )
-def test_when_a_record_was_changed(resource: str, record: dict[str, Any], changed: int | None) -> None:
-    """Its `modified_ts`; a batch has none, and was changed when it was closed, or else made."""
+def test_change_time(resource: str, record: dict[str, Any], changed: int | None) -> None:
+    """A record was changed at its `modified_ts`; a batch has none, and was changed when it was closed, or else made."""
     moment = postback_of("UPDATE", resource, {"id": "1", **record}).modified_ts
     assert moment == (None if changed is None else datetime.fromtimestamp(changed, UTC))
 
@@ -225,7 +218,7 @@ def test_when_a_record_was_changed(resource: str, record: dict[str, Any], change
 # --- the key
 
 
-def test_every_delivery_of_a_change_has_the_same_key() -> None:
+def test_redelivery() -> None:
     """Ignore attempts, key order, spaces and the form of the body."""
     turned = dict(reversed(SALE.items()))
     bodies = [
@@ -251,13 +244,12 @@ def test_every_delivery_of_a_change_has_the_same_key() -> None:
         form({**SALE, "color": None}),
     ],
 )
-def test_another_change_has_another_key(other: bytes) -> None:
+def test_later_change(other: bytes) -> None:
     """Two changes within one second differ in what they show."""
     assert read(other).key != read(form()).key
 
 
 def test_fields_cannot_be_pushed_into_each_other() -> None:
-    """Type and resource are told apart in the key."""
     assert postback_of("AB", "C", {}).key != postback_of("A", "BC", {}).key
 
 
@@ -346,17 +338,15 @@ def test_what_is_no_postback_is_refused_by_the_name_of_the_field(body: bytes, re
 
 
 def test_sixty_three_levels_are_taken() -> None:
-    """Far more than any gateway writes."""
     assert read(form('{"id":"1","deep":' + "[" * 63 + "]" * 63 + "}")).record_id == "1"
 
 
 def test_sixty_four_fields_are_taken() -> None:
-    """Ignore other fields of a form, also repeated ones."""
     assert read(form() + b"&a=1" * 60).record_id == "t1"
 
 
 @given(st.sampled_from(["type", "resource", "number_of_attempts", "data"]), st.text(max_size=20))
-def test_a_refusal_repeats_nothing_of_the_body(name: str, text: str) -> None:
+def test_refusal(name: str, text: str) -> None:
     """Show no card number, also from a wrong field."""
     planted = f"{text} secret-5c0e {CARD}\n"
     body = urlencode({**fields(), name: planted}).encode()
@@ -384,7 +374,7 @@ def authorization(text: str | bytes, scheme: str = "Basic") -> dict[str, str]:
 
 @pytest.mark.parametrize("scheme", ["Basic", "basic", "BASIC"])
 @pytest.mark.parametrize("password", ["pass", "pä:ss: wörd", Secret("pass")])
-def test_the_right_credentials_pass(scheme: str, password: str | Secret) -> None:
+def test_right_credentials(scheme: str, password: str | Secret) -> None:
     """A password may have colons, spaces and letters beyond ASCII, and come as a secret."""
     word = password.reveal() if isinstance(password, Secret) else password
     BasicCredentials("shop", password).check(authorization(f"shop:{word}", scheme))
@@ -414,8 +404,7 @@ def test_the_right_credentials_pass(scheme: str, password: str | Secret) -> None
         authorization(b"\xff\xfe"),
     ],
 )
-def test_all_others_do_not(headers: dict[str, str]) -> None:
-    """Reject missing, wrong and malformed credentials with 401."""
+def test_missing_wrong_and_malformed_credentials_are_rejected(headers: dict[str, str]) -> None:
     with pytest.raises(PostbackRefusedError, match="credentials") as caught:
         BasicCredentials("shop", "pass").check(headers)
     assert caught.value.status_code == 401
@@ -424,7 +413,6 @@ def test_all_others_do_not(headers: dict[str, str]) -> None:
 @pytest.mark.parametrize("password", ["new", "old"])
 @pytest.mark.parametrize("passwords", [["new", "old"], (Secret("old"), "new")])
 def test_several_passwords_are_valid_at_once(passwords: list[str | Secret], password: str) -> None:
-    """Accept the old and the new password while the config changes, and no other."""
     credentials = BasicCredentials("shop", passwords)
     credentials.check(authorization(f"shop:{password}"))
     for text in ("shop:newold", "shop:new,old", "shop:", "other:new"):
@@ -434,12 +422,11 @@ def test_several_passwords_are_valid_at_once(passwords: list[str | Secret], pass
 
 @pytest.mark.parametrize("passwords", [[], ["new", ""], [""]])
 def test_an_empty_password_among_several_is_a_mistake(passwords: list[str]) -> None:
-    """Reject it, as if it were the only one."""
     with pytest.raises(InvalidRequestError, match="both must be given"):
         BasicCredentials("shop", passwords)
 
 
-def test_every_password_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare all of them, so that the time does not tell which one matched."""
     compared: list[bytes] = []
 
@@ -452,8 +439,7 @@ def test_every_password_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(compared)) == 2
 
 
-def test_none_are_asked_for_by_none() -> None:
-    """Then any are as good."""
+def test_without_credentials_any_are_accepted() -> None:
     BasicCredentials(None, None).check({})
     BasicCredentials(None, None).check(authorization("any:thing"))
 
@@ -462,19 +448,18 @@ def test_none_are_asked_for_by_none() -> None:
     ("username", "password"),
     [("shop", None), (None, "pass"), ("", ""), ("", "pass"), ("shop", ""), (None, ""), ("", None)],
 )
-def test_half_of_them_are_a_mistake(username: str | None, password: str | None) -> None:
+def test_empty_password(username: str | None, password: str | None) -> None:
     """Reject an empty password, as from an unset environment variable."""
     with pytest.raises(InvalidRequestError, match="both must be given"):
         BasicCredentials(username, password)
 
 
 def test_a_username_with_a_colon_is_a_mistake() -> None:
-    """Reject a username with a colon, which Basic credentials cannot carry."""
     with pytest.raises(InvalidRequestError, match="colon"):
         BasicCredentials("a:b", "pass")
 
 
-def test_credentials_are_compared_in_constant_time_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Digests are, which all have one length; the password itself is not kept."""
     compared: list[tuple[bytes, bytes]] = []
 
@@ -495,5 +480,4 @@ def test_credentials_are_compared_in_constant_time_and_length(monkeypatch: pytes
 
 
 def test_headers_are_found_by_any_case_and_joined() -> None:
-    """Join repeated headers, so that none hides another."""
     assert by_lower_name([("Content-TYPE", "a"), ("content-type", "b"), ("X", "")]) == {"content-type": "a, b", "x": ""}

@@ -39,11 +39,10 @@ def problems(function: Any, *arguments: Any) -> tuple[str, ...]:
 
 
 def test_an_id_is_a_path_segment() -> None:
-    """Put the gateway's own id into the path, without parameters."""
     assert segment_and_params("54c285f1-8052-06b4", "loc") == ("54c285f1-8052-06b4", ())
 
 
-def test_an_api_id_says_what_it_is() -> None:
+def test_api_id() -> None:
     """An integrator's id needs the location within which it is unique: its own or the client's."""
     assert segment_and_params(ApiId("order-7"), "client") == ("order-7", (("api_id", "1"), ("location_id", "client")))
     assert segment_and_params(ApiId("order-7", "own"), "client") == (
@@ -64,13 +63,12 @@ def test_an_api_id_says_what_it_is() -> None:
     ],
 )
 def test_an_id_is_percent_encoded(value: str, segment: str) -> None:
-    """No id can leave its segment."""
     assert segment_and_params(value, None) == (segment, ())
     assert segment_and_params(ApiId(value), "loc")[0] == segment
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=3))
-def test_an_encoded_id_decodes_to_itself(value: str) -> None:
+def test_encoding(value: str) -> None:
     """Encoding is lossless, and leaves nothing that a server would take apart."""
     segment, _ = segment_and_params(value, None)
     assert unquote(segment) == value
@@ -90,7 +88,7 @@ def test_an_encoded_id_decodes_to_itself(value: str) -> None:
         (ApiId(5), "id: must be text or an ApiId, not int"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_id(ref: Any, problem: str) -> None:
+def test_invalid_ids(ref: Any, problem: str) -> None:
     """An id that would address something else is refused before anything is sent."""
     assert problems(segment_and_params, ref, "loc") == (problem,)
 
@@ -103,7 +101,6 @@ def test_what_is_no_id(ref: Any, problem: str) -> None:
     ],
 )
 def test_an_api_id_needs_a_location(location: Any, problem: str) -> None:
-    """Without a location, which is a text, an integrator's id is ambiguous."""
     assert problems(segment_and_params, ApiId("order-7", location), None) == (problem,)
     assert problems(segment_and_params, ApiId("order-7"), location) == (problem,)
 
@@ -123,7 +120,7 @@ def test_expand(expand: Any, params: Any) -> None:
 @pytest.mark.parametrize(
     "expand", ["contact", b"contact", ("contact", ""), (1,), ("\ud800",), None, 5, iter(["contact"])]
 )
-def test_what_is_no_expansion(expand: Any) -> None:
+def test_invalid_expansions(expand: Any) -> None:
     """One string is a likely slip for one name; anything but a sequence of names is refused."""
     assert problems(expansion, expand) == ('expand: must be a sequence of names, such as ("contact",)',)
 
@@ -161,7 +158,7 @@ def test_filters(written: str, value: Any) -> None:
     assert filters({"f": value}) == (("f", written),)
 
 
-def test_filters_keep_their_order() -> None:
+def test_filter_order() -> None:
     """Parameters come in the order of the mapping; a time range of the caller's has three."""
     hour = TimeRange.custom(NOON, NOON + timedelta(hours=1))
     assert filters({"b": 1, "f": hour, "a": 2}) == (
@@ -183,7 +180,7 @@ def test_filters_keep_their_order() -> None:
         (datetime(2025, 11, 18), "must be an aware datetime (tzinfo is missing)"),  # noqa: DTZ001  the mistake under test
     ],
 )
-def test_what_cannot_be_filtered_by(value: Any, problem: str) -> None:
+def test_filter_values(value: Any, problem: str) -> None:
     """A value that would mean something else to the gateway is refused by its field's name."""
     assert problems(filters, {"f": value}) == (f"f: {problem}",)
 
@@ -199,14 +196,13 @@ def test_secrets_stay_sealed() -> None:
 
 
 @pytest.mark.parametrize("name", ["page", "page_size", "sort", "expand", "api_id", "", "a b", "a&b", 5, None])
-def test_what_is_no_filter(name: Any) -> None:
+def test_filter_names(name: Any) -> None:
     """Names that are no fields, and those that have an argument of their own, are refused."""
     assert problems(filters, {name: "x"}) == (f"{name}: cannot be used as a filter",)
 
 
 @pytest.mark.parametrize("criteria", ["title=x", ["title"], 5, {"a"}])
-def test_filters_are_a_mapping(criteria: Any) -> None:
-    """Anything else is refused with a sentence."""
+def test_filters_have_to_be_a_mapping(criteria: Any) -> None:
     assert problems(filters, criteria) == ("filters: must be a mapping of field names to values",)
 
 
@@ -214,7 +210,6 @@ def test_filters_are_a_mapping(criteria: Any) -> None:
 
 
 def test_a_list_asks_for_filters_sort_and_expansion() -> None:
-    """The page's number and size are added later, for each page."""
     params = list_params({"title": "x"}, "-created_ts", 5000, ("contact",))
     assert params == (("title", "x"), ("sort", "-created_ts"), ("expand", "contact"))
     assert list_params(None, None, None, ()) == ()
@@ -227,7 +222,7 @@ def test_a_list_asks_for_filters_sort_and_expansion() -> None:
         *((None, size, ()) for size in (1, 5000, None)),
     ],
 )
-def test_sort_and_page_size(sort: str | None, size: int | None, params: Any) -> None:
+def test_sort_and_size(sort: str | None, size: int | None, params: Any) -> None:
     """A field name sorts up, with a minus down; a page has one to five thousand records, or the default."""
     assert list_params(None, sort, size, ()) == params
 
@@ -243,13 +238,12 @@ NO_SIZE = "page_size: must be a whole number from 1 to 5000"
         *((None, size, NO_SIZE) for size in (0, -1, 5001, True, 10.0, "10")),
     ],
 )
-def test_what_is_no_sort_or_page_size(sort: Any, size: Any, problem: str) -> None:
+def test_invalid_sorts(sort: Any, size: Any, problem: str) -> None:
     """Only one field name sorts; of a larger page the gateway would quietly send fewer."""
     assert problems(list_params, None, sort, size, ()) == (problem,)
 
 
-def test_every_problem_of_a_list_at_once() -> None:
-    """Size, filters, sort and expansion are all looked at."""
+def test_every_problem_of_a_list_is_told_at_once() -> None:
     assert problems(list_params, {"page": 1, "f": None}, "a b", 0, "contact") == (
         NO_SIZE,
         "page: cannot be used as a filter",

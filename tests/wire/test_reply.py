@@ -97,21 +97,19 @@ def refusal(status: int, body: bytes | str = b"", call: Call[Any] = CALL, **head
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 203, 299])
-def test_a_success_is_read(status: int) -> None:
-    """Every 2xx with a body is read by the call."""
+def test_every_success_with_a_body_is_read(status: int) -> None:
     assert read_reply(CALL, reply(status, '{"id": "c1"}')) == Contact(id="c1")
 
 
 @pytest.mark.parametrize("body", [b"", b" ", b"\r\n"])
-def test_a_success_without_a_body_is_nothing(body: bytes) -> None:
-    """A call that expects no body gets None."""
+def test_a_success_without_a_body_is_none(body: bytes) -> None:
     seen: list[Any] = []
     call: Call[None] = Call(request=HttpRequest(method="DELETE", path="/v2/contacts/c1"), read=seen.append)
     read_reply(call, reply(204, body))
     assert seen == [None]
 
 
-def test_a_record_nested_too_deeply_is_malformed() -> None:
+def test_deep_nesting() -> None:
     """So the outcome of a write is looked up, and no frame of the error has the text."""
     number = "4111111111111111"
     body = json.dumps({"contact": {"id": "c1", "tree": number}}).replace(
@@ -147,7 +145,7 @@ def test_a_record_nested_too_deeply_is_malformed() -> None:
         (599, ServerError),
     ],
 )
-def test_each_status_has_its_error(status: int, kind: type[StatusError]) -> None:
+def test_statuses(status: int, kind: type[StatusError]) -> None:
     """Raise the error class of each status; follow no redirect."""
     error = refusal(status)
     assert (type(error), error.status_code, error.call) == (kind, status, "GET /v2/contacts/c1")
@@ -155,7 +153,7 @@ def test_each_status_has_its_error(status: int, kind: type[StatusError]) -> None
 
 @pytest.mark.parametrize("status", [404, 409, 410])
 @pytest.mark.parametrize("absent", [LookupResult(status) for status in (LookupStatus.NO_RECORD, LookupStatus.GONE)])
-def test_an_absence_may_be_a_response(status: int, absent: Any) -> None:
+def test_absence(status: int, absent: Any) -> None:
     """Where a call says what absence means, the gateway's own 404, 409 and 410 are that result."""
     for body in (
         {"name": "Gone", "message": "gone", "code": 0, "status": status},
@@ -189,7 +187,7 @@ def test_an_absence_may_be_a_response(status: int, absent: Any) -> None:
     ],
     ids=["not the gateway's words", "a page", "another refusal"],
 )
-def test_what_proves_no_absence(statuses: list[int], bodies: list[str], absent: Any) -> None:
+def test_no_absence(statuses: list[int], bodies: list[str], absent: Any) -> None:
     """Only the gateway's own words do: no other body, no proxy's page, no other refusal."""
     for status, body in itertools.product(statuses, bodies):
         assert type(refusal(status, body, content_lookup(absent))) is type(refusal(status))
@@ -226,7 +224,7 @@ BODIES: list[tuple[str, str, dict[str, tuple[str, ...]]]] = [
 
 
 @pytest.mark.parametrize(("body", "message", "fields"), BODIES)
-def test_the_forms_of_an_error_body(body: str, message: str, fields: dict[str, tuple[str, ...]]) -> None:
+def test_error_bodies(body: str, message: str, fields: dict[str, tuple[str, ...]]) -> None:
     """Fields, a message, a name, or what text there is; JSON of another form may be personal and is not quoted."""
     error = refusal(422, body)
     assert (error.message, dict(error.fields)) == (message, fields)
@@ -237,13 +235,13 @@ PAGE = """<!DOCTYPE html><html><head><title>502 Bad Gateway</title><style>p {col
 
 
 @pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "text/plain", ""])
-def test_a_page_of_html_is_read_as_text(content_type: str) -> None:
+def test_html(content_type: str) -> None:
     """Tags, scripts and styles are left out, whatever the header says."""
     error = refusal(502, PAGE, content_type=content_type)
     assert error.message == "502 Bad Gateway 502 Bad&nbsp;Gateway nginx"
 
 
-def test_no_cut_goes_through_a_card_number() -> None:
+def test_cut_numbers() -> None:
     """Quote no digits of a cut card number after masking has shortened the text."""
     track = ";4012888888881881=30091010000012345678?" + "x" * 200
     call = content_call(secrets=(Secret(track),))
@@ -251,14 +249,13 @@ def test_no_cut_goes_through_a_card_number() -> None:
         assert "411111" not in refusal(500, f"{track} {track} {'z' * padding} {CARD}", call).message
 
 
-def test_a_long_body_is_cut() -> None:
-    """An error quotes no more than a few lines."""
+def test_a_long_body_is_cut_in_errors() -> None:
     error = refusal(500, "word " * 100_000)
     assert (len(error.message), error.message[-1]) == (301, "…")
 
 
 @given(st.binary(max_size=200), st.sampled_from([301, 400, 404, 422, 500]))
-def test_garbage_is_quoted_as_one_line(body: bytes, status: int) -> None:
+def test_garbage(body: bytes, status: int) -> None:
     """No bytes make an error of another kind, or a message that breaks a log line."""
     assert refusal(status, body).message.isprintable()
 
@@ -285,7 +282,7 @@ def test_a_body_nested_without_end_is_told_by_its_size() -> None:
         "41111111&#8203;11111111 4111\t1111\n1111 1111",
     ],
 )
-def test_an_echoed_card_number_is_masked(body: str) -> None:
+def test_echoed_card(body: str) -> None:
     """A gateway that repeats a card number in an error does not get it into ours."""
     error = refusal(422, body)
     shown = f"{error} {error!r} {error.message} {error.fields} {error.args}"
@@ -295,8 +292,7 @@ def test_an_echoed_card_number_is_masked(body: str) -> None:
 @pytest.mark.parametrize(
     "form", ['{{"message": "{}"}}', '{{"errors": {{"routing": ["{}"]}}}}', "{}", "<html><p>{}</p></html>"]
 )
-def test_the_calls_own_secrets_are_masked(form: str) -> None:
-    """Mask the request's secrets in a response, also without a card's form."""
+def test_the_calls_own_secrets_are_masked_in_any_form(form: str) -> None:
     said = "routing 072000326, cvv 999, track ;4012888888881881=30091010000012345678? refused"
     error = refusal(422, form.format(said), SECRETIVE)
     said = error.message or error.fields["routing"][0]
@@ -322,7 +318,7 @@ ODD_TEXTS = {
 
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8, codecs.BOM_UTF8 + b" \n"])
 @pytest.mark.parametrize(("text", "content_type", "city"), ODD_TEXTS.values(), ids=ODD_TEXTS)
-def test_odd_bytes_make_no_response_unreadable(text: bytes, content_type: str, city: str, mark: bytes) -> None:
+def test_odd_bytes(text: bytes, content_type: str, city: str, mark: bytes) -> None:
     """Bytes that cannot be read are replaced, in a record, a list, a refusal and a raw response."""
     headers: dict[str, Any] = {"content_type": content_type}
     record = b'{"id": "c1", "city": "%b"}' % text
@@ -334,21 +330,21 @@ def test_odd_bytes_make_no_response_unreadable(text: bytes, content_type: str, c
     assert said.fields == {"city": (city,)}
 
 
-def test_a_record_that_is_cut_off_within_a_character_is_incomplete() -> None:
+def test_cut_character() -> None:
     """The replacement character does not complete it."""
     assert "incomplete" in malformed('{"id": "c1", "city": "Kö'.encode()[:-1]).reason
     assert "incomplete" in malformed(b'{"id": "c1", "city": "\\ud8').reason
     assert "incomplete" in malformed(codecs.BOM_UTF8 + b'{"id": "c1", "city": "').reason
 
 
-def test_a_byte_order_mark_alone_is_an_empty_body() -> None:
+def test_empty_body() -> None:
     """Some servers write it before nothing."""
     assert read_reply(content_call(), reply(200, codecs.BOM_UTF8)) is None
     assert reply(200, codecs.BOM_UTF8).json() is None
 
 
 @given(st.text(st.characters(exclude_categories=[])), st.sampled_from(["surrogatepass", "replace"]))
-def test_every_text_that_python_writes_is_read(text: str, errors: str) -> None:
+def test_text_encodings(text: str, errors: str) -> None:
     """Escaped or as bytes, with halves of emojis anywhere."""
     shown = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     assert reply(200, json.dumps({"a": text})).json() == {"a": shown}
@@ -356,7 +352,7 @@ def test_every_text_that_python_writes_is_read(text: str, errors: str) -> None:
     assert len(reply(200, body).json()["a"]) >= len(shown)
 
 
-def test_a_success_that_is_no_json_is_described() -> None:
+def test_undescribed_success() -> None:
     """An unreadable success is told by its type and length: it may be a record or a token, and is not quoted."""
     error = malformed(f"card {CARD}, Jane Doe", SECRETIVE, content_type="text/plain; charset=utf-8")
     assert error.reason == "not JSON: 31 bytes of text/plain"
@@ -394,7 +390,7 @@ def repeated(error: GatewayError) -> set[str]:
     ],
     ids=["a read", "a login", "a write"],
 )
-def test_a_record_in_another_form_is_not_quoted(call: Call[Any], bodies: list[bytes], status: int) -> None:
+def test_wrapped_record(call: Call[Any], bodies: list[bytes], status: int) -> None:
     """A byte order mark, another encoding or text around it brings neither a record nor a token into an error."""
     for body in bodies:
         with pytest.raises(GatewayError) as failed:
@@ -402,7 +398,7 @@ def test_a_record_in_another_form_is_not_quoted(call: Call[Any], bodies: list[by
         assert repeated(failed.value) == set()
 
 
-def test_a_difference_repeats_no_secret_of_the_call() -> None:
+def test_secret_differences() -> None:
     """Mask the call's secrets and the credentials in a mismatch."""
 
     def read(content: Any) -> Any:
@@ -417,7 +413,7 @@ def test_a_difference_repeats_no_secret_of_the_call() -> None:
     assert failed.value.differences == ("location_id is '************ ************', not 'loc'",)
 
 
-def test_a_path_repeats_no_secret_of_the_call() -> None:
+def test_secret_paths() -> None:
     """Where an unreadable value is keyed by a secret, the path to it is masked."""
     call = attrs.evolve(
         content_call(secrets=(Secret("ticket-5e1d"),)), read=lambda content: structure(QuickInvoice, content)
@@ -443,7 +439,7 @@ def given_to_mask(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("size", [200, 20_000, 200_000])
 @pytest.mark.parametrize("line", ["4111 1111 ", "<", "x"])
-def test_an_error_quotes_4_kb_however_long_the_response(size: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_size(size: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty fields of any length: all their names, and no more of their lines than one error has room for."""
     lengths = given_to_mask(monkeypatch)
     said = (line * size)[:size]
@@ -457,7 +453,7 @@ def test_an_error_quotes_4_kb_however_long_the_response(size: int, line: str, mo
 
 @pytest.mark.parametrize("count", [5_000, 50_000])
 @pytest.mark.parametrize("line", ["", "no"])
-def test_no_number_of_fields_or_lines_is_quoted_whole(count: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_names(count: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of endless names and lines an error has the first ones, and says that there are more."""
     lengths = given_to_mask(monkeypatch)
     fields = refusal(422, json.dumps({"errors": {f"field_{number}": [line] for number in range(count)}})).fields
@@ -468,7 +464,7 @@ def test_no_number_of_fields_or_lines_is_quoted_whole(count: int, line: str, mon
 
 
 @pytest.mark.parametrize("part", ["<", "<script", "<script>", "</script ", "<style><script>"])
-def test_only_the_beginning_of_a_page_is_looked_at(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_page(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page of 0.8 MB costs as much as one of 20 kB, whatever it repeats."""
     looked_at: list[int] = []
     page_text = reply_module._page_text
@@ -492,7 +488,7 @@ def test_only_the_beginning_of_a_page_is_looked_at(part: str, monkeypatch: pytes
         ("a <<b> c", "a < c"),
     ],
 )
-def test_the_text_of_a_page(page: str, text: str) -> None:
+def test_page_text(page: str, text: str) -> None:
     """Tags, scripts and styles are left out, and what is never closed is left out to its end."""
     assert refusal(502, page, content_type="text/html").message == text
 
@@ -515,15 +511,13 @@ def test_the_text_of_a_page(page: str, text: str) -> None:
         (b'{"id": "c1", "city": []}', "$.city", "not a text"),
     ],
 )
-def test_a_success_that_cannot_be_read(body: bytes, path: str, reason: str) -> None:
+def test_unreadable_successes(body: bytes, path: str, reason: str) -> None:
     """A 2xx with garbage, a cut body, two responses at once or another form says where it does not fit."""
     error = malformed(body)
     assert (error.path, error.reason, error.call) == (path, reason, "GET /v2/contacts/c1")
 
 
 def test_a_mismatch_names_its_call() -> None:
-    """The response to another question is raised with the call it came to."""
-
     def elsewhere(content: Any) -> None:
         raise MismatchedReplyError(["id is 'b', not 'a'"])
 
@@ -534,14 +528,13 @@ def test_a_mismatch_names_its_call() -> None:
 
 
 @given(st.binary(max_size=300), st.integers(200, 599))
-def test_every_response_ends_in_a_result_or_our_error(body: bytes, status: int) -> None:
+def test_any_bytes(body: bytes, status: int) -> None:
     """No bytes under any status raise anything but an error of the tree."""
     with contextlib.suppress(GatewayError):
         assert isinstance(read_reply(CALL, reply(status, body)), Contact)
 
 
 def test_a_response_does_not_show_its_body() -> None:
-    """The bytes of a response are in no repr."""
     assert "secret" not in repr(reply(200, "secret"))
 
 
@@ -572,14 +565,14 @@ def test_retry_after(header: str, seconds: float | None) -> None:
     assert refusal(429).retry_after is None
 
 
-def test_a_retry_date_is_measured_by_the_gateways_own_clock() -> None:
+def test_retry_date() -> None:
     """Compare a retry date with the response's `Date`; ignore an invalid one."""
     until = "Mon, 01 Jan 2024 00:00:30 GMT"
     assert refusal(429, retry_after=until, date="Mon, 01 Jan 2024 00:00:00 GMT").retry_after == 30.0
     assert refusal(429, retry_after="Tue, 18 Nov 2025 12:00:30 GMT", date="noon").retry_after == 30.0
 
 
-def test_retry_after_does_not_depend_on_the_machines_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A date without a zone is GMT, as HTTP says."""
     with monkeypatch.context() as patched:
         patched.setenv("TZ", "America/Detroit")
@@ -601,12 +594,11 @@ def test_retry_after_does_not_depend_on_the_machines_time_zone(monkeypatch: pyte
         ("f", None),
     ],
 )
-def test_an_undocumented_response_is_read_leniently(content: Any, found: QuickInvoiceFile | None) -> None:
+def test_undocumented(content: Any, found: QuickInvoiceFile | None) -> None:
     """Read the record with or without its wrapper; return None for anything but an object."""
     assert read_undocumented(QuickInvoiceFile, ("file",), content) == found
 
 
 def test_an_undocumented_response_must_fit_the_model() -> None:
-    """Reject a value that does not fit the model's field."""
     with pytest.raises(FieldError, match="id: not a text"):
         read_undocumented(QuickInvoiceFile, ("file",), {"id": []})

@@ -35,7 +35,7 @@ NEW = CardVaultCreate(account_number=CARD, exp_date="0930", ssn4="8264", locatio
 DEFAULTS = RequestDefaults(location_id="loc", check_limits=True, new_id=lambda: "made-up")
 
 
-def test_secrets_and_personal_data_stay_sealed() -> None:
+def test_sealed_content() -> None:
     """The content holds them as secrets, in the order of the fields, after what the class implies."""
     prepared = prepare(NEW, limits=True)
     assert prepared.content == {
@@ -49,7 +49,7 @@ def test_secrets_and_personal_data_stay_sealed() -> None:
     assert prepared.secrets == (Secret("8264"), AccountNumber(CARD))
 
 
-def test_the_masked_content_shows_neither_secrets_nor_unknown_fields() -> None:
+def test_masked_content() -> None:
     """Personal data and `extra` are stars; a card number shows its last four digits."""
     assert prepare(NEW, limits=True).masked == {
         "payment_method": "cc",
@@ -62,7 +62,6 @@ def test_the_masked_content_shows_neither_secrets_nor_unknown_fields() -> None:
 
 
 def test_what_the_client_fills_in_is_checked_and_sent() -> None:
-    """A filled field counts as the request's own."""
     new = CardVaultCreate(account_number=CARD, exp_date="0930")
     assert prepare(new, limits=True, filled={"location_id": "loc"}).content["location_id"] == "loc"
     with pytest.raises(InvalidRequestError, match="location_id: is required"):
@@ -70,11 +69,10 @@ def test_what_the_client_fills_in_is_checked_and_sent() -> None:
 
 
 def test_an_update_sends_null_for_none() -> None:
-    """A field that is not given is not sent."""
     assert prepare(AccountVaultUpdate(title=None), limits=True).content == {"title": None}
 
 
-def test_a_create_prepares_nothing_that_its_class_decides() -> None:
+def test_prepared_classes() -> None:
     """The calls of Python functions for a second create of a class stay few: no annotation is read, no lookup built."""
 
     def create() -> Any:
@@ -120,7 +118,7 @@ def json_of(request: Any) -> bytes:
     return encode(prepare(request).content)
 
 
-def test_free_form_data_comes_back_as_it_was_read() -> None:
+def test_free_form_data() -> None:
     """`custom_data` of a response can be sent again unchanged, numbers with a fraction included."""
     body = b'{"id":"t","custom_data":{"rate":1.50,"n":[1,2.5,"x"]}}'
     record = structure(Transaction, decode(body))
@@ -132,12 +130,12 @@ def test_a_create_leaves_out_what_is_none() -> None:
     assert content_of(ContactCreate(last_name="Smith")) == {"last_name": "Smith"}
 
 
-def test_an_update_sends_none_as_null_and_leaves_out_what_is_unset() -> None:
+def test_cleared_fields() -> None:
     """None in an update clears a field; a field left out stays."""
     assert content_of(ContactUpdate(email=None, city="Ulm", state=UNSET)) == {"email": None, "city": "Ulm"}
 
 
-def test_values_on_their_way_out() -> None:
+def test_outgoing_values() -> None:
     """Flags are 1 and 0, money two decimals, dates ISO, codes raw, secrets revealed, implied fields said."""
     assert content_of(
         ContactCreate(
@@ -164,25 +162,22 @@ def test_values_on_their_way_out() -> None:
     assert content_of(AccountVaultUpdate(account_type=AccountType.VISA)) == {"account_type": "visa"}
 
 
-def test_flags_are_numbers_not_booleans() -> None:
+def test_flags() -> None:
     """True goes out as 1, in JSON too, whatever it equals in Python."""
     assert json_of(ContactCreate(last_name="S", email_trx_receipt=True)) == b'{"last_name":"S","email_trx_receipt":1}'
 
 
 def test_times_go_out_as_unix_seconds() -> None:
-    """A datetime is sent as seconds, in whatever zone it was given."""
     local = datetime(2025, 11, 18, 7, tzinfo=timezone(timedelta(hours=-5)))
     assert content_of({"start": local}) == {"start": 1763467200}
 
 
 @pytest.mark.parametrize("text", [Text("gold"), Color.RED])
 def test_subclasses_of_text_are_sent_as_text(text: str) -> None:
-    """A caller's own text class or text enum goes out by its value."""
     assert json.loads(json_of(ContactCreate(last_name=text))) == {"last_name": str.__str__(text)}
 
 
 def test_extra_is_sent_along() -> None:
-    """Fields that this version does not know go out as they are."""
     request = ContactUpdate(city="Ulm", extra={"loyalty": {"tier": 2}, "nothing": None})
     assert content_of(request) == {"city": "Ulm", "loyalty": {"tier": 2}, "nothing": None}
 
@@ -191,25 +186,23 @@ def test_extra_is_sent_along() -> None:
     ("amount", "written"),
     [(10, b"10"), (Decimal("12.50"), b"12.50"), ("2.5", b"2.5"), (Decimal("1E+2"), b"100"), ("-1.00", b"-1.00")],
 )
-def test_amounts_that_are_numbers_keep_their_digits(amount: Any, written: bytes) -> None:
+def test_amount_digits(amount: Any, written: bytes) -> None:
     """Items and a paylink's amount are JSON numbers, exact and without an exponent."""
     assert json_of(PaylinkCreate(amount_due=amount)) == b'{"amount_due":' + written + b"}"
     update = QuickInvoiceUpdate(item_list={"Tea": amount})
     assert json_of(update) == b'{"item_list":{"Tea":' + written + b"}}"
 
 
-def test_other_amounts_stay_texts() -> None:
-    """Two decimals, as everywhere."""
+def test_other_amounts_stay_texts_with_two_decimals() -> None:
     new = QuickInvoiceCreate(title="x", due_date=date(2026, 1, 2), item_list={}, single_payment_min_amount=5)
     assert content_of(new)["single_payment_min_amount"] == "5.00"
 
 
 def test_null_in_place_of_items() -> None:
-    """In an update None is null for every kind of field."""
     assert content_of(QuickInvoiceUpdate(item_list=None, title=None)) == {"item_list": None, "title": None}
 
 
-def test_additional_amounts_are_sent_with_two_decimals() -> None:
+def test_additional_amounts() -> None:
     """The other keys of an entry stay."""
     amounts = [{"type": "4S", "amount": 12}, {"type": "4U", "amount": Decimal("1.5")}]
     assert content_of(TransactionCreate(action="sale", additional_amounts=amounts))["additional_amounts"] == [
@@ -218,7 +211,7 @@ def test_additional_amounts_are_sent_with_two_decimals() -> None:
     ]
 
 
-def test_tags_are_sent_as_given() -> None:
+def test_tags() -> None:
     """One title is a text, several are a list."""
     assert content_of(TransactionCreate(action="sale", tags="vip"))["tags"] == "vip"
     assert content_of(TransactionCreate(action="sale", tags=("vip", "new")))["tags"] == ["vip", "new"]

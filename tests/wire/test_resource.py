@@ -77,7 +77,7 @@ def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
 # --- create
 
 
-def test_a_create_is_a_call() -> None:
+def test_create() -> None:
     """Method, path, wrapped body and api id; nothing has happened yet."""
     call = VAULT.create(NEW_VAULT, DEFAULTS)
     assert (call.request.method, call.request.path, call.request.params, call.repeat_effect) == (
@@ -100,7 +100,7 @@ def test_a_create_is_a_call() -> None:
     }
 
 
-def test_what_the_caller_gave_is_not_replaced() -> None:
+def test_given_values() -> None:
     """Location and api id are filled in only where they are missing."""
     new = CardVaultCreate(account_number=CARD, exp_date="0930", location_id="own", account_vault_api_id="mine")
     call = VAULT.create(new, DEFAULTS)
@@ -119,7 +119,7 @@ NEW = {
 
 
 @pytest.mark.parametrize("spec", NEW, ids=lambda spec: spec.name)
-def test_an_empty_api_id_is_replaced(spec: ResourceSpec[Any]) -> None:
+def test_replaced_api_id(spec: ResourceSpec[Any]) -> None:
     """An empty text counts as omitted, so that a lost response can be looked up."""
     empty: dict[str, Any] = {str(spec.api_id): ""}
     call = spec.create(attrs.evolve(NEW[spec], **empty), DEFAULTS)
@@ -131,7 +131,7 @@ def test_an_empty_api_id_is_replaced(spec: ResourceSpec[Any]) -> None:
     ("spec", "changes"),
     [(CONTACT, ContactUpdate), (ACCOUNT_VAULT, AccountVaultUpdate), (PAYLINK, PaylinkUpdate)],
 )
-def test_an_empty_api_id_removes_it(spec: ResourceSpec[Any], changes: Callable[..., Any]) -> None:
+def test_removed_api_id(spec: ResourceSpec[Any], changes: Callable[..., Any]) -> None:
     """The empty text is sent; afterwards the record shows null or no text."""
     call = spec.update("r1", changes(**{str(spec.api_id): ""}), DEFAULTS)
     assert body(call)[spec.name] == {spec.api_id: ""}
@@ -141,13 +141,12 @@ def test_an_empty_api_id_removes_it(spec: ResourceSpec[Any], changes: Callable[.
 
 
 def test_each_create_has_an_id_of_its_own() -> None:
-    """Two calls made of one request are two records."""
     ids = iter(["first", "second"])
     scope = attrs.evolve(DEFAULTS, new_id=lambda: next(ids))
     assert [VAULT.create(NEW_VAULT, scope).api_id for _ in range(2)] == ["first", "second"]
 
 
-def test_what_is_shown_of_a_create() -> None:
+def test_shown_create() -> None:
     """For errors and logs secrets are stars, personal data and `extra` are hidden."""
     call = VAULT.create(NEW_VAULT, DEFAULTS)
     assert call.sent == {
@@ -164,14 +163,12 @@ def test_what_is_shown_of_a_create() -> None:
 
 
 def test_a_create_knows_its_secrets() -> None:
-    """Keep the secrets and personal data of a call for masking."""
     assert VAULT.create(NEW_VAULT, DEFAULTS).request.secrets == (Secret("8264"), AccountNumber(CARD))
     assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), DEFAULTS).request.secrets == (Secret("8264"),)
     assert SALE.create(NEW_SALE, DEFAULTS).request.secrets == (Secret("999"),)
 
 
 def test_the_response_to_a_create_is_a_record() -> None:
-    """The wrapped record is read into its model."""
     call = VAULT.create(NEW_VAULT, DEFAULTS)
     response = {
         "accountvault": {"id": "v1", "account_vault_api_id": "made-up", "location_id": "loc", "last_four": "1111"}
@@ -185,21 +182,20 @@ def test_the_response_to_a_create_is_a_record() -> None:
     ("name", "value", "asked"),
     [("account_vault_api_id", "other", "made-up"), ("location_id", "other", "loc"), ("last_four", "5454", "1111")],
 )
-def test_the_response_to_another_create_is_refused(name: str, value: str, asked: str) -> None:
+def test_foreign_response(name: str, value: str, asked: str) -> None:
     """Api id, location and last four digits must be those that were sent."""
     call = VAULT.create(NEW_VAULT, DEFAULTS)
     assert mismatch(call, {"accountvault": {"id": "v1", name: value}}) == (f"{name} is {value!r}, not {asked!r}",)
 
 
 def test_the_response_to_another_sale_is_refused() -> None:
-    """The amount must be the one that was sent."""
     call = SALE.create(NEW_SALE, DEFAULTS)
     assert mismatch(call, {"transaction": {"id": "t1", "transaction_amount": "99.00"}}) == (
         "transaction_amount is '99.00', not '12.50'",
     )
 
 
-def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
+def test_lost_create() -> None:
     """The lookup reads the record by api id; it must be the record, and its absence means that it was not made."""
     lookup = lookup_of_lost(SALE.create(NEW_SALE, DEFAULTS))
     assert (
@@ -224,7 +220,7 @@ def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
     )
 
 
-def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
+def test_router_sale() -> None:
     """Router transactions are filed as transactions, and answered in either wrapper."""
     new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00")
     call = AT_TERMINAL.create(new, DEFAULTS, repeat_effect=RepeatEffect.TERMINAL)
@@ -243,7 +239,7 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
     assert lookup.read({"transaction": made}).record == Transaction(id="t1", transaction_api_id="made-up")
 
 
-def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
+def test_unidentifiable_create() -> None:
     """A resource that takes no integrator id leaves nothing to be found by."""
     call = NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS)
     assert (call.repeat_effect, call.api_id, call.resolver) == (RepeatEffect.UNNAMED, None, None)
@@ -257,7 +253,6 @@ def test_a_terminal_call_stays_one_without_an_api_id() -> None:
 
 
 def test_every_problem_of_a_create_is_told() -> None:
-    """A request that cannot be right makes no call."""
     scope = attrs.evolve(DEFAULTS, location_id=None)
     with pytest.raises(InvalidRequestError) as refused:
         VAULT.create(CardVaultCreate(account_number="1", exp_date="x", title=""), scope)
@@ -270,14 +265,13 @@ def test_every_problem_of_a_create_is_told() -> None:
 
 
 def test_limits_are_the_scopes_choice() -> None:
-    """With limits off a doubtful request becomes a call."""
     scope = attrs.evolve(DEFAULTS, location_id=None, check_limits=False)
     call = VAULT.create(CardVaultCreate(account_number="1", exp_date="x"), scope)
     assert (call.api_id, call.request.path) == ("made-up", "/v2/accountvaults")
 
 
 @pytest.mark.parametrize("noun", [SALE, AT_TERMINAL])
-def test_without_a_location_a_lost_create_is_looked_up_in_a_list(noun: ResourceSpec[Transaction]) -> None:
+def test_missing_location(noun: ResourceSpec[Transaction]) -> None:
     """Reading it by its api id would need the location that the gateway took; a ledger can ask the same again."""
     scope = attrs.evolve(DEFAULTS, location_id=None)
     at_terminal = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="12.50")
@@ -296,7 +290,6 @@ def test_without_a_location_a_lost_create_is_looked_up_in_a_list(noun: ResourceS
 
 @pytest.mark.parametrize("thing", [None, {"last_name": "Smith"}, "Smith", ContactCreate, NEW_VAULT])
 def test_a_request_is_a_request_object(thing: Any) -> None:
-    """A dict is refused by name, not by a traceback."""
     for make, wanted in ((NAMELESS.create, "ContactCreate"), (partial(NAMELESS.update, "c"), "ContactUpdate")):
         with pytest.raises(InvalidRequestError) as refused:
             make(thing, DEFAULTS)
@@ -304,14 +297,13 @@ def test_a_request_is_a_request_object(thing: Any) -> None:
 
 
 def test_a_request_belongs_to_its_verb() -> None:
-    """Reject a request of another class, and name the accepted classes."""
     with pytest.raises(InvalidRequestError, match="must be ContactCreate, not ContactUpdate"):
         NAMELESS.create(ContactUpdate(last_name="Smith"), DEFAULTS)
     with pytest.raises(InvalidRequestError, match=r"must be CardVaultCreate or .* VaultCopyCreate, not ContactCreate"):
         VAULT.create(ContactCreate(last_name="Smith"), DEFAULTS)
 
 
-def test_a_create_is_compared_with_what_was_sent() -> None:
+def test_older_record() -> None:
     """The api id may belong to an older record, which has other values."""
     named = attrs.evolve(NAMELESS, api_id="contact_api_id")
     new = ContactCreate(last_name="Smith", contact_api_id="mine")
@@ -341,7 +333,7 @@ def test_a_create_is_compared_with_what_was_sent() -> None:
         ),
     ],
 )
-def test_a_get_is_a_call(ref: str | ApiId, expand: Sequence[str], path: str, params: Any) -> None:
+def test_get(ref: str | ApiId, expand: Sequence[str], path: str, params: Any) -> None:
     """Put the id into the path and the rest into parameters; send no body."""
     call = VAULT.get(ref, DEFAULTS, expand)
     assert (call.request.method, call.request.path, call.request.params, call.repeat_effect, call.request.body) == (
@@ -353,7 +345,7 @@ def test_a_get_is_a_call(ref: str | ApiId, expand: Sequence[str], path: str, par
     )
 
 
-def test_a_get_returns_the_record_that_was_asked_for() -> None:
+def test_returned_record() -> None:
     """Reject another record, by id and by api id; accept a null api id."""
     by_id, by_api_id = VAULT.get("v1", DEFAULTS), VAULT.get(ApiId("mine"), DEFAULTS)
     assert by_id.read({"accountvault": {"id": "v1"}}) == AccountVault(id="v1")
@@ -376,14 +368,14 @@ UNWRAPPED: list[Any] = [None, [], {}, {"accountvault": None}, {"accountvault": [
         ({"accountvault": {"id": "v1", "title": []}}, ".title", "not a text"),
     ],
 )
-def test_a_bad_response_is_named_by_its_path(content: Any, path: str, reason: str) -> None:
+def test_response_path(content: Any, path: str, reason: str) -> None:
     """The wrapper may be missing; otherwise the path leads through it to the field."""
     with pytest.raises(FieldError) as failed:
         VAULT.get("v1", DEFAULTS).read(content)
     assert (failed.value.path, failed.value.reason) == (f".accountvault{path}", reason)
 
 
-def test_a_part_hangs_on_its_record() -> None:
+def test_part() -> None:
     """BIN info is read under its vault, by either kind of id."""
     call = VAULT.sub_resource(ApiId("mine"), VAULT_BIN_INFO, DEFAULTS)
     assert (call.request.method, call.request.path) == ("GET", "/v2/accountvaults/mine/bininfo")
@@ -391,7 +383,7 @@ def test_a_part_hangs_on_its_record() -> None:
     assert call.read({"bininfo": {"country_code": "ITA"}}) == BinInfo(country_code="ITA")
 
 
-def test_a_page_is_a_call() -> None:
+def test_page() -> None:
     """The page's number follows the list's parameters; rows are read into records."""
     call = VAULT.page(3, (("title", "x"), ("page_size", "2")))
     assert (call.request.method, call.request.path) == ("GET", "/v2/accountvaults")
@@ -403,7 +395,7 @@ def test_a_page_is_a_call() -> None:
 # --- update
 
 
-def test_an_update_is_a_call() -> None:
+def test_update() -> None:
     """Only what changes is sent, to the record's own path."""
     call = VAULT.update("v1", AccountVaultUpdate(title="New", customer_id=None), DEFAULTS)
     assert (call.request.method, call.request.path, call.request.params, call.repeat_effect) == (
@@ -418,7 +410,6 @@ def test_an_update_is_a_call() -> None:
 
 
 def test_an_update_by_api_id_is_named_by_it() -> None:
-    """Errors of such an update can say under which id to look."""
     call = VAULT.update(ApiId("mine"), AccountVaultUpdate(title="New"), DEFAULTS)
     assert (call.request.path, call.request.params, call.api_id) == (
         "/v2/accountvaults/mine",
@@ -428,14 +419,12 @@ def test_an_update_by_api_id_is_named_by_it() -> None:
 
 
 def test_the_response_to_an_update_is_the_record_that_was_changed() -> None:
-    """Another record is a mismatch."""
     call = VAULT.update("v1", AccountVaultUpdate(title="New"), DEFAULTS)
     assert call.read({"accountvault": {"id": "v1", "title": "New"}}) == AccountVault(id="v1", title="New")
     assert mismatch(call, {"accountvault": {"id": "v2"}}) == ("id is 'v2', not 'v1'",)
 
 
 def test_a_lost_update_is_found_by_reading() -> None:
-    """Decide by the record's values whether a change was made."""
     lookup = lookup_of_lost(VAULT.update("v1", AccountVaultUpdate(title="New"), DEFAULTS))
     assert (lookup.request.method, lookup.request.path, lookup.not_found_result) == (
         "GET",
@@ -447,7 +436,7 @@ def test_a_lost_update_is_found_by_reading() -> None:
     assert mismatch(lookup, {"accountvault": {"id": "v2", "title": "New"}}) == ("id is 'v2', not 'v1'",)
 
 
-def test_an_update_may_rename_the_record() -> None:
+def test_renamed_record() -> None:
     """After a change of the api id the record answers, and is looked up, under the new one."""
     call = VAULT.update(ApiId("old", "own"), AccountVaultUpdate(account_vault_api_id="new"), DEFAULTS)
     assert call.request.path == "/v2/accountvaults/old"
@@ -458,7 +447,7 @@ def test_an_update_may_rename_the_record() -> None:
     assert mismatch(call, {"accountvault": {"id": "v1", "account_vault_api_id": "old"}})
 
 
-def test_a_record_named_by_its_id_may_be_renamed_too() -> None:
+def test_gateway_id() -> None:
     """The gateway's own id stays what the response is judged by."""
     call = VAULT.update("v1", AccountVaultUpdate(account_vault_api_id="new"), DEFAULTS)
     assert call.read({"accountvault": {"id": "v1", "account_vault_api_id": "new"}}).id == "v1"
@@ -476,7 +465,7 @@ def test_a_record_named_by_its_id_may_be_renamed_too() -> None:
         (TransactionAction("brand new"), None, RepeatEffect.UNNAMED),
     ],
 )
-def test_an_action_is_an_update(action: Any, amount: str | None, repeat_effect: RepeatEffect) -> None:
+def test_actions(action: Any, amount: str | None, repeat_effect: RepeatEffect) -> None:
     """Look up actions with evidence; leave the others unknown."""
     changes = (
         TransactionUpdate(action=action, transaction_amount=amount) if amount else TransactionUpdate(action=action)
@@ -490,7 +479,7 @@ def test_an_action_is_an_update(action: Any, amount: str | None, repeat_effect: 
     assert body(call)["transaction"]["action"] == action
 
 
-def test_a_lost_void_is_found_by_its_status() -> None:
+def test_lost_void() -> None:
     """Only this transaction's own void counts, not another's."""
     lookup = lookup_of_lost(SALE.update_with_action("t1", TransactionUpdate(action="void"), DEFAULTS))
     voided = lookup.read({"transaction": {"id": "t1", "status_id": 201, "transaction_amount": 0}})
@@ -503,7 +492,7 @@ def test_a_lost_void_is_found_by_its_status() -> None:
 # --- delete
 
 
-def test_a_delete_is_a_call() -> None:
+def test_delete() -> None:
     """Delete without body and result; look up whether the record exists."""
     call = VAULT.delete(ApiId("mine"), DEFAULTS)
     assert (call.request.method, call.request.path, call.repeat_effect, call.request.body, call.api_id) == (
@@ -536,7 +525,6 @@ VERBS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 def test_an_api_id_needs_a_resource_that_has_one(verb: Callable[[Any], object]) -> None:
-    """Where the gateway knows no integrator id, an `ApiId` is refused."""
     with pytest.raises(InvalidRequestError, match="contacts are not found by an ApiId"):
         verb(ApiId("mine"))
 
@@ -544,13 +532,11 @@ def test_an_api_id_needs_a_resource_that_has_one(verb: Callable[[Any], object]) 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 @pytest.mark.parametrize("ref", ["", "..", "a b", 5, None])
 def test_a_bad_id_makes_no_call(verb: Callable[[Any], object], ref: Any) -> None:
-    """No verb sends anything for an id that cannot be one."""
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: id: "):
         verb(ref)
 
 
 def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
-    """A create whose record could not be looked up afterwards is refused, even with limits off."""
     scope = attrs.evolve(DEFAULTS, check_limits=False)
     with pytest.raises(InvalidRequestError, match="cannot be part of a path"):
         SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
@@ -559,7 +545,7 @@ def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
 # --- verbs in the path
 
 
-def test_a_verb_is_a_call() -> None:
+def test_verb() -> None:
     """The last word of the path; with a body where it takes any."""
     call = SALE.action("t1", "undo", DEFAULTS)
     assert (call.request.method, call.request.path, call.request.params, call.repeat_effect) == (
@@ -576,7 +562,7 @@ def test_a_verb_is_a_call() -> None:
     assert (call.api_id, call.sent) == ("mine", {"batch": "card ************1111"})
 
 
-def test_a_verb_whose_effect_shows_is_looked_up() -> None:
+def test_verb_evidence() -> None:
     """The evidence is looked for in the raw record, with what was sent."""
     call = SALE.action("t1", "undo", DEFAULTS, content={"batch": "5"}, evidence=FIELDS_MATCH)
     assert call.repeat_effect is RepeatEffect.IDEMPOTENT
@@ -587,7 +573,7 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
     assert mismatch(call, {"transaction": {"id": "t2"}}) == ("id is 't2', not 't1'",)
 
 
-def test_a_notification_is_a_call_without_a_result() -> None:
+def test_notification() -> None:
     """Leave the outcome unknown: a notification leaves no evidence."""
     call = SALE.notify(ApiId("mine"), "resend", DEFAULTS, (("sms", "0"),))
     assert (call.request.method, call.request.path, call.repeat_effect, call.resolver) == (
@@ -627,14 +613,14 @@ def listed(*rows: dict[str, Any]) -> dict[str, Any]:
         (attrs.evolve(BY_API_ID, id="t1", location_id=None, expected={"id": "t1"}), {"id": "t1"}),
     ],
 )
-def test_a_record_is_looked_up_in_a_list(outcome_query: OutcomeQuery, params: dict[str, str]) -> None:
+def test_list_lookup(outcome_query: OutcomeQuery, params: dict[str, str]) -> None:
     """By the integrator's id, with the location if it is known, or by the gateway's own id."""
     call = SALE.listing_lookup(outcome_query)
     assert (call.request.method, call.request.path) == ("GET", "/v2/transactions")
     assert dict(call.request.params) == {**params, "page": "1", "page_size": "100"}
 
 
-def test_what_a_list_tells() -> None:
+def test_list_outcomes() -> None:
     """The record that was asked for, `NOT_EXECUTED` where it is not, and what differs where it has another amount."""
     call = SALE.listing_lookup(BY_API_ID)
     row = {"id": "t1", "transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
@@ -649,7 +635,7 @@ def test_what_a_list_tells() -> None:
         call.read({"transactions": []})
 
 
-def test_a_record_that_does_not_show_the_generated_id_is_not_the_one() -> None:
+def test_hidden_id() -> None:
     """Only an id that no other request has makes a record with another amount this write's."""
     lookup = lookup_of_lost(SALE.create(NEW_SALE, DEFAULTS))
     charged = {"id": "t1", "transaction_amount": "99.00"}
@@ -659,7 +645,7 @@ def test_a_record_that_does_not_show_the_generated_id_is_not_the_one() -> None:
         lookup.read({"transaction": charged})
 
 
-def test_a_record_in_a_list_has_to_show_the_change() -> None:
+def test_unchanged_record() -> None:
     """A sale that is listed and not voided says that the void was not carried out."""
     call = SALE.listing_lookup(
         OutcomeQuery(resource="transactions", id="t1", expected={"id": "t1"}, evidence="is_voided")
@@ -679,14 +665,14 @@ UNTYPED_SALE = UntypedSpec(name="transaction", plural="transactions", api_id=SAL
 
 
 @pytest.mark.parametrize(("action", "is_in_ledger"), [(Action.VOID, True), (Action.EDIT, False)])
-def test_an_action_may_be_a_member_of_an_enum(action: Action, is_in_ledger: bool) -> None:
+def test_enum_action(action: Action, is_in_ledger: bool) -> None:
     """A lost void is looked up, and an edit moves no money, whatever the member's `str()` is."""
     call = UNTYPED_SALE.update_from("t1", seal({"action": action}), DEFAULTS)
     assert (call.repeat_effect, bool(call.ledger_entry)) == (RepeatEffect.IDEMPOTENT, is_in_ledger)
     assert call.resolver is not None
 
 
-def test_a_reversal_of_an_amount_like_a_card_number_is_not_looked_up() -> None:
+def test_sealed_amount() -> None:
     """The amount stays sealed, so nothing shows that it was reversed; the call is sent all the same."""
     content = seal({"action": "partialreversal", "transaction_amount": "4111111111111111"})
     before = UNTYPED_SALE.update_from("t1", content, DEFAULTS).prerequisite
@@ -698,7 +684,7 @@ def test_a_reversal_of_an_amount_like_a_card_number_is_not_looked_up() -> None:
 # --- what a ledger keeps
 
 
-def test_a_ledger_keeps_what_moves_money() -> None:
+def test_ledger_calls() -> None:
     """Charging, storing, settling and what is done to a payment; editing, reading and deleting are not for it."""
     kept: dict[str, Call[Any]] = {
         "sale": SALE.create(NEW_SALE, DEFAULTS),
@@ -716,7 +702,7 @@ def test_a_ledger_keeps_what_moves_money() -> None:
     assert {name for name, call in kept.items() if call.ledger_entry} == {"sale", "void", "reversal", "store"}
 
 
-def test_an_entry_holds_what_finds_the_record_again() -> None:
+def test_ledger_entry() -> None:
     """Ids and sums, under the name that the resource has on the client; what has no evidence has no outcome query."""
     new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00", description="x")
     entry = AT_TERMINAL.create(new, DEFAULTS, repeat_effect=RepeatEffect.TERMINAL).ledger_entry
@@ -759,7 +745,6 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
     ids=str,
 )
 def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
-    """Build the same lookup from a ledger's file as from the call."""
     assert call.ledger_entry is not None
     assert call.ledger_entry.outcome_query is not None
     noun = TRANSACTION_BATCH if "batches" in call.request.path else SALE
@@ -782,7 +767,7 @@ ELSEWHERE = TransactionCreate(
 )
 
 
-def test_a_location_by_its_integrator_id_replaces_the_clients() -> None:
+def test_other_location() -> None:
     """The client's own location is neither sent nor searched: the payment may be in another one."""
     call = SALE.create(ELSEWHERE, DEFAULTS)
     sent = body(call)["transaction"]
@@ -794,7 +779,7 @@ def test_a_location_by_its_integrator_id_replaces_the_clients() -> None:
     assert call.read({"transaction": made}).location_id == "other"
 
 
-def test_a_capture_may_lose_its_surcharge() -> None:
+def test_debit_surcharge() -> None:
     """The gateway drops the surcharge of a debit card, so that less is captured than was sent."""
     capture = TransactionUpdate(action="authcomplete", transaction_amount="66.80", surcharge_amount="1.80")
     call = SALE.update_with_action("t1", capture, DEFAULTS)

@@ -16,12 +16,11 @@ from tests.support.processes import run_python
 @pytest.mark.parametrize("name", ["id", "transaction_api_id", "location_id", "last_four", "transaction_amount"])
 @pytest.mark.parametrize("silence", [(), (None,), ("",)])
 def test_silence_is_no_difference(name: str, silence: tuple[Any, ...]) -> None:
-    """A record that leaves a value out, or has it empty, proves nothing."""
     assert find_differences({name: "1.00"}, dict(zip([name], silence, strict=False))) == ()
 
 
 @pytest.mark.parametrize("name", ["id", "transaction_api_id", "location_id", "last_four"])
-def test_another_value_is_a_difference(name: str) -> None:
+def test_other_values(name: str) -> None:
     """Id, integrator id, location and last four digits are those that were asked for."""
     assert find_differences({name: "1111"}, {name: "1111"}) == ()
     assert find_differences({name: "1111"}, {name: 1111}) == ()
@@ -30,7 +29,6 @@ def test_another_value_is_a_difference(name: str) -> None:
 
 @pytest.mark.parametrize(("asked", "got"), [("007", "7"), ("007", 7), ("1.0", "1.00"), ("1e3", "1000"), ("0011", "11")])
 def test_ids_are_texts_not_numbers(asked: str, got: Any) -> None:
-    """Two ids that would be one number are two records."""
     assert find_differences({"transaction_api_id": asked}, {"transaction_api_id": got}) == (
         f"transaction_api_id is {got!r}, not {asked!r}",
     )
@@ -50,13 +48,12 @@ def test_ids_are_texts_not_numbers(asked: str, got: Any) -> None:
         ("brand new", 30, True),
     ],
 )
-def test_money_that_went_the_other_way_is_anothers(action: str, type_id: Any, agrees: bool) -> None:
+def test_direction(action: str, type_id: Any, agrees: bool) -> None:
     """Tell sales from refunds; ignore unknown types."""
     assert (find_differences({"action": action}, {"type_id": type_id, "action": "x"}) == ()) is agrees
 
 
 def test_every_difference_is_told() -> None:
-    """List every difference in the error."""
     assert find_differences({"id": "a", "location_id": "x"}, {"id": "b", "location_id": "y"}) == (
         "id is 'b', not 'a'",
         "location_id is 'y', not 'x'",
@@ -64,7 +61,6 @@ def test_every_difference_is_told() -> None:
 
 
 def test_a_difference_does_not_show_a_card_number() -> None:
-    """Mask the values of another record."""
     assert find_differences({"id": "a"}, {"id": "4111111111111111"}) == ("id is '************1111', not 'a'",)
 
 
@@ -136,14 +132,14 @@ def test_amounts(record: dict[str, Any], agrees: bool) -> None:
     assert (find_differences({"transaction_amount": "12.50"}, record) == ()) is agrees
 
 
-def test_a_tax_that_was_sent_is_within_the_amount() -> None:
-    """The gateway does not add it once more."""
+def test_tax() -> None:
+    """A tax that was sent is within the amount: the gateway does not add it again."""
     record = {"transaction_amount": "13.50", "subtotal_amount": "12.50", "tax": "1.00"}
     assert find_differences({"transaction_amount": "12.50", "tax": "1.00"}, record)
     assert not find_differences({"transaction_amount": "13.50", "tax": "1.00"}, record)
 
 
-def test_a_text_that_could_not_be_read_is_no_difference() -> None:
+def test_broken_text() -> None:
     """A gateway that cuts an emoji in two shows a part of it; an id with such a character is another one."""
     assert find_differences({"description": "Thanks \U0001f600"}, {"description": "Thanks \ufffd"}) == ()
     assert find_differences({"description": "Thanks"}, {"description": "Sorry"}) != ()
@@ -162,7 +158,7 @@ LOWER = [
 
 
 @pytest.mark.parametrize(("sent", "amount", "agrees"), [row[1:] for row in LOWER], ids=[row[0] for row in LOWER])
-def test_the_gateway_may_drop_the_surcharge_or_the_tax(sent: dict[str, Any], amount: str, agrees: bool) -> None:
+def test_dropped_fees(sent: dict[str, Any], amount: str, agrees: bool) -> None:
     """A debit card pays no surcharge: the amount may be lower by just that, and by nothing else."""
     expected = {"transaction_amount": "102.00", **sent}
     record = {"transaction_amount": amount, "auth_amount": amount, "status_id": 101}
@@ -187,7 +183,7 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("sent", "got"), SAME)
-def test_the_same_value_in_another_spelling(sent: Any, got: Any) -> None:
+def test_spellings(sent: Any, got: Any) -> None:
     """Flags, numbers and money are the same in any of the gateway's spellings."""
     assert same_value(sent, got)
 
@@ -199,8 +195,7 @@ def test_another_value(sent: Any, got: Any) -> None:
 
 
 @given(st.text(), st.text())
-def test_texts_that_differ_are_different(sent: str, got: str) -> None:
-    """No two different texts are the same, unless they are amounts."""
+def test_texts_that_differ_are_different_unless_they_are_amounts(sent: str, got: str) -> None:
     assert same_value(sent, got) == (sent == got) or "." in sent
 
 
@@ -225,7 +220,7 @@ def test_texts_that_differ_are_different(sent: str, got: str) -> None:
         ("tax", "1.00", 1),
     ],
 )
-def test_what_is_the_same_value(name: str, sent: Any, shown: Any) -> None:
+def test_same_texts(name: str, sent: Any, shown: Any) -> None:
     """Gateways change the case, accents, spaces and HTML of texts, and the punctuation of phone numbers."""
     assert compare(name, sent, {name: shown}) is True
 
@@ -247,8 +242,7 @@ def test_what_is_the_same_value(name: str, sent: Any, shown: Any) -> None:
         ("active", 1, 0),
     ],
 )
-def test_what_is_another_value(name: str, sent: Any, shown: Any) -> None:
-    """Ids and codes are compared exactly."""
+def test_ids_and_codes_are_compared_exactly(name: str, sent: Any, shown: Any) -> None:
     assert compare(name, sent, {name: shown}) is False
 
 
@@ -265,7 +259,7 @@ def test_what_is_another_value(name: str, sent: Any, shown: Any) -> None:
         ("2030-01-31", {"name": 1_900_000_000}),
     ],
 )
-def test_what_cannot_be_compared(sent: Any, record: dict[str, Any]) -> None:
+def test_incomparable_values(sent: Any, record: dict[str, Any]) -> None:
     """A hidden value, or one in another form, proves nothing either way."""
     assert compare("name", sent, record) is None
 
@@ -299,14 +293,13 @@ def test_what_cannot_be_compared(sent: Any, record: dict[str, Any]) -> None:
         ("sale", {"status_id": 999}, True, True),
     ],
 )
-def test_the_class_of_the_action_is_compared(action: str, shown: dict[str, Any], later: bool, new: bool) -> None:
+def test_action_class(action: str, shown: dict[str, Any], later: bool, new: bool) -> None:
     """An authorization differs from a sale, also a completed one. A new payment is not voided; an older one may be."""
     found = [not find_differences({"action": action}, shown, is_new=is_new) for is_new in (False, True)]
     assert found == [later, new]
 
 
-def test_the_value_of_another_person_is_not_shown() -> None:
-    """A difference names the field only."""
+def test_a_difference_names_the_field_and_not_the_other_persons_value() -> None:
     lines = find_differences({"exp_date": Secret("0930")}, {"exp_date": "0128"})
     assert lines == ("exp_date is not the one that was sent",)
 
@@ -328,7 +321,7 @@ def test_the_value_of_another_person_is_not_shown() -> None:
         ([], True),
     ],
 )
-def test_a_refusal_of_other_resources_fields_is_anothers(named: list[str], believed: bool) -> None:
+def test_foreign_refusal(named: list[str], believed: bool) -> None:
     """Only fields that this package knows, and knows to be others', tell that a refusal went astray."""
     try:
         check_refusal(named, frozenset({"transaction_amount"}))
@@ -338,7 +331,7 @@ def test_a_refusal_of_other_resources_fields_is_anothers(named: list[str], belie
         assert believed
 
 
-def test_of_a_call_without_known_fields_any_refusal_is_believed() -> None:
+def test_unknown_fields() -> None:
     """A verb such as `settle` says nothing of what a refusal can name."""
     check_refusal(["item_list"], frozenset())
 
@@ -355,6 +348,6 @@ except MismatchedReplyError:
 """
 
 
-def test_the_fields_of_all_resources_are_known_to_a_process_that_uses_one() -> None:
+def test_imports() -> None:
     """The meaning of a refusal does not depend on what the process has imported."""
     assert run_python("-c", PROGRAM).stdout == "another request's\n"

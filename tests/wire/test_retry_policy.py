@@ -116,13 +116,11 @@ def test_each_cell(result: AttemptResult, effect: RepeatEffect, cell: str) -> No
 
 
 @pytest.mark.parametrize("result", AttemptResult)
-def test_each_error_has_its_fate(result: AttemptResult) -> None:
-    """Classify each error by how far the call got."""
+def test_each_error_is_classified_by_how_far_the_call_got(result: AttemptResult) -> None:
     assert {classify(error, **circumstances(result)) for error in ERRORS[result]} == {result}
 
 
 def test_an_earlier_try_changes_the_meaning_of_refusals_only() -> None:
-    """Classify all other results the same after an earlier attempt."""
     refusals = {
         AttemptResult.NOT_FOUND,
         AttemptResult.INVALID,
@@ -134,7 +132,7 @@ def test_an_earlier_try_changes_the_meaning_of_refusals_only() -> None:
         assert {classify(error, may_have_been_executed_before=True) for error in ERRORS[result]} == {result}
 
 
-def test_a_duplicate_on_a_reused_connection_is_a_duplicate() -> None:
+def test_reused_connection() -> None:
     """A duplicate is open until it is fetched, so it is not looked up."""
     assert classify(DuplicateError(422), on_reused_connection=True) is AttemptResult.REFUSED
 
@@ -148,7 +146,7 @@ NEVER_LEFT = (AttemptResult.QUEUED, AttemptResult.UNWRITTEN)
 
 
 @pytest.mark.parametrize("effect", [effect for effect in RepeatEffect if not effect.is_read])
-def test_no_write_that_left_is_sent_again_unasked(effect: RepeatEffect) -> None:
+def test_repeated_writes(effect: RepeatEffect) -> None:
     """Only what provably never left is repeated without a lookup; after one neither a terminal's nor an unnamed one."""
     for result in (result for result in AttemptResult if result not in NEVER_LEFT):
         assert TABLE[result][effect].step is not NextStep.AGAIN, result
@@ -190,7 +188,6 @@ def test_what_is_certain(effect: RepeatEffect, more: set[AttemptResult]) -> None
 
 @pytest.mark.parametrize("effect", RepeatEffect)
 def test_a_closed_client_stays_closed(effect: RepeatEffect) -> None:
-    """Trying again would not open it."""
     assert str(decide(effect, ClientClosedError())) == "stop"
 
 
@@ -202,7 +199,6 @@ def test_a_closed_client_stays_closed(effect: RepeatEffect) -> None:
     [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0), ServerError(500, retry_after=7.0)],
 )
 def test_the_gateways_pause_is_honored(error: StatusError) -> None:
-    """Wait as long as an overloaded gateway asks."""
     assert retry_after(error) == 7.0
 
 
@@ -210,13 +206,11 @@ def test_the_gateways_pause_is_honored(error: StatusError) -> None:
     "error", [RateLimitError(429), StatusError(404, retry_after=7.0), ConnectionLostError("reset")], ids=str
 )
 def test_other_errors_need_no_pause(error: GatewayError) -> None:
-    """Only an overloaded gateway can ask for a pause."""
     assert retry_after(error) == 0.0
 
 
 @pytest.mark.parametrize("is_from_gateway", [True, False])
 def test_only_a_rejected_token_is_renewed(is_from_gateway: bool) -> None:
-    """A key or a password that is rejected stays rejected."""
     rejected = partial(AuthenticationError, 401, is_from_gateway=is_from_gateway)
     assert not renews_token(rejected())
     assert renews_token(rejected(has_new_token=True))

@@ -99,18 +99,16 @@ def objects(draw: st.DrawFn) -> tuple[type[Record], dict[str, str]]:
 
 
 @given(objects())
-def test_generated_code_reads_an_object_as_the_rules_do(drawn: tuple[type[Record], dict[str, str]]) -> None:
-    """Return the same record or the same error, whatever the values are."""
+def test_objects(drawn: tuple[type[Record], dict[str, str]]) -> None:
+    """Generated code returns the same record or the same error as the rules, whatever the values are."""
     kind, fields = drawn
     row = row_of(fields)
     assert outcome(lambda: structure(kind, decode(row))) == outcome(lambda: structure_by_rules(kind, decode(row)))
 
 
 @given(objects(), st.dictionaries(unknown, values, max_size=2))
-def test_generated_code_reads_a_row_as_the_rules_do(
-    drawn: tuple[type[Record], dict[str, str]], more: dict[str, str]
-) -> None:
-    """Return the same for a row with the names of the row before it, and for one with others."""
+def test_rows(drawn: tuple[type[Record], dict[str, str]], more: dict[str, str]) -> None:
+    """Generated code reads a row as the rules do, with the names of the row before it or with others."""
     kind, fields = drawn
     usual = row_of({name: text if name in ("id", "token") else "null" for name, text in fields.items()})
     reader = reader_after(kind, usual)
@@ -121,8 +119,7 @@ def test_generated_code_reads_a_row_as_the_rules_do(
 
 
 @pytest.mark.parametrize("kind", [Transaction, QuickInvoice, Contact])
-def test_every_value_in_every_field(kind: type[Record]) -> None:
-    """Read each of the values in each field as the rules do, as an object and as a row."""
+def test_every_value_in_every_field_is_read_as_the_rules_do(kind: type[Record]) -> None:
     usual = row_of(dict.fromkeys(rules_of(kind), "null") | {"id": '"x"'})
     for name in rules_of(kind):
         for text in USUAL | ODD:
@@ -149,8 +146,7 @@ def test_every_recorded_object(path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [None, [], "x", 1, True, [{"id": "x"}]])
-def test_what_is_not_an_object(data: Any) -> None:
-    """Raise the error of the rules."""
+def test_what_is_not_an_object_raises_the_error_of_the_rules(data: Any) -> None:
     row = msgspec.Raw(json.dumps(data).encode())
     reader = reader_after(Contact, row_of({"id": '"x"'}))
     for read in (lambda: structure(Contact, data), lambda: reader.read(row)):
@@ -158,7 +154,7 @@ def test_what_is_not_an_object(data: Any) -> None:
             read()
 
 
-def test_a_generated_record_is_like_a_constructed_one() -> None:
+def test_generated_records() -> None:
     """Equal, with the same hash and repr, frozen, and fit for pickling and weak references."""
     raw = row_of({"id": '"t"', "tax": "1.10", "created_ts": "1421951061", "code": '"AUTH"'})
     made = structure_by_rules(Transaction, decode(raw))
@@ -173,12 +169,12 @@ def test_a_generated_record_is_like_a_constructed_one() -> None:
             record.extra["code"] = ""  # type: ignore[index]
 
 
-def test_only_one_model_is_left_to_the_rules() -> None:
+def test_remaining_model() -> None:
     """Generate code for all others; `PostbackConfig` has a converter, which only its constructor applies."""
     assert {kind for kind in models if readers._object_reader(kind) is None} == {PostbackConfig}
 
 
-def test_usual_rows_do_not_reach_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usual_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read the rows of a large list by generated code, also with unknown fields, numbers in texts and null."""
     rows = [
         row_of({"id": f'"v{number}"', "first_six": "411111", "active": "1", "_links": '{"self": 1}', "note": "null"})
@@ -190,7 +186,7 @@ def test_usual_rows_do_not_reach_the_rules(monkeypatch: pytest.MonkeyPatch) -> N
     assert {(vault.first_six, vault.active, vault.extra["note"]) for vault in vaults} == {("411111", True, None)}
 
 
-def test_names_that_differ_in_every_row_generate_little_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_varying_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Generate code four times for a list at most, and then read the rows like single records."""
     made: list[Any] = []
 
@@ -206,13 +202,12 @@ def test_names_that_differ_in_every_row_generate_little_code(monkeypatch: pytest
 
 
 def test_small_lists_generate_no_code_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page of a few rows costs less than the code for them."""
     monkeypatch.setattr(readers, "compile_row_reader", None)
     reader = RowReader(Contact, 20)
     assert [reader.read(row_of({"id": f'"{number}"'})).id for number in range(3)] == ["0", "1", "2"]
 
 
-def test_a_failed_fast_read_leaves_no_trace_in_the_error() -> None:
+def test_error_context() -> None:
     """The error of the rules has no context, whose frames would show the record."""
     for read in (
         lambda: structure(Transaction, {"id": "t", "tax": "secret"}),
@@ -226,7 +221,7 @@ def test_a_failed_fast_read_leaves_no_trace_in_the_error() -> None:
         assert context is None or isinstance(context, ValueError)
 
 
-def test_a_debugger_shows_the_generated_code() -> None:
+def test_debugger() -> None:
     """Keep the source for tracebacks as long as the reader, and name the class."""
     for read in (readers.compile_object_reader(Contact), compile_row_reader(Contact, ["id"], frozenset())):
         assert "reader of Contact" in read.__code__.co_filename

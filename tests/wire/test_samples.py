@@ -165,14 +165,13 @@ def test_a_recorded_list(sample: str, noun: ResourceSpec[Any], kind: type[Record
         check(record, data)
 
 
-def test_every_recorded_response_is_read() -> None:
+def test_recorded_responses() -> None:
     """None is left out; the token is read where logins are tested."""
     recorded = {path.stem for path in SAMPLES.glob("*-response.json") if not path.stem.startswith("token-")}
     assert recorded == {*SINGLE, *LISTS}
 
 
-def test_what_the_recorded_responses_mean() -> None:
-    """A few values of the samples, spelled out."""
+def test_the_recorded_responses_have_these_values() -> None:
     void = answered(TRANSACTION.get("11f0c4885e15c69a94fec5b5", DEFAULTS), "transaction-ach-void-response")
     assert (void.voided, void.approved, void.transaction_amount, void.auth_amount) == (True, False, 0, 1)
     assert void.void_date == datetime(2025, 11, 18, 14, 11, 36, tzinfo=UTC)
@@ -190,8 +189,7 @@ def test_what_the_recorded_responses_mean() -> None:
     assert answered(VAULT_BIN_INFO.get("v1", DEFAULTS), "bininfo-response").fsa_indicator == ""
 
 
-def test_what_the_recorded_invoices_batches_and_configs_mean() -> None:
-    """A few values of the samples, spelled out."""
+def test_the_recorded_invoices_batches_and_configs_have_these_values() -> None:
     paid = answered(QUICK_INVOICE.get("1" * 24, DEFAULTS), "quickinvoice-addtransaction-response")
     assert (paid.is_closed, paid.payment_status_id, paid.remaining_balance, paid.is_active) == (False, 3, 1, True)
     assert paid.item_list == {"item1": Decimal(1), "item2": Decimal(1)}

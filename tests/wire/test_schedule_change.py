@@ -38,20 +38,18 @@ def found(interval: int, unit: str, start: str, end: str, count: int = 1) -> Loo
         (12, "m", "2028-02-29", "2029-03-01", 1),
     ],
 )
-def test_a_moved_date_shows_the_skip(interval: int, unit: str, start: str, end: str, count: int) -> None:
-    """The date is so many intervals later."""
+def test_a_date_that_many_intervals_later_shows_it(interval: int, unit: str, start: str, end: str, count: int) -> None:
     assert found(interval, unit, start, end, count) is LookupStatus.EXECUTED
 
 
 @pytest.mark.parametrize("end", ["2030-02-28", "2030-03-01", "2030-03-02", "2030-03-03"])
-def test_a_short_month_may_be_counted_differently(end: str) -> None:
+def test_short_month(end: str) -> None:
     """A month after the 31st of January is the end of February, or as many days into March."""
     assert found(1, "m", "2030-01-31", end) is LookupStatus.EXECUTED
 
 
 @pytest.mark.parametrize("unit", ["d", "w", "m"])
-def test_an_unmoved_date_shows_none(unit: str) -> None:
-    """The write was not executed so far."""
+def test_an_unmoved_date_shows_no_execution(unit: str) -> None:
     assert found(1, unit, "2030-01-31", "2030-01-31") is LookupStatus.NOT_EXECUTED
 
 
@@ -65,13 +63,13 @@ def test_an_unmoved_date_shows_none(unit: str) -> None:
         (0, "d", "2030-01-31"),
     ],
 )
-def test_other_dates_prove_nothing(interval: int, unit: str, end: str) -> None:
+def test_other_dates(interval: int, unit: str, end: str) -> None:
     """A part of an interval, an unknown unit, and no interval at all."""
     with pytest.raises(FieldError):
         found(interval, unit, "2030-01-31", end)
 
 
-def test_months_are_never_confused() -> None:
+def test_months() -> None:
     """Of five years, every number of months is told from the others, from every day of a month."""
     days = [date(2027, 1, 1) + timedelta(days=each) for each in range(0, 366, 5)]
     for months, day in product(range(1, 61), days):

@@ -28,7 +28,7 @@ def reply(status: int, body: bytes = b"") -> Reply:
     return Reply(status, {}, body, at=0.0)
 
 
-def test_a_login_is_flat_and_unsigned() -> None:
+def test_login() -> None:
     """User name, password and domain without a wrapper; neither repr nor errors see the password."""
     call = log_in("ada", "s3cret-word", "example")
     assert json.loads(call.request.body or b"") == {"username": "ada", "password": "s3cret-word", "domain": "example"}
@@ -41,7 +41,7 @@ def test_a_login_is_flat_and_unsigned() -> None:
     assert call.sent == {"username": "ada", "password": "***", "domain": "example"}
 
 
-def test_the_recorded_token_is_read() -> None:
+def test_recorded_token() -> None:
     """Every field; the token itself is a secret, of which text shows nothing."""
     token = read_reply(log_in("u", "p", "d"), reply(201, SAMPLE))
     assert token.token == Secret("abcdefghijklmnop")
@@ -58,7 +58,7 @@ def test_the_recorded_token_is_read() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 500])
-def test_a_refused_login_is_an_authentication_error(status: int) -> None:
+def test_refused_login(status: int) -> None:
     """Raise `AuthenticationError` for every status; nothing was executed."""
     with pytest.raises(AuthenticationError) as refused:
         read_reply(log_in("u", "p", "d"), reply(status, b'{"message": "invalid password"}'))
@@ -67,21 +67,19 @@ def test_a_refused_login_is_an_authentication_error(status: int) -> None:
 
 
 @pytest.mark.parametrize(("status", "error"), [(429, RateLimitError), (502, ServerError), (503, ServerError)])
-def test_a_busy_gateway_is_no_refusal(status: int, error: type[Exception]) -> None:
-    """Show nothing of the password."""
+def test_a_busy_gateways_response_shows_nothing_of_the_password(status: int, error: type[Exception]) -> None:
     with pytest.raises(error):
         read_reply(log_in("u", "p", "d"), reply(status))
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"token": "abc"}', b'{"token": {"id": "1"}}', b"[]"])
 def test_a_response_without_a_token_is_malformed(body: bytes) -> None:
-    """Reject a login without a token, and name the path."""
     with pytest.raises(MalformedReplyError, match=r"\$\.token"):
         read_reply(log_in("u", "p", "d"), reply(200, body))
 
 
 @pytest.mark.parametrize("value", ["", None, 5, "\ud800"])
-def test_what_cannot_be_sent_is_named(value: object) -> None:
+def test_unsendable_arguments(value: object) -> None:
     """All three arguments at once, and the password is not repeated."""
     with pytest.raises(InvalidRequestError) as refused:
         log_in(value, value, value)  # type: ignore[arg-type]
@@ -90,7 +88,7 @@ def test_what_cannot_be_sent_is_named(value: object) -> None:
         revoke(Secret(value))  # type: ignore[arg-type]
 
 
-def test_revoking_shows_the_token_nowhere() -> None:
+def test_revoking() -> None:
     """Percent-encode the token in the path, and mask it in every text."""
     call = revoke(Secret("tok/en wörd"))
     assert (call.request.method, call.request.path) == ("DELETE", "/v2/token/tok%2Fen%20w%C3%B6rd")
@@ -98,7 +96,7 @@ def test_revoking_shows_the_token_nowhere() -> None:
     assert "w%C3%B6rd" not in repr(call)
 
 
-def test_revoking_twice_is_revoking_once() -> None:
+def test_second_revocation() -> None:
     """A first 404 is an error; after a lost response it is what was wanted."""
     call = revoke(Secret("token"))
     assert call.resolver is not None

@@ -98,8 +98,7 @@ def found_with(kind: type[Request], field: str, value: Any, **options: Any) -> S
 
 
 @pytest.mark.parametrize("kind", VALID)
-def test_a_valid_request_has_no_problem(kind: type[Request]) -> None:
-    """With what it needs, and no more, a request may go."""
+def test_a_request_with_what_it_needs_has_no_problem(kind: type[Request]) -> None:
     assert found(kind) == []
 
 
@@ -164,7 +163,7 @@ TEXT_LIMITS = [
 ]
 
 
-def test_the_length_of_a_text() -> None:
+def test_lengths() -> None:
     """A text may have the least and the most characters, but not one less or one more."""
     for kind, field, least, most in TEXT_LIMITS:
         assert found_with(kind, field, "x" * least) == []
@@ -175,7 +174,7 @@ def test_the_length_of_a_text() -> None:
             assert first == f"{field}: must have {wanted} characters, has {length}"
 
 
-def test_limits_can_be_left_to_the_gateway() -> None:
+def test_unchecked_limits() -> None:
     """With limits off neither lengths, patterns, required fields nor rules are checked."""
     wrong: dict[str, Any] = {
         "title": "x" * 999,
@@ -210,7 +209,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize(("kind", "field", "right", "wrong", "says"), PATTERNS)
-def test_the_form_of_a_text(kind: type[Request], field: str, right: list[str], wrong: list[str], says: str) -> None:
+def test_patterns(kind: type[Request], field: str, right: list[str], wrong: list[str], says: str) -> None:
     """A text of a certain form is matched whole, and with ASCII digits only."""
     for value in right:
         assert found_with(kind, field, value) == []
@@ -219,7 +218,6 @@ def test_the_form_of_a_text(kind: type[Request], field: str, right: list[str], w
 
 
 def test_a_problem_does_not_repeat_the_secret() -> None:
-    """Describe an invalid number without quoting it."""
     said = " ".join(found(TransactionCreate, account_number=f"{CARD}2222", cvv="99x", track_data="t" * 257))
     assert CARD[:8] not in said
     assert "99x" not in said
@@ -252,7 +250,7 @@ OPEN = {
 
 
 @pytest.mark.parametrize(("kind", "field"), EXPECTED)
-def test_a_code_as_text_is_a_documented_one(kind: type[Request], field: str) -> None:
+def test_undocumented_code(kind: type[Request], field: str) -> None:
     """Another one is sent only as an open enum's value, or with limits off: a typing error is not a new code."""
     known, code = EXPECTED[kind, field], OPEN[field].__name__
     for value in known.split(", "):
@@ -264,18 +262,16 @@ def test_a_code_as_text_is_a_documented_one(kind: type[Request], field: str) -> 
 
 
 def test_a_misspelled_code_is_recognized() -> None:
-    """The nearest documented one is offered."""
     (line,) = found(TransactionCreate, action="authonyl")
     assert line.startswith("action: unknown value 'authonyl', did you mean 'authonly'? (expected sale, ")
 
 
-def test_a_code_of_another_kind_is_not_known() -> None:
+def test_open_enum() -> None:
     """Accept an open enum's value for its own field only."""
     assert found(TransactionCreate, action=PaymentMethod.CARD)[0].startswith("action: unknown value 'cc' (")
 
 
 def test_an_unknown_code_is_not_repeated_whole() -> None:
-    """Mask and shorten a quoted code."""
     (line,) = found(TransactionCreate, action=CARD)
     assert CARD[:12] not in line
     (line,) = found(TransactionCreate, action="x" * 5000)
@@ -290,8 +286,7 @@ def test_an_unknown_code_is_not_repeated_whole() -> None:
         (PaylinkCreate, "paylink_action", PaylinkAction("x" * 11)),
     ],
 )
-def test_the_length_of_an_open_code(kind: type[Request], field: str, value: str) -> None:
-    """Check the length of an unknown code too."""
+def test_the_length_of_an_unknown_code_is_checked(kind: type[Request], field: str, value: str) -> None:
     (line,) = found_with(kind, field, value)
     assert line.startswith(f"{field}: must have ")
 
@@ -320,8 +315,7 @@ def test_amounts(amount: Any) -> None:
         ),
     ],
 )
-def test_what_is_no_amount(amount: Any, problem: str) -> None:
-    """Each way of being wrong has its sentence."""
+def test_each_wrong_amount_has_its_sentence(amount: Any, problem: str) -> None:
     assert found(TransactionCreate, transaction_amount=amount) == [f"transaction_amount: {problem}"]
 
 
@@ -339,7 +333,7 @@ MONEY = [
 ]
 
 
-def test_every_amount_is_in_the_list() -> None:
+def test_amount_fields() -> None:
     """No field that holds money is left out of the test of types below."""
     declared = {(kind, name) for kind in VALID for name in fields_of(kind) if "Cents" in str(fields_of(kind)[name])}
     assert declared == set(MONEY)
@@ -380,7 +374,7 @@ UNSENDABLE: list[tuple[type[Request], str, Any, str]] = [
 
 
 @pytest.mark.parametrize("limits", [True, False])
-def test_what_cannot_be_sent_is_named(limits: bool) -> None:
+def test_unsendable_values(limits: bool) -> None:
     """Another type, half a cent or half a character is refused by its field's name, checked limits or not."""
     for kind, field, value, problem in UNSENDABLE:
         assert found_with(kind, field, value, limits=limits) == [f"{field}: {problem}"]
@@ -396,7 +390,7 @@ def test_flags(flag: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", CREATES)
-def test_a_create_needs_a_location(kind: type[Request]) -> None:
+def test_location(kind: type[Request]) -> None:
     """Where neither the request nor the client names a location, that is a problem, except in a payment."""
     is_payment = kind in (TransactionCreate, RouterTransactionCreate)  # made in the user's primary location
     assert found(kind, without=("location_id",)) == ([] if is_payment else ["location_id: is required"])
@@ -415,14 +409,13 @@ def test_a_create_needs_a_location(kind: type[Request]) -> None:
         (TransactionUpdate, "action"),
     ],
 )
-def test_none_is_no_value_for_a_required_field(kind: type[Request], field: str) -> None:
+def test_required_none(kind: type[Request], field: str) -> None:
     """None passed where a value is required is named; with limits off it is the gateway's business."""
     assert found_with(kind, field, None) == [f"{field}: is required"]
     assert found_with(kind, field, None, limits=False) == []
 
 
 def test_none_clears_a_field_of_an_update() -> None:
-    """An update may null what it likes."""
     fields: dict[str, Any] = dict.fromkeys(fields_of(AccountVaultUpdate))
     assert found(AccountVaultUpdate, **fields) == []
 
@@ -432,7 +425,6 @@ SOURCES += "previous_transaction_api_id, track_data, e_track_data, ticket"
 
 
 def test_a_transaction_has_one_source() -> None:
-    """Exactly one field says whose account it is."""
     for source in SOURCES.split(", ")[1:]:
         assert found_with(TransactionCreate, source, "0a", without=("account_number", "exp_date")) == []
     assert found(TransactionCreate, account_vault_id="v") == [
@@ -443,7 +435,7 @@ def test_a_transaction_has_one_source() -> None:
     ]
 
 
-def test_a_keyed_bank_account_needs_four_more_fields() -> None:
+def test_bank_account() -> None:
     """ACH without a vault says how it was agreed, what account it is, where, and whose."""
     assert found(TransactionCreate, payment_method="ach", without=("exp_date",)) == [
         f"{name}: is required when payment_method is ach"
@@ -456,7 +448,7 @@ def test_a_keyed_bank_account_needs_four_more_fields() -> None:
 # --- invoices, paylinks, postback configs
 
 
-def test_an_items_amount_is_money() -> None:
+def test_item_amount() -> None:
     """A `Decimal`, an int or a text, also below 0 for a discount; what is wrong is named by the item."""
     assert found(QuickInvoiceCreate, item_list={"Tea": Decimal("2.5"), "Cake": 4, "Off": "-1.00", "Free": 0}) == []
     wrong = {"Tea": 2.5, "Cake": "four", "Pie": None, "Egg": "1.005", "Jam": "100000000.00", CARD: True, "Rum": "1e3"}
@@ -472,7 +464,7 @@ def test_an_items_amount_is_money() -> None:
     assert len(found(QuickInvoiceCreate, item_list=wrong, limits=False)) == 6
 
 
-def test_items_add_up_to_zero_or_more() -> None:
+def test_item_total() -> None:
     """A sum below zero is a problem of the list, whatever the precision of the caller's decimals."""
     says = "item_list: must add up to 0.00 or more, not -0.01"
     items = {"Tea": "12345678.90", "Off": Decimal("-12345678.91")}
@@ -483,7 +475,7 @@ def test_items_add_up_to_zero_or_more() -> None:
             assert found(kind, item_list=items, limits=False) == []
 
 
-def test_an_items_name_is_text() -> None:
+def test_item_name() -> None:
     """And it is not empty, and can be written."""
     assert found(QuickInvoiceCreate, item_list={5: 1, "": 1, "\ud800": 1}) == [
         "item_list.5: its name must be text",
@@ -493,7 +485,7 @@ def test_an_items_name_is_text() -> None:
 
 
 @pytest.mark.parametrize(("length", "fits"), [(4000, True), (4001, False)])
-def test_the_length_of_an_item_list(length: int, fits: bool) -> None:
+def test_item_list(length: int, fits: bool) -> None:
     """Measure items by their JSON; reject an empty mapping."""
     items = {"x" * (length - len('{"":1}')): 1}
     says = f"item_list: must have 5 to 4000 characters as JSON, has {length}"
@@ -503,13 +495,12 @@ def test_the_length_of_an_item_list(length: int, fits: bool) -> None:
 
 
 def test_tags_are_a_sequence_of_texts() -> None:
-    """Name the place of a tag of another type."""
     assert found(QuickInvoiceCreate, tags=["a", "b"]) == found(QuickInvoiceCreate, tags=()) == []
     assert found(QuickInvoiceCreate, tags=["a", 5]) == ["tags[1]: must be text"]
 
 
 @pytest.mark.parametrize("days", [0, 99])
-def test_days_before_and_after_have_two_digits(days: int) -> None:
+def test_notification_days(days: int) -> None:
     """A notification is sent at most 99 days away from the due date."""
     assert found(QuickInvoiceCreate, notification_days_before_due_date=days) == []
     assert found(QuickInvoiceUpdate, notification_days_after_due_date=100) == [
@@ -615,8 +606,7 @@ def test_rules_between_fields(kind: type[Request], fields: dict[str, Any], probl
 
 
 @pytest.mark.parametrize(("kind", "fields"), KEPT_RULES)
-def test_rules_that_are_kept(kind: type[Request], fields: dict[str, Any]) -> None:
-    """Accept content that keeps the rules between fields."""
+def test_content_that_keeps_the_rules_between_fields_is_accepted(kind: type[Request], fields: dict[str, Any]) -> None:
     assert found(kind, **fields) == []
 
 
@@ -638,20 +628,19 @@ def test_rules_that_are_kept(kind: type[Request], fields: dict[str, Any]) -> Non
         ({CARD: 0.5}, [".a.************1111: must not be a float; use a Decimal or a str"]),
     ],
 )  # fmt: skip
-def test_what_free_form_json_cannot_hold(value: Any, lines: list[str], limits: bool) -> None:
+def test_unsendable_json(value: Any, lines: list[str], limits: bool) -> None:
     """Inside `custom_data` and `extra` each value that would change on the way is named by its place."""
     assert found(TransactionCreate, limits=limits, custom_data={"a": value}) == [f"custom_data{line}" for line in lines]
     assert found(TransactionCreate, limits=limits, extra={"a": value}) == [f"extra{line}" for line in lines]
 
 
-def test_what_free_form_json_can_hold() -> None:
+def test_sendable_json() -> None:
     """Everything that JSON has, dates, decimals and read-only mappings."""
     value: dict[str, Any] = {"a": [None, True, 1, "x", Decimal("1.5"), date(2025, 1, 2), (1,), MappingProxyType({})]}
     assert found(TransactionCreate, custom_data=value, extra=value) == []
 
 
 def test_extra_does_not_shadow_a_field() -> None:
-    """A field that the request has, or that its class implies, is not sent twice."""
     assert found(CardVaultCreate, extra={"title": "x", "payment_method": "ach"}) == [
         "title: has its own field, so it cannot be in extra",
         "payment_method: has its own field, so it cannot be in extra",
@@ -659,14 +648,13 @@ def test_extra_does_not_shadow_a_field() -> None:
 
 
 def test_extra_is_a_mapping() -> None:
-    """Anything else is refused, not walked."""
     assert found(ContactCreate, extra=["x"]) == ["extra: must be a mapping of field names to JSON values"]
 
 
 # --- all at once
 
 
-def test_every_problem_at_once() -> None:
+def test_problem_order() -> None:
     """Report all problems in this order: types, limits, rules, extra."""
     assert found(
         AchVaultCreate,
@@ -715,14 +703,13 @@ def test_additional_amounts(amounts: Any, said: list[str]) -> None:
 
 @pytest.mark.parametrize("tags", ["vip", ["vip", "new"], ("vip",)])
 def test_tags_are_one_title_or_several(tags: Any) -> None:
-    """Both are sent as they are."""
     assert found(TransactionCreate, tags=tags) == []
     assert found(TransactionUpdate, tags=tags) == []
     assert found(TransactionCreate, tags=b"vip") == ["tags: must be a sequence of texts or text, not bytes"]
     assert found(TransactionCreate, tags=[5]) == ["tags[0]: must be text"]
 
 
-def test_a_check_names_its_account_twice() -> None:
+def test_check() -> None:
     """The number on a check comes with the line that a reader read; no other two sources go together."""
     check: dict[str, Any] = {"payment_method": "ach", "ach_sec_code": "C21", "account_type": "checking"}
     check |= {"account_holder_name": "Jo", "routing": "072000326", "track_data": "line"}
