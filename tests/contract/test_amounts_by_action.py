@@ -36,7 +36,7 @@ def errors(response: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("action", NEEDED)
-def test_a_payment_needs_an_amount(raw_client: RawClient, action: str) -> None:
+def test_payments(raw_client: RawClient, action: str) -> None:
     """Neither a missing amount nor 0.00 is a payment; the gateway's list of zero amounts omits `force`."""
     body: dict[str, Any] = NEEDED[action] | {"action": action}
     assert [problem.partition(":")[0] for problem in problems(TransactionCreate(**body))] == ["transaction_amount"]
@@ -47,14 +47,13 @@ def test_a_payment_needs_an_amount(raw_client: RawClient, action: str) -> None:
     assert response.status_code == 201, response.text
 
 
-def test_an_address_check_needs_none(raw_client: RawClient) -> None:
-    """Nothing is charged."""
+def test_an_address_check_needs_no_amount(raw_client: RawClient) -> None:
     assert problems(TransactionCreate(action="avsonly", **CARD)) == []
     assert raw_client.post("/v2/transactions", "transaction", CARD | {"action": "avsonly"}).status_code == 201
 
 
-def test_a_refund_needs_an_amount_without_its_sale(raw_client: RawClient) -> None:
-    """The SDK leaves it to the gateway, because the refund of a sale may go without."""
+def test_free_refund(raw_client: RawClient) -> None:
+    """The SDK leaves the amount to the gateway, because the refund of a sale may go without."""
     assert problems(TransactionCreate(action="refund", **CARD)) == []
     assert errors(raw_client.post("/v2/transactions", "transaction", CARD | {"action": "refund"})) == {
         "transaction_amount"
@@ -62,30 +61,26 @@ def test_a_refund_needs_an_amount_without_its_sale(raw_client: RawClient) -> Non
 
 
 @pytest.mark.parametrize("action", NEEDED_BY_CHANGES)
-def test_a_change_of_the_amount_needs_one(raw_client: RawClient, action: str) -> None:
-    """The SDK names it, and the sandbox refuses the same."""
+def test_a_change_of_the_amount_needs_an_amount(raw_client: RawClient, action: str) -> None:
     (problem,) = problems(TransactionUpdate(action=action))  # type: ignore[arg-type]  # one of the documented actions
     assert problem == f"transaction_amount: is required when action is {action}"
     assert errors(raw_client.put(hold(raw_client), "transaction", {"action": action})) == {"transaction_amount"}
 
 
 @pytest.mark.parametrize("action", WITHOUT)
-def test_a_void_and_a_capture_need_none(raw_client: RawClient, action: str) -> None:
-    """Without an amount, the whole one is voided or captured."""
+def test_a_void_and_a_capture_need_no_amount(raw_client: RawClient, action: str) -> None:
     assert problems(TransactionUpdate(action=action)) == []  # type: ignore[arg-type]  # one of the documented actions
     assert raw_client.put(hold(raw_client), "transaction", {"action": action}).status_code == 200
 
 
-def test_an_edit_takes_none(raw_client: RawClient) -> None:
-    """An edit changes only fields that are not money."""
+def test_an_edit_takes_no_amount(raw_client: RawClient) -> None:
     changes = {"action": "edit", "transaction_amount": "1.00"}
     (problem,) = problems(TransactionUpdate(action="edit", transaction_amount="1.00"))
     assert problem == "transaction_amount: must not be given when action is edit"
     assert errors(raw_client.put(hold(raw_client), "transaction", changes)) == {"transaction_amount"}
 
 
-def test_a_forced_sale_needs_its_code(raw_client: RawClient) -> None:
-    """The issuer gave it by telephone; other actions ignore it."""
+def test_only_a_forced_sale_needs_an_approval_code(raw_client: RawClient) -> None:
     body: dict[str, Any] = CARD | {"action": "force", "transaction_amount": "1.00"}
     assert problems(TransactionCreate(**body)) == ["auth_code: is required when action is force"]
     assert errors(raw_client.post("/v2/transactions", "transaction", body)) == {"auth_code"}

@@ -25,7 +25,7 @@ FACTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("action", ["sale", "authonly"])
-def test_a_single_payment_belongs_to_no_series(side: Side, action: str) -> None:
+def test_single_payment(side: Side, action: str) -> None:
     """Facts of recurring payments and installments are `no` or null."""
     made = side.pay(action=action)
     assert {name: made[name] for name in FACTS} == FACTS
@@ -40,9 +40,7 @@ def test_a_single_payment_belongs_to_no_series(side: Side, action: str) -> None:
         ("refund", True, 0, "APPROVED", None),
     ],
 )
-def test_an_approved_card_payment(
-    side: Side, action: str, batch: bool, code: int, verbiage: str, message: str | None
-) -> None:
+def test_approved_payment(side: Side, action: str, batch: bool, code: int, verbiage: str, message: str | None) -> None:
     """The batch is a number as text or null, the approval code has six characters or none."""
     made = side.pay(action=action, transaction_amount=... if action == "avsonly" else "12.50")
     assert (str(made["batch"]).isdigit(), len(made["auth_code"])) == (batch, code)
@@ -50,33 +48,32 @@ def test_an_approved_card_payment(
     assert (made["room_rate"], made["notification_email_sent"]) == ("0.00", True)
 
 
-def test_a_decline_has_the_processors_text(side: Side) -> None:
-    """There is no approval code."""
+def test_a_decline_has_text_and_no_approval_code(side: Side) -> None:
     made = side.pay(transaction_amount="6.16")
     assert (made["response_message"], made["auth_code"], made["batch"]) == ("INSUFFICIENT_FUNDS", "", None)
 
 
-def test_a_bank_payment(side: Side) -> None:
-    """Its batch and its checks are null, and all bank payments have one approval code."""
+def test_bank_payment(side: Side) -> None:
+    """Batch and checks of a bank payment are null, and all bank payments have one approval code."""
     made = side.pay(action="debit", **{**BANK_ACCOUNT, **BANK})
     assert [made[name] for name in ("batch", "avs", "cvv_response")] == [None] * 3
     assert (made["auth_code"], made["entry_mode_id"]) == ("AUTH NUM 272-172", "K")
 
 
-def test_amounts_after_a_capture(side: Side) -> None:
+def test_capture(side: Side) -> None:
     """The captured amount is new, the authorized amount old."""
     lower = side.change(side.pay(action="authonly"), action="authcomplete", transaction_amount="10.00")
     amounts = (lower["transaction_amount"], lower["auth_amount"], lower["reason_code_id"])
     assert amounts == ("10.00", "12.50", 1001)
 
 
-def test_amounts_after_an_increment(side: Side) -> None:
+def test_increment(side: Side) -> None:
     """The amount is the new total, the authorized amount old."""
     higher = side.change(side.pay(action="authonly"), action="authincrement", transaction_amount="20.00")
     assert (higher["transaction_amount"], higher["auth_amount"]) == ("20.00", "12.50")
 
 
-def test_what_is_left_out_has_the_locations_defaults(side: Side, raw_client: RawClient) -> None:
+def test_defaults(side: Side, raw_client: RawClient) -> None:
     """The location is the user's primary one, and the merchant account the location's for the method."""
     card, bank = side.pay(), side.pay(action="debit", **{**BANK_ACCOUNT, **BANK})
     info = raw_client.info
@@ -85,7 +82,7 @@ def test_what_is_left_out_has_the_locations_defaults(side: Side, raw_client: Raw
     assert bank["product_transaction_id"] == info.ach_product_transaction_id
 
 
-def test_a_location_by_its_integrator_id(side: Side, raw_client: RawClient) -> None:
+def test_integrator_location(side: Side, raw_client: RawClient) -> None:
     """The integrator id replaces `location_id`, also while the SDK has a default."""
     own = raw_client.location_api_id()
     assert side.pay(location_api_id=own)["location_id"] == raw_client.info.location_id
@@ -103,7 +100,7 @@ def test_tags(side: Side, tags: Any) -> None:
     assert list(side.read(edited, "tags")["tags"]) == list(made["tags"])[:1]
 
 
-def test_an_edit_moves_the_vault_and_its_transactions(side: Side, raw_client: RawClient) -> None:
+def test_edit(side: Side, raw_client: RawClient) -> None:
     """With the flags, the vault and all its transactions get the new contact; an empty contact detaches."""
     contact, vault = raw_client.contact()["id"], raw_client.vault()["id"]
     charge: dict[str, Any] = {"account_vault_id": vault, "account_number": ..., "exp_date": ...}

@@ -19,8 +19,8 @@ STORED: dict[str, Any] = {"account_number": ..., "exp_date": ..., "payment_metho
 
 
 @pytest.mark.parametrize(("action", "type_id"), [("debit", 50), ("credit", 40), ("refund", 30)])
-def test_a_new_bank_payment(side: Side, sandbox: Sandbox, action: str, type_id: int) -> None:
-    """Each starts at 131 with reason 1000 and the fixed approval code; nothing about cards is set."""
+def test_new_payment(side: Side, sandbox: Sandbox, action: str, type_id: int) -> None:
+    """Each bank payment starts at 131 with reason 1000 and the fixed approval code; nothing about cards is set."""
     made = _refund(side, sandbox) if action == "refund" else side.pay(action=action, **ACH)
     assert (made["type_id"], made["status_id"], made["reason_code_id"]) == (type_id, 131, 1000)
     assert made["auth_code"] == "AUTH NUM 272-172"
@@ -36,8 +36,8 @@ def _refund(side: Side, sandbox: Sandbox, **fields: Any) -> Values:
 
 
 @pytest.mark.parametrize("source", ["account", "vault", "transaction"])
-def test_the_routing_number_is_shown(side: Side, raw_client: RawClient, sandbox: Sandbox, source: str) -> None:
-    """Each source of the account gives it, and the response of a vault does not show it."""
+def test_routing_number(side: Side, raw_client: RawClient, sandbox: Sandbox, source: str) -> None:
+    """Each source of the account gives the routing number, and the response of a vault does not show it."""
     if source == "vault":
         vault = raw_client.made("/v2/accountvaults", "accountvault", **BANK_ACCOUNT, payment_method="ach", is_company=0)
         assert vault["routing"] is None
@@ -49,7 +49,7 @@ def test_the_routing_number_is_shown(side: Side, raw_client: RawClient, sandbox:
     assert made["routing"] == BANK_ACCOUNT["routing"]
 
 
-def test_a_void_has_reason_1000(side: Side) -> None:
+def test_void(side: Side) -> None:
     """A void of the same day sets 201, an amount of zero, and the time."""
     debit = side.pay(action="debit", **ACH)
     voided = side.change(debit, action="void")
@@ -57,15 +57,13 @@ def test_a_void_has_reason_1000(side: Side) -> None:
     assert ":" in voided["void_date"]
 
 
-def test_a_void_is_of_the_same_day(side: Side, sandbox: Sandbox) -> None:
-    """After midnight the bank has the payment."""
+def test_a_void_is_refused_after_midnight(side: Side, sandbox: Sandbox) -> None:
     debit = side.pay(action="debit", **ACH)
     sandbox.advance(DAY)
     assert list(refusal(lambda: side.change(debit, action="void"))) == ["action"]
 
 
-def test_the_effective_date_is_today_by_default(side: Side) -> None:
-    """A later day can be given."""
+def test_the_effective_date_is_today_or_later(side: Side) -> None:
     assert side.pay(action="debit", **ACH)["effective_date"] is not None
     assert side.pay(action="debit", effective_date="2099-01-31", **ACH)["effective_date"] == "2099-01-31"
 
@@ -76,8 +74,8 @@ def test_a_refund_must_be_of_a_settled_debit(side: Side, sandbox: Sandbox) -> No
         assert list(refusal(partial(side.pay, **refund))) == ["previous_transaction_id"]
 
 
-def test_a_partial_refund_is_approved_and_rejected_later(side: Side, sandbox: Sandbox) -> None:
-    """The bank accepts the full amount only."""
+def test_partial_refund(side: Side, sandbox: Sandbox) -> None:
+    """The bank accepts the full amount only: a part is approved and rejected later."""
     part = _refund(side, sandbox, transaction_amount="5.00")
     whole = _refund(side, sandbox)
     assert (part["status_id"], part["reason_code_id"]) == (131, 1000)
@@ -101,7 +99,7 @@ NUMBERS = {
 CODES = [(f"{kind}{number:02}", first + number) for kind, (first, numbers) in NUMBERS.items() for number in numbers]
 
 
-def test_the_table_of_codes_is_complete() -> None:
+def test_return_codes() -> None:
     """Each documented code has its reason, and all but notices of change take the money back."""
     assert read_table("bank_codes") == [
         [code, str(reason), "corrected" if code.startswith("C") else "returned"] for code, reason in CODES
@@ -111,7 +109,7 @@ def test_the_table_of_codes_is_complete() -> None:
 @pytest.mark.parametrize(
     ("code", "reason"), [("R01", 2101), ("R83", 2183), ("C01", 2201), ("C69", 2269), ("X73", 2373)]
 )
-def test_a_bank_returns_a_payment_later(side: Side, sandbox: Sandbox, code: str, reason: int) -> None:
+def test_later_return(side: Side, sandbox: Sandbox, code: str, reason: int) -> None:
     """The status, the reason and the verbiage change; a notice of change keeps the status."""
     debit = side.pay(action="debit", **ACH)
     sandbox.advance(DAY)
@@ -126,7 +124,7 @@ def test_a_bank_returns_a_payment_later(side: Side, sandbox: Sandbox, code: str,
     assert (returned["return_date"] is None) == code.startswith("C")
 
 
-def test_only_what_a_bank_has_is_returned(sandbox: Sandbox, raw_client: RawClient) -> None:
+def test_unreturnable(sandbox: Sandbox, raw_client: RawClient) -> None:
     """A card payment, a payment of today and an unknown code are refused by name."""
     debit = raw_client.made("/v2/transactions", "transaction", **_plain_debit())
     sale = raw_client.sale()
@@ -137,8 +135,7 @@ def test_only_what_a_bank_has_is_returned(sandbox: Sandbox, raw_client: RawClien
         sandbox.return_payment(debit["id"], "R99")
 
 
-def test_an_sec_code_is_needed(side: Side) -> None:
-    """The message is the gateway's own."""
+def test_a_missing_sec_code_has_the_gateways_message(side: Side) -> None:
     assert refusal(lambda: side.pay(action="debit", **ACH | {"ach_sec_code": ...})) == {
         "ach_sec_code": ["ach_sec_code cannot be blank"]
     }
@@ -150,7 +147,7 @@ CHECK = {"check_number": "1001", "image_front": "aGk=", "image_back": "aGk=", "t
 @pytest.mark.parametrize(
     ("sec_code", "names"), [("TEL", ["check_number"]), ("C21", list(CHECK)), ("WEB", []), ("PPD", []), ("CCD", [])]
 )
-def test_an_sec_code_needs_its_fields(side: Side, sec_code: str, names: list[str]) -> None:
+def test_fields_by_code(side: Side, sec_code: str, names: list[str]) -> None:
     """A payment by telephone needs a check number, a check image everything about the check."""
     fields = {name: CHECK[name] for name in names}
     account = ACH | {"ach_sec_code": sec_code}
@@ -189,13 +186,13 @@ ROWS = [
 """Each kind of terminal twice, and each combination of proofs."""
 
 
-def test_the_table_of_test_terminals_is_complete() -> None:
+def test_test_terminals() -> None:
     """Each kind of terminal has its SEC code, its address and its credits."""
     assert sorted(read_table("ach_terminals")) == sorted(KINDS)
 
 
 @pytest.mark.parametrize(("number", "sec_code", "address", "allows_credit"), ROWS)
-def test_a_test_terminal_needs_its_fields(
+def test_terminal_fields(
     side: Side, raw_client: RawClient, bank_terminal: Any, number: str, sec_code: str, address: str, allows_credit: bool
 ) -> None:
     """Each needed field is named when missing; a credit is refused where it is not allowed."""
@@ -226,8 +223,8 @@ def test_a_terminal_for_checks_needs_the_track(side: Side, bank_terminal: Any, s
 
 
 @pytest.mark.parametrize("sec_code", ["POP", "C21", "WEB", "TEL"])
-def test_a_check_can_be_verified(side: Side, sec_code: str) -> None:
-    """No money moves, and other bank accounts cannot be verified so."""
+def test_verification(side: Side, sec_code: str) -> None:
+    """A check can be verified without moving money; other bank accounts cannot."""
     check = {**ACH, **CHECK, "ach_sec_code": sec_code, "action": "avsonly", "transaction_amount": ...}
     if sec_code in ("WEB", "TEL"):
         check |= {"track_data": ...}
@@ -237,8 +234,7 @@ def test_a_check_can_be_verified(side: Side, sec_code: str) -> None:
     assert (made["status_id"], made["type_id"], made["transaction_amount"], made["auth_code"]) == (121, 21, "0.00", "")
 
 
-def test_a_test_terminal_has_its_sec_code(side: Side, bank_terminal: Any) -> None:
-    """Another code is refused."""
+def test_a_test_terminal_refuses_another_sec_code(side: Side, bank_terminal: Any) -> None:
     bank_terminal("2310")
     assert side.pay(action="debit", **ACH)["status_id"] == 131
     assert list(refusal(lambda: side.pay(action="debit", **ACH | {"ach_sec_code": "PPD"}))) == ["ach_sec_code"]
@@ -246,7 +242,6 @@ def test_a_test_terminal_has_its_sec_code(side: Side, bank_terminal: Any) -> Non
 
 @pytest.mark.parametrize("number", ["9910", "1018", "10", "x"])
 def test_an_unknown_test_terminal_is_refused(sandbox: Sandbox, number: str) -> None:
-    """The numbers are SS1D."""
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: ach_terminal: "):
         sandbox.change_product(sandbox.ach_product_transaction_id, ach_terminal=number)
 
@@ -281,9 +276,7 @@ def test_a_bank_payment_needs_a_license_or_a_customer(side: Side, fields: dict[s
 
 @pytest.mark.usefixtures("license_verification")
 @pytest.mark.parametrize(("fields", "missing"), [proof for proof in PROOFS if proof[0].get("customer_id") != ""])
-def test_a_stored_bank_account_needs_a_license_or_a_customer(
-    side: Side, raw_client: RawClient, fields: dict[str, Any], missing: list[str]
-) -> None:
+def test_vault_license(side: Side, raw_client: RawClient, fields: dict[str, Any], missing: list[str]) -> None:
     """A payment from the vault needs no more, and one by card nothing."""
     account = BANK_ACCOUNT | {"payment_method": "ach", "is_company": 0, "location_id": raw_client.info.location_id}
     response = raw_client.post("/v2/accountvaults", "accountvault", account | fields)
@@ -295,7 +288,7 @@ def test_a_stored_bank_account_needs_a_license_or_a_customer(
     assert side.pay()["status_id"] == 101
 
 
-def test_a_bank_payment_needs_neither_at_first(side: Side, raw_client: RawClient) -> None:
+def test_license_setting(side: Side, raw_client: RawClient) -> None:
     """The merchant account verifies no licenses unless it is set to."""
     assert side.pay(action="debit", **ACH)["status_id"] == 131
     assert raw_client.vault(**BANK_ACCOUNT, payment_method="ach", is_company=0, exp_date=...)["id"]

@@ -50,8 +50,7 @@ MESSAGES = {
 }
 
 
-def test_the_table_is_complete() -> None:
-    """The vendor documents 179 amounts, each with a message."""
+def test_the_table_has_179_amounts_with_messages() -> None:
     table = dict(read_table("batch_errors"))
     assert [*table] == sorted(AMOUNTS)
     assert len(table) == 179
@@ -59,8 +58,8 @@ def test_the_table_is_complete() -> None:
 
 
 @pytest.mark.parametrize("amount", ["90200.11", "90300.03", "90503.12", "90504.99", "92199.99"])
-def test_the_amount_of_the_last_payment_makes_the_batch_fail(side: Side, amount: str) -> None:
-    """The first settlement has status 3 and a message, the second succeeds without one."""
+def test_failing_amounts(side: Side, amount: str) -> None:
+    """With the amount in the last payment, the first settlement has status 3 and a message, the second succeeds."""
     batch_id = side.pay(transaction_amount=amount)["transaction_batch_id"]
     failed = side.settle(batch_id)
     assert (failed["processing_status_id"], bool(failed["is_open"])) == (3, True)
@@ -70,7 +69,7 @@ def test_the_amount_of_the_last_payment_makes_the_batch_fail(side: Side, amount:
     assert (settled["processing_status_id"], settled["status_message"]) == (2, None)
 
 
-def test_a_rejected_batch(side: Side) -> None:
+def test_rejected_batch(side: Side) -> None:
     """6.30 is approved, and its batch fails once, wherever it is in the batch."""
     batch_id = side.pay(transaction_amount="6.30")["transaction_batch_id"]
     side.pay(transaction_amount="12.50")
@@ -80,13 +79,12 @@ def test_a_rejected_batch(side: Side) -> None:
 
 
 @pytest.mark.parametrize("amount", ["90200.12", "90100.11", "90504.63", "92200.00", "99999.99"])
-def test_other_amounts_settle(side: Side, amount: str) -> None:
-    """Amounts beside the documented ones have no effect."""
+def test_undocumented_amounts_settle_at_once(side: Side, amount: str) -> None:
     batch_id = side.pay(transaction_amount=amount)["transaction_batch_id"]
     assert side.settle(batch_id)["processing_status_id"] == 2
 
 
-def test_only_the_last_payment_counts(side: Side, sandbox: Sandbox) -> None:
+def test_last_payment(side: Side, sandbox: Sandbox) -> None:
     """A later payment with another amount lets the batch settle, also at midnight."""
     for last, status in (("12.50", 2), ("90504.15", 3)):
         side.pay(transaction_amount="90200.11" if status == 2 else "12.50")

@@ -44,7 +44,6 @@ def read(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str,
 def test_the_card_updater_changes_a_vault(
     sandbox: Sandbox, raw_client: RawClient, read: Read, told: dict[str, str], expected: dict[str, str]
 ) -> None:
-    """The vault shows the new card, and when it was updated."""
     vault_id = raw_client.vault()["id"]
     before = read(vault_id)
     assert (before["cau_summary_status_id"], before["cau_last_updated_ts"]) == (None, None)
@@ -58,7 +57,6 @@ def test_the_card_updater_changes_a_vault(
 
 
 def test_an_update_of_a_card_is_posted_back(sandbox: Sandbox, raw_client: RawClient) -> None:
-    """The postback is an UPDATE of the account vault."""
     vault_id = raw_client.vault()["id"]
     config = {"resource": "accountvault", "url": "http://127.0.0.1:9/", "on_create": 0, "on_update": 1, "on_delete": 0}
     raw_client.made("/v2/postbackconfigs", "postbackconfig", **config, number_of_attempts=1, attempt_interval=300)
@@ -71,7 +69,7 @@ def test_an_update_of_a_card_is_posted_back(sandbox: Sandbox, raw_client: RawCli
     assert datetime.fromtimestamp(data["cau_last_updated_ts"], UTC).year >= 2025
 
 
-def test_an_invalid_update_of_a_card_is_refused(sandbox: Sandbox, raw_client: RawClient) -> None:
+def test_invalid_updates(sandbox: Sandbox, raw_client: RawClient) -> None:
     """Nothing is changed without a valid number or expiry, nor in a bank account or a deleted vault."""
     card, bank, deleted = raw_client.vault(), raw_client.vault(**BANK), raw_client.vault()
     raw_client.http.delete(f"/v2/accountvaults/{deleted['id']}")

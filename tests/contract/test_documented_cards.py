@@ -60,13 +60,12 @@ DECLINED = [line.split(maxsplit=2) for line in DECLINES.strip().splitlines()]
 APPROVED = ["5.50", "5.01", "6.00", "6.30", "6.32", "8.00", "9.99", "15.00"]
 
 
-def test_the_table_of_declines_is_complete() -> None:
-    """Each documented amount has its verbiage."""
+def test_each_documented_decline_has_its_verbiage() -> None:
     assert read_table("declines") == [[amount, verbiage] for amount, _, verbiage in DECLINED]
 
 
 @pytest.mark.parametrize(("amount", "reason", "verbiage"), DECLINED[::8])
-def test_a_test_amount_declines(side: Side, amount: str, reason: str, verbiage: str) -> None:
+def test_test_amounts(side: Side, amount: str, reason: str, verbiage: str) -> None:
     """The decline has status 301, its reason code and its text."""
     made = side.pay(transaction_amount=amount)
     assert (made["status_id"], made["reason_code_id"], made["verbiage"]) == (301, int(reason), verbiage)
@@ -74,20 +73,19 @@ def test_a_test_amount_declines(side: Side, amount: str, reason: str, verbiage: 
 
 
 @pytest.mark.parametrize("amount", APPROVED)
-def test_any_other_amount_is_approved(side: Side, amount: str) -> None:
-    """Amounts beside the documented ones have no effect."""
+def test_an_undocumented_amount_is_approved(side: Side, amount: str) -> None:
     made = side.pay(transaction_amount=amount)
     assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (101, 1000, amount)
 
 
-def test_a_partial_approval(side: Side) -> None:
+def test_partial_approval(side: Side) -> None:
     """2.01 is approved for 1.00, with reason 1201."""
     made = side.pay(transaction_amount="2.01")
     assert (made["status_id"], made["reason_code_id"], made["verbiage"]) == (101, 1201, "PARTIAL_AUTH")
     assert (made["transaction_amount"], made["auth_amount"]) == ("2.01", "1.00")
 
 
-def test_a_merchant_account_can_refuse_partial_approvals(side: Side, product_settings: Any) -> None:
+def test_no_partials(side: Side, product_settings: Any) -> None:
     """Where the product does not allow partial authorization, 2.01 is reversed."""
     product_settings(allow_partial_authorization=False)
     made = side.pay(transaction_amount="2.01")
@@ -95,7 +93,7 @@ def test_a_merchant_account_can_refuse_partial_approvals(side: Side, product_set
 
 
 @pytest.mark.parametrize("cents", [1, 9, 10, 50, 99])
-def test_a_slow_amount_waits_at_most_ten_seconds(side: Side, sandbox: Sandbox, cents: int) -> None:
+def test_slow_amounts(side: Side, sandbox: Sandbox, cents: int) -> None:
     """8.01 to 8.09 are approved after as many seconds; from 8.10 on the gateway gives up after ten."""
     with ThreadPoolExecutor(1) as pool:
         sale = pool.submit(side.pay, transaction_amount=f"8.{cents:02}", transaction_api_id=f"slow-{uuid4()}")
@@ -124,16 +122,15 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize(("street", "zip_code", "avs", "code"), ADDRESSES)
-def test_avs_names_what_does_not_match(
+def test_avs_names_what_does_not_match_and_declines_nothing(
     side: Side, street: str | None, zip_code: str | None, avs: str | None, code: str
 ) -> None:
-    """No address but the denial address declines."""
     made = side.pay(billing_street=street or ..., billing_zip=zip_code or ...)
     assert (made["avs"], made["avs_enhanced"], made["status_id"]) == (avs, code, 101)
 
 
-def test_the_denial_address_declines(side: Side) -> None:
-    """A sale is reversed for AVS, a refund is not."""
+def test_denial_address(side: Side) -> None:
+    """A sale with the denial address is reversed for AVS, a refund is not."""
     address = {"billing_street": DENIED_STREET, "billing_zip": DENIED_ZIP}
     for action, expected in {"sale": (301, 1655), "authonly": (301, 1655), "refund": (111, 1000)}.items():
         made = side.pay(action=action, **address)
@@ -151,10 +148,10 @@ def test_the_denial_address_declines(side: Side) -> None:
         ("auto_decline_zip", "1 Main St", None, 1000),
     ],
 )
-def test_a_merchant_account_can_decline_wrong_addresses(
+def test_declined_addresses(
     side: Side, product_settings: Any, setting: str, street: str | None, zip_code: str | None, reason: int
 ) -> None:
-    """Only the part that was sent, and does not match, declines."""
+    """A merchant account can decline wrong addresses: only a part that was sent, and does not match, declines."""
     product_settings(**{setting: True})
     made = side.pay(billing_street=street or ..., billing_zip=zip_code or ...)
     assert made["reason_code_id"] == reason
@@ -184,7 +181,7 @@ CODES = [
 ]
 
 
-def test_a_security_code_is_checked(side: Side, product_settings: Any) -> None:
+def test_security_codes(side: Side, product_settings: Any) -> None:
     """A code that could not be checked declines with auto_decline_cvv, and a wrong one never does."""
     for card, cvv, response, _ in CODES:
         made = side.pay(account_number=card, cvv=cvv or ...)

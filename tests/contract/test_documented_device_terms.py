@@ -45,7 +45,7 @@ def show(sandbox: Sandbox, device_terms: Family) -> Iterator[Any]:
         yield start
 
 
-def test_a_customer_accepts_and_signs(device_terms: Family, raw_client: RawClient, new: dict[str, Any]) -> None:
+def test_signed_terms(device_terms: Family, raw_client: RawClient, new: dict[str, Any]) -> None:
     """The response has the signature, and the integrator id in another spelling."""
     made = device_terms.create(**new)
     assert {*made} == RESPONSE
@@ -60,15 +60,13 @@ def test_a_customer_accepts_and_signs(device_terms: Family, raw_client: RawClien
 def test_the_signature_is_a_record(
     side: Side, raw_client: RawClient, device_terms: Family, new: dict[str, Any]
 ) -> None:
-    """The list of signatures includes it."""
     signatures = family_of(side, raw_client, "signatures", "signature")
     made = device_terms.create(**new)
     (found,) = signatures.list(resource="DeviceTerm", resource_id=made["id"])
     assert {field: found[field] for field in made["signature"]} == made["signature"]
 
 
-def test_terms_without_a_signature(device_terms: Family, new: dict[str, Any]) -> None:
-    """The customer only accepts them."""
+def test_terms_without_a_signature_are_only_accepted(device_terms: Family, new: dict[str, Any]) -> None:
     made = device_terms.create(**new | {"require_signature": 0})
     assert (made["reason_code_id"], made["require_signature"], made["signature"]) == (1000, 0, None)
 
@@ -77,36 +75,34 @@ REQUIRED = ["location_id", "terminal_id", "require_signature", "terms_conditions
 
 
 @pytest.mark.parametrize("name", REQUIRED)
-def test_a_missing_field_is_named(raw_client: RawClient, new: dict[str, Any], name: str) -> None:
-    """An integrator id is not required."""
+def test_a_missing_field_but_the_integrator_id_is_named(raw_client: RawClient, new: dict[str, Any], name: str) -> None:
     del new[name]
     response = raw_client.post("/v2/deviceterms", "deviceterm", new)
     assert response.json()["errors"] == {name: [f"{name.replace('_', ' ').title()} cannot be blank."]}
 
 
 @pytest.mark.parametrize("name", REQUIRED[1:])
-def test_the_sdk_fills_in_the_location_only(device_terms: Family, new: dict[str, Any], name: str) -> None:
+def test_filled_location(device_terms: Family, new: dict[str, Any], name: str) -> None:
     """The gateway names another missing field on both sides."""
     del new[name]
     assert list(refusal(lambda: device_terms.create(**new))) == [name]
 
 
 @pytest.mark.parametrize(("name", "length"), [("terms_conditions", 4096), ("device_terms_api_id", 36)])
-def test_the_longest_text(device_terms: Family, new: dict[str, Any], name: str, length: int) -> None:
-    """One character more is refused."""
+def test_terms_with_one_character_too_many_are_refused(
+    device_terms: Family, new: dict[str, Any], name: str, length: int
+) -> None:
     longest = new[name].ljust(length, "-")
     assert list(refusal(lambda: device_terms.create(**new | {name: longest + "-"}))) == [name]
     assert device_terms.create(**new | {name: longest})["reason_code_id"] == 1000
 
 
-def test_terms_are_not_returned(device_terms: Family, new: dict[str, Any]) -> None:
-    """Neither when created nor when read."""
+def test_no_response_repeats_the_terms(device_terms: Family, new: dict[str, Any]) -> None:
     made = device_terms.create(**new)
     assert "terms_conditions" not in {*made, *device_terms.get(made["id"])}
 
 
-def test_an_integrator_id_is_unique(device_terms: Family, new: dict[str, Any]) -> None:
-    """Accepted terms are not replaced."""
+def test_the_integrator_id_of_accepted_terms_is_unique(device_terms: Family, new: dict[str, Any]) -> None:
     device_terms.create(**new)
     assert refusal(lambda: device_terms.create(**new)) == {
         "device_terms_api_id": ["device_terms_api_id already exists in this location"]
@@ -114,9 +110,7 @@ def test_an_integrator_id_is_unique(device_terms: Family, new: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("act", ["decline", "cancel"])
-def test_declined_terms_are_shown_again(
-    sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any], act: str
-) -> None:
+def test_declined_terms(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any], act: str) -> None:
     """The same integrator id is an update, with other terms if wanted."""
     waiting = show(**new)
     getattr(sandbox, act)()
@@ -131,7 +125,7 @@ def test_declined_terms_are_shown_again(
     assert exact == [declined["id"]]
 
 
-def test_terms_without_a_response(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any]) -> None:
+def test_timeout(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any]) -> None:
     """After 60 seconds the text is that of the terminal, and the integrator id can be used again."""
     waiting = show(**new)
     sandbox.advance(59)
@@ -144,7 +138,7 @@ def test_terms_without_a_response(sandbox: Sandbox, device_terms: Family, show: 
     assert waiting.result()["reason_code_id"] == 1000
 
 
-def test_a_device_that_takes_no_signatures(raw_client: RawClient, device_terms: Family, new: dict[str, Any]) -> None:
+def test_unsigned_device(raw_client: RawClient, device_terms: Family, new: dict[str, Any]) -> None:
     """The text is the gateway's own; terms without a signature are shown."""
     terminal = raw_client.http.post("/_sandbox/terminals", json={"sig_capture_enable": False}).json()["id"]
     new |= {"terminal_id": terminal}
@@ -152,15 +146,14 @@ def test_a_device_that_takes_no_signatures(raw_client: RawClient, device_terms: 
     assert device_terms.create(**new | {"require_signature": 0})["reason_code_id"] == 1000
 
 
-def test_an_unknown_terminal(device_terms: Family, new: dict[str, Any]) -> None:
-    """The text is that of other calls at a terminal."""
+def test_unknown_terminal(device_terms: Family, new: dict[str, Any]) -> None:
+    """The text for an unknown terminal is that of other calls."""
     assert refusal(lambda: device_terms.create(**new | {"terminal_id": "f" * 24})) == {
         "terminal_id": ["Terminal not found"]
     }
 
 
-def test_terms_are_read_by_both_ids(device_terms: Family, new: dict[str, Any]) -> None:
-    """The signature is in each response."""
+def test_terms_are_read_by_both_ids_with_their_signature(device_terms: Family, new: dict[str, Any]) -> None:
     made = device_terms.create(**new)
     assert device_terms.get(made["id"]) == made
     assert device_terms.get_by_api_id(new["device_terms_api_id"]) == made
@@ -171,8 +164,7 @@ FILTERS = ["id", "location_id", "terminal_id", "device_terms_api_id", "reason_co
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_a_list_is_filtered(device_terms: Family, new: dict[str, Any], name: str) -> None:
-    """Each documented column is a filter."""
+def test_each_documented_column_filters_the_list(device_terms: Family, new: dict[str, Any], name: str) -> None:
     made = device_terms.create(**new)
     wanted = new[name] if name == "device_terms_api_id" else made[name]
     assert made["id"] in [each["id"] for each in device_terms.list(**{name: wanted})]
@@ -180,8 +172,8 @@ def test_a_list_is_filtered(device_terms: Family, new: dict[str, Any], name: str
     assert device_terms.list(**{name: other}) == []
 
 
-def test_a_list_of_the_last_90_days(sandbox: Sandbox, device_terms: Family, new: dict[str, Any]) -> None:
-    """The range is documented for device terms."""
+def test_last_days(sandbox: Sandbox, device_terms: Family, new: dict[str, Any]) -> None:
+    """The range of the last 90 days is documented for device terms."""
     made = device_terms.create(**new)
     sandbox.advance(90 * 86_400)
     assert device_terms.list(id=made["id"], created_ts="last 90 days") != []
@@ -190,13 +182,12 @@ def test_a_list_of_the_last_90_days(sandbox: Sandbox, device_terms: Family, new:
 
 
 @pytest.mark.parametrize("name", ["require_signature", "device_term_api_id", "terms_conditions"])
-def test_a_list_has_no_other_filters(device_terms: Family, name: str) -> None:
-    """Another column is refused."""
+def test_a_list_refuses_other_filters(device_terms: Family, name: str) -> None:
     assert list(refusal(lambda: {"records": device_terms.list(**{name: "1"})})) == [name]
 
 
 @pytest.mark.parametrize("name", ["created_user", "location", "terminal", "reason_code", "signature"])
-def test_terms_have_their_expand(device_terms: Family, new: dict[str, Any], name: str) -> None:
+def test_expand(device_terms: Family, new: dict[str, Any], name: str) -> None:
     """The related record is under the expand's name."""
     made = device_terms.create(**new)
     related = device_terms.get(made["id"], name)[name]
@@ -204,12 +195,11 @@ def test_terms_have_their_expand(device_terms: Family, new: dict[str, Any], name
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_terms_are_not_changed(raw_client: RawClient, method: str) -> None:
-    """There are no such methods."""
+def test_there_is_no_method_to_change_terms(raw_client: RawClient, method: str) -> None:
     assert raw_client.http.request(method, f"/v2/deviceterms/{'f' * 24}").status_code == 405
 
 
-def test_only_terms_are_accepted(sandbox: Sandbox, raw_client: RawClient, show: Any, new: dict[str, Any]) -> None:
+def test_wrong_controls(sandbox: Sandbox, raw_client: RawClient, show: Any, new: dict[str, Any]) -> None:
     """A card is not presented to terms, and a sale is not accepted."""
     url = f"/_sandbox/terminals/{new['terminal_id']}"
     waiting = show(**new)

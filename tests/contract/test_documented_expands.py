@@ -57,7 +57,7 @@ FLAGS = {
 }
 
 
-def test_a_transaction_has_its_expands(side: Side, raw_client: RawClient) -> None:
+def test_transaction(side: Side, raw_client: RawClient) -> None:
     """The record, the code in words, the flag or the list is under the expand's name; null without one."""
     sale = side.pay(contact_id=raw_client.info.contact_id)
     shown = {name: side.read(sale, name)[name] for name in OF_TRANSACTIONS}
@@ -72,13 +72,11 @@ def test_a_transaction_has_its_expands(side: Side, raw_client: RawClient) -> Non
     }
 
 
-def test_all_expands_at_once(side: Side) -> None:
-    """Names are separated by commas."""
+def test_all_expands_are_asked_for_at_once(side: Side) -> None:
     assert set(OF_TRANSACTIONS) <= set(side.read(side.pay(), *OF_TRANSACTIONS))
 
 
-def test_a_surcharge_is_shown(side: Side, sandbox: Sandbox) -> None:
-    """The merchant account's surcharge has a percentage of at most three."""
+def test_a_surcharge_has_at_most_three_percent(side: Side, sandbox: Sandbox) -> None:
     sandbox.change_product(surcharge=True)
     sale = side.pay(subtotal_amount="12.50")
     surcharge = side.read(sale, "surcharge")["surcharge"]
@@ -115,7 +113,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("wrapper", PATHS)
-def test_a_record_has_its_expands(sides: dict[str, Any], raw_client: RawClient, wrapper: str) -> None:
+def test_other_records(sides: dict[str, Any], raw_client: RawClient, wrapper: str) -> None:
     """Each name is known, and is a key of the response, on both sides."""
     record_id = MAKERS[wrapper](raw_client)
     sdk: SdkSide = sides["SDK"]
@@ -153,7 +151,7 @@ MAKERS: dict[str, Callable[[RawClient], str]] = {
 
 
 @pytest.mark.parametrize("side", ["HTTP", "SDK"])
-def test_a_location_info_has_its_expand(sides: dict[str, Any], raw_client: RawClient, side: str) -> None:
+def test_location_info(sides: dict[str, Any], raw_client: RawClient, side: str) -> None:
     """The terminals are those of the location."""
     sdk: SdkSide = sides["SDK"]
     if side == "HTTP":
@@ -174,7 +172,7 @@ NEWEST_FIRST: dict[str, Callable[[RawClient], str]] = {
 
 
 @pytest.mark.parametrize("path", NEWEST_FIRST)
-def test_the_newest_record_is_first_by_default(raw_client: RawClient, path: str) -> None:
+def test_newest_first(raw_client: RawClient, path: str) -> None:
     """The default order is by descending id."""
     made = [NEWEST_FIRST[path](raw_client) for _ in range(2)]
     body = raw_client.http.get(f"/v2/{path}", params={"page_size": 2}).json()
@@ -186,17 +184,16 @@ def test_the_newest_record_is_first_by_default(raw_client: RawClient, path: str)
     ("path", "order"),
     [("recurrings", {"next_run_date": "asc"}), ("locationinfos", {"created_ts": "desc"}), ("users", {"id": "desc"})],
 )
-def test_a_list_has_its_default_order(raw_client: RawClient, path: str, order: dict[str, str]) -> None:
+def test_default_order(raw_client: RawClient, path: str, order: dict[str, str]) -> None:
     """The response says by which column it is sorted."""
     assert raw_client.http.get(f"/v2/{path}").json()["meta"]["sort"]["attributes"] == order
 
 
-def test_a_reason_code_is_documented_on_both_sides() -> None:
+def test_reason_codes() -> None:
     """The SDK knows the name and text of each, the sandbox has the same texts, and another code has no text."""
     assert {code: ReasonCode(code).description for code in REASONS if ReasonCode(code).known} == TITLES
     assert (ReasonCode(1999).known, ReasonCode(1999).description) == (False, "")
 
 
-def test_the_sources_are_documented() -> None:
-    """The SDK has a name for each channel."""
+def test_the_sdk_names_each_source() -> None:
     assert [code for code in SOURCES if not TransactionSource(code).known] == []

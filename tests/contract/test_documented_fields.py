@@ -74,7 +74,6 @@ OVERRIDES: list[tuple[str, dict[str, str], int, int]] = [
 def test_an_override_replaces_a_setting_once(
     side: Side, settings: Callable[..., object], setting: str, fields: dict[str, str], off: int, on: int
 ) -> None:
-    """The next payment has the setting of the merchant account again."""
     for value, reason, other in ((True, on, off), (False, off, on)):
         settings(**{setting: value})
         assert side.pay(**fields)["reason_code_id"] == reason
@@ -82,14 +81,13 @@ def test_an_override_replaces_a_setting_once(
         assert side.pay(**fields)["reason_code_id"] == reason
 
 
-def test_a_saved_account_has_its_title(side: Side, raw_client: RawClient) -> None:
-    """`save_account` makes a vault, and `save_account_title` is its title."""
+def test_save_account_title_names_the_saved_vault(side: Side, raw_client: RawClient) -> None:
     made = side.pay(save_account=1, save_account_title="Sixteen letters.")
     vault = raw_client.http.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
     assert vault["title"] == "Sixteen letters."
 
 
-def test_an_approval_code_is_for_a_forced_sale(side: Side) -> None:
+def test_approval_code(side: Side) -> None:
     """A forced sale requires it and keeps it, and a sale has another one."""
     assert list(refusal(lambda: side.pay(action="force"))) == ["auth_code"]
     forced = side.pay(action="force", auth_code="ABC123")
@@ -98,7 +96,7 @@ def test_an_approval_code_is_for_a_forced_sale(side: Side) -> None:
 
 
 @pytest.mark.parametrize("days", [0, 99, 100, -1])
-def test_a_stay_has_at_most_ninety_nine_days(side: Side, days: int) -> None:
+def test_stay(side: Side, days: int) -> None:
     """The last day may be the first, and not before it."""
     first = date(2030, 2, 1)
     stay = {"checkin_date": first, "checkout_date": first + timedelta(days), "room_rate": "80.00", "room_num": "7"}
@@ -119,8 +117,8 @@ TEXTS = ("PO1234x", "PO-1", "PO 1", "Nº 1/b\n", "")
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("number", TEXTS)
-def test_order_numbers_have_any_characters(side: Side, name: str, number: str) -> None:
-    """The gateway stores them as they are, and the SDK does not object, in a payment and in a change."""
+def test_order_numbers(side: Side, name: str, number: str) -> None:
+    """The gateway takes any characters, and the SDK does not object, in a payment and in a change."""
     fields: dict[str, Any] = {name: number}
     card = {"action": "sale", "transaction_amount": "12.50", "account_number": VISA, "exp_date": "1230"}
     assert problems(TransactionCreate(**card | fields)) == []
@@ -131,10 +129,9 @@ def test_order_numbers_have_any_characters(side: Side, name: str, number: str) -
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("number", TEXTS)
-def test_order_numbers_at_a_terminal_have_any_characters(
+def test_order_numbers_have_any_characters_at_a_terminal(
     create: Create, raw_client: RawClient, name: str, number: str
 ) -> None:
-    """The rule for a payment without a terminal holds here."""
     sale: dict[str, Any] = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50", name: number}
     sale |= {"terminal_id": raw_client.info.terminal_id}
     assert problems(RouterTransactionCreate(**sale)) == []
@@ -142,7 +139,7 @@ def test_order_numbers_at_a_terminal_have_any_characters(
 
 
 @pytest.mark.parametrize("flag", ["move_account_vault", "move_account_vault_transactions"])
-def test_only_an_edit_moves_a_vault(side: Side, flag: str) -> None:
+def test_moved_vault(side: Side, flag: str) -> None:
     """The flags are refused with other actions, and without a contact."""
     payment = side.pay()
     assert list(refusal(lambda: side.change(payment, action="void", **{flag: True}))) == [flag]
@@ -153,8 +150,7 @@ MONEY = ("transaction_amount", "tip_amount")
 
 
 @pytest.mark.parametrize("name", MONEY)
-def test_an_edit_takes_no_money(side: Side, name: str) -> None:
-    """The amount and the tip have their own actions."""
+def test_an_edit_refuses_amount_and_tip(side: Side, name: str) -> None:
     payment = side.pay()
     assert list(refusal(lambda: side.change(payment, action="edit", **{name: "1.00"}))) == [name]
 
@@ -176,8 +172,7 @@ PUT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", PUT)
-def test_a_put_takes_more_than_an_action(side: Side, name: str) -> None:
-    """The field is stored with the completion of an authorization."""
+def test_a_completion_stores_other_fields(side: Side, name: str) -> None:
     value = PUT[name] if isinstance(side, SdkSide) or not isinstance(PUT[name], date) else str(PUT[name])
     changed = side.change(side.pay(action="authonly"), action="authcomplete", **{name: value})
     shown = changed[name] if not isinstance(changed[name], date) else changed[name].isoformat()
@@ -185,7 +180,6 @@ def test_a_put_takes_more_than_an_action(side: Side, name: str) -> None:
 
 
 def test_a_contact_is_updated_by_its_integrator_id(create: Create, raw_client: RawClient) -> None:
-    """The second request changes the contact of the first."""
     fields, own = {"last_name": "Smith", "update_if_exists": 1}, raw_client.own_id(12)
     made = create("contact", **fields, contact_api_id=own)
     changed = create("contact", **fields | {"last_name": "Jones"}, contact_api_id=own)
@@ -193,21 +187,20 @@ def test_a_contact_is_updated_by_its_integrator_id(create: Create, raw_client: R
 
 
 def test_an_update_of_a_contact_needs_its_integrator_id(raw_client: RawClient) -> None:
-    """The SDK always sends one."""
     contact = {"last_name": "Smith", "update_if_exists": 1, "location_id": raw_client.info.location_id}
     response = raw_client.post("/v2/contacts", "contact", contact)
     assert (response.status_code, list(response.json()["errors"])) == (422, ["contact_api_id"])
 
 
 @pytest.mark.parametrize("kind", range(5))
-def test_a_contact_has_a_header_message(create: Create, kind: int) -> None:
+def test_header_message(create: Create, kind: int) -> None:
     """Type 0 is a pop-up, and 1 to 4 are colored bars."""
     made = create("contact", last_name="Smith", header_message="Hello", header_message_type=kind)
     assert (made["header_message"], made["header_message_type"]) == ("Hello", kind)
 
 
 @pytest.mark.parametrize(("overpayment", "largest"), [(False, "21.00"), (True, "9999999.99")])
-def test_a_single_payment_of_an_invoice_is_limited(create: Create, overpayment: bool, largest: str) -> None:
+def test_limited_payment(create: Create, overpayment: bool, largest: str) -> None:
     """The maximum is the amount due, unless overpayment is allowed."""
     due = "2030-01-31" if create.__name__ == "by_http" else date(2030, 1, 31)
     invoice = {"title": "Tea", "due_date": due, "item_list": {"Tea": 21}, "allow_overpayment": int(overpayment)}
@@ -216,8 +209,8 @@ def test_a_single_payment_of_an_invoice_is_limited(create: Create, overpayment: 
     assert limits == ("0.00", largest)
 
 
-def test_an_item_below_zero_is_a_discount(create: Create) -> None:
-    """The amount due is the sum, which may be zero and not less."""
+def test_discount(create: Create) -> None:
+    """An item below zero lowers the amount due, which may be zero and not less."""
     due = "2030-01-31" if create.__name__ == "by_http" else date(2030, 1, 31)
     invoice: dict[str, Any] = {"title": "Tea", "due_date": due}
     for discount, left in (("-1.25", "3.75"), ("-5.00", "0.00")):
@@ -228,7 +221,7 @@ def test_an_item_below_zero_is_a_discount(create: Create) -> None:
     ]
 
 
-def test_a_vault_stored_at_a_terminal_shows_its_expiry(create: Create, raw_client: RawClient) -> None:
+def test_terminal_expiry(create: Create, raw_client: RawClient) -> None:
     """The response has `exp_date` when `save_account` made a vault."""
     sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}
     sale |= {"terminal_id": raw_client.info.terminal_id}
@@ -237,15 +230,16 @@ def test_a_vault_stored_at_a_terminal_shows_its_expiry(create: Create, raw_clien
 
 
 @pytest.mark.parametrize(("action", "code"), [("force", "ABC123"), ("sale", None)])
-def test_an_approval_code_at_a_terminal(create: Create, raw_client: RawClient, action: str, code: str | None) -> None:
-    """The given code is that of a forced sale only."""
+def test_only_a_forced_sale_keeps_its_approval_code_at_a_terminal(
+    create: Create, raw_client: RawClient, action: str, code: str | None
+) -> None:
     sale = {"action": action, "payment_method": "cc", "transaction_amount": "12.50", "auth_code": "ABC123"}
     made = create("routertransaction", **sale, terminal_id=raw_client.info.terminal_id)
     assert made["status_id"] == 101
     assert (made["auth_code"] == "ABC123") == (code is not None)
 
 
-def test_a_change_that_the_record_shows_already_returns_it(side: Side, raw_client: RawClient) -> None:
+def test_repeated_change(side: Side, raw_client: RawClient) -> None:
     """A repeated void and a repeated settlement change nothing."""
     payment = side.pay()
     voided = side.change(payment, action="void")
@@ -256,7 +250,6 @@ def test_a_change_that_the_record_shows_already_returns_it(side: Side, raw_clien
     assert side.settle(batch_id) == settled
 
 
-def test_an_edit_of_an_untouched_payment(side: Side) -> None:
-    """Description and tags need no amount."""
+def test_an_edit_of_fields_needs_no_amount(side: Side) -> None:
     changed = side.change(side.pay(), action="edit", description="Tea", tags="vip")
     assert (changed["description"], changed["transaction_amount"]) == ("Tea", "12.50")

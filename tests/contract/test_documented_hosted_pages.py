@@ -51,7 +51,7 @@ def fields_refused(response: httpx.Response) -> list[str]:
     return list(response.json()["errors"])
 
 
-def test_a_page_is_created_read_and_listed(raw_client: RawClient, sides: dict[str, Any]) -> None:
+def test_page(raw_client: RawClient, sides: dict[str, Any]) -> None:
     """Both sides see the same record; its key is made by the gateway if it is omitted."""
     sdk: SdkSide = sides["SDK"]
     pages = sdk.gateway.resource("hostedpaymentpages", name="hostedpaymentpage")
@@ -67,7 +67,7 @@ def test_a_page_is_created_read_and_listed(raw_client: RawClient, sides: dict[st
 
 
 @pytest.mark.parametrize("name", ["location", "created_user", "modified_user", "product_transaction"])
-def test_a_page_has_its_expands(raw_client: RawClient, name: str) -> None:
+def test_expands(raw_client: RawClient, name: str) -> None:
     """Each documented relation is part of the response."""
     response = raw_client.http.get(f"{PATH}/{page(raw_client)['id']}", params={"expand": name})
     assert response.json()[WRAPPER][name]["id"]
@@ -87,13 +87,13 @@ def test_a_page_has_its_expands(raw_client: RawClient, name: str) -> None:
         ({"action": "void"}, "action"),
     ],
 )
-def test_a_page_that_is_refused(raw_client: RawClient, fields: dict[str, Any], name: str) -> None:
-    """The problem is that of the field."""
+def test_refusals(raw_client: RawClient, fields: dict[str, Any], name: str) -> None:
+    """The problem of a refused page is that of the field."""
     new = {"location_id": raw_client.info.location_id, "title": "Tea"} | fields
     assert fields_refused(raw_client.post(PATH, WRAPPER, new)) == [name]
 
 
-def test_the_page_shows_what_a_url_asks_for(sandbox: Sandbox, raw_client: RawClient) -> None:
+def test_shown_page(sandbox: Sandbox, raw_client: RawClient) -> None:
     """The developer id is optional, and the page escapes what it shows."""
     page_id = page(raw_client)["id"]
     fields = amount(Decimal("12.5"))["field_configuration"]["body"]["fields"]
@@ -104,7 +104,7 @@ def test_the_page_shows_what_a_url_asks_for(sandbox: Sandbox, raw_client: RawCli
     assert opened(sandbox, page_id, {}, developer_id="another").status_code == 401
 
 
-def test_the_page_reads_the_data_of_another_program(sandbox: Sandbox, raw_client: RawClient) -> None:
+def test_openssl_data(sandbox: Sandbox, raw_client: RawClient) -> None:
     """Key and format are those of OpenSSL; without data the page shows its own settings."""
     params = {"id": page(raw_client)["id"], "data": SALTED}
     assert "12.50" in httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params=params).text
@@ -113,13 +113,13 @@ def test_the_page_reads_the_data_of_another_program(sandbox: Sandbox, raw_client
 
 
 @pytest.mark.parametrize("data", ["", "x", SALTED[:-4], b64encode(b"x" * 48).decode()])
-def test_data_that_the_page_cannot_read(sandbox: Sandbox, raw_client: RawClient, data: str) -> None:
+def test_unreadable_data(sandbox: Sandbox, raw_client: RawClient, data: str) -> None:
     """Garbage is a bad request."""
     params = {"id": page(raw_client)["id"], "data": data}
     assert httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params=params).status_code == 400
 
 
-def test_a_page_that_does_not_exist(sandbox: Sandbox, raw_client: RawClient) -> None:
+def test_unknown_page(sandbox: Sandbox, raw_client: RawClient) -> None:
     """Its id is required; the key of another page does not open a page."""
     url = f"{sandbox.base_url}/hostedpaymentpage"
     assert [httpx.get(url).status_code, httpx.get(f"{url}?id={'f' * 24}").status_code] == [404, 404]
@@ -127,8 +127,8 @@ def test_a_page_that_does_not_exist(sandbox: Sandbox, raw_client: RawClient) -> 
     assert opened(sandbox, other, amount("12.50")).status_code == 400
 
 
-def test_a_hidden_action_replaces_that_of_the_page(sandbox: Sandbox, raw_client: RawClient) -> None:
-    """The page's own action applies without it."""
+def test_hidden_action(sandbox: Sandbox, raw_client: RawClient) -> None:
+    """A hidden action replaces that of the page, which applies without it."""
     page_id = page(raw_client, action="authonly")["id"]
     assert "<dd>authonly</dd>" in opened(sandbox, page_id, {}).text
     for invisible in (False, "false", "0"):
@@ -146,15 +146,14 @@ REFUSED: list[tuple[str, Callable[[], dict[str, Any]]]] = [
 
 
 @pytest.mark.parametrize(("name", "settings"), REFUSED)
-def test_settings_that_the_page_refuses(
+def test_refused_settings(
     sandbox: Sandbox, raw_client: RawClient, name: str, settings: Callable[[], dict[str, Any]]
 ) -> None:
     """A field that is not on the page must be hidden, and the amount must be within the limits."""
     assert fields_refused(opened(sandbox, page(raw_client)["id"], settings())) == [name]
 
 
-def test_the_fields_of_a_page_may_be_configured(sandbox: Sandbox, raw_client: RawClient) -> None:
-    """A field of the page's own configuration may be shown."""
+def test_a_configured_field_of_a_page_may_be_shown(sandbox: Sandbox, raw_client: RawClient) -> None:
     page_id = page(raw_client, **with_fields({"id": "description"}, {"id": "transaction_amount", "value": "5.00"}))[
         "id"
     ]

@@ -54,7 +54,7 @@ DOCUMENTED = {
 """Table → field → characters. `test_sdk_matrix.py` and `test_sandbox_matrix.py` try the lengths of the rows."""
 
 
-def test_a_documented_length_fits() -> None:
+def test_lengths() -> None:
     """The longest value that both sides take is at least as long as documented."""
     tables = {record_type.table.name: record_type.table for record_type in RECORD_TYPES}
     for name, lengths in DOCUMENTED.items():
@@ -62,6 +62,5 @@ def test_a_documented_length_fits() -> None:
         assert [field for field, limits in bounds.items() if not limits or limits[1] < lengths[field]] == []
 
 
-def test_a_balance_has_twelve_characters() -> None:
-    """The longest amount is 999999999.99."""
+def test_the_longest_balance_has_twelve_characters() -> None:
     assert CONTACTS.table.by_name["contact_balance"].length == "12"

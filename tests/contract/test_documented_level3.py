@@ -138,8 +138,7 @@ def test_the_fields(level3s: Family, sales: dict[str, str], brand: str, table: s
 
 
 @pytest.mark.parametrize("code", LINE_ITEM["mc"].by_name["tax_type_id"].choices)
-def test_a_tax_type(level3s: Family, sales: dict[str, str], code: str) -> None:
-    """Each documented code is accepted."""
+def test_each_documented_tax_type_is_accepted(level3s: Family, sales: dict[str, str], code: str) -> None:
     made = level3s.create(transaction_id=sales["mc"], **content("mc", line={"tax_type_id": code}))
     assert made["level3_data"]["line_items"][0]["tax_type_id"] == code
 
@@ -159,7 +158,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("brand", "data", "line", "path"), WRONG, ids=[f"{row[0]} {row[3]}" for row in WRONG])
-def test_a_wrong_value_is_named(
+def test_wrong_values(
     level3s: Family, sales: dict[str, str], brand: str, data: dict[str, Any], line: dict[str, Any], path: str
 ) -> None:
     """Codes, dates, digits, and the fields of the other brand in a strict sandbox."""
@@ -168,29 +167,26 @@ def test_a_wrong_value_is_named(
 
 
 @pytest.mark.parametrize("lines", [..., [], None, "x"])
-def test_lines_are_required(level3s: Family, sales: dict[str, str], lines: Any) -> None:
-    """The message is the gateway's own."""
+def test_missing_lines_have_the_gateways_message(level3s: Family, sales: dict[str, str], lines: Any) -> None:
     new = content("visa", {"line_items": lines})
     assert refusal(lambda: level3s.create(transaction_id=sales["visa"], **new)) == {
         "level3_data.line_items": ["Line item record details missing"]
     }
 
 
-def test_a_line_is_an_object(level3s: Family, sales: dict[str, str]) -> None:
-    """The problem has the number of the line."""
+def test_a_problem_has_the_number_of_its_line(level3s: Family, sales: dict[str, str]) -> None:
     new = content("visa", {"line_items": [LINES["visa"], "x"]})
     assert list(refusal(lambda: level3s.create(transaction_id=sales["visa"], **new))) == ["level3_data.line_items[1]"]
 
 
 @pytest.mark.parametrize("missing", ["transaction_id", "level3_data"])
-def test_both_parts_are_required(level3s: Family, sales: dict[str, str], missing: str) -> None:
-    """The missing one is named."""
+def test_a_missing_part_of_the_data_is_named(level3s: Family, sales: dict[str, str], missing: str) -> None:
     new = {"transaction_id": sales["visa"], **content("visa")}
     del new[missing]
     assert list(refusal(lambda: level3s.create(**new))) == [missing]
 
 
-def test_the_documented_record(level3s: Family, side: Side, raw_client: RawClient) -> None:
+def test_documented_record(level3s: Family, side: Side, raw_client: RawClient) -> None:
     """The data is found by its own id and by that of its transaction, and the transaction shows it."""
     sale = raw_client.sale()
     made = level3s.create(transaction_id=sale["id"], **content("visa"))
@@ -201,7 +197,7 @@ def test_the_documented_record(level3s: Family, side: Side, raw_client: RawClien
     assert side.read(sale, "transaction_level3")["transaction_level3"]["id"] == made["id"]
 
 
-def test_a_second_post_replaces_the_first(level3s: Family, raw_client: RawClient) -> None:
+def test_second_post(level3s: Family, raw_client: RawClient) -> None:
     """A field that the second one omits is cleared."""
     sale = raw_client.sale()
     first = level3s.create(transaction_id=sale["id"], **content("visa", {"sales_tax": "1.00"}))
@@ -210,7 +206,7 @@ def test_a_second_post_replaces_the_first(level3s: Family, raw_client: RawClient
     assert level3s.get(first["id"])["level3_data"] == second["level3_data"]
 
 
-def test_level3_data_is_deleted(level3s: Family, side: Side, raw_client: RawClient) -> None:
+def test_deletion(level3s: Family, side: Side, raw_client: RawClient) -> None:
     """A second deletion is a 409, and new data can be created."""
     sale = raw_client.sale()
     made = level3s.create(transaction_id=sale["id"], **content("visa"))
@@ -221,16 +217,17 @@ def test_level3_data_is_deleted(level3s: Family, side: Side, raw_client: RawClie
     assert level3s.create(transaction_id=sale["id"], **content("visa"))["id"] != made["id"]
 
 
-def test_level3_data_of_a_settled_transaction_stays(level3s: Family, side: Side, raw_client: RawClient) -> None:
-    """Its deletion is a 422."""
+def test_level3_data_of_a_settled_transaction_is_not_deleted(
+    level3s: Family, side: Side, raw_client: RawClient
+) -> None:
     sale = raw_client.sale()
     made = level3s.create(transaction_id=sale["id"], **content("visa"))
     side.settle(sale["transaction_batch_id"])
     assert list(refusal(lambda: {"status": level3s.delete(made["id"])})) == ["transaction_id"]
 
 
-def test_a_transaction_without_level3(level3s: Family, sandbox: Sandbox, raw_client: RawClient) -> None:
-    """The merchant account, the card and the way of payment decide."""
+def test_excluded_transactions(level3s: Family, sandbox: Sandbox, raw_client: RawClient) -> None:
+    """The merchant account, the card and the way of payment decide whether level 3 data is taken."""
     bank = {"payment_method": "ach", "action": "debit", "ach_sec_code": "WEB", "exp_date": None}
     others = [raw_client.sale(account_number=CARDS["amex"])["id"], raw_client.sale(**BANK_ACCOUNT | bank)["id"]]
     sale = raw_client.sale()["id"]
@@ -241,14 +238,12 @@ def test_a_transaction_without_level3(level3s: Family, sandbox: Sandbox, raw_cli
     assert [list(each) for each in refusals] == [["transaction_id"]] * 3
 
 
-def test_an_unknown_transaction(level3s: Family) -> None:
-    """The id is refused."""
+def test_an_unknown_transaction_id_is_refused(level3s: Family) -> None:
     assert refusal(lambda: level3s.create(transaction_id="f" * 24, **content("visa"))) == {
         "transaction_id": ["transaction_id provided is not valid"]
     }
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", ""), ("PUT", "/x")])
-def test_there_is_no_list_and_no_change(raw_client: RawClient, method: str, path: str) -> None:
-    """A POST changes the data."""
+def test_there_is_no_list_and_no_put(raw_client: RawClient, method: str, path: str) -> None:
     assert raw_client.http.request(method, f"/v2/transactionlevel3s{path}").status_code == 405

@@ -32,15 +32,14 @@ def stay(side: Side) -> Values:
 
 @pytest.mark.parametrize("name", STAY)
 @pytest.mark.parametrize("fields", [{"action": "sale"}, {"action": "authonly"}, FORCE], ids=lambda it: it["action"])
-def test_a_hotel_gives_the_dates_and_the_rate(side: Side, fields: dict[str, str], name: str) -> None:
-    """Each of the three is required for a payment."""
+def test_required_stay(side: Side, fields: dict[str, str], name: str) -> None:
+    """A payment of a hotel requires both dates and the rate."""
     given = {key: value for key, value in stay(side).items() if key != name}
     label = name.replace("_", " ").title()
     assert refusal(lambda: side.pay(**fields, **given)) == {name: [f"{label} cannot be blank."]}
 
 
-def test_a_stay_is_kept(side: Side) -> None:
-    """The payment shows it."""
+def test_a_payment_shows_its_stay(side: Side) -> None:
     made = side.pay(**stay(side))
     assert {name: str(made[name]) for name in STAY} == PLAIN_STAY
 
@@ -53,19 +52,18 @@ WITHOUT: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("fields", WITHOUT, ids=lambda it: it["action"])
-def test_other_payments_of_a_hotel_need_no_stay(side: Side, fields: dict[str, Any]) -> None:
-    """No card is charged."""
+def test_other_payments(side: Side, fields: dict[str, Any]) -> None:
+    """Payments of a hotel that charge no card need no stay."""
     assert side.pay(**fields)["id"]
 
 
 @pytest.mark.parametrize("industry", ["retail", "restaurant", "mailorder", "ecommerce"])
-def test_other_merchants_need_no_stay(side: Side, sandbox: Sandbox, industry: str) -> None:
-    """Only lodging merchants have guests."""
+def test_only_lodging_merchants_need_a_stay(side: Side, sandbox: Sandbox, industry: str) -> None:
     sandbox.change_product(industry_type=industry)
     assert side.pay()["checkin_date"] is None
 
 
-def test_a_hotel_gives_them_at_a_terminal_too(raw_client: RawClient, sides: dict[str, Any]) -> None:
+def test_terminal(raw_client: RawClient, sides: dict[str, Any]) -> None:
     """The call is refused before it reaches the terminal, whichever side sends it."""
     sale: dict[str, Any] = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}
     sale |= {"terminal_id": raw_client.info.terminal_id}
@@ -80,7 +78,7 @@ def test_a_hotel_gives_them_at_a_terminal_too(raw_client: RawClient, sides: dict
     assert made.checkin_date == STAY["checkin_date"]
 
 
-def test_the_industry_is_shown_and_checked(sandbox: Sandbox, raw_client: RawClient) -> None:
+def test_industry(sandbox: Sandbox, raw_client: RawClient) -> None:
     """The control call changes it, and refuses an unknown one."""
     path = f"/_sandbox/producttransactions/{sandbox.cc_product_transaction_id}"
     changed = raw_client.anonymous.post(path, json={"industry_type": "lodging"})

@@ -40,7 +40,7 @@ def each_record(*records: DocumentedRecord) -> list[Any]:
 
 
 @pytest.mark.parametrize("record", each_record(*RECORDS))
-def test_a_create_shows_every_field(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_create(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The response, and a later read, have the values that were sent."""
     sent = filled({**record.required, **record.once, **record.settable}, ids)
     made = record_side.create(record.plural, sent)
@@ -52,8 +52,7 @@ def test_a_create_shows_every_field(record_side: RecordSide, ids: dict[str, str]
 
 
 @pytest.mark.parametrize("record", having("settable"))
-def test_a_field_is_changed(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
-    """A PUT changes the field and leaves the others."""
+def test_a_put_changes_one_field_alone(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     made = record_side.create(record.plural, filled(record.required, ids))
     for name in record.settable:
         sent = filled({name: record.settable[name]}, ids)
@@ -65,7 +64,7 @@ def test_a_field_is_changed(record_side: RecordSide, ids: dict[str, str], record
 
 
 @pytest.mark.parametrize("record", having("required"))
-def test_a_required_field(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_required_field(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """A POST without it names it."""
     for name in record.required:
         sent = {other: value for other, value in filled(record.required, ids).items() if other != name}
@@ -74,7 +73,7 @@ def test_a_required_field(record_side: RecordSide, ids: dict[str, str], record: 
 
 
 @pytest.mark.parametrize("record", having("lengths"))
-def test_a_length(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_length(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The longest and the shortest value fit; one character more or less is refused."""
     for name, (low, high) in record.lengths.items():
         for length in {low, high} - {0}:
@@ -86,7 +85,7 @@ def test_a_length(record_side: RecordSide, ids: dict[str, str], record: Document
 
 
 @pytest.mark.parametrize("record", having("choices"))
-def test_a_choice(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_choice(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """Each documented value is accepted, and any other is refused."""
     made = record_side.create(record.plural, filled(record.required, ids))
     for name, values in record.choices.items():
@@ -97,7 +96,7 @@ def test_a_choice(record_side: RecordSide, ids: dict[str, str], record: Document
 
 
 @pytest.mark.parametrize("record", having("invalid"))
-def test_an_invalid_value(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_invalid_value(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The problem is that of the field."""
     for name, value in [(name, value) for name, values in record.invalid.items() for value in values]:
         sent = filled(record.required, ids) | {name: value}
@@ -106,15 +105,15 @@ def test_an_invalid_value(record_side: RecordSide, ids: dict[str, str], record: 
 
 
 @pytest.mark.parametrize("record", having("responses"))
-def test_a_field_of_responses(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
-    """A request cannot set it."""
+def test_response_field(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+    """A request cannot set a field of responses."""
     for name in record.responses:
         sent = filled(record.required, ids) | {name: 7}
         assert list(record_refusal(partial(record_side.create, record.plural, sent)).fields) == [name]
 
 
 @pytest.mark.parametrize("record", having("once"))
-def test_a_field_of_creates(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_create_field(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """A PUT with the stored value is accepted, and one with another value is refused."""
     made = record_side.create(record.plural, filled(record.required, ids))
     for name in record.once:
@@ -124,7 +123,7 @@ def test_a_field_of_creates(record_side: RecordSide, ids: dict[str, str], record
 
 
 @pytest.mark.parametrize("verb", ["create", "get", "find", "update"])
-def test_no_response_shows_a_secret(record_side: RecordSide, verb: str) -> None:
+def test_secrets(record_side: RecordSide, verb: str) -> None:
     """Passwords are never there, and keys are null."""
     made = record_side.create("users", USER.never_shown)
     shown: dict[str, Any] = {
@@ -140,15 +139,15 @@ def test_no_response_shows_a_secret(record_side: RecordSide, verb: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["user_api_key", "user_hash_key", "password"])
-def test_no_filter_or_sort_by_a_secret(raw_client: RawClient, name: str) -> None:
-    """A list would tell whether a guess is right."""
+def test_secret_columns(raw_client: RawClient, name: str) -> None:
+    """No filter or sort by a secret is accepted: a list would tell whether a guess is right."""
     for query in ({name: "guess"}, {"sort": name}):
         response = raw_client.http.get("/v2/users", params=query)
         assert response.status_code == 422
 
 
 @pytest.mark.parametrize("record", having("expands"))
-def test_an_expand(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_expand(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The related record is under the expand's name, or null."""
     made = record_side.create(record.plural, filled(record.required, ids))
     known = {"created_user": ids["<user>"], "parent": ids["<location>"], "location": ids["<location>"]}
@@ -158,7 +157,7 @@ def test_an_expand(record_side: RecordSide, ids: dict[str, str], record: Documen
 
 
 @pytest.mark.parametrize("record", each_record(*RECORDS))
-def test_a_deletion(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_deletion(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The record is gone, also from the list; a second DELETE has the documented status."""
     made = record_side.create(record.plural, filled(record.required, ids))
     record_side.delete(record.plural, made["id"])
@@ -169,7 +168,7 @@ def test_a_deletion(record_side: RecordSide, ids: dict[str, str], record: Docume
 
 
 @pytest.mark.parametrize("record", each_record(*RECORDS))
-def test_the_newest_record_is_first(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_newest_first(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The default order is by descending id, and a page has 20 records."""
     made = [record_side.create(record.plural, filled(record.required, ids))["id"] for _ in range(2)]
     found = [each["id"] for each in record_side.find(record.plural, {})]
@@ -180,7 +179,7 @@ def test_the_newest_record_is_first(record_side: RecordSide, ids: dict[str, str]
 @pytest.mark.parametrize(
     ("plural", "name"), [("users", "username"), ("terminals", "serial_number"), ("locations", "name")]
 )
-def test_a_filter(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
+def test_filter(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
     """Every column filters."""
     (record,) = (record for record in RECORDS if record.plural == plural)
     value = f"filter{next(SERIAL)}"
@@ -188,17 +187,14 @@ def test_a_filter(record_side: RecordSide, ids: dict[str, str], plural: str, nam
     assert [each["id"] for each in record_side.find(plural, {name: value})] == [made["id"]]
 
 
-def test_terminals_of_a_location(record_side: RecordSide, ids: dict[str, str]) -> None:
-    """The list is filtered by `location_id`."""
+def test_the_terminals_are_filtered_by_location(record_side: RecordSide, ids: dict[str, str]) -> None:
     made = record_side.create("terminals", filled(TERMINAL.required, ids))
     found = record_side.find("terminals", {"location_id": ids["<location>"]})
     assert made["id"] in [each["id"] for each in found]
 
 
 @pytest.mark.parametrize(("plural", "name"), OWN_IDS.items())
-def test_an_empty_integrator_id_means_none(
-    record_side: RecordSide, ids: dict[str, str], plural: str, name: str
-) -> None:
+def test_empty_id(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
     """Several records may have it, on create and on update."""
     (record,) = (record for record in RECORDS if record.plural == plural)
     sent = filled(record.required, ids) | {name: ""}
@@ -209,7 +205,7 @@ def test_an_empty_integrator_id_means_none(
 
 
 @pytest.mark.parametrize(("plural", "name"), OWN_IDS.items())
-def test_an_integrator_id_is_unique(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
+def test_unique_id(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
     """The repeated id is refused until the record is deleted."""
     (record,) = (record for record in RECORDS if record.plural == plural)
     sent = filled(record.required, ids) | {name: f"mine-{next(SERIAL)}"}

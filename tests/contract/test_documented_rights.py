@@ -27,7 +27,7 @@ def log_in(raw_client: RawClient, username: str, password: str) -> httpx.Respons
     return raw_client.post("/v2/token", "", login)
 
 
-def test_a_user_without_a_role_has_no_rights(record_side: RecordSide, raw_client: RawClient) -> None:
+def test_no_role(record_side: RecordSide, raw_client: RawClient) -> None:
     """Each request is a 403, also the change of a terminal; a role changes that at once."""
     user_id, key = make_user(record_side, role=None)
     terminal_id = raw_client.info.terminal_id
@@ -41,14 +41,14 @@ def test_a_user_without_a_role_has_no_rights(record_side: RecordSide, raw_client
 
 
 @pytest.mark.parametrize("number", [3, 11, 12, 132])
-def test_the_roles_of_a_user(record_side: RecordSide, number: int) -> None:
+def test_roles(record_side: RecordSide, number: int) -> None:
     """A role has any number from 1, and the list is filtered by `user_id`."""
     user_id, _ = make_user(record_side, role=number)
     (role,) = record_side.find("authroleusers", {"user_id": user_id})
     assert (role["user_id"], role["auth_role_id"]) == (user_id, number)
 
 
-def test_a_generated_key_replaces_the_old_one(record_side: RecordSide) -> None:
+def test_generated_key(record_side: RecordSide) -> None:
     """The response has the key alone; the key before it is no longer accepted."""
     user_id = record_side.create("users", {"user_api_key": "first-key"})["id"]
     record_side.create("authroleusers", {"user_id": user_id, "auth_role_id": 1})
@@ -62,8 +62,7 @@ def test_a_generated_key_replaces_the_old_one(record_side: RecordSide) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "None", "null"])
-def test_a_user_without_a_key_cannot_sign_in(record_side: RecordSide, raw_client: RawClient, key: str) -> None:
-    """No key is accepted before one is given."""
+def test_no_key_is_accepted_before_one_is_given(record_side: RecordSide, raw_client: RawClient, key: str) -> None:
     user_id = record_side.create("users", {})["id"]
     headers = {"user-id": user_id, "user-api-key": key}
     assert raw_client.http.get("/v2/users/me", headers=headers).status_code == 401
@@ -71,7 +70,7 @@ def test_a_user_without_a_key_cannot_sign_in(record_side: RecordSide, raw_client
     assert raw_client.anonymous.get("/v2/transactions", headers=login).status_code == 401
 
 
-def test_a_deleted_user_cannot_sign_in(record_side: RecordSide, raw_client: RawClient) -> None:
+def test_deleted_user(record_side: RecordSide, raw_client: RawClient) -> None:
     """Its key, its password and its tokens are no longer accepted, and its name can be given again."""
     user_id, key = make_user(record_side, username="grace", password=GIVEN)
     token = log_in(raw_client, "grace", GIVEN).json()["token"]["token"]
@@ -85,14 +84,12 @@ def test_a_deleted_user_cannot_sign_in(record_side: RecordSide, raw_client: RawC
 
 
 def test_a_user_cannot_delete_itself_or_its_location(record_side: RecordSide, raw_client: RawClient) -> None:
-    """The refusal is a 422."""
     for plural, record_id in (("users", raw_client.info.user_id), ("locations", raw_client.info.location_id)):
         refused = record_refusal(partial(record_side.delete, plural, record_id))
         assert (refused.status, list(refused.fields)) == (422, ["id"])
 
 
-def test_a_user_name_is_unique(record_side: RecordSide) -> None:
-    """The second user with it is refused, on create and on update."""
+def test_a_user_name_is_unique_on_create_and_update(record_side: RecordSide) -> None:
     first = record_side.create("users", {"username": "alan"})["id"]
     second = record_side.create("users", {})["id"]
     taken = {"username": ["username already exists"]}
@@ -102,8 +99,8 @@ def test_a_user_name_is_unique(record_side: RecordSide) -> None:
     record_side.delete("users", first)
 
 
-def test_a_password_of_another_user_works_once(record_side: RecordSide, raw_client: RawClient) -> None:
-    """The user replaces it, with the old one beside it; then its own works repeatedly."""
+def test_first_password(record_side: RecordSide, raw_client: RawClient) -> None:
+    """A password that another user has set works once; the user's own, sent beside it, then works repeatedly."""
     user_id, key = make_user(record_side, username="edsger", password=GIVEN)
     assert record_side.get("users", user_id)["requires_new_password"] is True
     assert [log_in(raw_client, "edsger", GIVEN).status_code for _ in range(2)] == [201, 401]
@@ -118,7 +115,7 @@ def test_a_password_of_another_user_works_once(record_side: RecordSide, raw_clie
     record_side.delete("users", user_id)
 
 
-def test_a_password_differs_from_the_last_four(record_side: RecordSide) -> None:
+def test_old_passwords(record_side: RecordSide) -> None:
     """The fifth password may be the first again."""
     passwords = [f"Own-password-{number}" for number in range(1, 6)]
     user_id = record_side.create("users", {"password": passwords[0]})["id"]
@@ -131,7 +128,7 @@ def test_a_password_differs_from_the_last_four(record_side: RecordSide) -> None:
     record_side.update("users", user_id, {"password": passwords[0]})
 
 
-def test_a_location_with_a_user_and_a_terminal(record_side: RecordSide, raw_client: RawClient) -> None:
+def test_new_location(record_side: RecordSide, raw_client: RawClient) -> None:
     """A new location takes payments at once, at its terminal too."""
     parent_id = raw_client.info.location_id
     location = record_side.create("locations", {"name": "Branch", "parent_id": parent_id})
@@ -160,7 +157,7 @@ def test_the_users_of_a_deleted_location(record_side: RecordSide, raw_client: Ra
         assert record_refusal(lambda: user.get("users", user_id)).status == 401
 
 
-def test_the_primary_location_of_a_user(record_side: RecordSide, raw_client: RawClient) -> None:
+def test_primary_location(record_side: RecordSide, raw_client: RawClient) -> None:
     """By default it is the creator's; a deleted one is refused."""
     own = raw_client.info.location_id
     location = record_side.create("locations", {"name": "Branch", "parent_id": own})
@@ -171,13 +168,12 @@ def test_the_primary_location_of_a_user(record_side: RecordSide, raw_client: Raw
     assert refused.fields == {"primary_location_id": ["primary_location_id provided is not valid"]}
 
 
-def test_a_user_keeps_a_name(record_side: RecordSide, raw_client: RawClient) -> None:
-    """A user that has a name can change it, but not lose it."""
+def test_a_user_can_change_but_not_lose_its_name(record_side: RecordSide, raw_client: RawClient) -> None:
     refused = record_refusal(partial(record_side.update, "users", raw_client.info.user_id, {"username": None}))
     assert refused.fields == {"username": ["Username cannot be blank."]}
 
 
-def test_a_sale_at_a_new_terminal(record_side: RecordSide, raw_client: RawClient) -> None:
+def test_new_terminal(record_side: RecordSide, raw_client: RawClient) -> None:
     """The terminal presents a card like the first one, until it is deleted."""
     terminal = record_side.create("terminals", DEVICE | {"location_id": raw_client.info.location_id})
     sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "1.00", "terminal_id": terminal["id"]}
@@ -197,15 +193,15 @@ def test_the_default_accounts_of_a_location(record_side: RecordSide, raw_client:
         assert refused.fields == {"default_cc": ["default_cc provided is not valid"]}
 
 
-def test_timeouts_are_changed_one_by_one(record_side: RecordSide, raw_client: RawClient) -> None:
-    """The others keep their values."""
+def test_timeouts(record_side: RecordSide, raw_client: RawClient) -> None:
+    """A changed timeout leaves the others as they were."""
     made = record_side.create("terminals", DEVICE | {"location_id": raw_client.info.location_id})
     changed = record_side.update("terminals", made["id"], {"terminal_timeouts": {"overall_timeout": 60}})
     assert changed["terminal_timeouts"] == made["terminal_timeouts"] | {"overall_timeout": 60}
 
 
 @pytest.mark.parametrize("plural", ["users", "terminals", "locations"])
-def test_a_record_is_sent_back_whole(record_side: RecordSide, raw_client: RawClient, plural: str) -> None:
+def test_whole_record(record_side: RecordSide, raw_client: RawClient, plural: str) -> None:
     """A client reads a record, changes it and sends all of it, also one that the sandbox made."""
     info = raw_client.info
     own = {"users": info.user_id, "terminals": info.terminal_id, "locations": info.location_id}

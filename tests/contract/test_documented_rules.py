@@ -17,24 +17,22 @@ ZERO = {"transaction_amount": [f"Transaction Amount cannot be 0 for {NEVER_ZERO}
 
 
 @pytest.mark.parametrize("action", ["sale", "authonly", "refund", "debit", "credit"])
-def test_a_payment_of_zero_names_the_actions(side: Side, action: str) -> None:
+def test_zero_payment(side: Side, action: str) -> None:
     """The problem lists the actions that need an amount."""
     account = ACH if action in ("debit", "credit") else {}
     assert refusal(lambda: side.pay(action=action, transaction_amount="0.00", **account)) == ZERO
 
 
 @pytest.mark.parametrize("action", ["authcomplete", "authincrement", "tipadjust"])
-def test_a_change_to_zero_names_the_actions(side: Side, action: str) -> None:
-    """The same problem is reported for actions on a payment."""
+def test_zero_change(side: Side, action: str) -> None:
+    """Actions on a payment report the same problem."""
     payment = side.pay(action="sale" if action == "tipadjust" else "authonly")
     tip = {"tip_amount": "0.00"} if action == "tipadjust" else {}
     assert refusal(lambda: side.change(payment, action=action, transaction_amount="0.00", **tip)) == ZERO
 
 
 @pytest.mark.parametrize("action", ["sale", "authonly", "refund"])
-def test_a_payment_of_zero_at_a_terminal_names_the_actions(
-    raw_client: RawClient, sides: dict[str, Any], action: str
-) -> None:
+def test_zero_terminal(raw_client: RawClient, sides: dict[str, Any], action: str) -> None:
     """The call does not reach the terminal, whichever side sends it."""
     sale: dict[str, Any] = {"action": action, "payment_method": "cc", "transaction_amount": "0.00"}
     sale |= {"terminal_id": raw_client.info.terminal_id}
@@ -46,7 +44,7 @@ def test_a_payment_of_zero_at_a_terminal_names_the_actions(
     assert {name: list(lines) for name, lines in caught.value.fields.items()} == ZERO
 
 
-def test_a_refund_of_zero_of_a_sale_names_the_actions(side: Side) -> None:
+def test_zero_refund(side: Side) -> None:
     """An omitted amount is the rest of the sale, and 0.00 is not."""
     sale = side.pay()
     back = {"action": "refund", "previous_transaction_id": sale["id"], "account_number": ..., "exp_date": ...}
@@ -54,8 +52,8 @@ def test_a_refund_of_zero_of_a_sale_names_the_actions(side: Side) -> None:
     assert side.pay(transaction_amount=..., **back)["transaction_amount"] == "12.50"
 
 
-def test_a_partial_reversal_to_zero_is_refused(side: Side) -> None:
-    """The action is not in the list, but leaves an amount; a void takes the whole."""
+def test_zero_reversal(side: Side) -> None:
+    """A reversal is not in the list, but must leave an amount; a void takes the whole."""
     payment = side.pay()
     assert refusal(lambda: side.change(payment, action="partialreversal", transaction_amount="0.00")) == {
         "transaction_amount": ["Transaction Amount must be above 0.00 and less than 12.50."]
@@ -71,9 +69,7 @@ ALLOWED_ZERO: list[tuple[str, dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize(("action", "fields", "status"), ALLOWED_ZERO)
-def test_an_address_check_and_a_forced_sale_may_be_of_zero(
-    side: Side, action: str, fields: dict[str, Any], status: int
-) -> None:
+def test_allowed_zero(side: Side, action: str, fields: dict[str, Any], status: int) -> None:
     """An address check charges nothing, and `force` is not in the list."""
     made = side.pay(**{"action": action, "transaction_amount": "0.00"} | fields)
     assert (made["status_id"], made["transaction_amount"]) == (status, "0.00")
@@ -88,8 +84,7 @@ def test_a_payment_has_default_location_and_merchant_account(
     assert (made["location_id"], made["product_transaction_id"]) == (raw_client.info.location_id, product)
 
 
-def test_other_records_must_name_their_location(raw_client: RawClient) -> None:
-    """Vaults, contacts and invoices have no default location."""
+def test_vaults_contacts_and_invoices_must_name_their_location(raw_client: RawClient) -> None:
     bodies = {
         "accountvault": {"payment_method": "cc", "account_number": "4111111111111111", "exp_date": "1230"},
         "contact": {"last_name": "Smith"},
@@ -100,7 +95,7 @@ def test_other_records_must_name_their_location(raw_client: RawClient) -> None:
         assert (response.status_code, list(response.json()["errors"])) == (422, ["location_id"])
 
 
-def test_a_refunded_sale_is_not_voided(side: Side) -> None:
+def test_refunded_sale(side: Side) -> None:
     """The customer would get more back than was charged; the void is possible once the refund is voided."""
     sale = side.pay(transaction_amount="12.50")
     back = side.pay(
@@ -116,7 +111,7 @@ def test_a_refunded_sale_is_not_voided(side: Side) -> None:
 
 
 @pytest.mark.parametrize(("amount", "accepted"), [("5.00", True), ("4.99", False)])
-def test_a_refunded_sale_is_reversed_down_to_its_refunds(side: Side, amount: str, accepted: bool) -> None:
+def test_reversed_sale(side: Side, amount: str, accepted: bool) -> None:
     """A partial reversal leaves at least what was refunded."""
     sale = side.pay(transaction_amount="12.50")
     side.pay(
@@ -130,8 +125,7 @@ def test_a_refunded_sale_is_reversed_down_to_its_refunds(side: Side, amount: str
 
 
 @pytest.mark.parametrize(("action", "status"), [("void", 201), ("authcomplete", 101)])
-def test_a_change_may_be_sent_as_post(raw_client: RawClient, action: str, status: int) -> None:
-    """A POST to a transaction is taken as the PUT, with its 200."""
+def test_a_post_to_a_transaction_is_taken_as_the_put(raw_client: RawClient, action: str, status: int) -> None:
     payment = raw_client.sale(action="authonly")
     response = raw_client.post(f"/v2/transactions/{payment['id']}", "transaction", {"action": action})
     assert (response.status_code, response.json()["transaction"]["status_id"]) == (200, status)
@@ -153,7 +147,7 @@ PARTS = {"subtotal_amount": "60.00", "tax": "5.00", "surcharge_amount": "1.80"}
 
 
 @pytest.mark.parametrize("action", ["sale", "authonly"])
-def test_the_parts_of_an_amount_are_kept_for_a_credit_card(side: Side, action: str) -> None:
+def test_credit_card(side: Side, action: str) -> None:
     """The amount is subtotal, tax and surcharge in one transaction."""
     made = side.pay(action=action, transaction_amount="66.80", **PARTS)
     assert (made["transaction_amount"], made["auth_amount"]) == ("66.80", "66.80")
@@ -162,7 +156,7 @@ def test_the_parts_of_an_amount_are_kept_for_a_credit_card(side: Side, action: s
 
 @pytest.mark.parametrize("brand", DEBIT_CARDS)
 @pytest.mark.parametrize("source", ["card", "vault"])
-def test_a_debit_card_pays_no_surcharge(side: Side, raw_client: RawClient, brand: str, source: str) -> None:
+def test_debit_card(side: Side, raw_client: RawClient, brand: str, source: str) -> None:
     """The gateway removes the surcharge, and lowers the amount by it."""
     account: dict[str, Any] = {"account_number": DEBIT_CARDS[brand]}
     if source == "vault":
@@ -178,7 +172,6 @@ def test_a_debit_card_pays_no_surcharge(side: Side, raw_client: RawClient, brand
     ("brand", "source", "prepaid"), [("visa", "D", ""), ("mc", "P", "Y")], ids=["visa", "prepaid mc"]
 )
 def test_bin_info_shows_a_debit_card(raw_client: RawClient, brand: str, source: str, prepaid: str) -> None:
-    """The source of its money, and its indicator, are those of a debit card."""
     body = {"payment_method": "cc", "account_number": DEBIT_CARDS[brand], "exp_date": "1230"}
     vault = raw_client.made("/v2/accountvaults", "accountvault", **body)
     sale = raw_client.sale(account_vault_id=vault["id"], account_number=None, exp_date=None)
@@ -189,13 +182,11 @@ def test_bin_info_shows_a_debit_card(raw_client: RawClient, brand: str, source: 
 
 
 def test_a_completion_of_the_same_total_needs_no_parts(side: Side) -> None:
-    """The parts of the authorization still apply."""
     payment = side.pay(action="authonly", transaction_amount="66.80", **PARTS)
     assert side.change(payment, action="authcomplete", transaction_amount="66.80")["reason_code_id"] == 1001
 
 
 def test_a_completion_of_another_total_needs_its_parts(side: Side) -> None:
-    """Subtotal, surcharge and tax are named when missing."""
     payment = side.pay(action="authonly", transaction_amount="66.80", **PARTS)
     change = {"action": "authcomplete", "transaction_amount": "33.40"}
     assert set(refusal(lambda: side.change(payment, **change))) == set(PARTS)
@@ -214,20 +205,18 @@ def with_surcharge(sandbox: Sandbox) -> Iterator[None]:
 
 @pytest.mark.usefixtures("with_surcharge")
 @pytest.mark.parametrize("subtotal", [..., "0.00"])
-def test_a_merchant_account_with_a_surcharge_needs_a_subtotal(side: Side, subtotal: Any) -> None:
-    """The message is the gateway's own."""
+def test_a_merchant_account_with_a_surcharge_requires_a_subtotal(side: Side, subtotal: Any) -> None:
     assert refusal(lambda: side.pay(transaction_amount="66.80", subtotal_amount=subtotal)) == {
         "subtotal_amount": ["Subtotal amount cannot be empty or 0"]
     }
 
 
 @pytest.mark.usefixtures("with_surcharge")
-def test_the_parts_make_up_the_amount(side: Side) -> None:
-    """Another amount than their sum is refused."""
+def test_the_parts_must_add_up_to_the_amount(side: Side) -> None:
     assert list(refusal(lambda: side.pay(transaction_amount="66.81", **PARTS))) == ["transaction_amount"]
 
 
-def test_the_sdk_reads_the_bin_info_of_a_transaction(sides: dict[str, Any], raw_client: RawClient) -> None:
+def test_bin_info(sides: dict[str, Any], raw_client: RawClient) -> None:
     """The source of the money shows whether the card was a debit card."""
     sdk = sides["SDK"]
     for number, source in {DEBIT_CARDS["visa"]: "D", "4111111111111111": "C"}.items():
@@ -236,7 +225,7 @@ def test_the_sdk_reads_the_bin_info_of_a_transaction(sides: dict[str, Any], raw_
 
 
 @pytest.mark.parametrize(("company", "code"), [(True, "CCD"), (False, "PPD")])
-def test_a_stored_bank_account_gets_an_sec_code(sides: dict[str, Any], company: bool, code: str) -> None:
+def test_sec_code(sides: dict[str, Any], company: bool, code: str) -> None:
     """The code is that of a company or of a person, unless it is given."""
     sdk = sides["SDK"]
     for given, shown in ((None, code), ("WEB", "WEB")):
@@ -244,7 +233,7 @@ def test_a_stored_bank_account_gets_an_sec_code(sides: dict[str, Any], company: 
         assert sdk.portal.call(sdk.gateway.account_vaults.create, new).ach_sec_code == shown
 
 
-def test_a_card_that_is_not_verified_is_not_stored(sides: dict[str, Any], raw_client: RawClient) -> None:
+def test_failed_verification(sides: dict[str, Any], raw_client: RawClient) -> None:
     """The text of the refusal is the gateway's, and the declined check stays in the list of transactions."""
     sdk, name = sides["SDK"], raw_client.own_id(20)
     card = {"account_number": "4111111111111111", "exp_date": "1230", "billing_zip": "32615", "run_avs": True}
@@ -267,14 +256,12 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("fields", "name", "text"), TEXTS, ids=[name for _, name, _ in TEXTS])
-def test_a_problem_has_the_text_that_clients_look_for(
-    side: Side, fields: dict[str, Any], name: str, text: str | None
-) -> None:
-    """The texts are those of the gateway."""
+def test_problem_text(side: Side, fields: dict[str, Any], name: str, text: str | None) -> None:
+    """The texts of problems are those of the gateway, which clients look for."""
     assert refusal(lambda: side.pay(**fields)) == {name: [text or f"{name} provided is not valid"]}
 
 
-def test_a_used_integrator_id_has_the_text_that_clients_look_for(side: Side, raw_client: RawClient) -> None:
+def test_used_id(side: Side, raw_client: RawClient) -> None:
     """The repeated id is refused, whatever the amount."""
     name = raw_client.own_id(36)
     side.pay(transaction_api_id=name)
@@ -283,7 +270,7 @@ def test_a_used_integrator_id_has_the_text_that_clients_look_for(side: Side, raw
     }
 
 
-def test_an_unknown_terminal_has_the_text_that_clients_look_for(raw_client: RawClient) -> None:
+def test_unknown_terminal(raw_client: RawClient) -> None:
     """The problem is that of `terminal_id`."""
     sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "1.00", "terminal_id": "f" * 24}
     response = raw_client.post("/v2/routertransactions", "routertransaction", sale)
@@ -291,15 +278,15 @@ def test_an_unknown_terminal_has_the_text_that_clients_look_for(raw_client: RawC
 
 
 @pytest.mark.parametrize(("field", "text"), [("username", "invalid user"), ("password", "invalid password")])
-def test_a_failed_login_has_the_text_that_clients_look_for(raw_client: RawClient, field: str, text: str) -> None:
+def test_failed_login(raw_client: RawClient, field: str, text: str) -> None:
     """The message says which of the two is wrong."""
     login = {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")} | {field: "x"}
     response = raw_client.post("/v2/token", "", login)
     assert (response.status_code, response.json()["message"]) == (401, text)
 
 
-def test_a_wrong_digest_has_the_text_that_clients_look_for(raw_client: RawClient) -> None:
-    """The message is the gateway's own."""
+def test_wrong_digest(raw_client: RawClient) -> None:
+    """The message is the gateway's own, which clients look for."""
     keys = {"developer-id": raw_client.info.developer_id, "user-id": raw_client.info.user_id}
     response = raw_client.anonymous.get("/v2/transactions", headers=keys | {"timestamp": "1", "hash-key": "0" * 64})
     assert (response.status_code, response.json()["message"]) == (401, "Hash key is invalid")

@@ -54,7 +54,7 @@ def test_a_record_is_signed(signatures: Family, signed: dict[str, str], resource
         ("recurrings", "recurring", "Recurring"),
     ],
 )
-def test_the_signed_record_shows_it(
+def test_signed_record(
     side: Side, raw_client: RawClient, signatures: Family, signed: dict[str, str], plural: str, name: str, resource: str
 ) -> None:
     """The expand has the newest signature; null before."""
@@ -70,8 +70,7 @@ NEEDED = ("resource", "resource_id", "signature")
 
 
 @pytest.mark.parametrize("missing", NEEDED)
-def test_a_missing_field_is_named(signatures: Family, signed: dict[str, str], missing: str) -> None:
-    """All three fields are required."""
+def test_all_three_fields_are_required(signatures: Family, signed: dict[str, str], missing: str) -> None:
     new = {"resource": "Transaction", "resource_id": signed["Transaction"], "signature": PNG}
     assert list(refusal(lambda: signatures.create(**new | {missing: ""}))) == [missing]
     del new[missing]
@@ -79,29 +78,26 @@ def test_a_missing_field_is_named(signatures: Family, signed: dict[str, str], mi
 
 
 @pytest.mark.parametrize("value", ["Tea", "VGVh", "not base64!"])
-def test_a_signature_is_a_picture(signatures: Family, signed: dict[str, str], value: str) -> None:
-    """Only a PNG in base64 is accepted."""
+def test_only_a_png_in_base64_is_accepted(signatures: Family, signed: dict[str, str], value: str) -> None:
     new = {"resource": "Transaction", "resource_id": signed["Transaction"], "signature": value}
     assert list(refusal(lambda: signatures.create(**new))) == ["signature"]
 
 
 @pytest.mark.parametrize("resource", ["Contact", "DeviceTerm"])
-def test_nothing_else_is_signed(signatures: Family, signed: dict[str, str], resource: str) -> None:
-    """Device terms are signed at a terminal only."""
+def test_other_records(signatures: Family, signed: dict[str, str], resource: str) -> None:
+    """Device terms are signed at a terminal only, and other records not at all."""
     new = {"resource_id": signed["Transaction"], "signature": PNG}
     assert list(refusal(lambda: signatures.create(resource=resource, **new))) == ["resource"]
 
 
 @pytest.mark.parametrize("resource", RESOURCES)
-def test_the_signed_record_exists(signatures: Family, resource: str) -> None:
-    """An unknown id is refused."""
+def test_a_record_that_does_not_exist_is_not_signed(signatures: Family, resource: str) -> None:
     new = {"resource": resource, "resource_id": "f" * 24, "signature": PNG}
     assert refusal(lambda: signatures.create(**new)) == {"resource_id": ["resource_id provided is not valid"]}
 
 
 @pytest.mark.parametrize("name", ["resource_id", "resource", "created_ts", "modified_ts"])
-def test_a_list_is_filtered(signatures: Family, signed: dict[str, str], name: str) -> None:
-    """The newest signature is the first."""
+def test_a_filtered_list_has_the_newest_signature_first(signatures: Family, signed: dict[str, str], name: str) -> None:
     new = {"resource": "Transaction", "resource_id": signed["Transaction"], "signature": PNG}
     first, second = (signatures.create(**new) for _ in range(2))
     found = [each["id"] for each in signatures.list(**{name: second[name]})]
@@ -110,23 +106,19 @@ def test_a_list_is_filtered(signatures: Family, signed: dict[str, str], name: st
 
 
 @pytest.mark.parametrize("name", ["id", "signature"])
-def test_a_list_has_no_other_filters(signatures: Family, name: str) -> None:
-    """Another column is refused."""
+def test_a_list_refuses_other_filters(signatures: Family, name: str) -> None:
     assert list(refusal(lambda: {"records": signatures.list(**{name: "x"})})) == [name]
 
 
-def test_a_signature_has_no_expands(signatures: Family, signed: dict[str, str]) -> None:
-    """Any name is refused."""
+def test_a_signature_refuses_any_expand(signatures: Family, signed: dict[str, str]) -> None:
     made = signatures.create(resource="Transaction", resource_id=signed["Transaction"], signature=PNG)
     assert list(refusal(lambda: signatures.get(made["id"], "created_user"))) == ["expand"]
 
 
-def test_an_unknown_signature(signatures: Family) -> None:
-    """Its status is 404."""
+def test_an_unknown_signature_is_404(signatures: Family) -> None:
     assert absence(lambda: signatures.get("f" * 24)) == 404
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_a_signature_is_not_changed(raw_client: RawClient, method: str) -> None:
-    """There are no such methods."""
+def test_there_is_no_method_to_change_a_signature(raw_client: RawClient, method: str) -> None:
     assert raw_client.http.request(method, f"/v2/signatures/{'f' * 24}").status_code == 405

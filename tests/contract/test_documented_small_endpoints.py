@@ -65,8 +65,8 @@ def rows(text: str, *, delimiter: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("sec_code", ["TEL", "POP", "C21"])
-def test_a_manager_overrides_a_decline(side: Side, act: Send, sec_code: str) -> None:
-    """After reason 1663 the payment is accepted, without a body."""
+def test_override(side: Side, act: Send, sec_code: str) -> None:
+    """After reason 1663 a manager's override accepts the payment, without a body."""
     more = {"check_number": "1001", "image_front": "aGk=", "image_back": "aGk=", "track_data": "d072000326d1d2c"}
     more = more if sec_code == "C21" else {"check_number": "1001"}
     check = CHECK | more | {"ach_sec_code": sec_code}
@@ -80,13 +80,12 @@ def test_a_manager_overrides_a_decline(side: Side, act: Send, sec_code: str) -> 
 
 
 @pytest.mark.parametrize("sec_code", ["WEB", "PPD", "CCD"])
-def test_other_bank_payments_need_no_manager(side: Side, sec_code: str) -> None:
-    """Only payments by telephone and of checks are declined with 1663."""
+def test_only_telephone_and_check_payments_need_a_manager(side: Side, sec_code: str) -> None:
     assert side.pay(**CHECK | {"ach_sec_code": sec_code}, transaction_amount="16.63")["status_id"] == 131
 
 
 @pytest.mark.parametrize("fields", [{"transaction_amount": "13.00"}, {"track_data": "d072000326d100020003000c"}])
-def test_a_voided_check_is_corrected(raw_client: RawClient, act: Send, fields: dict[str, str]) -> None:
+def test_correction(raw_client: RawClient, act: Send, fields: dict[str, str]) -> None:
     """The payment is pending again, with the corrected amount or that before the void."""
     changed = act(voided_check(raw_client), "achupdate", **fields)
     amount = fields.get("transaction_amount", "12.50")
@@ -94,8 +93,8 @@ def test_a_voided_check_is_corrected(raw_client: RawClient, act: Send, fields: d
     assert (changed["transaction_amount"], changed["auth_amount"]) == (amount, amount)
 
 
-def test_what_cannot_be_corrected(raw_client: RawClient, sandbox: Sandbox, act: Send) -> None:
-    """Only a voided check of the same day, by a track or an amount."""
+def test_uncorrectable(raw_client: RawClient, sandbox: Sandbox, act: Send) -> None:
+    """Only a voided check of the same day is corrected, by a track or an amount."""
     voided, declined, sale = voided_check(raw_client), refused_check(raw_client), raw_client.sale()["id"]
     assert list(act(voided, "achupdate")) == ["track_data"]
     assert list(act(voided, "achupdate", transaction_amount="0.00")) == ["transaction_amount"]
@@ -108,8 +107,9 @@ def test_what_cannot_be_corrected(raw_client: RawClient, sandbox: Sandbox, act: 
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_a_list_as_a_file(raw_client: RawClient, read: Read, name: str, delimiter: str) -> None:
-    """The columns are the fields of the list."""
+def test_the_columns_of_a_file_are_the_fields_of_the_list(
+    raw_client: RawClient, read: Read, name: str, delimiter: str
+) -> None:
     sale = raw_client.sale(description="Tea, hot")
     (row,) = rows(read(LIST, _format=name, id=sale["id"]), delimiter=delimiter)
     (listed,) = raw_client.http.get(LIST, params={"id": sale["id"]}).json()["transactions"]
@@ -117,7 +117,7 @@ def test_a_list_as_a_file(raw_client: RawClient, read: Read, name: str, delimite
     assert (row["id"], row["description"], row["transaction_amount"]) == (sale["id"], "Tea, hot", "12.50")
 
 
-def test_the_bounds_of_a_file_are_times(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:
+def test_bounds(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:
     """Times of the form yyyy-mm-dd hh:mm:ss belong to the range."""
     sandbox.advance(DAY)
     sale = raw_client.sale()
@@ -126,7 +126,7 @@ def test_the_bounds_of_a_file_are_times(raw_client: RawClient, sandbox: Sandbox,
     assert [row["id"] for row in found] == [sale["id"]]
 
 
-def test_the_file_of_a_location(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:
+def test_location_file(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:
     """The file has twelve columns; a void and a reject follow their payments, and the id of a reject ends in cb."""
     sandbox.advance(DAY)
     sale, voided = raw_client.sale(), raw_client.sale()
@@ -159,8 +159,7 @@ def time_of(transaction: dict[str, Any]) -> str:
         ({"location_id": ..., "from_date": "2030-01-31"}, ["from_date"]),
     ],
 )
-def test_a_file_needs_location_and_time(raw_client: RawClient, params: dict[str, Any], names: list[str]) -> None:
-    """Both are required."""
+def test_a_file_needs_a_location_and_a_time(raw_client: RawClient, params: dict[str, Any], names: list[str]) -> None:
     given = {name: raw_client.info.location_id if value is ... else value for name, value in params.items()}
     response = raw_client.http.get(FILE, params=given)
     assert (response.status_code, list(response.json()["errors"])) == (422, names)

@@ -67,7 +67,7 @@ def pay(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, 
     return by_http if request.param == "HTTP" else by_sdk
 
 
-def test_an_amount_reads_a_card(pay: Any) -> None:
+def test_chip_amounts(pay: Any) -> None:
     """A chip, inserted or contactless, fills `emv_receipt_data`."""
     for amount, mode, brand in (line.split() for line in READ.strip().splitlines()):
         made = pay(amount)
@@ -76,8 +76,7 @@ def test_an_amount_reads_a_card(pay: Any) -> None:
         assert (made["emv_receipt_data"] is not None) == (mode in "CP"), amount
 
 
-def test_an_amount_ends_without_a_card(pay: Any) -> None:
-    """The decline has the text of the terminal."""
+def test_an_amount_declines_with_the_terminals_text(pay: Any) -> None:
     for amount, text in ENDED.items():
         made = pay(amount)
         assert (made["status_id"], made["verbiage"], made["last_four"]) == (301, text, None), amount

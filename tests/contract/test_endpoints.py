@@ -58,15 +58,14 @@ async def check_refusal(raw_client: RawClient, endpoint: Endpoint, kind: str) ->
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("kind", CREDENTIALS)
-async def test_wrong_credentials_are_refused(raw_client: RawClient, kind: str) -> None:
-    """Another secret of each kind is an AuthenticationError."""
+async def test_wrong_credentials_are_an_authentication_error(raw_client: RawClient, kind: str) -> None:
     wrong = attrs.evolve(raw_client.info, user_api_key="x", user_hash_key="x", password="x")
     async with client(raw_client.info, CREDENTIALS[kind](wrong, "nobody's")) as gateway:
         with pytest.raises(AuthenticationError):
             await gateway.account_vaults.list().first()
 
 
-def test_no_endpoint_is_missed() -> None:
+def test_completeness() -> None:
     """Each operation of the sandbox has its row or no model, and each row its method."""
     operations = {f"{method} {path}" for path, handlers in ROUTES.items() for method in handlers}
     assert operations == {str(endpoint) for endpoint in ENDPOINTS} | WITHOUT_MODELS

@@ -54,8 +54,9 @@ def columns(raw_client: RawClient) -> Callable[[str], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_every_column_sorts(raw_client: RawClient, columns: Callable[[str], dict[str, Any]], path: str) -> None:
-    """In both directions."""
+def test_every_column_sorts_in_both_directions(
+    raw_client: RawClient, columns: Callable[[str], dict[str, Any]], path: str
+) -> None:
     for name in columns(path):
         for sort in (name, f"-{name}"):
             response = raw_client.http.get(path, params={"sort": sort})
@@ -64,8 +65,8 @@ def test_every_column_sorts(raw_client: RawClient, columns: Callable[[str], dict
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_every_column_filters(raw_client: RawClient, columns: Callable[[str], dict[str, Any]], path: str) -> None:
-    """By its value the record is found; a list with documented filters has no others."""
+def test_filters(raw_client: RawClient, columns: Callable[[str], dict[str, Any]], path: str) -> None:
+    """The record is found by the value of every column; a list with documented filters has no others."""
     record = columns(path)
     for name, value in record.items():
         if name in DOCUMENTED.get(path, record) and value is not None:
@@ -104,8 +105,8 @@ TYPED = {
 @pytest.mark.parametrize(
     ("resource", "name"), [(resource, name) for resource, names in TYPED.items() for name in names]
 )
-def test_the_sdk_lets_a_column_through(sides: dict[str, Any], resource: str, name: str) -> None:
-    """As a filter and as an order; the strict gateway accepts both."""
+def test_sdk_columns(sides: dict[str, Any], resource: str, name: str) -> None:
+    """The SDK lets each column through as a filter and as an order; the strict gateway accepts both."""
     sdk: SdkSide = sides["SDK"]
 
     async def read() -> object:
@@ -129,8 +130,8 @@ def july(sandbox: Sandbox, raw_client: RawClient) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("july")
-def test_the_months_until_an_expiry_are_a_column(raw_client: RawClient) -> None:
-    """Months count from the current one; a bank account has none."""
+def test_expiring_months(raw_client: RawClient) -> None:
+    """The months until an expiry count from the current one; a bank account has none."""
     months = {raw_client.vault(exp_date=expiry)["id"]: left for expiry, left in EXPIRY.items()}
     bank = {"payment_method": "ach", "account_number": "100020003000", "routing": "072000326", "is_company": 0}
     raw_client.vault(**bank, account_type="checking", account_holder_name="Ada", exp_date=...)

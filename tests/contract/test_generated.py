@@ -147,7 +147,7 @@ def drive(run: Callable[..., None], raw_client: RawClient, *args: str, profile: 
 
 
 @pytest.mark.parametrize("status_and_body", UNFIT.values(), ids=UNFIT)
-def test_a_bad_response_is_noticed(status_and_body: tuple[int, str]) -> None:
+def test_checks(status_and_body: tuple[int, str]) -> None:
     """The checks of responses work."""
     status, body = status_and_body
     asked = httpx.Request("GET", "http://127.0.0.1/v2/contacts")
@@ -157,7 +157,7 @@ def test_a_bad_response_is_noticed(status_and_body: tuple[int, str]) -> None:
 
 
 @pytest.mark.parametrize("operation", EVERY_OPERATION)
-def test_a_good_request_is_accepted(raw_client: RawClient, operation: str) -> None:
+def test_valid_requests(raw_client: RawClient, operation: str) -> None:
     """The generated requests start from valid ones."""
 
     def sent(data: st.DataObject, raw_client: RawClient) -> None:
@@ -169,29 +169,29 @@ def test_a_good_request_is_accepted(raw_client: RawClient, operation: str) -> No
 
 
 @pytest.mark.parametrize("operation", EVERY_OPERATION)
-def test_any_request_is_answered(raw_client: RawClient, operation: str) -> None:
+def test_requests(raw_client: RawClient, operation: str) -> None:
     """Each operation is tried with every kind of mistake."""
     drive(one_request, raw_client, operation, profile=settings(SHORT, max_examples=15))
 
 
-def test_any_sequence_is_answered(raw_client: RawClient) -> None:
+def test_sequences(raw_client: RawClient) -> None:
     """Requests are about records that others created, changed and deleted."""
     drive(one_sequence, raw_client, profile=settings(SHORT, max_examples=50))
 
 
-def test_any_fault_is_survived(raw_client: RawClient) -> None:
+def test_faults(raw_client: RawClient) -> None:
     """The SDK names the error in a damaged response, and the sandbox keeps running."""
     drive(one_fault, raw_client, profile=settings(SHORT, max_examples=120))
 
 
-def test_any_control_call_is_answered(raw_client: RawClient) -> None:
+def test_control_calls(raw_client: RawClient) -> None:
     """Control calls are typed by people, too."""
     drive(one_control, raw_client, profile=settings(SHORT, max_examples=200))
 
 
 @pytest.mark.skipif(not SECONDS, reason="a long run is asked for by GATEWAY_FUZZ_SECONDS")
 @pytest.mark.timeout(SECONDS + 600)
-def test_a_long_run(raw_client: RawClient) -> None:
+def test_long_run(raw_client: RawClient) -> None:
     """Everything runs with new data until the time is over."""
     end, number = time.monotonic() + SECONDS, int(time.time())
     while time.monotonic() < end:

@@ -22,21 +22,21 @@ from .record_types import CONTACTS, RECORD_TYPES
 CONTACT = table("contacts")
 
 
-def test_no_row_is_lost() -> None:
+def test_count() -> None:
     """Each data file has as many fields of the contract's own table as were counted there."""
     written = {name: sum(fact.contract != "none" for fact in each.facts) for name, each in TABLES.items()}
     counted = {name: each.contract_fields for name, each in TABLES.items() if each.contract_fields}
     assert counted == {name: written[name] for name in counted}
 
 
-def test_every_row_is_tried() -> None:
+def test_completeness() -> None:
     """Each table of the contract has its record type, and so each row has a test."""
     tried = {record_type.table for record_type in RECORD_TYPES}
     assert tried == {table(name) for name, each in TABLES.items() if each.contract_fields}
     assert all(each.path or each.record or each.table.name == "changelog" for each in RECORD_TYPES)
 
 
-def test_no_accepted_length_is_shorter() -> None:
+def test_lengths() -> None:
     """Client and sandbox take every value that the contract documents, but for ids, of which any length is taken."""
     rows = {row: attrs.evolve(row, length=fact.contract) for row, fact in _texts()}
     assert [str(row) for row, documented in rows.items() if not _includes(row, documented)] == []
@@ -65,7 +65,7 @@ WRITES: dict[str, tuple[str, str, tuple[type[Request], ...]]] = {
 
 
 @pytest.mark.parametrize(("method", "plural", "kinds"), WRITES.values(), ids=WRITES)
-def test_the_sdk_offers_what_the_sandbox_takes(method: str, plural: str, kinds: tuple[type[Request], ...]) -> None:
+def test_request_fields(method: str, plural: str, kinds: tuple[type[Request], ...]) -> None:
     """The requests of a resource have the fields that its POST or PUT takes, and no others."""
     offered = {name for kind in kinds for name in (*attrs.fields_dict(kind), *kind.implied)} - {"extra"}
     assert offered == {field.name for field in BY_PLURAL[plural].fields if method in field.settable}
@@ -85,7 +85,7 @@ def without(kind: type, *names: str) -> type:
     ("kind", "check"),
     [("Contact", sdk_matrix.record_problems), ("ContactCreate", sdk_matrix.request_problems)],
 )
-def test_a_field_that_the_sdk_lacks_is_noticed(
+def test_missing_field(
     kind: str, check: Callable[[RecordType, Row], Iterator[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without its field in a model, only this row has a problem."""
@@ -94,15 +94,14 @@ def test_a_field_that_the_sdk_lacks_is_noticed(
     assert [problem.partition(":")[0] for problem in found] == ["contact.city"]
 
 
-def test_a_field_of_another_type_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An amount as a text is a problem."""
+def test_an_amount_as_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     other = attrs.make_class("Contact", {"contact_balance": attrs.field(type=str)})
     monkeypatch.setitem(vars(gateway_async), "Contact", other)
     (problem,) = sdk_matrix.record_problems(CONTACTS, CONTACT.by_name["contact_balance"])
     assert problem.startswith("contact.contact_balance: Contact has it as")
 
 
-def test_a_field_that_the_sdk_does_not_miss_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrequired_field(monkeypatch: pytest.MonkeyPatch) -> None:
     """A field that the contract requires is required before sending."""
 
     @attrs.frozen(kw_only=True, repr=False)
@@ -114,8 +113,7 @@ def test_a_field_that_the_sdk_does_not_miss_is_noticed(monkeypatch: pytest.Monke
     assert found == ["contact.last_name: Lax does not miss it"]
 
 
-def test_a_field_in_no_table_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model must not have more fields than the contract."""
+def test_a_field_of_no_table_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     more = attrs.make_class(
         "Contact", {"shoe_size": attrs.field(default=None)}, bases=(gateway_async.Contact,), kw_only=True
     )

@@ -71,28 +71,25 @@ def sample() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("record_type", "row", "check"), list(sample()))
-def test_a_row_holds(raw_client: RawClient, record_type: RecordType, row: Row, check: Check) -> None:
+def test_row(raw_client: RawClient, record_type: RecordType, row: Row, check: Check) -> None:
     """The field is accepted at its bounds and refused beyond them, or always refused, by name."""
     assert list(check(raw_client, record_type, row)) == []
 
 
 @pytest.mark.parametrize(("record_type", "create_mode"), WAYS)
-def test_what_is_required_is_named(raw_client: RawClient, record_type: RecordType, create_mode: CreateMode) -> None:
+def test_required_fields(raw_client: RawClient, record_type: RecordType, create_mode: CreateMode) -> None:
     """A record needs each field of a smallest body."""
     assert list(required_problems(raw_client, record_type, create_mode)) == []
 
 
 @pytest.mark.parametrize("record_type", MADE, ids=str)
-def test_an_unknown_field_is_named(raw_client: RawClient, record_type: RecordType) -> None:
-    """No part of a request is ignored."""
+def test_an_unknown_field_anywhere_is_named(raw_client: RawClient, record_type: RecordType) -> None:
     assert list(unknown_problems(raw_client, record_type)) == []
 
 
 @pytest.mark.parametrize(("record_type", "create_mode"), WAYS)
-def test_a_response_has_the_fields_of_its_table(
-    raw_client: RawClient, record_type: RecordType, create_mode: CreateMode
-) -> None:
-    """A new record is returned with all fields of the table, with their types, and no others."""
+def test_response(raw_client: RawClient, record_type: RecordType, create_mode: CreateMode) -> None:
+    """A new record is returned with all fields of its table, with their types, and no others."""
     record = raw_client.post(record_type.path, record_type.wrapper, create_mode.body(raw_client)).json()[
         record_type.response
     ]
@@ -103,8 +100,8 @@ def test_a_response_has_the_fields_of_its_table(
 
 
 @pytest.mark.parametrize("record_type", CHANGED, ids=str)
-def test_a_record_that_was_read_can_be_sent_back(raw_client: RawClient, record_type: RecordType) -> None:
-    """An unchanged read-only field is accepted."""
+def test_whole_record(raw_client: RawClient, record_type: RecordType) -> None:
+    """An unchanged read-only field is accepted when a record is sent back."""
     record = raw_client.post(
         record_type.path, record_type.wrapper, record_type.create_modes[0].body(raw_client)
     ).json()[record_type.response]
@@ -147,6 +144,6 @@ def shown(raw_client: RawClient, record_type: RecordType) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("record_type", [BIN_INFOS, BATCHES, CHANGELOGS, TOKENS, *INITIAL], ids=str)
-def test_a_read_only_record_has_the_fields_of_its_table(raw_client: RawClient, record_type: RecordType) -> None:
+def test_read_only_records(raw_client: RawClient, record_type: RecordType) -> None:
     """Such records are BIN info, batches, their changelogs, tokens, and what is there from the start."""
     assert list(response_problems(record_type.table.by_name, shown(raw_client, record_type))) == []

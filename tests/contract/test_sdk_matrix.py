@@ -23,19 +23,19 @@ WITH_REQUESTS = [
 
 
 @pytest.mark.parametrize("record_type", [each for each in RECORD_TYPES if each.record], ids=str)
-def test_a_record_has_the_fields(record_type: RecordType) -> None:
+def test_record(record_type: RecordType) -> None:
     """Each field has the contract's name and a fitting type."""
     assert [problem for row in record_type.table.rows for problem in record_problems(record_type, row)] == []
 
 
 @pytest.mark.parametrize("record_type", WITH_REQUESTS, ids=str)
-def test_requests_have_the_fields_that_can_be_set(record_type: RecordType) -> None:
+def test_requests(record_type: RecordType) -> None:
     """Creates have the fields of a POST, updates those of a PUT."""
     assert [problem for row in record_type.table.rows for problem in request_problems(record_type, row)] == []
 
 
 @pytest.mark.parametrize("record_type", WITH_REQUESTS, ids=str)
-def test_the_limits_are_those_of_the_rows(record_type: RecordType) -> None:
+def test_limits(record_type: RecordType) -> None:
     """A value at the bound is sent; one beyond it is a problem that names the field."""
     assert [problem for row in record_type.table.rows for problem in limit_problems(record_type, row)] == []
 
@@ -48,17 +48,17 @@ def test_the_limits_are_those_of_the_rows(record_type: RecordType) -> None:
         for create_mode in f.create_modes
     ],
 )
-def test_what_is_required_is_missed(record_type: RecordType, create_mode: CreateMode) -> None:
+def test_required_fields(record_type: RecordType, create_mode: CreateMode) -> None:
     """Nothing is sent without each field of a smallest body."""
     assert list(required_problems(record_type, create_mode)) == []
 
 
 @pytest.mark.parametrize("record_type", RECORD_TYPES, ids=str)
-def test_no_model_has_a_field_of_its_own(record_type: RecordType) -> None:
+def test_unknown_fields(record_type: RecordType) -> None:
     """Each field of a model is in a table, or comes with `expand`."""
     assert list(extra_field_problems(record_type)) == []
 
 
-def test_a_login_takes_the_fields_of_its_table() -> None:
+def test_login() -> None:
     """The login takes arguments instead of an object."""
     assert list(signature(Tokens.create).parameters) == ["self", *table("tokens.request").by_name]

@@ -45,8 +45,7 @@ async def connected(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, async
             await writer.wait_closed()
 
 
-async def test_a_postback_reaches_its_handler() -> None:
-    """In one request and in pieces of no given length."""
+async def test_a_postback_in_pieces_reaches_its_handler() -> None:
     shop, received = recording_receiver("transaction")
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -70,8 +69,8 @@ async def test_another_method_is_405_where_all_are_routed(method: str) -> None:
         assert (response.status, response.headers["allow"]) == (405, "POST")
 
 
-async def test_a_refusal_is_plain_text() -> None:
-    """401 with its header, 400 with its words, 413 without reading on."""
+async def test_refusals() -> None:
+    """A refusal is plain text: 401 with its header, 400 with its words, 413 without reading on."""
     async with served(receiver(max_bytes=5000)) as url, aiohttp.ClientSession() as gateway:
         async with gateway.post(url, data=form()) as response:
             assert (response.status, response.headers["www-authenticate"][:6]) == (401, "Basic ")
@@ -83,8 +82,7 @@ async def test_a_refusal_is_plain_text() -> None:
 
 
 @pytest.mark.parametrize(("network", "status"), [("127.0.0.0/8", 204), ("203.0.113.0/24", 403)])
-async def test_the_peer_is_that_of_the_connection(network: str, status: int) -> None:
-    """A header that names another address changes nothing."""
+async def test_a_header_does_not_change_the_peer(network: str, status: int) -> None:
     shop, received = recording_receiver(allowed_networks=[network])
     headers = {**HEADERS, "X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
     async with (
@@ -96,8 +94,8 @@ async def test_the_peer_is_that_of_the_connection(network: str, status: int) -> 
     assert len(received) == (status == 204)
 
 
-async def test_too_many_postbacks_are_429() -> None:
-    """With the seconds to wait; what was refused can be delivered again."""
+async def test_rate_limit() -> None:
+    """Too many postbacks are 429 with the seconds to wait; what was refused can be delivered again."""
     shop, received = recording_receiver(max_per_second=0.001)
     async with served(shop) as url, aiohttp.ClientSession(headers=HEADERS) as gateway:
         async with gateway.post(url, data=form()) as response:
@@ -107,8 +105,8 @@ async def test_too_many_postbacks_are_429() -> None:
     assert len(received) == 1
 
 
-async def test_a_packed_body_cannot_grow_beyond_the_limit() -> None:
-    """The server unpacks it; what comes out counts."""
+async def test_packed_body() -> None:
+    """The server unpacks a body; the limit counts what comes out."""
     packed = gzip.compress(b"data=" + b" " * 20_000_000)
     async with (
         served(receiver()) as url,
@@ -129,14 +127,14 @@ HEAD = f"POST /postbacks HTTP/1.1\r\nHost: shop.test\r\nAuthorization: {HEADERS[
         b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
     ],
 )
-async def test_a_body_that_cannot_be_unpacked_is_refused(rest: bytes) -> None:
-    """The server or the receiver reads it; no handler has failed."""
+async def test_broken_body(rest: bytes) -> None:
+    """The server or the receiver reads a body that cannot be unpacked; no handler has failed."""
     async with served(receiver()) as url, connected(url) as (reader, writer):
         writer.write(HEAD.encode() + rest)
         assert re.match(rb"HTTP/1.[01] 4", await reader.readline())
 
 
-async def test_a_caller_that_is_gone_leaves_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_disconnect(caplog: pytest.LogCaptureFixture) -> None:
     """No handler is called, and no error is logged."""
     shop, received = recording_receiver()
     async with served(shop) as url, connected(url) as (_, writer):

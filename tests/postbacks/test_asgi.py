@@ -41,8 +41,8 @@ def part(body: bytes, *, more: bool = False) -> dict[str, Any]:
     return {"type": "http.request", "body": body, "more_body": more}
 
 
-async def test_a_body_may_come_in_pieces() -> None:
-    """Empty ones too, and an end that says nothing."""
+async def test_pieces() -> None:
+    """A body may come in pieces, empty ones too, and end with a message that says nothing."""
     body = form()
     pieces = [part(body[:7], more=True), part(b"", more=True), part(body[7:], more=True), {"type": "http.request"}]
     sent = await answered(receiver().asgi, http_scope(), *pieces)
@@ -52,42 +52,40 @@ async def test_a_body_may_come_in_pieces() -> None:
     ]
 
 
-async def test_a_refusal_has_its_headers_and_its_length() -> None:
-    """In bytes, as ASGI has them."""
+async def test_a_refusal_has_headers_and_its_length_in_bytes() -> None:
     start, body = await answered(receiver().asgi, http_scope(headers={}))
     assert (start["status"], int(dict(start["headers"])[b"content-length"])) == (401, len(body["body"]))
     assert dict(start["headers"])[b"www-authenticate"].startswith(b"Basic ")
 
 
-async def test_head_has_no_body() -> None:
-    """405 with the length that another method's response would have."""
+async def test_head() -> None:
+    """HEAD gets a 405 without a body, with the length that another method's response would have."""
     start, body = await answered(receiver().asgi, http_scope("HEAD"))
     assert (start["status"], dict(start["headers"])[b"allow"], body["body"]) == (405, b"POST", b"")
 
 
-async def test_a_caller_that_is_gone_is_not_answered() -> None:
+async def test_disconnect() -> None:
     """An incomplete body is not parsed, even if it would be valid."""
     shop, received = recording_receiver()
     assert await answered(shop.asgi, http_scope(), part(form(), more=True), {"type": "http.disconnect"}) == []
     assert received == []
 
 
-async def test_credentials_that_stand_twice_are_none() -> None:
-    """One may not hide behind the other."""
+async def test_repeated_credentials() -> None:
+    """Two Authorization headers count as missing: one may not hide behind the other."""
     scope = http_scope()
     scope["headers"] += [(b"authorization", b"Basic eDp5")]
     assert (await answered(receiver().asgi, scope))[0]["status"] == 401
 
 
-async def test_headers_may_be_any_bytes() -> None:
-    """Other connections do not raise an error in the server."""
+async def test_header_bytes() -> None:
+    """A header that is not text does not raise an error in the server."""
     scope = http_scope()
     scope["headers"] += [(b"x-\xff", b"\x00\xff"), (b"content-type", b"\xe9")]
     assert (await answered(receiver().asgi, scope, part(form())))[0]["status"] == 204
 
 
-async def test_served_by_itself_it_works_as_long_as_the_server_lives(tmp_path: Path) -> None:
-    """Stored postbacks are handled while the server runs."""
+async def test_stored_postbacks_are_handled_while_the_server_runs(tmp_path: Path) -> None:
     shop = PostbackReceiver(USER, PASSWORD, inbox=SqliteInbox(tmp_path / "inbox.db"))
     received, happened = list[str](), anyio.Event()
 
@@ -112,14 +110,12 @@ async def test_served_by_itself_it_works_as_long_as_the_server_lives(tmp_path: P
     assert len(received) == 1
 
 
-async def test_a_scope_that_it_does_not_know_is_refused() -> None:
-    """By an error, as ASGI has it."""
+async def test_an_unknown_scope_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="unsupported ASGI scope type: telegrams"):
         await answered(receiver().asgi, {"type": "telegrams"})
 
 
-async def test_a_websocket_is_closed() -> None:
-    """Before it is accepted."""
+async def test_a_websocket_is_closed_before_it_is_accepted() -> None:
     assert await answered(receiver().asgi, {"type": "websocket"}) == [{"type": "websocket.close", "code": 1003}]
 
 
@@ -159,7 +155,7 @@ def client(app: Any) -> httpx.AsyncClient:
         (routed_in_fastapi, "/postbacks"),
     ],
 )
-async def test_it_serves_in_an_application(build: Callable[[PostbackReceiver], Any], path: str) -> None:
+async def test_mounted(build: Callable[[PostbackReceiver], Any], path: str) -> None:
     """A mounted receiver answers below its path, a routed one at it."""
     shop, received = recording_receiver("transaction")
     async with client(build(shop)) as gateway:
@@ -169,7 +165,7 @@ async def test_it_serves_in_an_application(build: Callable[[PostbackReceiver], A
     assert [str(postback.record.transaction_amount) for postback in received] == ["7.00"]
 
 
-async def test_a_mounted_one_is_redirected_to_without_its_slash() -> None:
+async def test_missing_slash() -> None:
     """Starlette redirects, and gateways do not follow: the documentation names the address to use."""
     async with client(mounted(receiver())) as gateway:
         response = await gateway.post("/postbacks", content=form())
@@ -190,7 +186,7 @@ async def served(app: Any, **options: Any) -> AsyncIterator[int]:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
-async def test_it_serves_by_itself_over_real_sockets(caplog: pytest.LogCaptureFixture) -> None:
+async def test_real_sockets(caplog: pytest.LogCaptureFixture) -> None:
     """Requests one after the other on a connection; then one that is too large, and a caller that goes away."""
     shop, received = recording_receiver(max_bytes=5000)
     async with served(shop.asgi) as port:
@@ -214,8 +210,7 @@ async def test_it_serves_by_itself_over_real_sockets(caplog: pytest.LogCaptureFi
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
 @pytest.mark.parametrize(("network", "status"), [("127.0.0.1", 204), ("203.0.113.0/24", 403)])
-async def test_the_peer_is_that_of_the_server(network: str, status: int) -> None:
-    """The address comes from uvicorn, over real sockets."""
+async def test_the_peer_is_the_address_that_the_server_gives(network: str, status: int) -> None:
     shop, received = recording_receiver(allowed_networks=[network])
     async with (
         served(shop.asgi) as port,
@@ -226,7 +221,7 @@ async def test_the_peer_is_that_of_the_server(network: str, status: int) -> None
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
-async def test_a_proxy_is_believed_only_if_the_server_is_told_to() -> None:
+async def test_trusted_proxy() -> None:
     """The server takes the address from `X-Forwarded-For` of the proxies that it trusts."""
     headers = {"X-Forwarded-For": "203.0.113.9"}
     shop = receiver(allowed_networks=["203.0.113.0/24"])
@@ -239,15 +234,15 @@ async def test_a_proxy_is_believed_only_if_the_server_is_told_to() -> None:
 
 
 @pytest.mark.parametrize("client", [None, ("203.0.113.9", 5)])
-async def test_a_server_need_not_know_its_peer(client: tuple[str, int] | None) -> None:
-    """On a Unix socket it does not, and then no peer is in an allowed network."""
+async def test_unknown_peer(client: tuple[str, int] | None) -> None:
+    """On a Unix socket a server does not know its peer, and then none is in an allowed network."""
     shop = receiver(allowed_networks=["203.0.113.0/24"])
     (start, _) = await answered(shop.asgi, {**http_scope(), "client": client}, part(form()))
     assert start["status"] == (204 if client else 403)
 
 
-async def test_httpx_and_we_write_the_same_credentials() -> None:
-    """So the tests above ask for what gateways send."""
+async def test_credentials() -> None:
+    """Httpx and these tests write the same credentials, so the tests above ask for what gateways send."""
     request = httpx.Request("POST", "http://shop.test")
     next(httpx.BasicAuth(USER, PASSWORD).auth_flow(request))
     assert request.headers["authorization"] == HEADERS["Authorization"]

@@ -71,7 +71,7 @@ def received(postbacks: list[Postback[Any]]) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("resource", LISTS)
-def test_a_listed_record_is_written_as_a_postback_would_bring_it(resource: str) -> None:
+def test_raw(resource: str) -> None:
     """`.raw` is JSON without links, and parses to the record that was listed."""
     sample, plural = LISTS[resource]
     for row in decode((SAMPLES / f"{sample}.json").read_bytes())[plural]:
@@ -82,22 +82,22 @@ def test_a_listed_record_is_written_as_a_postback_would_bring_it(resource: str) 
         assert {type(value) for value in raw.values()} <= {type(None), bool, int, str, dict, list}
 
 
-def test_amounts_are_written_as_postbacks_write_them() -> None:
-    """Two decimals at least, and every digit of what has more."""
+def test_amounts() -> None:
+    """Amounts have two decimals at least, and every digit of what has more."""
     amounts = {"5": "5.00", "12.5": "12.50", "0.125": "0.125", "1e3": "1000.00"}
     for given, written in amounts.items():
         contact = structure(Contact, decode(b'{"id": "c", "contact_balance": %s}' % given.encode()))
         assert raw_of(contact)["contact_balance"] == written
 
 
-def test_unknown_fields_are_written_as_they_were_listed() -> None:
-    """Also those that a record seals: `.raw` is what the gateway would send."""
+def test_unknown_fields() -> None:
+    """Unknown fields are written as they were listed, also sealed ones: `.raw` is what the gateway would send."""
     unknown = {"ssn": "078051120", "pin": 1234, "user": {"user_api_key": "k", "list": [{"cvv": "987"}, "x"]}}
     raw = raw_of(structure(Contact, {"id": "c", **unknown}))
     assert {name: raw[name] for name in unknown} == unknown
 
 
-async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_new_record(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """A missed record becomes a CREATE with its fields as JSON, marked as caught_up."""
     start = now(sandbox)
     sale = await gateway.transactions.create(SALE)
@@ -111,10 +111,8 @@ async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbo
     assert postback.number_of_attempts is None
 
 
-async def test_an_inbox_is_asked_whether_a_new_record_has_changed_at_once(
-    gateway: AsyncGateway, sandbox: Sandbox
-) -> None:
-    """A change in the second of a record's making shows in what it says only: it is an UPDATE of the same age, too."""
+async def test_early_change(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """A change in the second of a record's making is told by its content: it is an UPDATE of the same age, too."""
     start = now(sandbox)
     sale = await gateway.transactions.create(SALE)
     result, found = await listed(gateway, start, "transaction", stored=True)
@@ -123,8 +121,8 @@ async def test_an_inbox_is_asked_whether_a_new_record_has_changed_at_once(
     assert [(each.type, each.modified_ts) for each in found] == [("CREATE", at), ("UPDATE", at)]
 
 
-async def test_what_was_made_and_changed_comes_twice(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """CREATE as old as the record, then UPDATE as old as the change; an older record comes as UPDATE only."""
+async def test_changed_record(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """CREATE is as old as the record, then UPDATE as old as the change; an older record comes as UPDATE only."""
     old = await gateway.contacts.create(ContactCreate(last_name="Old"))
     still = await gateway.contacts.create(ContactCreate(last_name="Still"))
     sandbox.advance(60)
@@ -145,8 +143,8 @@ async def test_what_was_made_and_changed_comes_twice(gateway: AsyncGateway, sand
     assert still.id not in {postback.record_id for postback in found}
 
 
-async def test_batches_are_found_by_their_making_and_their_closing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """One that was closed since is an UPDATE as old as its closing; one that was made since comes once."""
+async def test_batches(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """A batch closed since then is an UPDATE as old as its closing; one made since then comes once."""
     await gateway.transactions.create(SALE)
     closed = await gateway.transaction_batches.list({"is_open": True}).first()
     assert closed
@@ -167,14 +165,14 @@ async def test_batches_are_found_by_their_making_and_their_closing(gateway: Asyn
     assert found[-1].modified_ts == closed.batch_close_ts
 
 
-async def test_only_what_was_missed_counts(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_known_postbacks(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """A record whose postbacks were all known is checked and not missed."""
     await gateway.contacts.create(ContactCreate(last_name="Known"))
     result = await catch_up(gateway, now(sandbox) - timedelta(1), ["contact"], collector([], new=False), stored=True)
     assert result == CatchUpResult(checked=2, missed=0)  # the sandbox's own contact is the other
 
 
-async def test_a_gateway_whose_clock_is_ahead_hides_nothing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_clock_ahead(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Records dated in this computer's future are found."""
     start = now(sandbox)
     sandbox.advance(40 * 24 * 3600)
@@ -183,7 +181,7 @@ async def test_a_gateway_whose_clock_is_ahead_hides_nothing(gateway: AsyncGatewa
     assert received(found) == [("CREATE", "accountvault", vault.id)]
 
 
-async def test_what_changes_while_it_is_listed_is_not_jumped_over(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_moving_pages(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Records changed between two pages come once each, and so do all the others."""
     sandbox.add_vaults(2500)
     found: list[Postback[Any]] = []
@@ -201,7 +199,7 @@ async def test_what_changes_while_it_is_listed_is_not_jumped_over(gateway: Async
     assert (result.checked, len(ids), len(set(ids))) == (2500, 2500, 2500)
 
 
-async def test_many_are_stored_at_once_but_not_all(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_chunks(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """An inbox gets some hundreds at a time, so that it can write them together and memory stays bounded."""
     sandbox.add_vaults(1500)
     under_way = most = 0
@@ -218,8 +216,7 @@ async def test_many_are_stored_at_once_but_not_all(gateway: AsyncGateway, sandbo
     assert (result.checked, most) == (1500, 250)
 
 
-async def test_handlers_hear_one_after_the_other(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """Without an inbox nothing is handled at once."""
+async def test_without_an_inbox_handlers_run_one_after_the_other(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     sandbox.add_vaults(20)
     under_way: set[str] = set()
 
@@ -241,17 +238,15 @@ async def test_handlers_hear_one_after_the_other(gateway: AsyncGateway, sandbox:
         (datetime(2100, 1, 1, tzinfo=UTC), "since: must lie before the year 2100"),
     ],
 )
-async def test_a_since_that_is_no_moment_is_refused(gateway: AsyncGateway, since: Any, reason: str) -> None:
-    """The error names the field; nothing was listed, and no handler was called."""
+async def test_since(gateway: AsyncGateway, since: Any, reason: str) -> None:
+    """A `since` that names no moment is refused; nothing was listed, and no handler was called."""
     receiver = PostbackReceiver(allow_unauthenticated=True)
     with pytest.raises(InvalidRequestError) as refused:
         await receiver.catch_up(gateway, since=since)
     assert refused.value.problems == (reason,)
 
 
-async def test_a_handler_that_fails_does_not_keep_the_others_from_theirs(
-    gateway: AsyncGateway, sandbox: Sandbox
-) -> None:
+async def test_failing_handler(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """All handlers are called, and all failures are raised at the end."""
     sandbox.add_vaults(5)
     receiver = PostbackReceiver(allow_unauthenticated=True)
@@ -269,8 +264,8 @@ async def test_a_handler_that_fails_does_not_keep_the_others_from_theirs(
     assert [str(error) for error in failed.value.exceptions] == ["1", "3", "5"]
 
 
-async def test_handlers_that_all_fail_end_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """After a hundred failures it is not the postbacks that are to blame."""
+async def test_failing_handlers(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """After a hundred failures in a row, the catching up ends: it is not the postbacks that are to blame."""
     sandbox.add_vaults(300)
     heard: list[str] = []
 
@@ -283,8 +278,8 @@ async def test_handlers_that_all_fail_end_it(gateway: AsyncGateway, sandbox: San
     assert (len(heard), len(failed.value.exceptions)) == (100, 100)
 
 
-async def test_an_inbox_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """Its error is raised as it is, out of any group."""
+async def test_failing_inbox(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """The inbox's error ends the catching up and is raised as it is, out of any group."""
     sandbox.add_vaults(300)
 
     async def accept(postback: Postback[Any]) -> bool:
@@ -294,7 +289,7 @@ async def test_an_inbox_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandb
         await catch_up(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=True)
 
 
-async def test_a_list_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_failing_list(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Changes that were passed on before are kept; the error is the list's own."""
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
     found: list[Postback[Any]] = []

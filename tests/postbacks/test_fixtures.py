@@ -44,15 +44,14 @@ async def handles_a_postback(shop: PostbackReceiver, received: list[Postback[Any
 
 
 @pytest.mark.asyncio
-async def test_a_fixture_of_pytest_asyncio(shop_on_asyncio: Shop) -> None:
-    """Its setup, the test and its teardown are three tasks."""
+async def test_pytest_asyncio(shop_on_asyncio: Shop) -> None:
+    """Setup, test and teardown of its fixture are three tasks."""
     await handles_a_postback(*shop_on_asyncio)
 
 
 @pytest.mark.anyio
 @ON_BOTH
-async def test_a_fixture_of_anyio(shop_on_anyio: Shop) -> None:
-    """On asyncio and on trio."""
+async def test_a_fixture_of_anyio_works_on_asyncio_and_trio(shop_on_anyio: Shop) -> None:
     await handles_a_postback(*shop_on_anyio)
 
 
@@ -68,8 +67,8 @@ async def in_another_task(function: Callable[[], Awaitable[object]]) -> None:
 
 @pytest.mark.anyio
 @ON_BOTH
-async def test_the_end_in_another_task_interrupts_a_handler(tmp_path: Path) -> None:
-    """The worker has stopped when the block has ended: the handler is cancelled, and its postback waits."""
+async def test_interruption(tmp_path: Path) -> None:
+    """The worker has stopped when the block ends in another task: the handler is cancelled, its postback waits."""
     events: list[str] = []
     shop = receiver(inbox=(inbox := SqliteInbox(tmp_path / "inbox.db")))
 
@@ -97,8 +96,8 @@ async def test_the_end_in_another_task_interrupts_a_handler(tmp_path: Path) -> N
 
 @pytest.mark.anyio
 @ON_BOTH
-async def test_the_block_keeps_its_own_error_and_cancellation() -> None:
-    """The inbox is closed in any case."""
+async def test_error() -> None:
+    """The block keeps its own error and cancellation, and the inbox is closed in any case."""
     inbox = MemoryInbox()
     with pytest.raises(ZeroDivisionError):
         async with receiver(inbox=inbox):
@@ -110,7 +109,7 @@ async def test_the_block_keeps_its_own_error_and_cancellation() -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_second_cancellation_does_not_cut_off_the_worker(tmp_path: Path) -> None:
+async def test_second_cancellation(tmp_path: Path) -> None:
     """The inbox is closed after the last handler has stopped, however often the program is told to end."""
     shop = receiver(inbox=SqliteInbox(tmp_path / "inbox.db"))
     stopping, may_stop = asyncio.Event(), asyncio.Event()
@@ -149,10 +148,8 @@ async def test_a_second_cancellation_does_not_cut_off_the_worker(tmp_path: Path)
 
 @pytest.mark.anyio
 @ON_BOTH
-async def test_a_worker_that_fails_starts_again(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """An inbox may raise anything; the log says so, and the postbacks are handled later."""
+async def test_failing_worker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """A worker starts again: an inbox may raise anything; the log says so, and the postbacks are handled later."""
     inbox = MemoryInbox()
     claims = 0
 

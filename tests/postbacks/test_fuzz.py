@@ -174,7 +174,7 @@ def run() -> Iterator[Callable[[Any], Any]]:
         yield runner.run
 
 
-def test_every_request_is_answered(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_requests(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
     """The response is 204 if the handler was called, else a 4xx; there is no 5xx and no error."""
     shop = Shop()
 
@@ -189,7 +189,7 @@ def test_every_request_is_answered(run: Callable[[Any], Any], caplog: pytest.Log
     assert (shop.received > INPUTS // 100, shop.receiver._locks._locks, errors(caplog)) == (True, {}, [])
 
 
-def test_every_asgi_request_is_answered(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_asgi_requests(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
     """Headers may be any bytes and may be repeated; a caller that has disconnected gets no response."""
     shop = Shop()
 
@@ -231,7 +231,7 @@ async def statuses_sent(
     return sent or [None]
 
 
-def test_every_body_is_read_or_refused() -> None:
+def test_bodies() -> None:
     """`parse` raises one error, which names a field and repeats nothing long of the body."""
     shop = receiver(max_bytes=MOST_BYTES)
 
@@ -261,7 +261,7 @@ def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-def test_what_is_answered_leaves_nothing_behind(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_leftovers(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
     """Of the memory that the package's own lines take meanwhile, no more than a trifle is held at the end."""
     asked: list[tuple[str, dict[str, str], list[bytes]]] = []
 
@@ -303,8 +303,8 @@ def held_at_the_end() -> Iterator[list[int]]:
         '"' + "é" * 500_000 + '"',
     ],
 )
-def test_one_request_takes_a_bounded_share_of_memory(inside: str) -> None:
-    """The largest body that is taken by default, filled with what is largest when it is read: under 64 MB."""
+def test_memory(inside: str) -> None:
+    """The largest body that is taken by default, filled with what is largest when it is read, takes less than 64 MB."""
     shop = receiver()
     body = f'{{"type":"UPDATE","resource":"coupon","data":{{"inside":{inside}}}}}'.encode()
     assert 950_000 < len(body) <= 1_048_576

@@ -25,7 +25,7 @@ async def store(kind: str, tmp_path: Path) -> AsyncIterator[Store]:
 
 
 @pytest.mark.anyio
-async def test_each_state_of_an_inbox_is_counted(store: Store) -> None:
+async def test_states(store: Store) -> None:
     """Waiting includes what is in progress and what is retried; handled and discarded ones are not counted."""
     inbox = store.inbox
     for record in ("handled", "dead", "discarded", "retried", "claimed"):
@@ -42,7 +42,7 @@ async def test_each_state_of_an_inbox_is_counted(store: Store) -> None:
 
 
 @pytest.mark.anyio
-async def test_an_expired_claim_is_not_in_progress(store: Store) -> None:
+async def test_expired_claim(store: Store) -> None:
     """The process of the claim may be dead, and its postback is due again."""
     await store.inbox.store(change())
     await store.inbox.claim(1, 0.0)
@@ -51,8 +51,8 @@ async def test_an_expired_claim_is_not_in_progress(store: Store) -> None:
 
 
 @pytest.mark.anyio
-async def test_the_oldest_waiting_postback_has_an_age(store: Store) -> None:
-    """Handled postbacks have none, however old they are."""
+async def test_age(store: Store) -> None:
+    """The oldest waiting postback has an age; handled ones have none, however old they are."""
     empty = InboxHealth(waiting=0, in_progress=0, retrying=0, dead=0, oldest_seconds=None)
     assert await store.inbox.health() == empty
     for record in ("first", "second"):
@@ -67,7 +67,7 @@ async def test_the_oldest_waiting_postback_has_an_age(store: Store) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_receiver_sees_what_another_process_left(store: Store) -> None:
+async def test_other_process(store: Store) -> None:
     """The inbox is counted in its database, and not in the memory of this process."""
     await store.another().store(change())
     shop = receiver(inbox=store.inbox)
@@ -77,7 +77,7 @@ async def test_a_receiver_sees_what_another_process_left(store: Store) -> None:
 
 
 @pytest.mark.anyio
-async def test_results_of_handlers_are_counted(store: Store) -> None:
+async def test_results(store: Store) -> None:
     """One postback is handled, and one fails and is dead."""
     shop = receiver(inbox=store.inbox, max_attempts=1)
 
@@ -99,7 +99,6 @@ async def test_results_of_handlers_are_counted(store: Store) -> None:
 
 @pytest.mark.anyio
 async def test_the_postback_of_a_running_handler_is_in_progress(store: Store) -> None:
-    """The numbers are those of the moment."""
     shop = receiver(inbox=store.inbox)
     seen: list[ReceiverHealth] = []
 
@@ -119,7 +118,7 @@ async def test_the_postback_of_a_running_handler_is_in_progress(store: Store) ->
 class TestWithoutDatabase:
     """Behavior that no database decides."""
 
-    async def test_responses_are_counted_by_status(self) -> None:
+    async def test_responses(self) -> None:
         """Without an inbox, a postback is handled before its response."""
         shop, _ = recording_receiver()
         for method, headers, body in (("POST", HEADERS, form()), ("GET", HEADERS, b""), ("POST", {}, form())):
@@ -129,8 +128,8 @@ class TestWithoutDatabase:
         assert (health.accepted, health.rejected, health.handled, health.failed) == (1, 2, 1, 0)
         assert (health.inbox, health.inbox_problem) == (None, None)
 
-    async def test_a_failed_handler_is_counted_without_an_inbox(self) -> None:
-        """The gateway gets 500, and delivers the postback again."""
+    async def test_no_inbox(self) -> None:
+        """A failed handler is counted: the gateway gets 500, and delivers the postback again."""
         shop = receiver()
 
         @shop.on()
@@ -142,14 +141,14 @@ class TestWithoutDatabase:
         assert (health.responses, health.handled, health.failed) == ({500: 1}, 0, 1)
         assert health.last_handled_at is None
 
-    async def test_an_inbox_that_cannot_be_read_is_a_problem(self, tmp_path: Path) -> None:
+    async def test_unreadable_inbox(self, tmp_path: Path) -> None:
         """Nothing is raised: a health page shows the problem."""
         health = await receiver(inbox=SqliteInbox(tmp_path / "missing" / "inbox.db")).health()
         assert health.inbox is None
         assert health.inbox_problem is not None
         assert "missing" in health.inbox_problem
 
-    async def test_an_inbox_that_raises_another_error_is_a_problem(self) -> None:
+    async def test_raising_inbox(self) -> None:
         """An inbox of the user may raise anything; card numbers in it are masked."""
 
         class BrokenInbox(MemoryInbox):
@@ -159,9 +158,7 @@ class TestWithoutDatabase:
         health = await receiver(inbox=BrokenInbox()).health()
         assert (health.inbox, health.inbox_problem) == (None, "ValueError: row ************1111")
 
-    async def test_an_inbox_that_does_not_respond_is_a_problem(self) -> None:
-        """The time limit ends the wait."""
-
+    async def test_the_time_limit_ends_the_wait_for_an_inbox(self) -> None:
         class HangingInbox(MemoryInbox):
             async def health(self) -> InboxHealth:
                 await anyio.sleep_forever()
@@ -173,8 +170,8 @@ class TestWithoutDatabase:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
-async def test_counting_scans_no_handled_postbacks(store: Store) -> None:
-    """Every part of the query searches an index."""
+async def test_query_plan(store: Store) -> None:
+    """Every part of the query searches an index, so that handled postbacks are not scanned."""
     from gateway_async._storage.dialect import translate
     from gateway_async.postbacks.inbox._operations import _READ_HEALTH
     from gateway_async.postbacks.inbox.store import _FORMAT

@@ -58,8 +58,8 @@ async def only_claim(inbox: Inbox) -> Claim:
 # --- what is kept
 
 
-async def test_a_postback_comes_back_as_it_was(inbox: Inbox) -> None:
-    """Every value, with the digits of its amounts, also for another process; and its columns as a stored postback."""
+async def test_round_trip(inbox: Inbox) -> None:
+    """Every value comes back, with the digits of amounts, also for another process; and its columns as stored."""
     sent = change(
         transaction_amount="12.50", tax=Decimal("0.10"), note="Grüße \0 \u2603 'x'", more=[{"n": 10**18}, None, True]
     )
@@ -72,8 +72,8 @@ async def test_a_postback_comes_back_as_it_was(inbox: Inbox) -> None:
     assert abs(stored.received_at - datetime.now(UTC)) < timedelta(minutes=1)
 
 
-async def test_what_comes_again_is_kept_once(inbox: Inbox) -> None:
-    """Before it was handled and afterwards; the gateway's number of attempts makes no difference."""
+async def test_repetition(inbox: Inbox) -> None:
+    """A repetition is dropped before and after the handling; the number of attempts makes no difference."""
     again = attrs.evolve(change(), number_of_attempts=2)
     assert await put(inbox, change(), again) == [True, False]
     assert await handle_all(inbox) == [(1, False)]
@@ -81,7 +81,7 @@ async def test_what_comes_again_is_kept_once(inbox: Inbox) -> None:
     assert await states(inbox) == [("t1", 1, HANDLED)]
 
 
-async def test_what_comes_again_at_the_same_time_is_new_once(inbox: Inbox) -> None:
+async def test_simultaneous_repetitions(inbox: Inbox) -> None:
     """A hundred deliveries of ten changes at once: ten are new."""
     news: list[bool] = []
 
@@ -94,7 +94,7 @@ async def test_what_comes_again_at_the_same_time_is_new_once(inbox: Inbox) -> No
     assert (sum(news), len(await inbox.list())) == (10, 10)
 
 
-async def test_another_process_goes_on(store: Store) -> None:
+async def test_other_process(store: Store) -> None:
     """One process stores a postback, another handles it and recognizes a repetition."""
     other = store.another()
     assert await store.inbox.store(change()) is True
@@ -103,8 +103,7 @@ async def test_another_process_goes_on(store: Store) -> None:
     assert await states(store.inbox) == [("t1", 1, HANDLED)]
 
 
-async def test_postbacks_by_pages_and_states(inbox: Inbox) -> None:
-    """By number, after one, so many, of one state."""
+async def test_postbacks_are_listed_by_pages_and_states(inbox: Inbox) -> None:
     await put(inbox, *(change(f"t{number}") for number in range(5)))
     (first,) = await inbox.claim(1, MINUTE)
     await inbox.complete(first, HANDLED)
@@ -116,8 +115,8 @@ async def test_postbacks_by_pages_and_states(inbox: Inbox) -> None:
     assert [stored.due_at is None for stored in everything] == [True, False, False, False, False]
 
 
-async def test_a_caught_up_one_only_if_it_was_missed(inbox: Inbox) -> None:
-    """Not where its change, or a later one, is there, waiting or handled; elsewhere it is new."""
+async def test_caught_up(inbox: Inbox) -> None:
+    """A listed change is not new where it, or a later one, is there, waiting or handled; elsewhere it is."""
     await put(inbox, change("t1", 5), change("t2", 5))
     assert len(await handle_all(inbox)) == 2
     await inbox.store(change("t3", 5))
@@ -126,8 +125,8 @@ async def test_a_caught_up_one_only_if_it_was_missed(inbox: Inbox) -> None:
     assert news == [False, False, True, False, False, True, True, True, True]
 
 
-async def test_a_thousand_at_once(inbox: Inbox) -> None:
-    """All are kept, and handed out in small numbers."""
+async def test_thousand(inbox: Inbox) -> None:
+    """A thousand postbacks at once are kept, and handed out in small numbers."""
     async with anyio.create_task_group() as tasks:
         for number in range(1000):
             tasks.start_soon(inbox.store, change(f"t{number}"))
@@ -138,8 +137,8 @@ async def test_a_thousand_at_once(inbox: Inbox) -> None:
 # --- what is handed out
 
 
-async def test_one_of_a_record_at_a_time_in_order(inbox: Inbox) -> None:
-    """The next one only when the one before has ended; other records do not wait for it."""
+async def test_order(inbox: Inbox) -> None:
+    """The next postback of a record is claimed when the one before has ended; other records do not wait for it."""
     await put(inbox, change("t1", 1), change("t1", 2), change("t2", 1))
     first, other = await inbox.claim(10, MINUTE)
     assert [(claim.postback.record_id, claim.attempt) for claim in (first, other)] == [("t1", 1), ("t2", 1)]
@@ -150,7 +149,7 @@ async def test_one_of_a_record_at_a_time_in_order(inbox: Inbox) -> None:
     assert [time for time, _ in await handle_all(inbox)] == [2, 3]
 
 
-async def test_one_resource_does_not_wait_for_another(inbox: Inbox) -> None:
+async def test_independent_records(inbox: Inbox) -> None:
     """A contact and a transaction of the same id are two records; without an id each is by itself."""
     vault = attrs.evolve(change("t1", 1), resource=PostbackResource("accountvault"), key="v" * 64)
     nameless = [attrs.evolve(change("t1", time), record_id="", key=str(time) * 64) for time in (5, 6)]
@@ -158,8 +157,8 @@ async def test_one_resource_does_not_wait_for_another(inbox: Inbox) -> None:
     assert len(await inbox.claim(10, MINUTE)) == 4
 
 
-async def test_an_expired_claim_is_another_workers(store: Store) -> None:
-    """The other gets it as its second attempt; the first can neither finish, fail, prolong nor give it back."""
+async def test_lost_claim(store: Store) -> None:
+    """Another worker gets it as its second attempt; the first can neither finish, fail, prolong nor release it."""
     await store.inbox.store(change())
     await store.make_effects()
     (lost,) = await store.inbox.claim(1, 0)
@@ -176,15 +175,14 @@ async def test_an_expired_claim_is_another_workers(store: Store) -> None:
     assert await store.inbox.complete(claim, HANDLED) is False
 
 
-async def test_an_expired_claim_is_valid_until_another_worker_claims(inbox: Inbox) -> None:
+async def test_expired_claim(inbox: Inbox) -> None:
     """A worker whose lease ended has handled the postback if no other worker has claimed it."""
     await inbox.store(change())
     (late,) = await inbox.claim(1, 0)
     assert await inbox.complete(late, HANDLED) is True
 
 
-async def test_a_claim_is_prolonged(inbox: Inbox) -> None:
-    """From now on, for so many seconds."""
+async def test_a_claim_is_prolonged_from_now_on(inbox: Inbox) -> None:
     await inbox.store(change())
     claims = await inbox.claim(1, 0)
     await inbox.extend(claims, MINUTE)
@@ -192,16 +190,16 @@ async def test_a_claim_is_prolonged(inbox: Inbox) -> None:
     assert await inbox.complete(claims[0], HANDLED) is True
 
 
-async def test_a_claim_that_is_given_back_is_due_at_once(inbox: Inbox) -> None:
-    """And was no attempt."""
+async def test_released_claim(inbox: Inbox) -> None:
+    """A claim that is given back is due at once, and was no attempt."""
     await put(inbox, change(modified=1), change(modified=2))
     await inbox.release([await only_claim(inbox)])
     claim = await only_claim(inbox)
     assert (claim.postback.raw["modified_ts"], claim.attempt) == (1, 1)
 
 
-async def test_many_processes_share_the_work(store: Store) -> None:
-    """Eight claim at once: each record is one's, and no postback is handed out twice."""
+async def test_processes(store: Store) -> None:
+    """Eight processes claim at once: each record is one's, and no postback is handed out twice."""
     for number in range(40):
         await store.inbox.store(change(f"t{number}"))
     claims: list[Claim] = []
@@ -220,8 +218,8 @@ async def test_many_processes_share_the_work(store: Store) -> None:
 # --- after the handling
 
 
-async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
-    """Until then nothing of its record is handed out; its error is kept."""
+async def test_failure(inbox: Inbox) -> None:
+    """Until its pause is over, nothing of a failed postback's record is handed out; its error is kept."""
     await put(inbox, change("t1", 1), change("t1", 2))
     await inbox.fail(await only_claim(inbox), "KeyError: 'x'", 3600)
     assert list(await inbox.claim(10, MINUTE)) == []
@@ -236,7 +234,7 @@ async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
     assert (await only_claim(inbox)).attempt == 2
 
 
-async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
+async def test_dead(inbox: Inbox) -> None:
     """A dead postback is listed with its error; after a replay it is claimed with its attempts reset."""
     await put(inbox, change("t1", None), change("t1", 2))
     dead = await only_claim(inbox)
@@ -253,8 +251,8 @@ async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
     assert (stored.state, stored.error) == (HANDLED, "")
 
 
-async def test_what_is_dead_can_be_given_up(store: Store) -> None:
-    """Only that; it is known for as long as what was handled, does not come back by itself, and then is forgotten."""
+async def test_discard(store: Store) -> None:
+    """Only dead postbacks are discarded; a discarded one is known as long as a handled one, then forgotten."""
     inbox = store.inbox
     await put(inbox, change("t1"), change("t2"), change("t3"))
     dead, handled = await inbox.claim(2, MINUTE)
@@ -270,8 +268,7 @@ async def test_what_is_dead_can_be_given_up(store: Store) -> None:
     assert [stored.number for stored in await inbox.list()] == [2, 3]
 
 
-async def test_what_was_given_up_can_be_replayed(inbox: Inbox) -> None:
-    """Discarding does not delete."""
+async def test_a_discarded_postback_can_be_replayed(inbox: Inbox) -> None:
     await inbox.store(change())
     await inbox.fail(await only_claim(inbox), "no", None)
     assert await inbox.discard(1) is True
@@ -280,8 +277,8 @@ async def test_what_was_given_up_can_be_replayed(inbox: Inbox) -> None:
     assert await inbox.discard(1) is False
 
 
-async def test_replay_of_what_is_being_handled(inbox: Inbox) -> None:
-    """Nothing happens to the claim; two of a record are never handed out at once."""
+async def test_early_replay(inbox: Inbox) -> None:
+    """A replay does nothing to a claim; two postbacks of a record are never handed out at once."""
     await put(inbox, change("t1", 1), change("t1", 2))
     assert await handle_all(inbox) == [(1, False), (2, False)]
     await inbox.store(change("t1", 3))
@@ -292,8 +289,8 @@ async def test_replay_of_what_is_being_handled(inbox: Inbox) -> None:
     assert await handle_all(inbox) == [(1, True), (2, True)]
 
 
-async def test_an_older_state_is_superseded(inbox: Inbox) -> None:
-    """By one that was handled; not by one that is dead, nor by one of the same second."""
+async def test_superseded(inbox: Inbox) -> None:
+    """A newer state supersedes if it was handled; not if it is dead, nor if it is of the same second."""
     await put(inbox, change("t1", 5), change("t1", 4), change("t1", 5, note="again"), change("t1", 6))
     assert await handle_all(inbox) == [(5, False), (4, True), (5, False), (6, False)]
     await put(inbox, change("t2", 5), change("t2", 4))
@@ -303,7 +300,7 @@ async def test_an_older_state_is_superseded(inbox: Inbox) -> None:
 
 
 @pytest.mark.parametrize("deleted_at", [5, None])
-async def test_after_the_end_of_a_record_nothing_older_follows(inbox: Inbox, deleted_at: int | None) -> None:
+async def test_deletion(inbox: Inbox, deleted_at: int | None) -> None:
     """A DELETE supersedes states that are not newer or have no time; a replayed DELETE is not superseded."""
     await put(inbox, change("t1", 5), change("t1", deleted_at, "DELETE"))
     await put(inbox, change("t1", 5, note="late"), change("t1", None), change("t1", 6))
@@ -318,8 +315,8 @@ async def test_after_the_end_of_a_record_nothing_older_follows(inbox: Inbox, del
 # --- what handlers write
 
 
-async def test_writes_are_there_exactly_if_it_is_handled(store: Store) -> None:
-    """All of them, in their order."""
+async def test_writes(store: Store) -> None:
+    """All writes of a handler are there, in their order, exactly if its postback is handled."""
     await store.make_effects()
     await store.inbox.store(change("t1", 7))
     claim = await only_claim(store.inbox)
@@ -340,8 +337,8 @@ BAD_WRITES = {
 
 
 @pytest.mark.parametrize("bad", BAD_WRITES)
-async def test_a_statement_that_cannot_be_carried_out(store: Store, bad: str) -> None:
-    """The error is raised unchanged and nothing is written; the claim stays valid, and others are not affected."""
+async def test_failing_statement(store: Store, bad: str) -> None:
+    """Its error is raised unchanged and nothing is written; the claim stays valid, and others are not affected."""
     await store.make_effects()
     await put(store.inbox, change("t1"), change("t2"), change("t3"))
     claims = await store.inbox.claim(10, MINUTE)
@@ -382,8 +379,8 @@ async def grow_old(store: Store) -> None:
 
 
 @pytest.mark.parametrize("is_handled", [True, False])
-async def test_a_second_change_within_one_second_is_missed(store: Store, is_handled: bool) -> None:
-    """Its time does not tell it from the first, but what it says does: handled once, after the first."""
+async def test_same_second(store: Store, is_handled: bool) -> None:
+    """A second change within one second is told by its content: handled once, after the first."""
     await put(store.inbox, change("t1", 5, status_id=101))
     if is_handled:
         await handle_all(store.inbox)
@@ -402,8 +399,8 @@ async def test_a_second_change_within_one_second_is_missed(store: Store, is_hand
     ]
 
 
-async def test_what_has_just_come_may_be_younger_than_a_list(store: Store) -> None:
-    """So a list that says otherwise of the same second does not count; a minute later it does."""
+async def test_young_postback(store: Store) -> None:
+    """A list that says otherwise of the same second does not count; a minute later it does."""
     await put(store.inbox, change("t1", 5, status_id=102))
     assert await put(store.inbox, listed(101)) == [False]
     await grow_old(store)
@@ -411,8 +408,7 @@ async def test_what_has_just_come_may_be_younger_than_a_list(store: Store) -> No
 
 
 @pytest.mark.parametrize("is_handled", [True, False])
-async def test_no_list_brings_back_what_was_deleted_in_its_second(store: Store, is_handled: bool) -> None:
-    """The end of a record is its end."""
+async def test_no_list_restores_a_record_deleted_in_its_second(store: Store, is_handled: bool) -> None:
     await put(store.inbox, change("t1", 5, "DELETE", status_id=101))
     if is_handled:
         await handle_all(store.inbox)
@@ -420,8 +416,8 @@ async def test_no_list_brings_back_what_was_deleted_in_its_second(store: Store, 
     assert await put(store.inbox, listed(102)) == [False]
 
 
-async def test_what_was_listed_before_it_was_delivered_is_told_once(store: Store) -> None:
-    """A CREATE whatever it says, for a record is made once; another change if it says the same of the same second."""
+async def test_listed_first(store: Store) -> None:
+    """A listed record is a CREATE whatever it says, and another change if it says the same of the same second."""
     listed_first = [listed(101, type_="CREATE"), listed(101, 7, description=None)]
     assert await put(store.inbox, *listed_first) == [True, True]
     late = [
@@ -436,7 +432,7 @@ async def test_what_was_listed_before_it_was_delivered_is_told_once(store: Store
     assert await put(store.inbox, change("t1", 7, "DELETE", status_id=101)) == [True]
 
 
-async def test_of_a_field_that_no_model_has_too_what_was_listed_must_agree(store: Store) -> None:
+async def test_unknown_fields(store: Store) -> None:
     """A batch changes for days after the second of its closing; what only one side says, and lists, do not count."""
     first = listed(101, tip="1.00", count=2, tags=[1], more="listed")
     assert await put(store.inbox, first) == [True]
@@ -449,8 +445,8 @@ async def test_of_a_field_that_no_model_has_too_what_was_listed_must_agree(store
 # --- what is forgotten, refused and closed
 
 
-async def test_what_was_handled_long_ago_is_forgotten(store: Store) -> None:
-    """After `keep_days`; what waits and what is dead is kept, and what comes again until then is known."""
+async def test_keep_days(store: Store) -> None:
+    """After them handled postbacks are forgotten; waiting and dead ones stay, and repetitions are known until then."""
     await put(store.inbox, change("t1"), change("t2"), change("t3"), change("t4"))
     claims = await store.inbox.claim(3, MINUTE)
     for claim in claims[:2]:
@@ -469,8 +465,8 @@ async def test_what_was_handled_long_ago_is_forgotten(store: Store) -> None:
     assert await put(later, change("t1"), change("t2")) == [True, False]
 
 
-async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:
-    """With all that it holds; one that is open is left alone."""
+async def test_reopening(store: Store) -> None:
+    """A closed inbox can be opened again with all that it holds; one that is open is left alone."""
     await store.inbox.store(change())
     store.inbox.reopen()
     await store.inbox.aclose()
@@ -481,8 +477,8 @@ async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:
         await store.inbox.list()
 
 
-async def test_a_closed_inbox_says_so(store: Store) -> None:
-    """Later calls raise an error; a second close is harmless."""
+async def test_closed(store: Store) -> None:
+    """Later calls of a closed inbox raise an error; a second close is harmless."""
     await store.inbox.store(change())
     await store.inbox.aclose()
     await store.inbox.aclose()

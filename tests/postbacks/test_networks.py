@@ -15,8 +15,8 @@ GATEWAY = ["203.0.113.0/24", "198.51.100.7", ip_network("2001:db8::/32")]
     "peer",
     ["203.0.113.0", "203.0.113.255", "198.51.100.7", "2001:db8:1::1", "::ffff:203.0.113.9", "::ffff:cb00:7109"],
 )
-def test_a_peer_in_a_network_is_allowed(peer: str) -> None:
-    """Networks, single addresses, and IPv4 as a socket of IPv6 shows it."""
+def test_allowed_peer(peer: str) -> None:
+    """Networks, single addresses, and IPv4 as a socket of IPv6 shows it, are allowed."""
     AllowedNetworks(GATEWAY).check(peer)
 
 
@@ -24,15 +24,15 @@ def test_a_peer_in_a_network_is_allowed(peer: str) -> None:
     "peer",
     ["203.0.114.1", "198.51.100.8", "2001:db9::1", "127.0.0.1", "::1", "::203.0.113.9", "64:ff9b::203.0.113.9"],
 )
-def test_any_other_peer_is_refused(peer: str) -> None:
-    """403, with the address, so that a log shows which network is missing."""
+def test_refused_peer(peer: str) -> None:
+    """Any other peer is 403, with the address, so that a log shows which network is missing."""
     with pytest.raises(PostbackRefusedError, match="is in no allowed network") as caught:
         AllowedNetworks(GATEWAY).check(peer)
     assert caught.value.status_code == 403
 
 
 @pytest.mark.parametrize("peer", [None, "", "unix:", "testclient", "203.0.113.9:80", "203.0.113.9, 198.51.100.7"])
-def test_an_unknown_address_is_refused(peer: str | None) -> None:
+def test_unknown_address(peer: str | None) -> None:
     """A peer that cannot be checked is not allowed."""
     with pytest.raises(PostbackRefusedError, match="does not know") as caught:
         AllowedNetworks(GATEWAY).check(peer)
@@ -40,20 +40,18 @@ def test_an_unknown_address_is_refused(peer: str | None) -> None:
 
 
 @pytest.mark.parametrize("peer", [None, "192.0.2.1", "unix:"])
-def test_without_networks_every_peer_is_allowed(peer: str | None) -> None:
-    """None is the default."""
+def test_by_default_every_peer_is_allowed(peer: str | None) -> None:
     AllowedNetworks(None).check(peer)
 
 
 @pytest.mark.parametrize("networks", [[], ["203.0.113.1/24"], ["gateway.example"], [""], ["203.0.113.0/33"]])
 def test_an_invalid_network_is_a_mistake(networks: list[str]) -> None:
-    """Reject it before the first postback would be."""
     with pytest.raises(InvalidRequestError, match="allowed_networks: "):
         AllowedNetworks(networks)
 
 
-def test_a_single_text_is_a_mistake() -> None:
-    """Its characters would be taken for networks."""
+def test_single_text() -> None:
+    """The characters of a text would be taken for networks."""
     text: Any = "203.0.113.0/24"
     with pytest.raises(InvalidRequestError, match="collection"):
         AllowedNetworks(text)

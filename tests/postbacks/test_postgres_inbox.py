@@ -37,15 +37,14 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield made
 
 
-async def test_many_make_the_tables_at_once(store: Store) -> None:
-    """Eight inboxes: one makes them, the others find them."""
+async def test_one_of_eight_inboxes_makes_the_tables(store: Store) -> None:
     inboxes = [store.another() for _ in range(8)]
     news = await asyncio.gather(*(inbox.store(change(f"t{number}")) for number, inbox in enumerate(inboxes)))
     assert (news, len(await store.inbox.list())) == ([True] * 8, 8)
 
 
-async def test_tables_that_are_not_to_be_made(store: Store) -> None:
-    """The error says that the tables do not exist, until they are created."""
+async def test_missing_tables(store: Store) -> None:
+    """With `create=False` the error says that the tables do not exist, until they are created."""
     careful = store.another(create=False)
     with pytest.raises(InboxError, match="there is no such table"):
         await careful.list()
@@ -53,8 +52,8 @@ async def test_tables_that_are_not_to_be_made(store: Store) -> None:
     assert len(await careful.list()) == 1
 
 
-async def test_a_pool_of_ones_own(store: Store) -> None:
-    """The pool is used with any default isolation level, and left open."""
+async def test_own_pool(store: Store) -> None:
+    """A pool of the user's is used with any default isolation level, and left open."""
     import asyncpg
 
     settings = {"default_transaction_isolation": "serializable"}
@@ -70,8 +69,8 @@ async def test_a_pool_of_ones_own(store: Store) -> None:
         assert repr(inbox) == f"PostgresInbox('of a PostgreSQL pool ({store.table})')"
 
 
-async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store: Store) -> None:
-    """The driver's types are the database's; what is wrong at the commit only is the handler's failure as well."""
+async def test_deferred_constraint(store: Store) -> None:
+    """Amounts are the database's numbers; what is wrong at the commit only is the handler's failure as well."""
     await store.make_effects()
     await store.ask("ALTER TABLE {effects} ADD amount numeric, ADD UNIQUE (amount) DEFERRABLE INITIALLY DEFERRED")
     await store.inbox.store(change())
@@ -83,8 +82,8 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
     assert await store.ask("SELECT amount FROM {effects}") == [(Decimal("12.50"),)]
 
 
-async def test_postbacks_that_cannot_be_deleted_do_not_stop_the_others(store: Store) -> None:
-    """A table of the user's own may refer to them: they stay, and the next postback is claimed."""
+async def test_undeletable(store: Store) -> None:
+    """A table of the user's own may refer to postbacks: they stay, and the next one is claimed."""
     await store.make_effects()
     await store.ask("ALTER TABLE {effects} ADD number bigint REFERENCES {inbox}")
     await store.inbox.store(change("t1"))
@@ -98,8 +97,8 @@ async def test_postbacks_that_cannot_be_deleted_do_not_stop_the_others(store: St
     assert len(await later.list()) == 2
 
 
-async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
-    """The handler is cancelled, and the postback is not handled."""
+async def test_ended_transaction(store: Store) -> None:
+    """A handler that ends the transaction is cancelled, and its postback is not handled."""
     await store.inbox.store(change())
     (claim,) = await store.inbox.claim(1, 60)
     with pytest.raises(RuntimeError, match="COMMIT: a handler's statement must not end the transaction"):
@@ -107,8 +106,8 @@ async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> N
     assert [stored.state for stored in await store.inbox.list()] == [PostbackState.WAITING]
 
 
-async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -> None:
-    """Putting, claiming, finishing and replaying at once, from four inboxes: at the end all has been handled."""
+async def test_contention(store: Store) -> None:
+    """Storing, claiming, finishing and replaying from four inboxes at once ends with all handled."""
     inboxes = [store.another() for _ in range(4)]
     done: list[tuple[str, int]] = []
 
@@ -137,8 +136,8 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
     assert {number for _, number in done} == {stored.number for stored in stored_postbacks}
 
 
-async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(store: Store) -> None:
-    """Committed between two looks of the one who gives the record free, it is handed out next."""
+async def test_late_put(store: Store) -> None:
+    """A postback stored while the last of its record ends is handed out next."""
     import asyncpg
 
     await store.inbox.store(change("t1", 1))
@@ -161,7 +160,7 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
 # --- when it is away
 
 
-async def test_a_database_that_is_away() -> None:
+async def test_database_away() -> None:
     """One error, which shows the address and no password; the next call tries again."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -187,7 +186,7 @@ class ConfusedPool:
         raise asyncpg.InternalClientError("cannot switch to state 15; another operation (2) is in progress")
 
 
-async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
+async def test_driver_errors() -> None:
     """Every error of the driver is an `InboxError`; also for statements of handlers."""
     inbox = PostgresInbox(ConfusedPool())
     inbox._store.database._is_ready = True
@@ -197,7 +196,7 @@ async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
             await asked
 
 
-async def test_connections_that_break_are_replaced(store: Store) -> None:
+async def test_broken_connections(store: Store) -> None:
     """A connection that the server ends is an `InboxError`; the next call gets a new connection."""
     await store.inbox.store(change())
     (claim,) = await store.inbox.claim(1, 60)
@@ -217,7 +216,7 @@ def test_on_trio() -> None:
         anyio.run(put, backend="trio")
 
 
-def test_an_address_that_is_none() -> None:
+def test_invalid_address() -> None:
     """The error does not repeat the address, whatever it contains."""
     with pytest.raises(InvalidRequestError, match="dsn: invalid address") as caught:
         PostgresInbox(f"mysql://shop:{PASSWORD}@127.0.0.1/shop")

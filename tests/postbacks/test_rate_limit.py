@@ -31,7 +31,7 @@ def is_allowed(limit: RateLimit) -> bool:
     return True
 
 
-def test_a_second_allows_what_was_set() -> None:
+def test_limit() -> None:
     """As many at once as in a second; after a second as many again, and never more."""
     clock = Clock()
     limit = RateLimit(5, clock)
@@ -42,8 +42,7 @@ def test_a_second_allows_what_was_set() -> None:
     assert allowed(limit, 20) == 5
 
 
-def test_a_refused_request_does_not_count() -> None:
-    """Senders that ignore the time to wait do not prolong it."""
+def test_a_refused_request_does_not_prolong_the_wait() -> None:
     clock = Clock()
     limit = RateLimit(1, clock)
     assert allowed(limit, 1000) == 1
@@ -52,8 +51,8 @@ def test_a_refused_request_does_not_count() -> None:
 
 
 @pytest.mark.parametrize(("per_second", "seconds"), [(100, 1), (1, 1), (0.5, 2), (0.1, 10)])
-def test_the_time_to_wait_is_enough(per_second: float, seconds: int) -> None:
-    """Whole seconds, at least one; after them a request is allowed."""
+def test_wait(per_second: float, seconds: int) -> None:
+    """The seconds to wait are whole, at least one; after them a request is allowed."""
     clock = Clock()
     limit = RateLimit(per_second, clock)
     while is_allowed(limit):
@@ -65,6 +64,5 @@ def test_the_time_to_wait_is_enough(per_second: float, seconds: int) -> None:
     limit.check()
 
 
-def test_without_a_limit_every_request_is_allowed() -> None:
-    """None is the default."""
+def test_by_default_every_request_is_allowed() -> None:
     assert allowed(RateLimit(None), 10_000) == 10_000

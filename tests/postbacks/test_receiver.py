@@ -41,22 +41,20 @@ async def post(to: PostbackReceiver, body: bytes = b"", headers: dict[str, str] 
 # --- what is answered
 
 
-async def test_a_postback_reaches_its_handler_and_is_acknowledged() -> None:
-    """Typed, and 204 with nothing in it."""
+async def test_a_typed_postback_reaches_its_handler_and_is_acknowledged() -> None:
     shop, received = recording_receiver("transaction")
     response = await shop.receive("POST", HEADERS, chunks(form()[:10], b"", form()[10:]))
     assert (response.status_code, response.body, dict(response.headers)) == (204, b"", {})
     assert [type(each.record) for each in received] == [Transaction]
 
 
-async def test_what_no_handler_wants_is_acknowledged() -> None:
-    """There is nothing to do, and no use in sending it again."""
+async def test_no_handler() -> None:
+    """A postback that no handler wants is acknowledged, because there is no use in sending it again."""
     assert await post(receiver(), form()) == (204, "")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS", "DELETE", "post"])
-async def test_only_post_is_taken(method: str) -> None:
-    """The response names it; the body is not looked at."""
+async def test_only_post_is_taken_whatever_the_body(method: str) -> None:
     response = await receiver().receive(method, HEADERS, unread())
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
@@ -68,7 +66,7 @@ async def unread() -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": basic(password="wrong")}])
-async def test_a_stranger_is_asked_for_credentials(headers: dict[str, str]) -> None:
+async def test_credentials(headers: dict[str, str]) -> None:
     """Credentials are checked before the body is read, so that strangers cannot fill the memory."""
     response = await receiver().receive("POST", headers, unread())
     assert response.status_code == 401
@@ -77,52 +75,49 @@ async def test_a_stranger_is_asked_for_credentials(headers: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("name", ["authorization", "Authorization", "AUTHORIZATION"])
-async def test_header_names_are_taken_in_any_case(name: str) -> None:
-    """As servers hand them out."""
+async def test_header_names_are_accepted_in_any_case(name: str) -> None:
     assert await post(receiver(), form(), {name: basic()}) == (204, "")
 
 
-async def test_without_credentials_of_its_own_a_receiver_asks_for_none() -> None:
-    """For a gateway that sends none, if the receiver says that it allows that."""
+async def test_a_receiver_may_allow_postbacks_without_credentials() -> None:
     assert await post(PostbackReceiver(allow_unauthenticated=True), form(), {}) == (204, "")
 
 
 @pytest.mark.parametrize("options", [{}, {"username": None, "password": None}])
-async def test_no_credentials_are_a_mistake(options: dict[str, Any]) -> None:
-    """Such as two unset environment variables: anyone who finds the address could send postbacks."""
+async def test_missing_credentials(options: dict[str, Any]) -> None:
+    """Two unset environment variables, for example, are a mistake: anyone could send postbacks."""
     with pytest.raises(InvalidRequestError, match="allow_unauthenticated=True"):
         PostbackReceiver(**options)
 
 
 @pytest.mark.parametrize("options", [{"username": 7, "password": PASSWORD}, {"username": USER, "password": 7}])
-async def test_credentials_that_are_not_text_are_a_mistake(options: dict[str, Any]) -> None:
-    """Reject a number, such as a password that a settings file has without quotes."""
+async def test_number_as_password(options: dict[str, Any]) -> None:
+    """A password that a settings file has without quotes is a mistake."""
     with pytest.raises(InvalidRequestError, match="username, password: both must be given"):
         PostbackReceiver(**options)
 
 
-async def test_credentials_are_checked_or_not() -> None:
+async def test_ambiguous_credentials() -> None:
     """Whether postbacks without credentials are accepted is never in doubt."""
     with pytest.raises(InvalidRequestError, match="allow_unauthenticated: not possible with"):
         receiver(allow_unauthenticated=True)
 
 
 async def test_every_wrong_argument_is_named() -> None:
-    """In one error, as for the client."""
     with pytest.raises(InvalidRequestError) as caught:
         PostbackReceiver("us:er", PASSWORD, max_bytes=0, inbox="inbox.db", allowed_networks=["nowhere"])  # type: ignore[arg-type]
     assert [*caught.value.fields] == ["max_bytes", "allowed_networks", "username", "inbox"]
 
 
-async def test_a_refusal_says_in_plain_words_what_is_wrong() -> None:
-    """Short, by the name of the field, and without what came."""
+async def test_refusals() -> None:
+    """A refusal is short, by the name of the field, and without what came."""
     response = await receiver().receive("POST", HEADERS, chunks(form({"id": {"card": CARD}})))
     assert (response.status_code, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
     assert response.body == b"data.id: not a text\n"
 
 
-async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """As a warning if it may be a payment's news, and not what anybody can cause who finds the address."""
+async def test_logged_refusals(caplog: pytest.LogCaptureFixture) -> None:
+    """A refusal is a warning if it may be a payment's news, and not what anybody can cause who finds the address."""
     caplog.set_level(logging.INFO, "gateway_async")
     for body, headers in ((b"type=UPDATE", HEADERS), (form(), {})):
         await post(receiver(), body, headers)
@@ -136,14 +131,13 @@ async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     "name", ["max_bytes", "max_attempts", "concurrency", "handler_seconds", "body_seconds", "max_per_second"]
 )
 @pytest.mark.parametrize("number", [0, -1, float("nan")])
-async def test_numbers_that_make_no_sense(name: str, number: float) -> None:
-    """With none at once, for one, nothing would ever be handled."""
+async def test_invalid_numbers(name: str, number: float) -> None:
+    """With no handler at once, for one, nothing would ever be handled."""
     with pytest.raises(InvalidRequestError, match=f"{name}: must be a .*number.* above 0"):
         receiver(**{name: number})
 
 
-async def test_the_name_of_a_file_is_no_inbox() -> None:
-    """The error shows what to write instead."""
+async def test_a_file_name_instead_of_an_inbox_shows_what_to_write() -> None:
     with pytest.raises(InvalidRequestError, match="SqliteInbox"):
         receiver(inbox="inbox.db")
 
@@ -151,31 +145,27 @@ async def test_the_name_of_a_file_is_no_inbox() -> None:
 # --- who may send
 
 
-async def test_during_a_rotation_both_passwords_are_accepted() -> None:
-    """The config of the gateway can change at any time in between."""
+async def test_both_passwords_are_accepted_during_a_rotation() -> None:
     shop = PostbackReceiver(USER, ["new secret", PASSWORD])
     for password, status in (("new secret", 204), (PASSWORD, 204), ("wrong", 401)):
         assert (await post(shop, form(), {"Authorization": basic(password=password)}))[0] == status
 
 
-async def test_a_peer_outside_the_networks_is_refused_unread() -> None:
-    """403, even with the right credentials."""
+async def test_a_peer_outside_the_networks_is_403_despite_credentials() -> None:
     shop = receiver(allowed_networks=["203.0.113.0/24"])
     for peer in (None, "192.0.2.1"):
         assert (await shop.receive("POST", HEADERS, unread(), peer)).status_code == 403
     assert (await shop.receive("POST", HEADERS, chunks(form()), "203.0.113.9")).status_code == 204
 
 
-async def test_too_many_postbacks_are_refused_unread() -> None:
-    """429, with the seconds to wait."""
+async def test_too_many_postbacks_are_429_and_not_read() -> None:
     shop = receiver(max_per_second=2)
     assert [await post(shop, form()) for _ in range(2)] == [(204, "")] * 2
     response = await shop.receive("POST", HEADERS, unread())
     assert (response.status_code, response.headers["retry-after"]) == (429, "1")
 
 
-async def test_strangers_do_not_use_up_the_rate() -> None:
-    """Only requests with the right credentials count."""
+async def test_requests_without_credentials_do_not_use_up_the_rate() -> None:
     shop = receiver(max_per_second=1)
     for _ in range(50):
         assert (await post(shop, form(), {}))[0] == 401
@@ -186,16 +176,15 @@ async def test_strangers_do_not_use_up_the_rate() -> None:
 
 
 @pytest.mark.parametrize("length", ["1001", "9" * 5000, "0001001", " 1001 "])
-async def test_a_body_that_says_it_is_too_large_is_not_read(length: str) -> None:
-    """413, and not a byte of it."""
+async def test_a_body_announced_as_too_large_is_not_read(length: str) -> None:
     response = await receiver(max_bytes=1000).receive("POST", {**HEADERS, "Content-Length": length}, unread())
     assert response.status_code == 413
     assert b"1000 bytes" in response.body
 
 
 @pytest.mark.parametrize("length", [None, "10", "-5", "many", "", "²"])
-async def test_a_body_that_is_too_large_is_not_read_to_its_end(length: str | None) -> None:
-    """No more is read than the limit and the chunk that exceeds it."""
+async def test_large_body(length: str | None) -> None:
+    """No more is read of a body than the limit and the chunk that exceeds it."""
     read: list[int] = []
 
     async def endless() -> AsyncIterator[bytes]:
@@ -208,8 +197,7 @@ async def test_a_body_that_is_too_large_is_not_read_to_its_end(length: str | Non
     assert sum(read) == 1200
 
 
-async def test_a_body_of_just_the_limit_is_taken() -> None:
-    """One byte more is not."""
+async def test_a_body_of_just_the_limit_is_accepted() -> None:
     body = form()
     assert (await post(receiver(max_bytes=len(body)), body))[0] == 204
     assert (await post(receiver(max_bytes=len(body) - 1), body))[0] == 413
@@ -218,8 +206,8 @@ async def test_a_body_of_just_the_limit_is_taken() -> None:
 # --- handlers
 
 
-async def test_all_handlers_that_it_fits_are_told_in_their_order() -> None:
-    """By resource, by type, by both, by neither."""
+async def test_handlers() -> None:
+    """A handler is called by resource, by type, by both, by neither, in the order of registration."""
     shop, received = receiver(), list[str]()
     wishes: list[tuple[str, tuple[str, ...]]] = [
         ("all", ()),
@@ -243,7 +231,6 @@ async def note(received: list[str], name: str, _: Postback[Any]) -> None:
 
 
 async def test_an_unknown_resource_reaches_the_handler_of_everything() -> None:
-    """With the record as it came."""
     shop, received = recording_receiver()
     await post(shop, form({"id": "7", "color": "red"}, resource="coupon", type="EXPIRE"))
     assert [(each.resource, each.type, each.record, each.raw) for each in received] == [
@@ -252,8 +239,6 @@ async def test_an_unknown_resource_reaches_the_handler_of_everything() -> None:
 
 
 async def test_registering_returns_the_function_unchanged() -> None:
-    """The decorated function can be registered twice, called and tested."""
-
     async def handle(postback: Postback[Any]) -> None:
         """A handler."""
 
@@ -272,8 +257,7 @@ class Callable:
         self.received += 1
 
 
-async def test_a_handler_may_be_a_method_or_an_object() -> None:
-    """Async functions, methods and objects are accepted."""
+async def test_a_handler_may_be_a_function_method_or_object() -> None:
     shop, handler = receiver(), Callable()
     shop.on()(handler)
     shop.on()(handler.__call__)
@@ -281,7 +265,7 @@ async def test_a_handler_may_be_a_method_or_an_object() -> None:
     assert handler.received == 2
 
 
-async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
+async def test_blocking_handler() -> None:
     """A blocking handler would stop the whole server."""
 
     def handle(postback: Postback[Any]) -> None:
@@ -291,22 +275,21 @@ async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
         receiver().on()(handle)  # type: ignore[type-var]
 
 
-async def test_a_handler_without_parentheses_is_refused() -> None:
+async def test_missing_parentheses() -> None:
     """`@receiver.on` would take the function for a resource, and never call it."""
     with pytest.raises(InvalidRequestError, match="parentheses"):
         receiver().on(nothing)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 @pytest.mark.parametrize("words", [("transactions",), ("Transaction",), ("contact", "update"), ("coupon", "CREATE")])
-async def test_a_word_that_is_not_known_is_doubted(words: tuple[str, ...], caplog: pytest.LogCaptureFixture) -> None:
-    """Unknown words are logged, because a typing error would silently drop postbacks."""
+async def test_unknown_words(words: tuple[str, ...], caplog: pytest.LogCaptureFixture) -> None:
+    """Unknown words in a registration are logged, because a typing error would silently drop postbacks."""
     receiver().on(*words)(nothing)
     (record,) = caplog.records
     assert (record.levelno, "unknown value (known: " in record.getMessage()) == (logging.WARNING, True)
 
 
-async def test_known_words_are_not_doubted(caplog: pytest.LogCaptureFixture) -> None:
-    """Nor is a handler of everything."""
+async def test_known_words_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     shop = receiver()
     for words in ((), ("transaction",), ("contact", "DELETE"), (None, "UPDATE")):
         shop.on(*words)(nothing)
@@ -317,8 +300,7 @@ async def nothing(postback: Postback[Any]) -> None:
     """Do nothing."""
 
 
-async def test_of_an_older_state_only_those_are_told_who_ask_for_it() -> None:
-    """The worker of an inbox says that a newer one was handled."""
+async def test_only_handlers_that_ask_for_it_get_an_older_state() -> None:
     handlers, received = Handlers(), list[str]()
     handlers.add("transaction", None, include_stale=False, handler=partial(note, received, "newest"))
     handlers.add("transaction", None, include_stale=True, handler=partial(note, received, "all"))
@@ -335,8 +317,8 @@ async def fail(error: BaseException, _: Postback[Any]) -> None:
     raise error
 
 
-async def test_a_failure_is_logged_without_card_numbers(caplog: pytest.LogCaptureFixture) -> None:
-    """With its traceback, and by the postback's own names."""
+async def test_logged_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """A failure is logged with its traceback and the postback's own names, and without card numbers."""
     shop = receiver()
     shop.on()(partial(fail, ValueError(f"no order for {CARD}")))
     await post(shop, form())
@@ -349,7 +331,7 @@ async def test_a_failure_is_logged_without_card_numbers(caplog: pytest.LogCaptur
     assert (CARD in text, PASSWORD in text, "12.50" in text) == (False, False, False)
 
 
-async def test_handlers_after_one_that_failed_are_told_all_the_same() -> None:
+async def test_failing_handler() -> None:
     """The response is 500, so that it is sent again, and shows nothing of the failure."""
     shop, received = receiver(), list[str]()
     shop.on()(partial(fail, ValueError("no such order: 4711")))
@@ -358,8 +340,7 @@ async def test_handlers_after_one_that_failed_are_told_all_the_same() -> None:
     assert received == ["after"]
 
 
-async def test_failures_of_several_handlers_are_all_told() -> None:
-    """In a group; a single one comes as it is."""
+async def test_failures_of_several_handlers_come_in_a_group() -> None:
     shop = receiver()
     postback = shop.parse(HEADERS, form())
     shop.on()(partial(fail, ValueError("one")))
@@ -371,7 +352,7 @@ async def test_failures_of_several_handlers_are_all_told() -> None:
     assert [type(error) for error in caught.value.exceptions] == [ValueError, KeyError]
 
 
-async def test_a_cancelled_handler_is_not_a_failure() -> None:
+async def test_cancelled_handler() -> None:
     """The server is shutting down: there is no response, and the gateway sends the postback again."""
     shop, begun = receiver(), anyio.Event()
 
@@ -391,8 +372,8 @@ async def test_a_cancelled_handler_is_not_a_failure() -> None:
 # --- order
 
 
-async def test_postbacks_of_one_record_are_handled_one_after_the_other() -> None:
-    """In the order in which they came; those of another record do not wait for them."""
+async def test_order() -> None:
+    """Postbacks of one record are handled in the order in which they came; other records do not wait for them."""
     shop, seen = receiver(), list[str]()
     gates = {"a1": anyio.Event(), "a2": anyio.Event(), "b1": anyio.Event()}
 
@@ -415,8 +396,7 @@ async def test_postbacks_of_one_record_are_handled_one_after_the_other() -> None
     assert seen == ["a1 begins", "b1 begins", "b1 ends", "a1 ends", "a2 begins", "a2 ends"]
 
 
-async def test_what_names_no_record_waits_for_nothing() -> None:
-    """Two changes of who knows what are handled at once."""
+async def test_postbacks_of_no_record_do_not_wait() -> None:
     shop, begun = receiver(), list[str]()
 
     @shop.on()
@@ -432,8 +412,8 @@ async def test_what_names_no_record_waits_for_nothing() -> None:
     assert sorted(begun) == ["a", "b"]
 
 
-async def test_unused_locks_are_removed() -> None:
-    """Memory does not grow with the number of records; after failures, too."""
+async def test_locks() -> None:
+    """Unused locks are removed, so that memory does not grow with the records; after failures, too."""
     shop = receiver()
     shop.on()(partial(fail, ValueError("one")))
     for number in range(5):
@@ -444,8 +424,8 @@ async def test_unused_locks_are_removed() -> None:
 # --- parse
 
 
-async def test_parse_checks_what_receive_checks() -> None:
-    """For servers that have no adapter: credentials, size and body; by the same error."""
+async def test_parse() -> None:
+    """For servers that have no adapter, `parse` checks credentials, size and body, by the same errors."""
     shop = receiver(max_bytes=2000)
     assert shop.parse({"AUTHORIZATION": basic()}, form()).record_id == sale()["id"]
     for status, headers, body in (
@@ -461,12 +441,11 @@ async def test_parse_checks_what_receive_checks() -> None:
 @pytest.mark.parametrize(
     "body", [form().decode(), form(), bytearray(form()), memoryview(form()), memoryview(form() + b"&").cast("b")[:-1]]
 )
-def test_parse_takes_text_and_buffers(body: Any) -> None:
-    """Frameworks give the body as text, as bytes or as a view of a buffer."""
+def test_parse_takes_text_bytes_and_buffers(body: Any) -> None:
     assert receiver().parse(HEADERS, body).record_id == sale()["id"]
 
 
-def test_parse_takes_text_in_any_language() -> None:
+def test_text_encoding() -> None:
     """Text is not decoded again, whatever charset the headers name, and half an emoji is replaced."""
     latin = HEADERS | {"Content-Type": "application/json; charset=ISO-8859-1"}
     body = '{"type":"UPDATE","resource":"contact","data":{"id":"c1","first_name":"Zoë","last_name":"\ud83d"}}'
@@ -476,8 +455,8 @@ def test_parse_takes_text_in_any_language() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 5, {"type": "UPDATE"}, [form()], object()])
 @pytest.mark.parametrize("name", ["headers", "body"])
-def test_parse_rejects_arguments_of_another_type(name: str, wrong: Any) -> None:
-    """By their name, as a request that is not a postback."""
+def test_parse_arguments(name: str, wrong: Any) -> None:
+    """An argument of another type is refused by its name, as a request that is not a postback."""
     arguments: dict[str, Any] = {"headers": HEADERS, "body": form(), name: wrong}
     if name == "headers" and isinstance(wrong, dict):
         arguments["headers"] = {b"type": b"UPDATE"}
@@ -486,7 +465,7 @@ def test_parse_rejects_arguments_of_another_type(name: str, wrong: Any) -> None:
     assert caught.value.status_code == 400
 
 
-async def test_parse_checks_the_peer_and_the_rate() -> None:
+async def test_parse_limits() -> None:
     """The caller passes the peer's address; without it no peer is in a network."""
     shop = receiver(allowed_networks=["203.0.113.0/24"], max_per_second=1)
     assert shop.parse(HEADERS, form(), "203.0.113.9").record_id == sale()["id"]
@@ -499,8 +478,8 @@ async def test_parse_checks_the_peer_and_the_rate() -> None:
 # --- with an inbox
 
 
-async def test_with_an_inbox_a_postback_is_acknowledged_when_it_is_stored() -> None:
-    """No handler is called meanwhile; a repeated delivery is acknowledged, too."""
+async def test_inbox() -> None:
+    """A stored postback is acknowledged before any handler is called; a repeated delivery is acknowledged, too."""
     inbox = MemoryInbox()
     shop, received = recording_receiver(inbox=inbox)
     assert [await post(shop, form(number_of_attempts=str(number))) for number in (1, 2)] == [(204, "")] * 2
@@ -508,35 +487,33 @@ async def test_with_an_inbox_a_postback_is_acknowledged_when_it_is_stored() -> N
     assert received == []
 
 
-async def test_an_inbox_that_cannot_be_used_has_it_sent_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_inbox(caplog: pytest.LogCaptureFixture) -> None:
     """The response is 503; the reason is logged and not shown to the caller."""
     assert await post(receiver(inbox=MemoryInbox(broken=True)), form()) == (503, "the inbox cannot be used\n")
     assert "the disk is full" in caplog.text
 
 
-async def test_what_is_refused_is_not_stored() -> None:
-    """Nor is anything else than a postback."""
+async def test_only_accepted_postbacks_are_stored() -> None:
     inbox = MemoryInbox()
     await post(receiver(inbox=inbox), b"x")
     await post(receiver(inbox=inbox), form(), {})
     assert inbox.kept == {}
 
 
-async def test_the_inbox_is_closed_at_the_end() -> None:
-    """After the work on it has stopped."""
+async def test_closing() -> None:
+    """The inbox is closed after the work on it has stopped."""
     inbox = MemoryInbox()
     async with receiver(inbox=inbox):
         assert inbox.closed == 0
     assert inbox.closed == 1
 
 
-async def test_a_receiver_without_an_inbox_may_be_entered_all_the_same() -> None:
-    """So that a program need not ask which it has."""
+async def test_a_receiver_without_an_inbox_can_be_entered() -> None:
     async with receiver() as shop:
         assert await post(shop, form()) == (204, "")
 
 
-async def test_a_receiver_is_entered_once_at_a_time() -> None:
+async def test_double_entry() -> None:
     """A second worker would close the inbox under the first; one after the other is fine."""
     shop = receiver()
     async with shop:
@@ -546,8 +523,8 @@ async def test_a_receiver_is_entered_once_at_a_time() -> None:
         pass
 
 
-async def test_a_receiver_can_be_entered_again(tmp_path: Path) -> None:
-    """As when tests start an application twice: its inbox takes postbacks again, and they are handled."""
+async def test_second_entry(tmp_path: Path) -> None:
+    """As when tests start an application twice: the inbox takes postbacks again, and they are handled."""
     shop, received = recording_receiver(inbox=SqliteInbox(tmp_path / "inbox.db"))
     for name in ("a", "b"):
         async with shop:
@@ -558,8 +535,7 @@ async def test_a_receiver_can_be_entered_again(tmp_path: Path) -> None:
     assert await post(shop, form(sale(id="c"))) == (503, "the inbox cannot be used\n")
 
 
-async def test_without_an_inbox_there_is_nothing_to_work_on() -> None:
-    """The caller gets an error instead of a silent return."""
+async def test_work_without_an_inbox_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="no inbox"):
         await receiver().work()
 
@@ -567,8 +543,8 @@ async def test_without_an_inbox_there_is_nothing_to_work_on() -> None:
 # --- nothing secret is shown
 
 
-async def test_a_receiver_does_not_show_its_password() -> None:
-    """Nor does what it is made of, nor the mistake of giving half of it."""
+async def test_password() -> None:
+    """A receiver shows no password, nor does what it is made of, nor the mistake of giving half of it."""
     shop = receiver()
     assert PASSWORD not in f"{shop!r} {vars(shop)} {vars(shop._credentials)}"
     with pytest.raises(InvalidRequestError, match="both") as caught:
@@ -585,15 +561,15 @@ async def never() -> AsyncIterator[bytes]:
     await anyio.sleep_forever()
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
-    """Callers that dawdle do not pile up."""
+async def test_slow_body() -> None:
+    """A body that does not come is not waited for: callers that dawdle do not pile up."""
     with anyio.fail_after(30):
         response = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
     assert (response.status_code, response.body) == (408, b"the body: not received within 0.01 seconds\n")
 
 
-async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: pytest.LogCaptureFixture) -> None:
-    """Also without an inbox: it has failed, a repeated delivery is handled again, and no postback waits behind it."""
+async def test_hanging_handler(caplog: pytest.LogCaptureFixture) -> None:
+    """A handler that hangs has failed, also without an inbox: a repeated delivery is handled, none waits behind it."""
     shop, received = receiver(handler_seconds=0.01), list[str]()
 
     @shop.on()
@@ -607,7 +583,7 @@ async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: py
     assert "handler failed" in caplog.text
 
 
-async def test_without_a_handler_nothing_counts_as_handled(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_later_handler(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A process that only stores leaves the handling to another; one whose handler comes later does it then."""
     shop, received = receiver(inbox=SqliteInbox(tmp_path / "inbox.db")), list[str]()
     async with shop:

@@ -53,7 +53,7 @@ async def claimed(inbox: SqliteInbox, *records: str) -> list[Claim]:
 # --- sharing transactions
 
 
-async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
+async def test_group_commit(path: Path) -> None:
     """All that waits is written together: far fewer than one sync for each."""
     inbox, commits = SqliteInbox(path), 0
     execute_batch = SqliteBackend.execute_batch
@@ -73,7 +73,7 @@ async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
     await inbox.aclose()
 
 
-async def test_listed_states_that_come_together_are_judged_one_after_the_other(path: Path) -> None:
+async def test_listed_states(path: Path) -> None:
     """An older state of a record that follows a newer one in the same transaction is not stored."""
     file = InboxFile(path)
     together = [change("t1", 2), change("t2", 1), change("t1", 1), change("t2", 2), change("t1", 3), change("t1", 2)]
@@ -84,7 +84,7 @@ async def test_listed_states_that_come_together_are_judged_one_after_the_other(p
     file.close()
 
 
-async def test_a_full_inbox_costs_no_more_than_an_empty_one(path: Path) -> None:
+async def test_full_inbox(path: Path) -> None:
     """Nothing that is done for each postback walks through all that is kept."""
     file = InboxFile(path)
     before = steps_of_a_postback(file, "first")
@@ -93,7 +93,7 @@ async def test_a_full_inbox_costs_no_more_than_an_empty_one(path: Path) -> None:
     file.close()
 
 
-async def test_a_record_that_has_changed_often_costs_no_more_than_another(path: Path) -> None:
+async def test_busy_record(path: Path) -> None:
     """The search for an earlier delivery does not read all postbacks of the record."""
     file, rows = InboxFile(path), [row_of(change("t1", number)) for number in range(1002)]
     before = steps_to(file, rows[:1])
@@ -148,7 +148,7 @@ HARMFUL = [
 
 
 @pytest.mark.parametrize("harmful", HARMFUL)
-async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteInbox, harmful: str) -> None:
+async def test_failing_statement(path: Path, inbox: SqliteInbox, harmful: str) -> None:
     """Others in its transaction are written once; it fails alone, and its next attempt succeeds."""
     ask_sqlite(path, "CREATE TABLE once (x UNIQUE)")
     ask_sqlite(path, "INSERT INTO once VALUES (1)")
@@ -173,8 +173,8 @@ async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteI
     assert [stored.postback.record_id for stored in await inbox.list(PostbackState.WAITING)] == ["t9"]
 
 
-async def test_amounts_and_times_are_written_as_text(path: Path, inbox: SqliteInbox) -> None:
-    """With all their digits, in UTC; text, whole numbers and bytes as they are."""
+async def test_types(path: Path, inbox: SqliteInbox) -> None:
+    """Amounts and times are text, with all digits, in UTC; text, whole numbers and bytes are as they are."""
     (claim,) = await claimed(inbox, "t1")
     noon = datetime(2026, 11, 21, 12, tzinfo=timezone(timedelta(hours=1)))
     values = (Decimal("12.50"), Decimal("1E+3"), noon, noon.replace(tzinfo=None), date(2026, 11, 21), b"\0", None, True)
@@ -185,8 +185,8 @@ async def test_amounts_and_times_are_written_as_text(path: Path, inbox: SqliteIn
     ]
 
 
-async def test_its_clock_is_a_parameter(path: Path) -> None:
-    """A claim runs out, and what failed is due again, when the clock says so."""
+async def test_clock(path: Path) -> None:
+    """A claim runs out, and what failed is due again, when the clock of the inbox says so."""
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
     clock = [now.timestamp()]
     inbox = SqliteInbox(path, now=lambda: clock[0])
@@ -206,8 +206,8 @@ async def test_its_clock_is_a_parameter(path: Path) -> None:
 # --- whose file it is
 
 
-async def test_a_file_that_is_shared(path: Path) -> None:
-    """With the user's own tables, made before; its head still says that it is the user's."""
+async def test_shared_file(path: Path) -> None:
+    """A file with the user's own tables, made before; its head still says that it is the user's."""
     ask_sqlite(path, "CREATE TABLE orders (id, settled)")
     ask_sqlite(path, "PRAGMA application_id = 7")
     ask_sqlite(path, "INSERT INTO orders VALUES ('t1', 0)")
@@ -222,9 +222,7 @@ async def test_a_file_that_is_shared(path: Path) -> None:
     await again.aclose()
 
 
-def test_many_make_the_file_at_once(path: Path) -> None:
-    """Eight threads with an inbox each: one makes it, the others find it."""
-
+def test_one_of_eight_threads_makes_the_file(path: Path) -> None:
     async def put(number: int) -> None:
         inbox = SqliteInbox(path)
         await inbox.store(change(f"t{number}"))
@@ -241,8 +239,8 @@ def test_many_make_the_file_at_once(path: Path) -> None:
 # --- when it fails
 
 
-async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, inbox: SqliteInbox) -> None:
-    """Callers of `store` and of `complete` get the error; both can try again."""
+async def test_full_disk(path: Path, inbox: SqliteInbox) -> None:
+    """Callers of `store` and of `complete` get the error of a full disk; both can try again."""
     (claim,) = await claimed(inbox, "t1")
     write = ("INSERT INTO effects VALUES (1, zeroblob(10000000))", ())
     with full_disk():
@@ -254,8 +252,8 @@ async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, inbox:
     assert ask_sqlite(path, "SELECT count(*) FROM effects") == [(1,)]
 
 
-async def test_closing_leaves_nothing_beside_the_file(path: Path) -> None:
-    """Neither files nor a thread; an inbox that was never used makes no file."""
+async def test_closing(path: Path) -> None:
+    """Neither files nor a thread are left beside the file; an inbox that was never used makes no file."""
     before = threading.active_count()
     await SqliteInbox(path).aclose()
     assert os.listdir(path.parent) == []  # noqa: PTH208  no I/O to wait for
@@ -278,8 +276,8 @@ def moved(path: Path, is_replaced: bool) -> Iterator[None]:
     elsewhere.replace(path)
 
 
-async def test_a_file_that_has_gone_takes_nothing(path: Path, inbox: SqliteInbox) -> None:
-    """Moved or replaced while it is open: what were written into it would be lost. Put back, it goes on."""
+async def test_missing_file(path: Path, inbox: SqliteInbox) -> None:
+    """A file that is moved or replaced while it is open takes nothing, as it would be lost; put back, it goes on."""
     await inbox.store(change("t1"))
     for is_replaced in (False, True):
         with moved(path, is_replaced), pytest.raises(InboxError, match="it was moved, removed or replaced"):

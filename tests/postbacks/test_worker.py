@@ -132,7 +132,7 @@ async def put(inbox: SqliteInbox, *postbacks: Postback[Any]) -> None:
 # --- what is handled
 
 
-async def test_all_that_is_due_is_handled(inbox: BrokenInbox) -> None:
+async def test_due_postbacks(inbox: BrokenInbox) -> None:
     """Each is handled once, those of a record in order, with the flag that a newer state was handled before."""
     shop = Shop()
     await put(inbox, change("t1", 2), change("t2", 1), change("t1", 1), change("t1", 3))
@@ -142,7 +142,7 @@ async def test_all_that_is_due_is_handled(inbox: BrokenInbox) -> None:
     assert [state for *_, state in await states(inbox)] == [HANDLED, HANDLED, SUPERSEDED, HANDLED]
 
 
-async def test_so_many_at_once_and_one_of_each_record(inbox: BrokenInbox) -> None:
+async def test_concurrency(inbox: BrokenInbox) -> None:
     """Handlers that wait for each other come together; two of a record never do."""
     shop: Shop
     together = anyio.Event()
@@ -162,7 +162,6 @@ async def test_so_many_at_once_and_one_of_each_record(inbox: BrokenInbox) -> Non
 
 
 async def test_a_record_does_not_wait_for_another(inbox: BrokenInbox) -> None:
-    """While one handler waits, all the others' postbacks are handled."""
     release = anyio.Event()
 
     async def wait(postback: Postback[Any]) -> None:
@@ -179,8 +178,8 @@ async def test_a_record_does_not_wait_for_another(inbox: BrokenInbox) -> None:
     assert len(shop.received) == 12
 
 
-async def test_what_was_just_stored_is_handled_at_once(inbox: BrokenInbox) -> None:
-    """The worker is notified, and does not wait for its next query."""
+async def test_notification(inbox: BrokenInbox) -> None:
+    """A stored postback is handled at once: the worker is notified, and does not wait for its next query."""
     shop = Shop()
     busy = worker(inbox, shop, poll_seconds=3600)
     async with at_work(busy):
@@ -192,8 +191,7 @@ async def test_what_was_just_stored_is_handled_at_once(inbox: BrokenInbox) -> No
     assert not busy.is_running
 
 
-async def test_what_others_stored_is_handled_soon(inbox: BrokenInbox) -> None:
-    """The worker queries the inbox at intervals."""
+async def test_the_worker_queries_the_inbox_at_intervals(inbox: BrokenInbox) -> None:
     shop = Shop()
     async with at_work(worker(inbox, shop)):
         await anyio.sleep(0.05)
@@ -201,8 +199,8 @@ async def test_what_others_stored_is_handled_soon(inbox: BrokenInbox) -> None:
         await until(lambda: len(shop.received) == 1)
 
 
-async def test_what_waits_behind_another_is_handled_at_once(inbox: BrokenInbox) -> None:
-    """As soon as there is room, or its record is free; not only when it looks the next time."""
+async def test_released_record(inbox: BrokenInbox) -> None:
+    """A waiting postback is handled as soon as there is room, or its record is free; not only at the next query."""
     shop = Shop()
     await put(inbox, *(change(f"t{number % 2}", number) for number in range(6)))
     with anyio.fail_after(30):
@@ -210,8 +208,8 @@ async def test_what_waits_behind_another_is_handled_at_once(inbox: BrokenInbox) 
     assert len(shop.received) == 6
 
 
-async def test_twice_at_work(inbox: BrokenInbox) -> None:
-    """Both share the postbacks, and both end when nothing is left."""
+async def test_two_workers(inbox: BrokenInbox) -> None:
+    """Two workers share the postbacks, and both end when nothing is left."""
     shop = Shop()
     busy = worker(inbox, shop)
     await put(inbox, *(change(f"t{number}") for number in range(50)))
@@ -221,7 +219,7 @@ async def test_twice_at_work(inbox: BrokenInbox) -> None:
     assert len(shop.received) == len(set(shop.received)) == 50
 
 
-async def test_what_handlers_write(inbox: BrokenInbox, tmp_path: Path) -> None:
+async def test_writes(inbox: BrokenInbox, tmp_path: Path) -> None:
     """A statement takes effect when the postback is handled, and not when a handler fails."""
 
     async def write(postback: Postback[Any]) -> None:
@@ -240,8 +238,8 @@ async def test_what_handlers_write(inbox: BrokenInbox, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("chance", "pauses"), [(0.0, [0.5, 1, 2]), (1.0, [1, 2, 4])])
-async def test_pauses_double(inbox: BrokenInbox, clock: Clock, chance: float, pauses: list[float]) -> None:
-    """By chance from a half to the whole of 1, 2, 4 seconds; what comes later of the record waits as long."""
+async def test_pauses(inbox: BrokenInbox, clock: Clock, chance: float, pauses: list[float]) -> None:
+    """A pause is half to the whole of 1, 2, 4 seconds, at random; later postbacks of the record wait as long."""
     shop = Shop(fail)
     await put(inbox, change("t1", 1), change("t1", 2))
     for pause in pauses:
@@ -253,7 +251,6 @@ async def test_pauses_double(inbox: BrokenInbox, clock: Clock, chance: float, pa
 
 
 async def test_a_pause_is_an_hour_at_most(inbox: BrokenInbox, clock: Clock) -> None:
-    """However often it has failed."""
     shop = Shop(fail)
     await inbox.store(change())
     for _ in range(20):
@@ -265,9 +262,7 @@ async def test_a_pause_is_an_hour_at_most(inbox: BrokenInbox, clock: Clock) -> N
     assert (len(shop.received), pause) == (20, 3600)
 
 
-async def test_after_too_many_attempts_it_is_dead(
-    inbox: BrokenInbox, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_dead(inbox: BrokenInbox, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     """A dead postback is logged and kept; the next of its record is handled. No card number or body is shown."""
 
     async def fail_first(postback: Postback[Any]) -> None:
@@ -321,8 +316,8 @@ async def miss_a_file(postback: Postback[Any]) -> None:
         (run_out, "TimeoutError: "),
     ],
 )
-async def test_a_handler_that_does_not_succeed_is_tried_again(inbox: BrokenInbox, handler: Any, error: str) -> None:
-    """Its error cannot be stored as it is, a statement fails, the time is over, or the handler's own time is."""
+async def test_retries(inbox: BrokenInbox, handler: Any, error: str) -> None:
+    """A handler is called again when its error cannot be stored, a statement fails or the time is over."""
     await inbox.store(change())
     await worker(inbox, Shop(handler), handler_seconds=0.2).work(until_empty=True)
     (stored,) = await inbox.list()
@@ -330,7 +325,7 @@ async def test_a_handler_that_does_not_succeed_is_tried_again(inbox: BrokenInbox
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
-async def test_a_handler_that_cancels_itself(inbox: BrokenInbox) -> None:
+async def test_self_cancellation(inbox: BrokenInbox) -> None:
     """The handler has failed, and is called again after a pause."""
 
     async def cancel(postback: Postback[Any]) -> None:
@@ -342,8 +337,8 @@ async def test_a_handler_that_cancels_itself(inbox: BrokenInbox) -> None:
     assert (stored.state, stored.attempts, stored.error) == (WAITING, 1, "RuntimeError: a handler cancelled itself")
 
 
-async def test_a_postback_that_kills_its_process_dies(inbox: BrokenInbox, clock: Clock) -> None:
-    """Claimed again and again and never ended, it is not handled for ever."""
+async def test_killed_process(inbox: BrokenInbox, clock: Clock) -> None:
+    """A postback that kills its process, claimed again and again and never ended, is not handled for ever."""
     shop = Shop()
     await inbox.store(change())
     for _ in range(3):
@@ -358,8 +353,8 @@ async def test_a_postback_that_kills_its_process_dies(inbox: BrokenInbox, clock:
 # --- when it ends
 
 
-async def test_what_is_being_handled_is_given_back(inbox: BrokenInbox) -> None:
-    """When the worker is cancelled: due at once, and no attempt is counted."""
+async def test_cancellation(inbox: BrokenInbox) -> None:
+    """A cancelled worker gives its postback back: due at once, and no attempt is counted."""
     shop = Shop(lambda _: anyio.sleep_forever())
     await put(inbox, change("t1"), change("t2"), change("t3"))
     async with at_work(worker(inbox, shop, concurrency=2)):
@@ -369,7 +364,7 @@ async def test_what_is_being_handled_is_given_back(inbox: BrokenInbox) -> None:
     assert len(again.received) == 3
 
 
-async def test_what_is_claimed_while_it_ends_is_given_back(inbox: BrokenInbox) -> None:
+async def test_late_claim(inbox: BrokenInbox) -> None:
     """A worker that is cancelled while the inbox hands out something takes it, and gives it back."""
     await inbox.store(change())
     with anyio.CancelScope() as scope:
@@ -378,7 +373,7 @@ async def test_what_is_claimed_while_it_ends_is_given_back(inbox: BrokenInbox) -
     assert [stored.attempts for stored in await inbox.list()] == [0]
 
 
-async def test_what_was_handled_is_noted_to_the_end(inbox: BrokenInbox) -> None:
+async def test_late_success(inbox: BrokenInbox) -> None:
     """A worker that is cancelled the moment a handler succeeds does not have it handled twice."""
     with anyio.CancelScope() as scope:
 
@@ -391,8 +386,8 @@ async def test_what_was_handled_is_noted_to_the_end(inbox: BrokenInbox) -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_handler_that_ends_the_program(tmp_path: Path, backend: str) -> None:
-    """The program ends; its postback and all others are released."""
+def test_exit(tmp_path: Path, backend: str) -> None:
+    """A handler that ends the program does so; its postback and all others are released."""
 
     async def main() -> None:
         both = anyio.Event()
@@ -419,7 +414,7 @@ def test_a_handler_that_ends_the_program(tmp_path: Path, backend: str) -> None:
     anyio.run(given_back)
 
 
-async def test_a_long_handlers_claim_is_prolonged(tmp_path: Path) -> None:
+async def test_prolonged_claim(tmp_path: Path) -> None:
     """While the handler runs, no other worker gets its postback, however short a claim is."""
     inboxes = [SqliteInbox(tmp_path / "inbox.db") for _ in range(2)]
     shop = Shop(lambda _: anyio.sleep(1.2))
@@ -433,8 +428,8 @@ async def test_a_long_handlers_claim_is_prolonged(tmp_path: Path) -> None:
         await inbox.aclose()
 
 
-async def test_handled_too_late(inbox: BrokenInbox, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    """Another worker has it: nothing is written twice, and the log says so."""
+async def test_late_handler(inbox: BrokenInbox, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """Another worker has claimed it meanwhile: nothing is written twice, and the log says so."""
 
     async def oversleep(postback: Postback[Any]) -> None:
         clock.seconds += 60
@@ -450,8 +445,8 @@ async def test_handled_too_late(inbox: BrokenInbox, clock: Clock, caplog: pytest
 # --- when the inbox cannot be used
 
 
-async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: pytest.LogCaptureFixture) -> None:
-    """The worker logs the failure once and the recovery once."""
+async def test_broken_inbox(inbox: BrokenInbox, caplog: pytest.LogCaptureFixture) -> None:
+    """A worker waits until the inbox can be used, and logs the failure once and the recovery once."""
     shop = Shop()
     inbox.broken = frozenset({"claim"})
     with caplog.at_level(logging.INFO, "gateway_async"):
@@ -464,8 +459,8 @@ async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: 
     assert "the disk is full" in caplog.text
 
 
-async def test_what_was_handled_is_noted_when_the_inbox_can_be_used(inbox: BrokenInbox) -> None:
-    """The handler is not called again meanwhile."""
+async def test_delayed_note(inbox: BrokenInbox) -> None:
+    """A success is noted when the inbox can be used again, and the handler is not called meanwhile."""
     shop = Shop()
     inbox.broken = frozenset({"complete"})
     await inbox.store(change())
@@ -477,8 +472,8 @@ async def test_what_was_handled_is_noted_when_the_inbox_can_be_used(inbox: Broke
     assert [state for *_, state in await states(inbox)] == [HANDLED]
 
 
-async def test_until_empty_does_not_wait_for_a_broken_inbox(inbox: BrokenInbox) -> None:
-    """The caller of `work` gets the error."""
+async def test_until_empty(inbox: BrokenInbox) -> None:
+    """With a broken inbox the caller of `work` gets the error instead of a wait."""
     inbox.broken = frozenset({"claim"})
     with pytest.raises(InboxError, match="the disk is full"):
         await worker(inbox, Shop()).work(until_empty=True)
@@ -487,8 +482,8 @@ async def test_until_empty_does_not_wait_for_a_broken_inbox(inbox: BrokenInbox) 
 # --- a claim that runs out while its handler is still at work
 
 
-async def test_a_claim_of_its_own_that_has_run_out_goes_on(inbox: BrokenInbox, clock: Clock) -> None:
-    """A process that was stopped for longer than a lease handles its postback once, if no other worker claimed it."""
+async def test_stopped_process(inbox: BrokenInbox, clock: Clock) -> None:
+    """A process stopped for longer than a lease handles its postback once, if no other worker claimed it."""
     release = anyio.Event()
     shop = Shop(lambda _: release.wait())
     await put(inbox, change("t1", 1))
@@ -501,8 +496,8 @@ async def test_a_claim_of_its_own_that_has_run_out_goes_on(inbox: BrokenInbox, c
     assert shop.received == [("t1", 1, False)]
 
 
-async def test_what_is_to_be_noted_is_noted_with_the_claim_of_now(inbox: BrokenInbox, clock: Clock) -> None:
-    """A database away for longer than a lease, while a handler's end was to be noted: it is noted, and once."""
+async def test_renewed_claim(inbox: BrokenInbox, clock: Clock) -> None:
+    """A success noted after the database was away for longer than a lease is noted, and once."""
     shop = Shop()
     inbox.broken = frozenset({"complete"})
     await put(inbox, change("t1", 1))

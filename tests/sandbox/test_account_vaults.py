@@ -15,8 +15,7 @@ from .conftest import Errors, OpenShop, Record, Shop, recorded
 ROUTING = "072000326"
 
 
-def test_a_card_is_stored_by_brand_and_digits(shop: Shop) -> None:
-    """Of the number, only the brand, the first six and the last four digits are stored."""
+def test_only_brand_first_six_and_last_four_digits_are_stored(shop: Shop) -> None:
     response = shop.vault(account_number="5454545454545454", account_holder_name="John Smith")
     vault = response.json()["accountvault"]
     assert response.status_code == 201
@@ -26,7 +25,6 @@ def test_a_card_is_stored_by_brand_and_digits(shop: Shop) -> None:
 
 @pytest.mark.parametrize("kind", ["cc", "ach"])
 def test_a_vault_carries_the_fields_of_the_contract(shop: Shop, kind: str) -> None:
-    """A vault has every field of the recorded one, in the same JSON types."""
     sample = recorded(f"accountvault-create-{kind}-response")
     vault = (shop.vault() if kind == "cc" else bank_account(shop)).json()["accountvault"]
     assert set(sample) - set(vault) == set()
@@ -50,16 +48,13 @@ def bank_account(shop: Shop, **fields: Any) -> httpx.Response:
 @pytest.mark.parametrize(
     ("number", "first_six"), [("123456", None), ("7009533657", None), ("70095336571", "700953"), ("1234", None)]
 )
-def test_the_digits_shown_of_a_bank_account_are_not_the_whole_number(
-    shop: Shop, number: str, first_six: str | None
-) -> None:
+def test_bank_account_mask(shop: Shop, number: str, first_six: str | None) -> None:
     """The first six digits are shown only if some remain hidden between them and the last four."""
     vault = bank_account(shop, account_number=number).json()["accountvault"]
     assert (vault["first_six"], vault["last_four"]) == (first_six, number[-4:])
 
 
 def test_a_bank_account_needs_its_own_fields(shop: Shop, errors: Errors) -> None:
-    """Each missing field of an ACH account is named."""
     names = ("account_type", "routing", "account_holder_name", "is_company")
     assert list(errors(bank_account(shop, **dict.fromkeys(names, ...)))) == list(names)
 
@@ -68,13 +63,13 @@ def test_a_bank_account_needs_its_own_fields(shop: Shop, errors: Errors) -> None
     ("field", "value"),
     [("routing", "072000327"), ("routing", "07200032"), ("account_type", "visa"), ("account_number", "12a4")],
 )
-def test_a_bank_account_is_checked(shop: Shop, errors: Errors, field: str, value: str) -> None:
+def test_bank_account_checks(shop: Shop, errors: Errors, field: str, value: str) -> None:
     """A routing number has a check digit, an account number is digits, a type is checking or savings."""
     assert list(errors(bank_account(shop, **{field: value}))) == [field]
 
 
 @pytest.mark.parametrize("number", ["4111111111111112", "1234567890123456", "4111", "4111-1111-1111-1111"])
-def test_a_card_number_is_checked(shop: Shop, errors: Errors, number: str) -> None:
+def test_card_number_checks(shop: Shop, errors: Errors, number: str) -> None:
     """A card needs a known brand and the right check digit; no response repeats the number."""
     refused = shop.vault(account_number=number)
     assert errors(refused) == {"account_number": ["Account Number is not a valid card number."]}
@@ -83,12 +78,11 @@ def test_a_card_number_is_checked(shop: Shop, errors: Errors, number: str) -> No
 
 @pytest.mark.parametrize("exp_date", ["1330", "0030", "12/3", "123"])
 def test_an_expiry_is_a_month_and_a_year(shop: Shop, errors: Errors, exp_date: str) -> None:
-    """MMYY with a month from 01 to 12."""
     assert list(errors(shop.vault(exp_date=exp_date))) == ["exp_date"]
 
 
 @pytest.mark.parametrize("field", ["title", "account_holder_name", "billing_address"])
-def test_a_text_of_a_vault_has_a_character(shop: Shop, errors: Errors, field: str) -> None:
+def test_empty_texts(shop: Shop, errors: Errors, field: str) -> None:
     """The empty string is refused on POST and PUT; null clears a field."""
     path = f"/v2/accountvaults/{shop.vault(**{field: 'x'}).json()['accountvault']['id']}"
     for refused in (shop.vault(**{field: ""}), shop.put("accountvault", path, {field: ""})):
@@ -97,7 +91,6 @@ def test_a_text_of_a_vault_has_a_character(shop: Shop, errors: Errors, field: st
 
 
 def test_a_card_needs_an_expiry(shop: Shop, errors: Errors) -> None:
-    """A keyed card without an expiry is refused."""
     assert errors(shop.vault(exp_date=...)) == {"exp_date": ["Exp Date cannot be blank."]}
 
 
@@ -109,7 +102,6 @@ def test_a_card_needs_an_expiry(shop: Shop, errors: Errors) -> None:
     ],
 )
 def test_a_swiped_card_is_read_off_its_track(shop: Shop, track: str) -> None:
-    """Number and expiry are read from the magnetic stripe."""
     response = shop.vault(account_number=..., exp_date=..., track_data=track)
     vault = response.json()["accountvault"]
     assert (vault["last_four"], vault["exp_date"]) == ("1111", "1230")
@@ -117,7 +109,6 @@ def test_a_swiped_card_is_read_off_its_track(shop: Shop, track: str) -> None:
 
 
 def test_a_ticket_serves_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """A ticket creates one vault and no second one."""
     source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket("371449635398431", "0931")}
     vault = shop.vault(**source).json()["accountvault"]
     assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("amex", "8431", "0931")
@@ -125,7 +116,6 @@ def test_a_ticket_serves_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> N
 
 
 def test_a_vault_is_made_from_a_previous_transaction(shop: Shop) -> None:
-    """The transaction is named by its system id or by its api id."""
     sale = shop.pay(account_number="6011000995500000", transaction_api_id="sale-1").json()["transaction"]
     for source in ({"previous_transaction_id": sale["id"]}, {"previous_transaction_api_id": "sale-1"}):
         vault = shop.vault(account_number=..., exp_date=..., **source).json()["accountvault"]
@@ -133,7 +123,6 @@ def test_a_vault_is_made_from_a_previous_transaction(shop: Shop) -> None:
 
 
 def test_a_vault_is_copied(shop: Shop) -> None:
-    """A copy has its own id and the account of the original."""
     first = shop.vault(account_vault_api_id="v1", account_holder_name="Ada").json()["accountvault"]
     for source in ({"previous_account_vault_id": first["id"]}, {"previous_account_vault_api_id": "v1"}):
         copy = shop.vault(account_number=..., exp_date=..., title="Copy", **source).json()["accountvault"]
@@ -141,8 +130,7 @@ def test_a_vault_is_copied(shop: Shop) -> None:
         assert (copy["title"], copy["last_four"], copy["account_holder_name"]) == ("Copy", "1111", "Ada")
 
 
-def test_a_vault_has_one_source(shop: Shop, errors: Errors) -> None:
-    """No source and two sources are refused."""
+def test_a_vault_has_exactly_one_source(shop: Shop, errors: Errors) -> None:
     assert list(errors(shop.vault(account_number=...))) == ["account_number"]
     assert list(errors(shop.vault(ticket="T"))) == ["account_number", "ticket"]
 
@@ -158,8 +146,8 @@ def checks(shop: Shop) -> list[tuple[Any, ...]]:
     return [tuple(each[name] for name in ("status_id", "type_id", "reason_code_id", "last_four")) for each in found]
 
 
-def test_a_card_is_verified_before_it_is_stored(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """With run_avs an avsonly is made; if it fails, it is the only trace of the card."""
+def test_verification(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """With run_avs an avsonly is made before the card is stored; if it fails, it is the only trace of the card."""
     stored = shop.vault(run_avs=1, contact_id=shop.info.contact_id, **GOOD)
     assert (stored.status_code, checks(shop)) == (201, [(121, 21, 1000, "1111")])
     assert shop.get("/v2/transactions").json()["transactions"][0]["contact_id"] == shop.info.contact_id
@@ -173,8 +161,8 @@ def test_a_card_is_verified_before_it_is_stored(shop: Shop, sandbox: Sandbox, er
     assert sandbox.ledger()["charged"] == {}
 
 
-def test_the_merchant_account_asks_for_the_verification(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """The setting applies to each card, and run_avs replaces it once."""
+def test_verification_setting(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """The merchant account asks for the verification of every card, and run_avs replaces the setting once."""
     sandbox.change_product(run_avs_on_accountvault_create=True)
     assert errors(shop.vault(**DENIED)) == FAILED
     assert shop.vault(run_avs=0, **DENIED).status_code == 201
@@ -189,7 +177,6 @@ def test_the_merchant_account_asks_for_the_verification(shop: Shop, sandbox: San
 
 
 def test_a_bank_account_has_no_address_to_verify(shop: Shop, sandbox: Sandbox) -> None:
-    """Neither the setting nor run_avs concerns it."""
     sandbox.change_product(run_avs_on_accountvault_create=True)
     sandbox.change_product(sandbox.ach_product_transaction_id, run_avs_on_accountvault_create=True)
     assert bank_account(shop, run_avs=1, **DENIED).status_code == 201
@@ -197,7 +184,6 @@ def test_a_bank_account_has_no_address_to_verify(shop: Shop, sandbox: Sandbox) -
 
 
 def test_a_ticket_of_an_unverified_card_stays_valid(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """A refused request uses up nothing."""
     source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket()}
     assert errors(shop.vault(run_avs=1, **source, **DENIED)) == FAILED
     assert shop.vault(run_avs=1, **source, **GOOD).status_code == 201
@@ -212,15 +198,15 @@ def test_a_ticket_of_an_unverified_card_stays_valid(shop: Shop, sandbox: Sandbox
         ({"is_company": 0, "ach_sec_code": None}, "PPD"),
     ],
 )
-def test_a_company_decides_the_sec_code(shop: Shop, fields: Record, code: str) -> None:
-    """A given code is kept, and a payment from the vault has the vault's."""
+def test_company_sec_code(shop: Shop, fields: Record, code: str) -> None:
+    """A given SEC code is kept, and a payment from the vault has the vault's."""
     vault = bank_account(shop, **fields).json()["accountvault"]
     assert vault["ach_sec_code"] == code
     debit = shop.pay(action="debit", account_number=..., exp_date=..., account_vault_id=vault["id"])
     assert debit.json()["transaction"]["ach_sec_code"] == code
 
 
-def test_the_sec_code_follows_the_company(shop: Shop) -> None:
+def test_changed_company(shop: Shop) -> None:
     """A later change of is_company changes a code that was not given; a payment without any code has it."""
     vault = bank_account(shop).json()["accountvault"]
     path = f"/v2/accountvaults/{vault['id']}"
@@ -241,15 +227,13 @@ def test_the_sec_code_follows_the_company(shop: Shop) -> None:
     )
 
 
-def test_a_saved_bank_account_has_the_sec_code_of_its_payment(shop: Shop) -> None:
-    """`save_account` keeps how the payment was authorized."""
+def test_a_saved_bank_account_keeps_the_sec_code_of_its_payment(shop: Shop) -> None:
     paid = shop.pay_from_bank(save_account=1).json()["transaction"]
     saved = shop.get(f"/v2/accountvaults/{paid['account_vault_id']}").json()["accountvault"]
     assert saved["ach_sec_code"] == "WEB"
 
 
-def test_the_months_to_expiry_follow_the_clock(shop: Shop, sandbox: Sandbox) -> None:
-    """expiring_in_months is computed for each response and is never below 0."""
+def test_expiring_in_months_follows_the_clock_and_is_never_negative(shop: Shop, sandbox: Sandbox) -> None:
     vault = shop.vault(exp_date="1299").json()["accountvault"]
     path = f"/v2/accountvaults/{vault['id']}"
     sandbox.advance(366 * 86400)
@@ -259,7 +243,6 @@ def test_the_months_to_expiry_follow_the_clock(shop: Shop, sandbox: Sandbox) -> 
 
 
 def test_a_vault_is_changed_but_not_its_account(shop: Shop, errors: Errors) -> None:
-    """Title and expiry can change; the account number cannot."""
     path = f"/v2/accountvaults/{shop.vault().json()['accountvault']['id']}"
     changed = shop.put("accountvault", path, {"title": "Travel", "exp_date": "0135"}).json()["accountvault"]
     assert (changed["title"], changed["exp_date"]) == ("Travel", "0135")
@@ -267,8 +250,7 @@ def test_a_vault_is_changed_but_not_its_account(shop: Shop, errors: Errors) -> N
     assert list(errors(refused)) == ["account_number", "account_type"]
 
 
-def test_bin_info_describes_the_issuer(shop: Shop, errors: Errors) -> None:
-    """The response has the recorded fields; only cards have BIN info."""
+def test_only_cards_have_bin_info(shop: Shop, errors: Errors) -> None:
     sample = recorded("bininfo-response")
     card = shop.vault(account_number="5454545454545454").json()["accountvault"]
     info = shop.get(f"/v2/accountvaults/{card['id']}/bininfo").json()["bininfo"]
@@ -277,7 +259,7 @@ def test_bin_info_describes_the_issuer(shop: Shop, errors: Errors) -> None:
     assert list(errors(shop.get(f"/v2/accountvaults/{account['id']}/bininfo"))) == ["payment_method"]
 
 
-def test_no_account_number_reaches_the_disk(tmp_path: Path, open_shop: OpenShop) -> None:
+def test_data_on_disk(tmp_path: Path, open_shop: OpenShop) -> None:
     """No column and no data file contains numbers, track data, CVV or routing numbers."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
@@ -294,7 +276,6 @@ def test_no_account_number_reaches_the_disk(tmp_path: Path, open_shop: OpenShop)
 
 
 def test_expands_show_the_creator_and_the_merchant_account(shop: Shop) -> None:
-    """The user, and the location's merchant account for the payment method, are returned."""
     card, bank = shop.vault().json()["accountvault"], bank_account(shop).json()["accountvault"]
     names = ("created_user", "product_transaction")
     products = (shop.info.cc_product_transaction_id, shop.info.ach_product_transaction_id)

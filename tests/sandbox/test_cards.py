@@ -15,27 +15,23 @@ CARDS = {
 
 @pytest.mark.parametrize(("number", "brand"), CARDS.items())
 def test_the_brand_is_read_off_the_number(number: str, brand: str) -> None:
-    """Each published test card has its brand."""
     assert read_card(number).account_type == brand
 
 
 @pytest.mark.parametrize("number", CARDS)
 def test_one_wrong_digit_is_noticed(number: str) -> None:
-    """Any single wrong digit is detected."""
     for place, digit in enumerate(number):
         wrong = number[:place] + str((int(digit) + 1) % 10) + number[place + 1 :]
         assert not passes_luhn(wrong)
 
 
-def test_a_track_holds_number_name_and_expiry() -> None:
-    """Track 1 has YYMM; an expiry here is MMYY."""
+def test_a_track_holds_number_name_and_an_expiry_as_mmyy() -> None:
     account = read_track("%B371449635398431^SMITH/JOHN ^3109101?")
     assert (account.last_four, account.account_holder_name, account.exp_date) == ("8431", "SMITH/JOHN", "0931")
 
 
 @pytest.mark.parametrize("track", ["", "4111111111111111", ";4111111111111112=3012?", ";4111111111111111=3013?"])
 def test_a_track_is_checked(track: str) -> None:
-    """An unreadable stripe, a wrong digit and an invalid month are refused."""
     with pytest.raises(ValueError, match=r"."):
         read_track(track)
 

@@ -21,7 +21,6 @@ def test_the_clock_shows_real_time_at_first(shop: Shop) -> None:
 
 @pytest.mark.parametrize("move", ["http", "python"])
 def test_the_clock_is_moved_on(shop: Shop, sandbox: Sandbox, move: str) -> None:
-    """Records created afterwards have the new time."""
     before = now(shop)
     if move == "http":
         shop.http.post("/_sandbox/clock", json={"advance": 86400})
@@ -32,7 +31,6 @@ def test_the_clock_is_moved_on(shop: Shop, sandbox: Sandbox, move: str) -> None:
 
 @pytest.mark.parametrize("move", ["http", "python"])
 def test_the_clock_is_set(shop: Shop, sandbox: Sandbox, move: str) -> None:
-    """The clock accepts any second from 1970 to the year 9000."""
     if move == "http":
         shop.http.post("/_sandbox/clock", json={"now": 1_781_092_800})
     else:
@@ -41,8 +39,8 @@ def test_the_clock_is_set(shop: Shop, sandbox: Sandbox, move: str) -> None:
     assert shop.contact().json()["contact"]["created_ts"] - 1_781_092_800 in range(60)
 
 
-def test_ids_grow_even_when_the_clock_is_set_back(shop: Shop, sandbox: Sandbox) -> None:
-    """The newest record stays first in the list."""
+def test_clock_set_back(shop: Shop, sandbox: Sandbox) -> None:
+    """Ids grow even then: the newest record stays first in the list."""
     shop.contact(last_name="Old")
     sandbox.advance(-86400)
     shop.contact(last_name="New")
@@ -54,22 +52,19 @@ def test_ids_grow_even_when_the_clock_is_set_back(shop: Shop, sandbox: Sandbox) 
     ['{"now": 1e30}', '{"advance": -1e12}', '{"now": 1e400}', '{"now": "x"}', '{"advance": NaN}', "[]", '{"x": 1}'],
 )
 def test_an_invalid_time_is_refused(shop: Shop, body: str) -> None:
-    """The response is a 4xx, and the clock keeps running."""
     response = shop.http.post("/_sandbox/clock", content=body)
     assert response.status_code in {400, 422}
     assert abs(now(shop) - time.time()) < 60
 
 
 @pytest.mark.parametrize("body", ["", "{}", '{"advance": 1, "now": 1}', '{"advance": null}'])
-def test_the_clock_takes_one_order_at_a_time(shop: Shop, body: str) -> None:
-    """Neither or both of `advance` and `now` are a 400 with the reason."""
+def test_a_clock_call_has_either_advance_or_now(shop: Shop, body: str) -> None:
     response = shop.http.post("/_sandbox/clock", content=body)
     expected = "The body must have exactly one of advance and now, in seconds."
     assert (response.status_code, response.json()["message"]) == (400, expected)
 
 
 def test_the_control_calls_have_an_index(shop: Shop, sandbox: Sandbox) -> None:
-    """The root path, with and without a slash, describes each call."""
     calls = shop.get("/_sandbox/").json()["calls"]
     assert shop.get("/_sandbox").json()["calls"] == calls
     assert all(sentence.endswith(".") for sentence in calls.values())
@@ -78,7 +73,7 @@ def test_the_control_calls_have_an_index(shop: Shop, sandbox: Sandbox) -> None:
     assert {shop.get(path).status_code for path in paths} == {200}
 
 
-def test_a_reset_restores_the_first_state(shop: Shop, sandbox: Sandbox) -> None:
+def test_reset(shop: Shop, sandbox: Sandbox) -> None:
     """Records, faults and the clock are reset; credentials and the first contact stay."""
     shop.pay(transaction_api_id="t1")
     shop.vault()
@@ -91,7 +86,7 @@ def test_a_reset_restores_the_first_state(shop: Shop, sandbox: Sandbox) -> None:
     assert shop.pay(transaction_api_id="t1").status_code == 201
 
 
-def test_the_ledger_over_http(shop: Shop) -> None:
+def test_ledger(shop: Shop) -> None:
     """The ledger counts charges, refunds and stored cards; a decline counts nothing, a void still counts."""
     paid = shop.pay(transaction_api_id="paid").json()["transaction"]
     shop.pay("5.00", transaction_api_id="declined")

@@ -4,14 +4,13 @@ from .conftest import Errors, Shop, recorded
 
 
 def test_a_contact_carries_the_fields_of_the_contract(shop: Shop) -> None:
-    """A contact has the fields of the recorded one, the documented name of its message type, and a link to itself."""
     sample = recorded("postback-contact-create")
     contact = shop.contact().json()["contact"]
     assert set(contact) == {*sample, "header_message_type", "_links"}
     assert contact["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/contacts/{contact['id']}"
 
 
-def test_values_come_back_in_one_form(shop: Shop) -> None:
+def test_response_types(shop: Shop) -> None:
     """Flags are true and false, money has two decimals, timestamps are integers."""
     contact = shop.contact(email_trx_receipt="1", contact_balance=21).json()["contact"]
     assert contact["email_trx_receipt"] is True
@@ -20,7 +19,6 @@ def test_values_come_back_in_one_form(shop: Shop) -> None:
 
 
 def test_a_contact_is_found_by_the_integrators_own_id(shop: Shop) -> None:
-    """An api id with any character works like the system id."""
     created = shop.contact(contact_api_id="Ä/b c?%2F").json()
     path = "/v2/contacts/%C3%84%2Fb%20c%3F%252F"
     for flag in ("1", "true"):
@@ -32,8 +30,8 @@ def test_a_lookup_by_api_id_says_which_location(shop: Shop, errors: Errors) -> N
     assert errors(shop.get("/v2/contacts/137", api_id=1)) == {"location_id": ["Location Id cannot be blank."]}
 
 
-def test_update_if_exists_updates(shop: Shop) -> None:
-    """With update_if_exists, a known api id updates that contact, and an unknown one creates it."""
+def test_update_if_exists(shop: Shop) -> None:
+    """A known api id updates that contact, and an unknown one creates it."""
     created = shop.contact(contact_api_id="137", last_name="Smith", update_if_exists=1)
     first = created.json()["contact"]
     again = shop.contact(contact_api_id="137", last_name="Jones", update_if_exists=1)
@@ -43,7 +41,6 @@ def test_update_if_exists_updates(shop: Shop) -> None:
 
 
 def test_a_change_leaves_the_rest_alone(shop: Shop) -> None:
-    """PUT changes only the fields in its body, null among them."""
     contact = shop.contact(first_name="Ada", city="London", company_name="Engines").json()["contact"]
     changed = shop.put("contact", f"/v2/contacts/{contact['id']}", {"city": "Paris", "company_name": None})
     assert changed.status_code == 200
@@ -54,7 +51,7 @@ def test_a_change_leaves_the_rest_alone(shop: Shop) -> None:
     }
 
 
-def test_a_header_message_type_has_two_spellings(shop: Shop, errors: Errors) -> None:
+def test_header_message_type(shop: Shop, errors: Errors) -> None:
     """Both spellings are accepted and returned, and different values are refused."""
     contact = shop.contact(header_message_type="3").json()["contact"]
     assert (contact["header_message_type_id"], contact["header_message_type"]) == (3, 3)
@@ -70,7 +67,7 @@ def test_a_header_message_type_has_two_spellings(shop: Shop, errors: Errors) -> 
         assert errors(refused) == expected
 
 
-def test_null_puts_back_a_default(shop: Shop) -> None:
+def test_null(shop: Shop) -> None:
     """Null makes a flag false and a field without a default null."""
     contact = shop.contact(email_trx_receipt=1, city="Paris").json()["contact"]
     empty = {"email_trx_receipt": None, "city": None}
@@ -79,7 +76,6 @@ def test_null_puts_back_a_default(shop: Shop) -> None:
 
 
 def test_a_strict_gateway_refuses_an_unknown_field(strict_shop: Shop, errors: Errors) -> None:
-    """An unknown field, and a read-only field with another value, are problems."""
     assert errors(strict_shop.contact(lastname="Smith", id="me", created_ts=1)) == {
         "lastname": ["Lastname is not a known field."],
         "id": ["Id cannot be set."],
@@ -87,8 +83,7 @@ def test_a_strict_gateway_refuses_an_unknown_field(strict_shop: Shop, errors: Er
     }
 
 
-def test_every_problem_is_reported_at_once(shop: Shop, errors: Errors) -> None:
-    """Types, lengths, blanks and references are checked together."""
+def test_all_problems_of_a_contact_are_reported_at_once(shop: Shop, errors: Errors) -> None:
     bad = shop.contact(last_name=..., location_id="nowhere", city=["Paris"], contact_balance="1.234", date_of_birth="x")
     assert errors(bad) == {
         "last_name": ["Last Name cannot be blank."],
@@ -100,15 +95,13 @@ def test_every_problem_is_reported_at_once(shop: Shop, errors: Errors) -> None:
 
 
 def test_a_required_field_cannot_be_emptied(shop: Shop, errors: Errors) -> None:
-    """Null and the empty string count as blank."""
     contact = shop.contact().json()["contact"]
     for blank in (None, ""):
         problems = errors(shop.put("contact", f"/v2/contacts/{contact['id']}", {"last_name": blank}))
         assert list(problems) == ["last_name"]
 
 
-def test_the_api_id_of_a_deleted_record_is_free_again(shop: Shop) -> None:
-    """A new contact can use the api id, and is found by it."""
+def test_the_api_id_of_a_deleted_contact_is_free_again(shop: Shop) -> None:
     where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}
     shop.contact(contact_api_id="137")
     shop.http.delete("/v2/contacts/137", params=where)
@@ -117,8 +110,7 @@ def test_the_api_id_of_a_deleted_record_is_free_again(shop: Shop) -> None:
     assert shop.get("/v2/contacts/137", **where).json() == created.json()
 
 
-def test_a_trailing_slash_is_no_redirect(shop: Shop) -> None:
-    """Paths work with and without a trailing slash."""
+def test_paths_work_with_and_without_a_trailing_slash(shop: Shop) -> None:
     contact = shop.contact().json()
     assert shop.get(f"/v2/contacts/{contact['contact']['id']}/").json() == contact
     assert shop.get("/v2/contacts/").status_code == 200

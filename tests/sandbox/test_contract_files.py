@@ -35,7 +35,6 @@ def write(folder: Path, text: str = COUPON) -> Path:
 
 
 def test_a_line_becomes_a_field(tmp_path: Path) -> None:
-    """Its kind, lengths, methods, default and marks are those of the line."""
     table = read_tables(write(tmp_path))["coupons"]
     code, kind, cents = (table.by_name[name] for name in ("code", "kind", "cents"))
     assert (code.min_length, code.max_length, code.required, {*code.settable}) == (1, 16, True, {"POST"})
@@ -65,8 +64,8 @@ def test_a_line_becomes_a_field(tmp_path: Path) -> None:
         ('plural = "coupons"', "plural = coupons", r"coupons\.toml: Invalid value \(at line 3"),
     ],
 )
-def test_a_mistake_is_named(tmp_path: Path, right: str, wrong: str, message: str) -> None:
-    """The error has the file, the line, the field, and what was expected."""
+def test_mistake(tmp_path: Path, right: str, wrong: str, message: str) -> None:
+    """An error names the file, the line, the field, and what was expected."""
     assert right in COUPON
     with pytest.raises(ContractError, match=message):
         read_tables(write(tmp_path, COUPON.replace(right, wrong, 1)))
@@ -74,7 +73,6 @@ def test_a_mistake_is_named(tmp_path: Path, right: str, wrong: str, message: str
 
 @pytest.mark.parametrize("path", sorted(CONTRACT.glob("*.toml")), ids=lambda path: path.stem)
 def test_the_columns_are_aligned(path: Path) -> None:
-    """Every cell of a table begins below the name of its column."""
     for table in path.read_text(encoding="utf-8").split("'''")[1::2]:
         header, *lines = table.strip().splitlines()
         starts = [0, *(header.index(f"  {name}") + 2 for name in header.split()[2:])]

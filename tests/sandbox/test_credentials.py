@@ -30,7 +30,6 @@ def ask(info: SandboxInfo, headers: Mapping[str, str | bytes], query: Mapping[st
 @pytest.mark.parametrize("scheme", ["headers", "query", "basic"])
 @pytest.mark.parametrize("send_in", ["headers", "query"])
 def test_a_key_is_accepted_wherever_it_is_sent(sandbox: Sandbox, scheme: str, send_in: str) -> None:
-    """Each scheme works with the developer id in either part of the request."""
     headers, query = schemes(sandbox.info)[scheme]
     developer = {"developer-id": sandbox.developer_id}
     known = (headers | developer, query) if send_in == "headers" else (headers, query | developer)
@@ -40,7 +39,6 @@ def test_a_key_is_accepted_wherever_it_is_sent(sandbox: Sandbox, scheme: str, se
 @pytest.mark.parametrize("scheme", ["headers", "query", "basic"])
 @pytest.mark.parametrize("key", ["wrong", "", "ü"])
 def test_a_wrong_key_is_refused(sandbox: Sandbox, scheme: str, key: str) -> None:
-    """The response is a 401 in the usual form."""
     headers, query = schemes(sandbox.info, key)[scheme]
     encoded = {name: value.encode() for name, value in headers.items()}
     response = ask(sandbox.info, encoded | {"developer-id": sandbox.developer_id}, query)
@@ -48,7 +46,6 @@ def test_a_wrong_key_is_refused(sandbox: Sandbox, scheme: str, key: str) -> None
 
 
 def test_a_developer_id_is_always_needed(sandbox: Sandbox) -> None:
-    """A missing or unknown developer id is a 401."""
     headers, query = schemes(sandbox.info)["headers"]
     assert ask(sandbox.info, headers, query).status_code == 401
     assert ask(sandbox.info, headers | {"developer-id": "another"}, query).status_code == 401
@@ -58,13 +55,11 @@ def test_a_developer_id_is_always_needed(sandbox: Sandbox) -> None:
     "authorization", ["Basic", "Basic !", "Basic /w==", "Basic OmE=", b"Basic \xff", "Bearer x", b"Bearer \xff", ""]
 )
 def test_an_unreadable_authorization_is_refused(sandbox: Sandbox, authorization: str | bytes) -> None:
-    """Any unreadable header is a 401."""
     headers = {"developer-id": sandbox.developer_id, "authorization": authorization}
     assert ask(sandbox.info, headers, {}).status_code == 401
 
 
 def test_no_refusal_repeats_a_secret(sandbox: Sandbox) -> None:
-    """The response does not contain the key that was sent."""
     headers, query = schemes(sandbox.info, "planted-secret")["query"]
     assert "planted-secret" not in ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).text
 
@@ -85,7 +80,6 @@ def token_schemes(token: str) -> dict[str, SentCredentials]:
 
 @pytest.mark.parametrize("scheme", ["headers", "query", "bearer"])
 def test_a_token_is_accepted_wherever_it_is_sent(sandbox: Sandbox, token: str, scheme: str) -> None:
-    """A token of POST /v2/token also works as a bearer token."""
     headers, query = token_schemes(token)[scheme]
     assert ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).status_code == 200
 
@@ -93,7 +87,6 @@ def test_a_token_is_accepted_wherever_it_is_sent(sandbox: Sandbox, token: str, s
 @pytest.mark.parametrize("scheme", ["headers", "query", "bearer"])
 @pytest.mark.parametrize("wrong", ["planted-secret", "0"])
 def test_an_unknown_token_is_refused(sandbox: Sandbox, scheme: str, wrong: str) -> None:
-    """The response is a 401 that does not repeat the token."""
     headers, query = token_schemes(wrong)[scheme]
     response = ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query)
     assert (response.status_code, "planted" in response.text) == (401, False)
@@ -139,15 +132,13 @@ def ask_signed(
         ("DELETE", "/v2/token/x", 403),
     ],
 )
-def test_a_hash_key_serves_at_some_endpoints(
-    sandbox: Sandbox, send_in: str, method: str, path: str, status: int
-) -> None:
+def test_hash_key_endpoints(sandbox: Sandbox, send_in: str, method: str, path: str, status: int) -> None:
     """A hash-key works for account vaults, routers and transactions; elsewhere it is a 403."""
     credentials = signed(sandbox.info, sandbox.now())
     assert ask_signed(sandbox, credentials, send_in, path, method).status_code == status
 
 
-def test_a_timestamp_takes_no_digit_from_the_user_id(sandbox: Sandbox) -> None:
+def test_hash_key_boundary(sandbox: Sandbox) -> None:
     """The hash-key of another user, whose id has a zero more, does not serve with a timestamp that begins with it."""
     info, timestamp = sandbox.info, f"0{int(sandbox.now())}"
     text = f"{info.user_id}{timestamp}".encode()  # signed by the user whose id has a zero more
@@ -157,15 +148,14 @@ def test_a_timestamp_takes_no_digit_from_the_user_id(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(("late", "status"), [(-890, 200), (0, 200), (890, 200), (-910, 401), (910, 401)])
-def test_a_hash_key_holds_for_fifteen_minutes(sandbox: Sandbox, late: int, status: int) -> None:
+def test_hash_key_validity(sandbox: Sandbox, late: int, status: int) -> None:
     """A hash-key is valid 15 minutes before and after its timestamp, by the sandbox's clock."""
     credentials = signed(sandbox.info, sandbox.now())
     sandbox.advance(late)
     assert ask_signed(sandbox, credentials).status_code == status
 
 
-def test_a_hash_key_serves_again(sandbox: Sandbox) -> None:
-    """A hash-key can be sent repeatedly while it is valid."""
+def test_a_hash_key_can_be_sent_repeatedly(sandbox: Sandbox) -> None:
     credentials = signed(sandbox.info, sandbox.now())
     assert [ask_signed(sandbox, credentials).status_code for _ in range(3)] == [200, 200, 200]
 
@@ -187,14 +177,12 @@ def test_a_hash_key_serves_again(sandbox: Sandbox) -> None:
 )
 @pytest.mark.parametrize("send_in", ["headers", "query"])
 def test_a_bad_hash_key_is_refused(sandbox: Sandbox, send_in: str, changes: dict[str, str]) -> None:
-    """Any wrong part is a 401 with the gateway's text."""
     response = ask_signed(sandbox, signed(sandbox.info, sandbox.now(), changes), send_in)
     assert (response.status_code, response.json()["message"]) == (401, "Hash key is invalid")
 
 
 @pytest.mark.parametrize("spelling", [str.upper, lambda digest: base64.b64encode(bytes.fromhex(digest)).decode()])
 def test_a_hash_key_is_lower_case_hex(sandbox: Sandbox, spelling: Callable[[str], str]) -> None:
-    """Other spellings of the same digest are refused."""
     credentials = signed(sandbox.info, sandbox.now())
     credentials["hash-key"] = spelling(credentials["hash-key"])
     assert ask_signed(sandbox, credentials).status_code == 401
@@ -209,7 +197,6 @@ def test_no_link_repeats_credentials(sandbox: Sandbox, token: str) -> None:
         assert link == f"{sandbox.base_url}/v2/transactions?status_id=101&page=1"
 
 
-def test_the_first_scheme_decides(sandbox: Sandbox, token: str) -> None:
-    """A wrong key is refused despite a valid token."""
+def test_a_wrong_key_is_refused_despite_a_valid_token(sandbox: Sandbox, token: str) -> None:
     headers = {"user-id": sandbox.user_id, "user-api-key": "wrong", "access-token": token}
     assert ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, {}).status_code == 401

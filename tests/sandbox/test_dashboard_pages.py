@@ -52,7 +52,6 @@ def pages(sandbox: Sandbox) -> Iterator[Pages]:
 
 
 async def test_a_postback_is_shown_and_sent_again(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
-    """Its page has the attempts and the body, with the card number masked."""
     assert "No program has asked for postbacks yet" in pages.show("/postbacks")
     config = PostbackConfigCreate(
         location_id=sandbox.location_id,
@@ -84,14 +83,13 @@ async def test_a_postback_is_shown_and_sent_again(sandbox: Sandbox, gateway: Asy
 
 
 def test_the_format_of_postbacks_is_chosen(sandbox: Sandbox, pages: Pages) -> None:
-    """The form shows the format in use."""
     assert '<option value="json" selected>' in pages.show("/postbacks")
     pages.submit("/postbacks", "/postbacks", control="set_postback_format", postback_format="form")
     assert '<option value="form" selected>' in pages.show("/postbacks")
 
 
-async def test_a_mail_is_shown_as_text(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
-    """Nothing in it is markup but the link to the payment page."""
+async def test_mail(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
+    """A mail is shown as text: nothing in it is markup but the link to the payment page."""
     assert "No customer has received a message yet" in pages.show("/outbox")
     invoice = QuickInvoiceCreate(
         title=f"A{HOSTILE}"[:64],
@@ -111,7 +109,6 @@ async def test_a_mail_is_shown_as_text(sandbox: Sandbox, gateway: AsyncGateway, 
 
 
 async def test_a_fault_is_planned_and_counted(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
-    """The page shows what the fault did, and removes it."""
     pages.submit("/faults", "/faults", 303, **(PLAN | {"fault": "close_after_commit", "nth": "1", "times": "1"}))
     payment = await gateway.transactions.create(SALE)
     (plan,) = sandbox.faults()
@@ -124,7 +121,6 @@ async def test_a_fault_is_planned_and_counted(sandbox: Sandbox, gateway: AsyncGa
 
 
 def test_each_fault_is_explained(pages: Pages) -> None:
-    """A sentence says what each fault does, and its link chooses it in the form."""
     shown = pages.show("/faults")
     for name in FAULTS:
         assert f'<a href="/faults?fault={name}#plan"><code>{name}</code></a></dt><dd>' in shown
@@ -143,8 +139,9 @@ def test_each_fault_is_explained(pages: Pages) -> None:
         ({"seconds": "nan"}, "seconds: must be 0 or more."),
     ],
 )
-async def test_a_wrong_plan_is_named(pages: Pages, fields: dict[str, str], problem: str) -> None:
-    """The form comes back with what was entered."""
+async def test_the_form_of_a_wrong_fault_plan_keeps_what_was_entered(
+    pages: Pages, fields: dict[str, str], problem: str
+) -> None:
     shown = pages.submit("/faults", "/faults", 422, **(PLAN | {"seed": "77"} | fields))
     assert problem in shown
     assert 'value="77"' in shown
@@ -173,7 +170,7 @@ async def test_the_clock_moves(sandbox: Sandbox, pages: Pages) -> None:
     assert "clock: must show a time" in pages.submit("/clock", "/clock", 422, time="9999-01-01T00:00:00")
 
 
-async def test_a_program_connects_with_what_is_shown(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
+async def test_connection_lines(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
     """The lines to paste are the variables of this sandbox; a reset deletes the records."""
     shown = pages.show("/connect")
     assert all(f"export {name}={value}" in shown for name, value in sandbox.environment().items())
@@ -183,8 +180,8 @@ async def test_a_program_connects_with_what_is_shown(sandbox: Sandbox, gateway: 
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/faults/none", "/%2e%2e/secret"])
-def test_a_wrong_address_shows_a_page_to_browsers(sandbox: Sandbox, path: str) -> None:
-    """A person gets a page with the navigation, a program an error in JSON, as at every endpoint."""
+def test_unknown_address(sandbox: Sandbox, path: str) -> None:
+    """A browser gets a page with the navigation, a program an error in JSON, as at every endpoint."""
     with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:
         page = http.get(path, headers={"accept": "text/html,*/*;q=0.8"})
         reply = http.get(path)

@@ -68,7 +68,7 @@ def batches(shop: Shop) -> Batches:
 # --- reminders
 
 
-def test_reminders_are_sent_around_the_due_date(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
+def test_default_reminders(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """By default, reminders go out three days before, on the day and seven days after."""
     invoiced(shop)
     for _ in range(30):
@@ -78,7 +78,6 @@ def test_reminders_are_sent_around_the_due_date(shop: Shop, sandbox: Sandbox, se
 
 
 def test_a_jump_runs_the_jobs_of_every_day(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
-    """All jobs run in order before the clock call returns."""
     invoiced(shop)
     invoiced(shop, title="Cake", due_date=on(12).isoformat(), notification_days_after_due_date=1)
     assert shop.http.post("/_sandbox/clock", json={"advance": 30 * DAY}).status_code == 200
@@ -92,8 +91,8 @@ def test_a_jump_runs_the_jobs_of_every_day(shop: Shop, sandbox: Sandbox, sent_me
     ]
 
 
-def test_the_invoice_controls_its_reminders(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
-    """The three fields set the days; 0 on the due date omits that reminder."""
+def test_reminder_days(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
+    """Three fields of the invoice set the days; 0 on the due date omits that reminder."""
     fields = {"notification_days_before_due_date": 9, "notification_on_due_date": 0}
     invoiced(shop, **fields, notification_days_after_due_date=1)
     sandbox.advance(20 * DAY)
@@ -110,7 +109,7 @@ def test_the_invoice_controls_its_reminders(shop: Shop, sandbox: Sandbox, sent_m
         ({"due_date": "9999-12-31"}, []),
     ],
 )
-def test_only_payable_invoices_are_reminded(
+def test_payable_invoices(
     shop: Shop, sandbox: Sandbox, sent_messages: SentMessages, fields: Record, expected: list[str]
 ) -> None:
     """A closed or expired invoice, and one without a recipient, get no reminder."""
@@ -119,7 +118,7 @@ def test_only_payable_invoices_are_reminded(
     assert [event for event, _ in sent_messages()] == expected
 
 
-def test_paid_invoices_are_not_reminded(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
+def test_paid_invoices(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """Full payment ends the reminders, a part does not; deleted invoices get none."""
     gone = invoiced(shop)
     shop.http.delete(f"/v2/quickinvoices/{gone['id']}")
@@ -133,7 +132,7 @@ def test_paid_invoices_are_not_reminded(shop: Shop, sandbox: Sandbox, sent_messa
     assert "6.00" in reminders[0]["text"]
 
 
-def test_no_day_runs_twice(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
+def test_repeated_days(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """Neither a clock set back nor a later due date repeats a reminder."""
     made = invoiced(shop)
     sandbox.advance(8 * DAY)
@@ -148,7 +147,6 @@ def test_no_day_runs_twice(shop: Shop, sandbox: Sandbox, sent_messages: SentMess
 def test_the_clock_runs_into_midnight(
     shop: Shop, sandbox: Sandbox, sent_messages: SentMessages, eventually: Eventually
 ) -> None:
-    """The jobs also run when the clock reaches midnight by itself."""
     invoiced(shop)
     sandbox.set_clock(midnight(on(7)) - 0.2)
     assert eventually(sent_messages) == [("before due", midnight(on(7)))]
@@ -157,8 +155,8 @@ def test_the_clock_runs_into_midnight(
 # --- batches and bank payments
 
 
-def test_a_batch_settles_at_midnight(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
-    """Its payments settle too; a payment of the next day starts another batch."""
+def test_settlement(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
+    """A batch settles at midnight with its payments; a payment of the next day starts another batch."""
     sale = shop.pay().json()["transaction"]
     sandbox.advance(DAY)
     shop.pay()
@@ -167,7 +165,7 @@ def test_a_batch_settles_at_midnight(shop: Shop, sandbox: Sandbox, batches: Batc
     assert batches() == [(1, 1), (0, 2)]
 
 
-def test_a_failed_batch_settles_one_day_later(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
+def test_failed_batch(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
     """With 6.30 the first settlement fails; one jump over two midnights does the same."""
     shop.pay("6.30")
     sandbox.advance(DAY)
@@ -179,8 +177,8 @@ def test_a_failed_batch_settles_one_day_later(shop: Shop, sandbox: Sandbox, batc
     assert batches() == [(0, 2), (0, 2)]
 
 
-def test_a_bank_payment_waits_for_its_day(shop: Shop, sandbox: Sandbox) -> None:
-    """From its `effective_date` on it advances one status each midnight, also in a jump."""
+def test_bank_payment(shop: Shop, sandbox: Sandbox) -> None:
+    """From its `effective_date` on a bank payment advances one status each midnight, also in a jump."""
     bank: Record = {"payment_method": "ach", "action": "debit", "account_number": "12345678", "routing": "072000326"}
     bank |= {"account_type": "checking", "account_holder_name": "Ada", "ach_sec_code": "WEB", "exp_date": ...}
     paid = shop.pay(effective_date=on(100).isoformat(), **bank).json()["transaction"]
@@ -199,7 +197,6 @@ def test_a_bank_payment_waits_for_its_day(shop: Shop, sandbox: Sandbox) -> None:
 def test_a_far_jump_costs_what_there_is_to_do(
     shop: Shop, sandbox: Sandbox, sent_messages: SentMessages, batches: Batches
 ) -> None:
-    """A jump to the year 9000 is fast, with a reminder and a settlement on the way."""
     invoiced(shop, due_date="8000-01-01")
     shop.pay("6.30")
     response = shop.http.post("/_sandbox/clock", json={"now": noon(date(8999, 12, 31))})
@@ -208,7 +205,7 @@ def test_a_far_jump_costs_what_there_is_to_do(
     assert batches() == [(0, 2)]
 
 
-def test_a_reset_starts_from_the_current_day(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
+def test_reset(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """After a far jump, a reset corrects the clock, and the next end of day is today's."""
     sandbox.advance(1000 * DAY)
     sandbox.reset()
@@ -218,7 +215,7 @@ def test_a_reset_starts_from_the_current_day(shop: Shop, sandbox: Sandbox, sent_
     assert [event for event, _ in sent_messages()] == ["due"]
 
 
-def test_the_days_of_a_file_continue(tmp_path: Path, open_shop: OpenShop) -> None:
+def test_restart(tmp_path: Path, open_shop: OpenShop) -> None:
     """Jobs due while no sandbox ran are done at the next start, and only once."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:

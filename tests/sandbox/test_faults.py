@@ -79,7 +79,7 @@ def charged(sandbox: Sandbox) -> int:
     ("fault", "end", "payments"),
     [("reset_before_commit", "reset", 0), ("reset_after_commit", "reset", 1), ("close_after_commit", "closed", 1)],
 )
-def test_a_response_is_lost(sandbox: Sandbox, pay_raw: PayRaw, fault: FaultName, end: str, payments: int) -> None:
+def test_lost_response(sandbox: Sandbox, pay_raw: PayRaw, fault: FaultName, end: str, payments: int) -> None:
     """No byte comes back, whether or not the payment was made."""
     sandbox.fault(OPERATION, fault)
     assert pay_raw() == (b"", end)
@@ -88,7 +88,6 @@ def test_a_response_is_lost(sandbox: Sandbox, pay_raw: PayRaw, fault: FaultName,
 
 @pytest.mark.parametrize(("fault", "payments"), [("error_before_commit", 0), ("error_after_commit", 1)])
 def test_an_error_says_nothing_of_the_payment(shop: Shop, sandbox: Sandbox, fault: FaultName, payments: int) -> None:
-    """The response is a 500 in the usual form."""
     sandbox.fault(OPERATION, fault)
     response = shop.pay(transaction_api_id="t1")
     assert (response.status_code, response.json()["status"]) == (500, 500)
@@ -96,7 +95,7 @@ def test_an_error_says_nothing_of_the_payment(shop: Shop, sandbox: Sandbox, faul
 
 
 @pytest.mark.parametrize(("fault", "status"), [("rate_limit", 429), ("unavailable", 503)])
-def test_a_busy_gateway_says_when_to_come_back(shop: Shop, sandbox: Sandbox, fault: FaultName, status: int) -> None:
+def test_busy_gateway(shop: Shop, sandbox: Sandbox, fault: FaultName, status: int) -> None:
     """Nothing is executed; Retry-After has the seconds, or is omitted."""
     sandbox.fault(OPERATION, fault, retry_after=2.5)
     response = shop.pay(transaction_api_id="t1")
@@ -107,7 +106,6 @@ def test_a_busy_gateway_says_when_to_come_back(shop: Shop, sandbox: Sandbox, fau
 
 
 def test_a_body_is_cut(sandbox: Sandbox, pay_raw: PayRaw) -> None:
-    """The length is that of the whole body, but only half is sent."""
     sandbox.fault(OPERATION, "cut_body")
     received, end = pay_raw()
     length, body = split_response(received)
@@ -116,14 +114,13 @@ def test_a_body_is_cut(sandbox: Sandbox, pay_raw: PayRaw) -> None:
 
 
 def test_a_response_comes_twice(sandbox: Sandbox, pay_raw: PayRaw) -> None:
-    """One connection gets two whole responses, one after the other."""
     sandbox.fault(OPERATION, "duplicate_response")
     received, end = pay_raw()
     assert (received.count(b"HTTP/1.1 201"), received.count(b'"transaction_api_id":"t1"'), end) == (2, 2, "open")
 
 
-def test_a_response_has_another_record(shop: Shop, sandbox: Sandbox) -> None:
-    """The response is plausible but has another record; the own one is stored correctly."""
+def test_wrong_response(shop: Shop, sandbox: Sandbox) -> None:
+    """The response is plausible but has another record; the request's own one is stored correctly."""
     sandbox.fault(OPERATION, "wrong_response")
     swapped = shop.pay("1.00", transaction_api_id="t1").json()["transaction"]
     assert swapped["transaction_api_id"] != "t1"
@@ -134,14 +131,13 @@ def test_a_response_has_another_record(shop: Shop, sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("former", "name"), [("double_answer", "duplicate_response"), ("swap_answer", "wrong_response")]
 )
-def test_former_names_of_faults_are_accepted(sandbox: Sandbox, former: FaultName, name: FaultName) -> None:
+def test_former_names(sandbox: Sandbox, former: FaultName, name: FaultName) -> None:
     """A fault that was renamed can be planned by both names, and is listed by the new one."""
     sandbox.fault(OPERATION, former)
     assert [plan["fault"] for plan in sandbox.faults()] == [name]
 
 
 def test_a_length_is_wrong(sandbox: Sandbox, pay_raw: PayRaw) -> None:
-    """The body continues after the announced length."""
     sandbox.fault(OPERATION, "wrong_length")
     received, _ = pay_raw()
     length, body = split_response(received)
@@ -156,20 +152,18 @@ def test_a_response_drips(shop: Shop, sandbox: Sandbox) -> None:
 
 
 def test_a_drip_pauses_between_bytes(sandbox: Sandbox, pay_raw: PayRaw) -> None:
-    """With long pauses only the first byte of the body arrives."""
     sandbox.fault(OPERATION, "drip", seconds=60)
     received, end = pay_raw()
     assert (received.partition(b"\r\n\r\n")[2], end) == (b"{", "open")
 
 
-def test_a_gateway_is_silent(sandbox: Sandbox, pay_raw: PayRaw) -> None:
-    """The payment is made, and no response comes."""
+def test_a_silent_gateway_makes_the_payment_and_never_responds(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     sandbox.fault(OPERATION, "silence")
     assert pay_raw() == (b"", "open")
     assert charged(sandbox) == 1
 
 
-def test_a_response_is_delayed(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
+def test_delay(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """The payment is made at once; the response waits for the sandbox clock."""
     sandbox.fault(OPERATION, "delay", seconds=3600)
     responses = []
@@ -185,8 +179,9 @@ def test_a_response_is_delayed(shop: Shop, sandbox: Sandbox, eventually: Eventua
 @pytest.mark.parametrize(
     ("fault", "kind"), [("garbage", "application/json"), ("html", "text/html"), ("empty", "application/json")]
 )
-def test_a_body_is_not_what_it_should_be(shop: Shop, sandbox: Sandbox, fault: FaultName, kind: str) -> None:
-    """The status is the real one, but the body is not JSON."""
+def test_a_body_that_is_not_json_keeps_the_real_status(
+    shop: Shop, sandbox: Sandbox, fault: FaultName, kind: str
+) -> None:
     sandbox.fault(OPERATION, fault)
     response = shop.pay(transaction_api_id="t1")
     assert (response.status_code, response.headers["content-type"]) == (201, kind)
@@ -195,7 +190,7 @@ def test_a_body_is_not_what_it_should_be(shop: Shop, sandbox: Sandbox, fault: Fa
     assert charged(sandbox) == 1
 
 
-def test_connections_are_refused_for_a_while(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
+def test_refused_connections(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """The port is closed for the given seconds, and idle connections are closed."""
     assert shop.get("/v2/contacts").status_code == 200
     sandbox.fault(OPERATION, "refuse", seconds=3600)
@@ -208,13 +203,12 @@ def test_connections_are_refused_for_a_while(shop: Shop, sandbox: Sandbox, event
 
 
 def test_a_refusal_ends_when_faults_are_cleared(shop: Shop, sandbox: Sandbox) -> None:
-    """The same port opens again."""
     sandbox.fault(OPERATION, "refuse", seconds=3600)
     sandbox.clear_faults()
     assert shop.pay().status_code == 201
 
 
-def test_connections_are_refused_behind_a_request(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
+def test_refusal_after_request(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """The request before the nth gets its response; then the port is closed."""
     sandbox.fault(OPERATION, "refuse", nth=2, seconds=3600)
     assert shop.pay().status_code == 201
@@ -226,14 +220,13 @@ def test_connections_are_refused_behind_a_request(shop: Shop, sandbox: Sandbox, 
 
 
 def test_connections_are_refused_by_chance(shop: Shop, sandbox: Sandbox) -> None:
-    """The port closes after each affected request."""
     sandbox.fault(OPERATION, "refuse", probability=1, seconds=3600)
     assert shop.pay().status_code == 201
     with pytest.raises(httpx.ConnectError):
         shop.pay()
 
 
-def test_a_refusal_and_another_fault_apply_together(shop: Shop, sandbox: Sandbox) -> None:
+def test_refusal_with_fault(shop: Shop, sandbox: Sandbox) -> None:
     """The request gets the other fault, and the port is closed after it."""
     sandbox.fault(OPERATION, "refuse", nth=2, seconds=3600)
     sandbox.fault(OPERATION, "unavailable")
@@ -242,16 +235,14 @@ def test_a_refusal_and_another_fault_apply_together(shop: Shop, sandbox: Sandbox
         shop.pay()
 
 
-def test_the_nth_request_is_affected(shop: Shop, sandbox: Sandbox) -> None:
+def test_nth_request(shop: Shop, sandbox: Sandbox) -> None:
     """Requests count from the creation of the plan, and as many as planned are affected."""
     shop.pay()
     sandbox.fault(OPERATION, "unavailable", nth=2, times=2)
     assert [shop.pay().status_code for _ in range(5)] == [201, 503, 503, 201, 201]
 
 
-def test_chance_is_repeatable(shop: Shop, sandbox: Sandbox) -> None:
-    """The same seed affects the same requests."""
-
+def test_a_seed_affects_the_same_requests(shop: Shop, sandbox: Sandbox) -> None:
     def statuses() -> list[int]:
         sandbox.clear_faults()
         sandbox.fault("GET /v2/contacts", "unavailable", probability=0.5, seed=7)
@@ -262,7 +253,7 @@ def test_chance_is_repeatable(shop: Shop, sandbox: Sandbox) -> None:
     assert set(first) == {200, 503}
 
 
-def test_a_plan_is_about_one_operation(shop: Shop, sandbox: Sandbox) -> None:
+def test_planned_operation(shop: Shop, sandbox: Sandbox) -> None:
     """Other methods, paths and record types are unaffected; `{id}` is any id, with a slash in it too."""
     sandbox.fault("GET /v2/contacts/{id}", "unavailable", times=2)
     assert shop.get("/v2/contacts").status_code == 200
@@ -270,14 +261,13 @@ def test_a_plan_is_about_one_operation(shop: Shop, sandbox: Sandbox) -> None:
     assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("a%2Fb", "c", "d")] == [503, 503, 404]
 
 
-def test_a_plan_may_be_about_one_record(shop: Shop, sandbox: Sandbox) -> None:
-    """A literal id matches only that id."""
+def test_a_literal_id_matches_only_that_record(shop: Shop, sandbox: Sandbox) -> None:
     sandbox.fault("GET /v2/contacts/a", "unavailable")
     assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("b", "a")] == [404, 503]
 
 
-def test_a_plan_lists_the_affected_ids(shop: Shop, sandbox: Sandbox) -> None:
-    """The ids are the integrator ids in the bodies, or the ids in the paths."""
+def test_affected_ids(shop: Shop, sandbox: Sandbox) -> None:
+    """A plan lists them: the integrator ids in the bodies, or the ids in the paths."""
     for operation in (OPERATION, "POST /v2/contacts", "GET /v2/contacts/{id}"):
         sandbox.fault(operation, "error_before_commit")
     shop.pay(transaction_api_id="t1")
@@ -287,8 +277,7 @@ def test_a_plan_lists_the_affected_ids(shop: Shop, sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_scenario_is_a_list_of_plans(shop: Shop, sandbox: Sandbox, scenario: str) -> None:
-    """HTTP and Python plan the same."""
+def test_a_scenario_plans_the_same_from_http_and_python(shop: Shop, sandbox: Sandbox, scenario: str) -> None:
     sandbox.scenario(scenario)
     plans = sandbox.faults()
     sandbox.clear_faults()
@@ -297,8 +286,7 @@ def test_a_scenario_is_a_list_of_plans(shop: Shop, sandbox: Sandbox, scenario: s
     assert sandbox.faults() == plans != []
 
 
-def test_a_bad_day_has_every_fault(sandbox: Sandbox) -> None:
-    """Each kind of write gets each fault."""
+def test_a_bad_day_has_every_fault_for_each_write(sandbox: Sandbox) -> None:
     sandbox.scenario("a bad day")
     assert {plan["fault"] for plan in sandbox.faults()} == set(FAULTS)
 
@@ -317,8 +305,8 @@ MISSPELLED: dict[str, Callable[[Sandbox], object]] = {
 
 
 @pytest.mark.parametrize("message", MISSPELLED)
-def test_a_misspelled_name_gets_the_right_one(sandbox: Sandbox, message: str) -> None:
-    """The error names what is nearest, and its traceback has one frame of the package, that of the method."""
+def test_misspelled_name(sandbox: Sandbox, message: str) -> None:
+    """The error names the nearest fault, and its traceback has one frame of the package, that of the method."""
     with pytest.raises((InvalidRequestError, NothingWaitsError, TimeoutError), match=message) as raised:
         MISSPELLED[message](sandbox)
     frames = [entry.frame.code.path for entry in raised.traceback]
@@ -326,7 +314,6 @@ def test_a_misspelled_name_gets_the_right_one(sandbox: Sandbox, message: str) ->
 
 
 def test_an_unknown_scenario_is_refused(shop: Shop, sandbox: Sandbox) -> None:
-    """The error lists the known scenarios."""
     response = shop.http.post("/_sandbox/faults", json={"scenario": "sunshine"})
     assert (response.status_code, response.json()["message"].partition(":")[0]) == (422, "scenario")
     with pytest.raises(
@@ -335,7 +322,7 @@ def test_an_unknown_scenario_is_refused(shop: Shop, sandbox: Sandbox) -> None:
         sandbox.scenario("sunshine")
 
 
-def test_waiting_until_nothing_is_under_way(shop: Shop, sandbox: Sandbox) -> None:
+def test_wait_until_idle(shop: Shop, sandbox: Sandbox) -> None:
     """A payment of a disconnected caller is still made; an open request is not idle."""
     with closing(socket.create_connection(address(sandbox))) as connection:
         connection.sendall(request_of(shop, "left"))
@@ -361,7 +348,7 @@ def test_plans_over_http(shop: Shop, sandbox: Sandbox) -> None:
     assert shop.get("/_sandbox/faults").json() == {"faults": []}
 
 
-def test_a_port_that_was_taken_meanwhile_is_waited_for(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
+def test_taken_port(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """An outgoing connection may use the port for a while."""
     host, port = address(sandbox)
     sandbox.fault(OPERATION, "refuse", seconds=10)
@@ -395,7 +382,7 @@ def serves(sandbox: Sandbox) -> bool:
         ({"probability": 2}, "probability"),
     ],
 )
-def test_an_inconsistent_plan_is_refused(shop: Shop, sandbox: Sandbox, wrong: Record, subject: str) -> None:
+def test_inconsistent_plan(shop: Shop, sandbox: Sandbox, wrong: Record, subject: str) -> None:
     """HTTP and Python name the wrong field first, and nothing is planned."""
     plan: Record = {"operation": OPERATION, "fault": "html"} | wrong
     response = shop.http.post("/_sandbox/faults", json=plan)
@@ -415,6 +402,5 @@ def test_an_inconsistent_plan_is_refused(shop: Shop, sandbox: Sandbox, wrong: Re
     ],
 )
 def test_a_plan_of_the_wrong_shape_is_refused(shop: Shop, plan: object) -> None:
-    """The response is a 400 with the reason."""
     response = shop.http.post("/_sandbox/faults", json=plan)
     assert (response.status_code, response.json()["status"]) == (400, 400)

@@ -78,7 +78,7 @@ def is_refusal(response: httpx.Response, *statuses: int) -> Record:
     ],
     ids=lambda body: body[:40].decode("latin-1"),
 )
-def test_a_body_that_is_no_record_is_refused(shop: Shop, body: bytes) -> None:
+def test_wrong_bodies(shop: Shop, body: bytes) -> None:
     """Broken JSON, other wrappers, bad text and endless nesting are 400 or 422, never 500."""
     is_refusal(shop.http.post("/v2/contacts", content=body))
 
@@ -103,7 +103,7 @@ WRONG: list[object] = [
 
 
 @pytest.mark.parametrize("noun", NOUNS)
-def test_any_value_in_any_field_is_answered(shop: Shop, noun: str) -> None:
+def test_field_values(shop: Shop, noun: str) -> None:
     """Each field of each record type gets each kind of wrong value."""
     known = {table.singular: table for table in (*STORED, ROUTER_TRANSACTION, ROUTER_ACCOUNT_VAULT)}
     for field, value in product([*known[noun].by_name, "unheard_of", "", "__proto__", "id'; --"], WRONG):
@@ -112,8 +112,8 @@ def test_any_value_in_any_field_is_answered(shop: Shop, noun: str) -> None:
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
-def test_any_value_in_any_change_is_answered(shop: Shop, value: object) -> None:
-    """PUT is as strict as POST."""
+def test_change_values(shop: Shop, value: object) -> None:
+    """PUT is as strict as POST, whatever the field and the value."""
     made = {
         "contacts": shop.contact().json()["contact"],
         "accountvaults": shop.vault().json()["accountvault"],
@@ -135,8 +135,8 @@ def test_any_value_in_any_change_is_answered(shop: Shop, value: object) -> None:
 @pytest.mark.parametrize(
     "value", ["", "x", "%00", "%FF", "%ED%A0%80", "'", "%27%20OR%201=1--", ",", "|", "-", "٣", "9" * 99]
 )
-def test_any_filter_on_any_column_is_answered(shop: Shop, value: str) -> None:
-    """Filters are values, never SQL."""
+def test_filters(shop: Shop, value: str) -> None:
+    """A filter on any column is a value, never SQL."""
     for plural in ("contacts", "accountvaults", "transactions", "quickinvoices"):
         for name in chain(
             BY_PLURAL[plural].by_name, ["page", "page_size", "sort", "expand", "created_ts_from", "%00", ""]
@@ -146,7 +146,7 @@ def test_any_filter_on_any_column_is_answered(shop: Shop, value: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["%00", "%FF", "%2F", "..%2F..", "%27", "x" * 5000, "%ED%A0%80", "a;b", "%25"])
-def test_any_id_is_answered(shop: Shop, name: str) -> None:
+def test_ids(shop: Shop, name: str) -> None:
     """An unknown id is a 404, an invalid lookup a 422."""
     right = f"?api_id=1&location_id={shop.info.location_id}"
     queries = ("", right, "?api_id=perhaps", "?api_id=1&location_id=x")
@@ -157,7 +157,6 @@ def test_any_id_is_answered(shop: Shop, name: str) -> None:
 
 @pytest.mark.parametrize("path", ["/v1", "/v2", "/v2/nothing", "/v2//contacts", "/v3/contacts", "/v2/contacts/a/b"])
 def test_an_unknown_path_is_404(shop: Shop, path: str) -> None:
-    """The response has the usual form."""
     assert is_refusal(shop.get(path), 404)["status"] == 404
 
 
@@ -171,20 +170,18 @@ def test_an_unknown_path_is_404(shop: Shop, path: str) -> None:
     ],
 )
 def test_an_unknown_method_is_405(shop: Shop, method: str, path: str) -> None:
-    """The response lists the allowed methods."""
     response = shop.http.request(method, path)
     is_refusal(response, 405)
     assert response.headers["allow"]
 
 
-def test_a_large_body_is_413(shop: Shop) -> None:
-    """The response arrives, and the connection can be used afterwards."""
+def test_a_connection_is_usable_after_a_413(shop: Shop) -> None:
     response = shop.http.post("/v2/contacts", content=b"x" * (11 * 1024 * 1024))
     assert is_refusal(response, 413)["status"] == 413
     assert shop.get("/v2/contacts").status_code == 200
 
 
-def test_a_name_that_comes_twice_is_found_among_many(shop: Shop) -> None:
+def test_repeated_names(shop: Shop) -> None:
     """A repeated name is found at any position, as fast as the body is read."""
     names = [*range(200_000), 199_999]
     body = json.dumps({"contact": {}})[:-2] + ", ".join(f'"{name}": 1' for name in names) + "}}"
@@ -209,7 +206,6 @@ DEEP = [b"[" * 100_000, b'{"a":' * 100_000, b'{"operation": ' + b"[" * 100_000 +
     ],
 )
 def test_control_calls_refuse_invalid_bodies(sandbox: Sandbox, path: str) -> None:
-    """Deep, broken and oversized bodies are 400 or 413."""
     path = path.replace("TERMINAL", sandbox.terminal_id).replace("PRODUCT", sandbox.cc_product_transaction_id)
     url = f"{sandbox.base_url}/_sandbox/{path}"
     for body in [
@@ -227,7 +223,7 @@ def test_control_calls_refuse_invalid_bodies(sandbox: Sandbox, path: str) -> Non
 
 
 @pytest.mark.parametrize("path", ["faults", "clock", "terminals", "connect", "records/x/y", "quickinvoicepay/x"])
-def test_pages_refuse_oversized_forms(sandbox: Sandbox, path: str) -> None:
+def test_oversized_forms(sandbox: Sandbox, path: str) -> None:
     """A form of many bytes or many fields is 413, before its fields are read."""
     for form in (b"a" * (11 * 1024 * 1024), b"&a" * 4_000_000, b"&".join(b"a%d=" % number for number in range(2000))):
         response = httpx.post(f"{sandbox.base_url}/{path}", content=form, timeout=30)
@@ -235,7 +231,7 @@ def test_pages_refuse_oversized_forms(sandbox: Sandbox, path: str) -> None:
         assert response.headers["content-type"].startswith("text/html")
 
 
-def test_a_form_of_many_parts_is_refused(shop: Shop) -> None:
+def test_endless_parts(shop: Shop) -> None:
     """Parts without an end, and headers of a part without an end, are 400."""
     part = b'--x\r\ncontent-disposition: form-data; name="quickinvoice[title]"\r\n'
     for form in (part + b"\r\n\r\n" + (part + b"\r\n1\r\n") * 5000 + b"--x--", part + b"y: " + b"z" * 1_000_000, part):
@@ -246,8 +242,8 @@ def test_a_form_of_many_parts_is_refused(shop: Shop) -> None:
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "/etc/passwd", "..\\x", "a\r\nset-cookie: b=c.pdf", 'a"; x="b.pdf']
 )
-def test_the_name_of_a_file_is_only_a_name(shop: Shop, sandbox: Sandbox, name: str) -> None:
-    """The name is neither a path on this machine nor a header of a response."""
+def test_file_name(shop: Shop, sandbox: Sandbox, name: str) -> None:
+    """The name of a file is neither a path on this machine nor a header of a response."""
     invoice = shop.invoice().json()["quickinvoice"]
     path, content = f"/v2/quickinvoices/{invoice['id']}", b"%PDF-1.4 content"
     response = shop.http.post(f"{path}/files", files={"file[file]": (name, content)})
@@ -264,7 +260,6 @@ def test_the_name_of_a_file_is_only_a_name(shop: Shop, sandbox: Sandbox, name: s
 
 
 def test_a_chunked_body_is_bounded_too(shop: Shop) -> None:
-    """A body without a length in the header is counted as it arrives."""
     response = shop.http.post("/v2/contacts", content=(b"x" * 65536 for _ in range(200)))
     is_refusal(response, 413)
 
@@ -273,8 +268,8 @@ def test_a_chunked_body_is_bounded_too(shop: Shop) -> None:
     "sent",
     [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET \xff\xfe HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00"],
 )
-def test_what_is_no_http_is_400(sandbox: Sandbox, sent: bytes) -> None:
-    """The response is JSON, and the connection is closed after it."""
+def test_no_http(sandbox: Sandbox, sent: bytes) -> None:
+    """Other protocols get a 400 in JSON, and the connection is closed after it."""
     url = httpx.URL(sandbox.base_url)
     with closing(socket.create_connection((url.host, url.port))) as connection:
         connection.settimeout(5)
@@ -285,7 +280,6 @@ def test_what_is_no_http_is_400(sandbox: Sandbox, sent: bytes) -> None:
 
 
 def test_half_a_request_does_no_harm(shop: Shop, sandbox: Sandbox) -> None:
-    """A caller that disconnects in the middle of a body leaves nothing behind."""
     keys = "".join(f"{name}: {value}\r\n" for name, value in shop.http.headers.items() if "-" in name)
     url = httpx.URL(sandbox.base_url)
     with closing(socket.create_connection((url.host, url.port))) as connection:

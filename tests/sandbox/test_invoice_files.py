@@ -64,7 +64,7 @@ def names_of(shop: Shop, invoice: Record) -> list[str]:
 # --- forms
 
 
-def test_a_form_says_what_json_says(shop: Shop) -> None:
+def test_form(shop: Shop) -> None:
     """A form can have texts, flags, items and numbered tags; items come back as sent."""
     made = send(shop, allow_partial_pay="1", **{"tags][1": "hot", "tags][0": "red", "item_list][a 'b' \"c\"\n%": "2"})
     record = made.json()["quickinvoice"]
@@ -75,8 +75,7 @@ def test_a_form_says_what_json_says(shop: Shop) -> None:
     assert (expanded["tags"], expanded["files"]) == (["red", "hot"], [])
 
 
-def test_files_come_with_a_form(shop: Shop, sandbox: Sandbox) -> None:
-    """Files are stored in the order of their numbers, with name, size, type and content."""
+def test_files_are_stored_in_the_order_of_their_numbers(shop: Shop, sandbox: Sandbox) -> None:
     made = send(shop, upload(1, b"two", 'b "2".bin'), upload(0, b"\x00\xff\r\n--", "ä.pdf", "application/pdf"))
     invoice = made.json()["quickinvoice"]
     first, second = shop.get(f"{PATH}/{invoice['id']}", expand="files").json()["quickinvoice"]["files"]
@@ -102,8 +101,8 @@ def test_files_come_with_a_form(shop: Shop, sandbox: Sandbox) -> None:
         ({"allow_partial_pay": "maybe"}, "allow_partial_pay"),
     ],
 )
-def test_a_part_that_does_not_fit_is_named(shop: Shop, errors: Errors, fields: Record, named: str) -> None:
-    """A problem has the name of its field, as with JSON."""
+def test_part_problem(shop: Shop, errors: Errors, fields: Record, named: str) -> None:
+    """The problem of a part has the name of its field, as with JSON."""
     assert named in errors(send(shop, **fields))
 
 
@@ -111,25 +110,23 @@ def test_a_part_that_does_not_fit_is_named(shop: Shop, errors: Errors, fields: R
     ("name", "named"),
     [("title", "title"), ("contact[title]", "contact[title]"), ("quickinvoice[title]", "title"), ("", "")],
 )
-def test_a_part_of_something_else_is_named(shop: Shop, errors: Errors, name: str, named: str) -> None:
+def test_foreign_parts(shop: Shop, errors: Errors, name: str, named: str) -> None:
     """A part without the wrapper, with another one, or repeated, is refused by name."""
     assert list(errors(send(shop, (name, (None, "Lunch"))))) == [named]
 
 
 def test_an_unknown_part_in_the_wrapper_is_ignored(shop: Shop, strict_shop: Shop, errors: Errors) -> None:
-    """A form is read as JSON is."""
     assert send(shop, color="red").status_code == 201
     assert list(errors(send(strict_shop, color="red"))) == ["color"]
 
 
-def test_a_text_is_no_file(shop: Shop, errors: Errors) -> None:
+def test_no_text_files(shop: Shop, errors: Errors) -> None:
     """A file instead of a text, or without a number, is a problem of that field."""
     assert list(errors(send(shop, ("quickinvoice[files]", ("a.txt", b"x"))))) == ["files"]
     assert list(errors(send(shop, ("quickinvoice[note]", ("a.txt", b"x"))))) == ["note"]
 
 
 def test_a_form_needs_its_wrapper(shop: Shop) -> None:
-    """A form without parts is a 400, like an empty body."""
     boundary = {"content-type": "multipart/form-data; boundary=b"}
     for body in (b"--b--\r\n", b"--b--"):
         assert shop.http.post(PATH, content=body, headers=boundary).status_code == 400
@@ -161,7 +158,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize(("content_type", "body"), MALFORMED.values(), ids=MALFORMED)
 @pytest.mark.parametrize("path", [PATH, "files"])
-def test_a_malformed_form_is_400(
+def test_malformed_form(
     shop: Shop, invoice: Record, caplog: pytest.LogCaptureFixture, path: str, content_type: str, body: bytes
 ) -> None:
     """The response has a message, nothing is logged, and no partial form is accepted."""
@@ -180,7 +177,6 @@ def test_a_form_with_too_many_parts_is_400(shop: Shop) -> None:
 
 
 def test_four_files_of_five_megabytes_are_taken(shop: Shop, sandbox: Sandbox) -> None:
-    """Every byte of the largest form arrives."""
     contents = [bytes([n]) * LARGEST_FILE for n in range(4)]
     made = send(shop, *(upload(n, content) for n, content in enumerate(contents)))
     record = shop.get(f"{PATH}/{made.json()['quickinvoice']['id']}", expand="files").json()["quickinvoice"]
@@ -188,8 +184,8 @@ def test_four_files_of_five_megabytes_are_taken(shop: Shop, sandbox: Sandbox) ->
     assert [sandbox.file(file["id"]) for file in record["files"]] == contents
 
 
-def test_a_fifth_file_is_refused(shop: Shop, errors: Errors, invoice: Record) -> None:
-    """The limit holds with the invoice and after it; removing a file allows another."""
+def test_fifth_file(shop: Shop, errors: Errors, invoice: Record) -> None:
+    """A fifth file is refused with the invoice and after it; removing a file allows another."""
     expected = ["An invoice has at most 4 files."]
     assert errors(send(shop, *(upload(n) for n in range(5)))) == {"files": expected}
     ids = [attach(shop, invoice).json()["file"]["id"] for _ in range(4)]
@@ -199,7 +195,6 @@ def test_a_fifth_file_is_refused(shop: Shop, errors: Errors, invoice: Record) ->
 
 
 def test_a_byte_too_many_is_refused(shop: Shop, errors: Errors, invoice: Record) -> None:
-    """The reason is given, and neither invoice nor file is stored."""
     large = b"x" * (LARGEST_FILE + 1)
     assert errors(send(shop, upload(0, large))) == {"files": ["0.txt is larger than 5242880 bytes."]}
     assert errors(attach(shop, invoice, large)) == {"file": ["a.txt is larger than 5242880 bytes."]}
@@ -207,28 +202,26 @@ def test_a_byte_too_many_is_refused(shop: Shop, errors: Errors, invoice: Record)
     assert names_of(shop, invoice) == []
 
 
-def test_five_large_files_are_named_and_not_too_large_a_form(shop: Shop, errors: Errors) -> None:
+def test_five_large_files(shop: Shop, errors: Errors) -> None:
     """The form limit allows one file too many, so that its field is named."""
     assert list(errors(send(shop, *(upload(n, b"x" * LARGEST_FILE) for n in range(5))))) == ["files"]
 
 
 def test_a_form_without_end_is_413(shop: Shop) -> None:
-    """The response arrives, and the connection can be used afterwards."""
     response = send(shop, upload(0, b"x" * FORM_LIMIT))
     assert (response.status_code, response.json()["status"]) == (413, 413)
     assert shop.get(PATH).status_code == 200
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "\0"])
-def test_a_file_has_a_name(shop: Shop, errors: Errors, invoice: Record, name: str) -> None:
-    """The name has 1 to 255 characters."""
+def test_the_name_of_a_file_has_1_to_255_characters(shop: Shop, errors: Errors, invoice: Record, name: str) -> None:
     assert list(errors(attach(shop, invoice, name=name))) == ["file"]
 
 
 # --- one by one
 
 
-def test_a_file_is_attached(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
+def test_attached_file(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     """The response is 201 with the record; the content type is that of the form."""
     response = attach(shop, invoice, b"hello")
     file = response.json()["file"]
@@ -239,16 +232,13 @@ def test_a_file_is_attached(shop: Shop, sandbox: Sandbox, invoice: Record) -> No
     assert (shown.content, shown.headers["content-type"]) == (b"hello", "text/plain")
 
 
-def test_a_file_may_be_empty_and_of_no_type(shop: Shop, invoice: Record) -> None:
-    """An untyped file is an octet stream."""
+def test_an_untyped_file_is_an_octet_stream(shop: Shop, invoice: Record) -> None:
     file = attach(shop, invoice, b"", name="nothing").json()["file"]
     assert (file["size"], file["content_type"]) == (0, "application/octet-stream")
 
 
 @pytest.mark.parametrize("content_type", ["text/\u65e5", "text/\u00e9", "text/\x7f"])
-def test_a_content_type_is_what_a_header_can_carry(
-    shop: Shop, invoice: Record, errors: Errors, content_type: str
-) -> None:
+def test_content_type(shop: Shop, invoice: Record, errors: Errors, content_type: str) -> None:
     """Other content types are refused, because a response could not show them."""
     head = f'--b\r\ncontent-disposition: form-data; name="file[file]"; filename="a"\r\ncontent-type: {content_type}'
     response = shop.http.post(
@@ -259,8 +249,8 @@ def test_a_content_type_is_what_a_header_can_carry(
     assert errors(response) == {"file": ["A file's Content Type must be printable ASCII."]}
 
 
-def test_a_file_is_removed_once(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
-    """The response is 204 without a body, then 404; the content is deleted."""
+def test_removal(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
+    """A removal is a 204 without a body, then 404; the content is deleted."""
     kept, gone = (attach(shop, invoice, name=name).json()["file"]["id"] for name in ("a.txt", "b.txt"))
     response = shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}")
     assert (response.status_code, response.content) == (204, b"")
@@ -273,7 +263,7 @@ def test_a_file_is_removed_once(shop: Shop, sandbox: Sandbox, invoice: Record) -
     assert [row["id"] for row in sandbox._call(lambda gateway: gateway.store.select(FILE_CONTENT))] == [kept]
 
 
-def test_a_file_belongs_to_its_invoice(shop: Shop, neighbor: Shop, invoice: Record) -> None:
+def test_foreign_file(shop: Shop, neighbor: Shop, invoice: Record) -> None:
     """Another invoice or location cannot remove it, and another location cannot add one."""
     file = attach(shop, invoice).json()["file"]["id"]
     other = shop.invoice().json()["quickinvoice"]["id"]
@@ -292,20 +282,18 @@ def test_a_closed_invoice_takes_files_and_a_deleted_one_does_not(shop: Shop) -> 
 
 
 @pytest.mark.parametrize("field", ["file", "files[file]", "file[files]", "quickinvoice[files][0]"])
-def test_a_file_goes_by_its_name(shop: Shop, invoice: Record, errors: Errors, field: str) -> None:
-    """The part must be named `file[file]`."""
+def test_the_part_of_a_file_must_have_its_name(shop: Shop, invoice: Record, errors: Errors, field: str) -> None:
     assert set(errors(attach(shop, invoice, field=field))) & {field, "files"}
 
 
 def test_a_file_does_not_come_as_json(shop: Shop, invoice: Record) -> None:
-    """JSON is a 400 with a message."""
     assert shop.post("file", f"{PATH}/{invoice['id']}/files", {"file": "x"}).status_code == 400
 
 
 # --- the service
 
 
-def test_files_need_a_service_that_stores_them(neighbor: Shop, errors: Errors) -> None:
+def test_file_storage(neighbor: Shop, errors: Errors) -> None:
     """File storage is off in a location until it is enabled; invoices without files need none."""
     invoice = send(neighbor).json()["quickinvoice"]
     expected = ["The File Storage Service is not enabled for this location."]
@@ -317,7 +305,7 @@ def test_files_need_a_service_that_stores_them(neighbor: Shop, errors: Errors) -
     assert (attach(neighbor, invoice).status_code, send(neighbor, upload(0)).status_code) == (201, 201)
 
 
-def test_file_storage_needs_three_fields(shop: Shop, neighbor: Shop, errors: Errors) -> None:
+def test_file_storage_fields(shop: Shop, neighbor: Shop, errors: Errors) -> None:
     """All three fields are needed, and the location must be the caller's."""
     empty = shop.post("productfile", "/v2/productfiles", {})
     assert set(errors(empty)) == {"title", "product_file_credential_id", "location_id"}
@@ -326,7 +314,7 @@ def test_file_storage_needs_three_fields(shop: Shop, neighbor: Shop, errors: Err
     assert errors(foreign) == {"location_id": ["location_id provided is not valid"]}
 
 
-def test_large_files_leave_nothing_behind(open_shop: OpenShop) -> None:
+def test_large_files(open_shop: OpenShop) -> None:
     """No thread and no open file remains after the sandbox stops, whatever the form was."""
     before = threading.active_count()
     with Sandbox() as sandbox:
@@ -338,8 +326,7 @@ def test_large_files_leave_nothing_behind(open_shop: OpenShop) -> None:
     assert threading.active_count() == before
 
 
-def test_faults_affect_files_too(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
-    """An operation with two ids in its path is matched by its pattern."""
+def test_faults_match_a_path_with_two_ids_by_its_pattern(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     sandbox.fault("DELETE /v2/quickinvoices/{id}/files/{file_id}", "error_after_commit")
     file = attach(shop, invoice).json()["file"]["id"]
     path = f"{PATH}/{invoice['id']}/files/{file}"

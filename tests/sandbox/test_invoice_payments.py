@@ -60,8 +60,8 @@ def pay(shop: Shop, invoice_id: str, **body: Any) -> httpx.Response:
 # --- on its page
 
 
-def test_a_full_payment_closes_an_invoice(shop: Shop, bill: Make) -> None:
-    """By default the whole balance is paid, with a visa; the response shows both records as GET does."""
+def test_full_payment(shop: Shop, bill: Make) -> None:
+    """By default a visa pays the whole balance, which closes the invoice; both records are as GET shows them."""
     invoice_id = bill(contact_id=shop.info.contact_id)
     response = pay(shop, invoice_id)
     made, invoice = response.json()["transaction"], response.json()["quickinvoice"]
@@ -78,7 +78,7 @@ def test_a_full_payment_closes_an_invoice(shop: Shop, bill: Make) -> None:
     assert read(shop, invoice_id) == invoice
 
 
-def test_a_payment_from_python_is_exact(sandbox: Sandbox, bill: Make) -> None:
+def test_python_payment(sandbox: Sandbox, bill: Make) -> None:
     """The records are plain values, and items keep their digits."""
     paid = sandbox.pay_quick_invoice(bill(item_list={"Tea": 1.1}), "1.10", card="5454545454545454")
     assert paid["transaction"]["account_type"] == "mc"
@@ -86,14 +86,13 @@ def test_a_payment_from_python_is_exact(sandbox: Sandbox, bill: Make) -> None:
 
 
 def test_an_invoice_is_paid_in_parts_where_it_may_be(shop: Shop, bill: Make) -> None:
-    """Parts are accepted until nothing remains."""
     invoice_id = bill(allow_partial_pay=1)
     assert status_of(pay(shop, invoice_id, amount="20.00").json()["quickinvoice"]) == (1, 3, "1.00")
     assert status_of(pay(shop, invoice_id, amount=0.5).json()["quickinvoice"]) == (1, 3, "0.50")
     assert status_of(pay(shop, invoice_id).json()["quickinvoice"]) == (0, 2, "0.00")
 
 
-def test_an_invoice_is_overpaid_where_it_may_be(shop: Shop, bill: Make) -> None:
+def test_overpayment(shop: Shop, bill: Make) -> None:
     """The invoice stays open, and its balance is never below 0.00."""
     invoice_id = bill(allow_overpayment=1)
     assert status_of(pay(shop, invoice_id).json()["quickinvoice"]) == (1, 2, "0.00")
@@ -120,10 +119,9 @@ LIMITS = {"allow_partial_pay": 1, "single_payment_min_amount": "5.00", "single_p
         ({}, "-1", "amount: must be an amount of at most 8 digits and 2 decimals."),
     ],
 )
-def test_a_payment_that_is_not_allowed_is_refused(
+def test_a_payment_that_is_not_allowed_charges_nothing(
     shop: Shop, bill: Make, fields: Record, amount: str, reason: str
 ) -> None:
-    """The response is a 422 with the reason, and nothing is charged."""
     if "ach_product_transaction_id" in fields:
         fields = {"ach_product_transaction_id": shop.info.ach_product_transaction_id}
     invoice_id = bill(**fields)
@@ -135,8 +133,8 @@ def test_a_payment_that_is_not_allowed_is_refused(
     assert shop.get("/v2/transactions").json()["transactions"] == []
 
 
-def test_the_last_part_may_be_smaller_than_the_smallest(shop: Shop, bill: Make) -> None:
-    """Otherwise it could never be paid."""
+def test_last_part(shop: Shop, bill: Make) -> None:
+    """The last part may be smaller than the smallest payment, because it could never be paid otherwise."""
     invoice_id = bill(**LIMITS)
     for amount in ("9.00", "9.00", "3.00"):
         response = pay(shop, invoice_id, amount=amount)
@@ -144,12 +142,11 @@ def test_the_last_part_may_be_smaller_than_the_smallest(shop: Shop, bill: Make) 
 
 
 @pytest.mark.parametrize("body", [{"amount": "much"}, {"amount": []}, {"card": 1}, {"total": 1}, [1]])
-def test_an_invalid_control_call_is_400(shop: Shop, bill: Make, body: object) -> None:
-    """Unknown fields are refused."""
+def test_a_control_call_with_unknown_fields_is_400(shop: Shop, bill: Make, body: object) -> None:
     assert shop.http.post(f"/_sandbox/quickinvoices/{bill()}/pay", json=body).status_code == 400
 
 
-def test_what_cannot_be_paid_is_named(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
+def test_unpayable(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
     """An unknown or deleted invoice is a 404, an invalid card a 422; both are ValueErrors in Python."""
     deleted = bill()
     shop.http.delete(f"{PATH}/{deleted}")
@@ -162,8 +159,8 @@ def test_what_cannot_be_paid_is_named(shop: Shop, sandbox: Sandbox, bill: Make) 
         sandbox.pay_quick_invoice(bill(), card="x")
 
 
-def test_a_declined_payment_pays_nothing(shop: Shop, bill: Make) -> None:
-    """The payment is a transaction of the invoice, but does not count as paid."""
+def test_decline(shop: Shop, bill: Make) -> None:
+    """A declined payment is a transaction of the invoice, but does not count as paid."""
     invoice_id = bill(allow_partial_pay=1)
     response = pay(shop, invoice_id, amount="5.00").json()
     assert (response["transaction"]["status_id"], response["transaction"]["quick_invoice_id"]) == (301, invoice_id)
@@ -171,8 +168,8 @@ def test_a_declined_payment_pays_nothing(shop: Shop, bill: Make) -> None:
     assert status_of(pay(shop, invoice_id, amount="1.00").json()["quickinvoice"]) == (1, 3, "20.00")
 
 
-def test_a_partial_approval_pays_a_part_where_it_may(shop: Shop, bill: Make) -> None:
-    """Elsewhere it is a decline."""
+def test_partial_approval(shop: Shop, bill: Make) -> None:
+    """A partial approval pays a part where partial payments are allowed; elsewhere it is a decline."""
     half = pay(shop, bill(item_list={"Tea": 2.01}, allow_partial_pay=1)).json()
     assert (half["transaction"]["reason_code_id"], status_of(half["quickinvoice"])) == (1201, (1, 3, "1.01"))
     whole = pay(shop, bill(item_list={"Tea": 2.01})).json()
@@ -180,7 +177,7 @@ def test_a_partial_approval_pays_a_part_where_it_may(shop: Shop, bill: Make) -> 
 
 
 @pytest.mark.parametrize("page", ["quickinvoices", "paylinks"])
-def test_a_slow_issuer_charges_once(shop: Shop, sandbox: Sandbox, eventually: Eventually, page: str) -> None:
+def test_slow_issuer(shop: Shop, sandbox: Sandbox, eventually: Eventually, page: str) -> None:
     """Of two equal payments at the same time, the second finds the invoice or paylink closed."""
     made = shop.paylink("8.06") if page == "paylinks" else shop.invoice(item_list={"Tea": 8.06})
     (record,) = made.json().values()
@@ -200,8 +197,7 @@ def test_a_slow_issuer_charges_once(shop: Shop, sandbox: Sandbox, eventually: Ev
     assert len(shop.get("/v2/transactions").json()["transactions"]) == 1
 
 
-def test_a_payment_is_confirmed_by_message(sandbox: Sandbox, bill: Make) -> None:
-    """A decline is not."""
+def test_an_approved_payment_is_confirmed_by_message(sandbox: Sandbox, bill: Make) -> None:
     paid, declined = (bill(email="ada@example.test", item_list={"Tea": due}) for due in (4, 5))
     for invoice_id in (paid, declined):
         sandbox.pay_quick_invoice(invoice_id)
@@ -212,7 +208,7 @@ def test_a_payment_is_confirmed_by_message(sandbox: Sandbox, bill: Make) -> None
 # --- transactions of other channels
 
 
-def test_an_added_transaction_pays(shop: Shop, bill: Make, sale: Make) -> None:
+def test_added_transaction(shop: Shop, bill: Make, sale: Make) -> None:
     """The response has the transactions and `active`; the transaction names its invoice."""
     sample = recorded("quickinvoice-addtransaction-response")
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
@@ -234,7 +230,7 @@ def test_a_relation_is_expanded_on_the_invoice_alone(shop: Shop, bill: Make, sal
     assert "payment_url" not in record["transactions"][0]
 
 
-def test_a_removed_transaction_pays_no_more(shop: Shop, bill: Make, sale: Make) -> None:
+def test_removed_transaction(shop: Shop, bill: Make, sale: Make) -> None:
     """The response has the remaining ones, and the transaction can pay another invoice."""
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
     add(shop, invoice_id, transaction_id)
@@ -247,7 +243,6 @@ def test_a_removed_transaction_pays_no_more(shop: Shop, bill: Make, sale: Make) 
 
 
 def test_a_closed_invoice_stays_closed_when_a_payment_is_taken_back(shop: Shop, bill: Make, sale: Make) -> None:
-    """The invoice can then be reopened and paid again."""
     invoice_id, transaction_id = bill(), sale()
     assert status_of(add(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 2, "0.00")
     assert status_of(remove(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 1, "21.00")
@@ -267,7 +262,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("fields", "make", "reason"), REFUSED.values(), ids=REFUSED)
-def test_a_transaction_that_does_not_fit_is_refused(
+def test_unfitting_transaction(
     shop: Shop, bill: Make, errors: Errors, fields: Record, make: Callable[[Shop], httpx.Response], reason: str
 ) -> None:
     """The response is a 422 under `transaction_id`, and both records stay unchanged."""
@@ -278,8 +273,7 @@ def test_a_transaction_that_does_not_fit_is_refused(
     assert shop.get(f"/v2/transactions/{transaction_id}").json()["transaction"]["quick_invoice_id"] is None
 
 
-def test_a_transaction_pays_one_invoice(shop: Shop, bill: Make, sale: Make, errors: Errors) -> None:
-    """A transaction is added once, and removed from its own invoice only."""
+def test_a_transaction_is_added_to_one_invoice_once(shop: Shop, bill: Make, sale: Make, errors: Errors) -> None:
     first, second, transaction_id = bill(allow_overpayment=1), bill(), sale()
     add(shop, first, transaction_id)
     taken = {"transaction_id": ["The transaction belongs to an invoice already."]}
@@ -289,8 +283,8 @@ def test_a_transaction_pays_one_invoice(shop: Shop, bill: Make, sale: Make, erro
     assert errors(remove(shop, second, transaction_id)) == foreign
 
 
-def test_a_transaction_is_of_the_same_location(shop: Shop, neighbor: Shop, bill: Make, errors: Errors) -> None:
-    """One of another location, an unknown one and none are refused."""
+def test_other_locations(shop: Shop, neighbor: Shop, bill: Make, errors: Errors) -> None:
+    """A transaction of another location, an unknown one and none are refused."""
     foreign_id = neighbor.pay("21.00").json()["transaction"]["id"]
     invalid, blank = "transaction_id provided is not valid", "Transaction Id cannot be blank."
     for move in (add, remove):
@@ -300,7 +294,7 @@ def test_a_transaction_is_of_the_same_location(shop: Shop, neighbor: Shop, bill:
         assert set(errors(more)) == {"transaction_id"}
 
 
-def test_a_void_takes_a_payment_back_and_a_refund_does_not(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
+def test_void_and_refund(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
     """A void does not count as paid; refunded money is not due again."""
     voided, refunded = (sandbox.pay_quick_invoice(bill())["transaction"] for _ in range(2))
     shop.act(voided, "void")
@@ -310,18 +304,16 @@ def test_a_void_takes_a_payment_back_and_a_refund_does_not(shop: Shop, sandbox: 
     assert status_of(read(shop, refunded["quick_invoice_id"])) == (0, 2, "0.00")
 
 
-def test_a_partial_reversal_takes_a_part_back(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
-    """The rest of the transaction still counts."""
+def test_partial_reversal(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
+    """The reversed part is due again; the rest of the transaction still counts."""
     paid = sandbox.pay_quick_invoice(bill())["transaction"]
     shop.act(paid, "partialreversal", transaction_amount="20.00")
     assert status_of(read(shop, paid["quick_invoice_id"])) == (0, 3, "1.00")
 
 
 @pytest.mark.parametrize(("fields", "reopened"), [({}, 422), ({"allow_overpayment": 1}, 200)])
-def test_a_payment_that_grows_pays_a_closed_invoice_in_full(
-    shop: Shop, bill: Make, sale: Make, fields: Record, reopened: int
-) -> None:
-    """After a tip, for example, it stays closed and can be reopened as a paid one."""
+def test_growing_payment(shop: Shop, bill: Make, sale: Make, fields: Record, reopened: int) -> None:
+    """A closed invoice whose payment grows, by a tip for example, stays closed and can be reopened as a paid one."""
     invoice_id, transaction_id = bill(allow_partial_pay=1, **fields), sale("20.00")
     add(shop, invoice_id, transaction_id)
     shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"status_id": 0})
@@ -330,8 +322,7 @@ def test_a_payment_that_grows_pays_a_closed_invoice_in_full(
     assert shop.http.post(f"{PATH}/{invoice_id}/reopen").status_code == reopened
 
 
-def test_a_settled_payment_pays(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
-    """Settling its batch changes nothing for the invoice."""
+def test_settling_its_payment_changes_nothing_for_an_invoice(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
     invoice_id = bill(allow_partial_pay=1)
     batch = sandbox.pay_quick_invoice(invoice_id, "1.00")["transaction"]["transaction_batch_id"]
     assert shop.http.post(f"/v2/transactionbatches/{batch}/settle").status_code == 200
@@ -347,18 +338,18 @@ def test_a_settled_payment_pays(shop: Shop, sandbox: Sandbox, bill: Make) -> Non
         ({"allow_partial_pay": 1, "allow_overpayment": 1}, {"Tea": 10}, (1, 2, "0.00")),
     ],
 )
-def test_new_items_are_compared_with_the_paid_amount(
+def test_fewer_items(
     shop: Shop, bill: Make, fields: Record, items: dict[str, int], expected: tuple[int, int, str]
 ) -> None:
-    """If nothing remains, the invoice closes, as after a payment."""
+    """If nothing of the new items remains to be paid, the invoice closes, as after a payment."""
     invoice_id = bill(**fields)
     pay(shop, invoice_id, amount="10.00")
     changed = shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"item_list": items})
     assert status_of(changed.json()["quickinvoice"]) == expected
 
 
-def test_more_items_make_a_paid_invoice_due_again(shop: Shop, bill: Make) -> None:
-    """The invoice must be open, which may be overpaid."""
+def test_more_items(shop: Shop, bill: Make) -> None:
+    """New items make a paid invoice due again if it is open, and so may be overpaid."""
     invoice_id = bill(allow_overpayment=1)
     pay(shop, invoice_id)
     changed = shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"item_list": {"Tea": 22}})
@@ -389,7 +380,7 @@ STEPS: dict[str, Step] = {
 
 
 @pytest.mark.parametrize(("state", "trigger"), [*product(BEFORE, MOVES)])
-def test_the_table_says_what_happens(shop: Shop, bill: Make, state: InvoiceState, trigger: InvoiceTrigger) -> None:
+def test_states(shop: Shop, bill: Make, state: InvoiceState, trigger: InvoiceTrigger) -> None:
     """Each allowed transition leads to the state in the table; others change nothing, and are a 422 unless repeated."""
     invoice_id = bill(allow_partial_pay=1)
     for step in BEFORE[state]:

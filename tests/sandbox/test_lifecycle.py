@@ -29,7 +29,7 @@ from .conftest import Eventually, OpenShop, Record, Serve, Shop
 
 
 @pytest.mark.anyio
-async def test_it_runs_under_any_event_loop() -> None:
+async def test_event_loops() -> None:
     """`async with` works on asyncio and trio, and responds while the caller's loop is blocked."""
     async with Sandbox() as sandbox:
         response = httpx.get(f"{sandbox.base_url}/_sandbox/clock")  # noqa: ASYNC210  # the loop shall be blocked
@@ -38,7 +38,6 @@ async def test_it_runs_under_any_event_loop() -> None:
 
 @pytest.mark.anyio
 async def test_a_cancelled_block_stops_it() -> None:
-    """The port is closed after a cancellation."""
     with anyio.CancelScope() as scope:
         async with Sandbox() as sandbox:
             url = sandbox.base_url
@@ -48,7 +47,7 @@ async def test_a_cancelled_block_stops_it() -> None:
         await anyio.to_thread.run_sync(httpx.get, url)
 
 
-def test_it_leaves_nothing_behind(eventually: Eventually) -> None:
+def test_leftovers(eventually: Eventually) -> None:
     """No thread, socket or task remains after the block, even with waiting requests."""
     before = threading.active_count()
     with Sandbox(terminals="manual") as sandbox:
@@ -68,7 +67,7 @@ def wait_at_terminal(info: SandboxInfo) -> None:
         shop.at_terminal()
 
 
-def test_it_logs_nothing(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+def test_silent_log(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     """Neither starting, serving, bad requests nor stopping writes a log line."""
     caplog.set_level(0)
     with (
@@ -81,8 +80,8 @@ def test_it_logs_nothing(caplog: pytest.LogCaptureFixture, capfd: pytest.Capture
     assert (ours, capfd.readouterr()) == ([], ("", ""))
 
 
-def test_a_sandbox_that_does_not_run_says_so() -> None:
-    """Before and after the block, its attributes raise RuntimeError."""
+def test_stopped_sandbox() -> None:
+    """Before and after the block, the attributes of a sandbox raise RuntimeError."""
     sandbox = Sandbox()
     for _ in range(2):
         with pytest.raises(RuntimeError, match="not running"):
@@ -109,14 +108,12 @@ def test_a_sandbox_that_does_not_run_says_so() -> None:
         ({"currency": ["EUR"]}, "currency"),
     ],
 )
-def test_invalid_options_are_refused(options: dict[str, Any], subject: str) -> None:
-    """Options are refused before anything starts."""
+def test_invalid_options_are_refused_before_the_start(options: dict[str, Any], subject: str) -> None:
     with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
         Sandbox(**options)
 
 
 def test_invalid_arguments_are_named(sandbox: Sandbox) -> None:
-    """A negative count and an invalid card are reported by name."""
     wrong: dict[str, Callable[[], object]] = {
         "count": lambda: sandbox.add_vaults(-1),
         "card": lambda: sandbox.ticket("4111111111111112"),
@@ -128,7 +125,7 @@ def test_invalid_arguments_are_named(sandbox: Sandbox) -> None:
             ask()
 
 
-def test_a_method_shows_its_arguments_and_its_docstring() -> None:
+def test_help() -> None:
     """`help` and editors see the control that a method runs, without the gateway that the control takes."""
     methods = dict(inspect.getmembers(Sandbox, inspect.isfunction))
     signatures = {name: inspect.signature(method) for name, method in methods.items()}
@@ -152,13 +149,12 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="needs IPv6")
 
 
 @pytest.mark.parametrize("start", [Sandbox, serve_sandbox, SandboxCommand])
-def test_the_default_address_is_loopback(start: Callable[..., object]) -> None:
+def test_default_address(start: Callable[..., object]) -> None:
     """From Python, in the foreground, and as a command."""
     assert inspect.signature(start).parameters["host"].default == "127.0.0.1"
 
 
 def test_no_other_address_is_served_by_default() -> None:
-    """A connection to another address of this machine is refused."""
     with Sandbox() as sandbox:
         port = httpx.URL(sandbox.base_url).port
         with pytest.raises(OSError), closing(socket.create_connection(("127.0.0.2", port), timeout=10)):  # noqa: PT011  # systems differ
@@ -173,15 +169,14 @@ def test_no_other_address_is_served_by_default() -> None:
         pytest.param("::", "[::1]", marks=needs_ipv6),
     ],
 )
-def test_the_address_is_one_that_can_be_reached(host: str, reached: str) -> None:
+def test_shown_address(host: str, reached: str) -> None:
     """IPv6 is in brackets, and listening on all addresses shows this machine."""
     with Sandbox(host=host) as sandbox:
         assert sandbox.base_url.startswith(f"http://{reached}:")
         assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
 
 
-def test_a_port_that_is_taken_is_an_error() -> None:
-    """The error is an OSError, and nothing is left half started."""
+def test_a_taken_port_is_an_oserror() -> None:
     with Sandbox() as sandbox:
         port = httpx.URL(sandbox.base_url).port
         assert port is not None
@@ -190,7 +185,6 @@ def test_a_port_that_is_taken_is_an_error() -> None:
 
 
 def test_no_repr_shows_a_secret() -> None:
-    """Neither the sandbox nor its info shows one."""
     with Sandbox() as sandbox:
         shown = f"{sandbox!r} {sandbox.info!r}"
         for secret in (sandbox.user_api_key, sandbox.user_hash_key, sandbox.password):
@@ -198,7 +192,6 @@ def test_no_repr_shows_a_secret() -> None:
 
 
 def test_two_sandboxes_have_nothing_in_common(open_shop: OpenShop) -> None:
-    """Each has its own port, credentials and records."""
     with Sandbox() as one, Sandbox() as two:
         assert not set(attrs.asdict(one.info).values()) & set(attrs.asdict(two.info).values()) - {"Sandbox"}
         assert open_shop(attrs.evolve(one.info, base_url=two.base_url)).get("/v2/contacts").status_code == 401
@@ -252,8 +245,8 @@ def read_all(sandbox: Sandbox) -> dict[str, list[Record]]:
     return sandbox._call(lambda gateway: {table.plural: gateway.store.select(table) for table in STORED})
 
 
-def test_a_file_keeps_everything(tmp_path: Path, open_shop: OpenShop) -> None:
-    """Credentials, ids and records of every type are the same at the next start."""
+def test_restart(tmp_path: Path, open_shop: OpenShop) -> None:
+    """Credentials, ids and records of every type in a file are the same at the next start."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
         first, shop = sandbox.info, open_shop(sandbox.info)
@@ -271,8 +264,7 @@ def test_a_file_keeps_everything(tmp_path: Path, open_shop: OpenShop) -> None:
     assert kept == stored
 
 
-def test_a_reset_deletes_what_was_created(sandbox: Sandbox, shop: Shop) -> None:
-    """Only the initial records and the first contact stay."""
+def test_a_reset_keeps_the_initial_records_and_first_contact(sandbox: Sandbox, shop: Shop) -> None:
     initial = read_all(sandbox)
     fill(sandbox, shop)
     sandbox.reset()
@@ -281,8 +273,7 @@ def test_a_reset_deletes_what_was_created(sandbox: Sandbox, shop: Shop) -> None:
     assert left == {name: records for name, records in initial.items() if name != "contacts"}
 
 
-def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path: Path, open_shop: OpenShop) -> None:
-    """A missing column is added with the default of its field."""
+def test_a_missing_column_gets_the_default_of_its_field(tmp_path: Path, open_shop: OpenShop) -> None:
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
         contact = open_shop(sandbox.info).contact().json()["contact"]
@@ -295,8 +286,7 @@ def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path: Path, ope
     assert found | {"_links": {}} == contact | {"_links": {}}
 
 
-def test_a_user_of_an_older_file_has_a_primary_location(tmp_path: Path, open_shop: OpenShop) -> None:
-    """Columns of users that older files lack are filled in when the file is opened."""
+def test_a_user_of_an_older_file_gets_a_primary_location(tmp_path: Path, open_shop: OpenShop) -> None:
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path):
         pass
@@ -309,8 +299,8 @@ def test_a_user_of_an_older_file_has_a_primary_location(tmp_path: Path, open_sho
         assert (user["primary_location_id"], user["user_type_id"]) == (sandbox.info.location_id, 200)
 
 
-def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path: Path) -> None:
-    """A second sandbox is refused, as is a file that is not a database."""
+def test_file_in_use(tmp_path: Path) -> None:
+    """A second sandbox is refused for the same file, as is a file that is not a database."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path), pytest.raises(sqlite3.DatabaseError, match="locked"), Sandbox(data=path):
         pass
@@ -319,8 +309,8 @@ def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_a_full_disk_is_named_and_leaves_no_transaction_open(tmp_path: Path) -> None:
-    """SQLite has rolled a large transaction back by itself; the next one is committed."""
+def test_full_disk(tmp_path: Path) -> None:
+    """The error names it. SQLite has rolled a large transaction back by itself; the next one is committed."""
     path = tmp_path / "sandbox.db"
     store = Store(str(path))
     with full_disk(), pytest.raises(sqlite3.OperationalError, match="disk"), store.transaction():
@@ -331,7 +321,7 @@ def test_a_full_disk_is_named_and_leaves_no_transaction_open(tmp_path: Path) -> 
     assert ask_sqlite(path, "SELECT name FROM settings") == [("small",)]
 
 
-def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+def test_foreign_database(tmp_path: Path) -> None:
     """A wrong path must not add tables to another program's file."""
     path = tmp_path / "databases.db"
     with closing(sqlite3.connect(path)) as databases:
@@ -343,8 +333,8 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_what_is_made_after_a_restart_is_newer(tmp_path: Path, open_shop: OpenShop) -> None:
-    """The order stays right even if the clock was far ahead before."""
+def test_order_after_restart(tmp_path: Path, open_shop: OpenShop) -> None:
+    """New records are newer than the old ones, even if the clock was far ahead before the restart."""
     made: list[str] = []
     for _ in range(2):
         with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
@@ -367,7 +357,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_what_was_answered_survives_a_kill(serve: Serve, open_shop: OpenShop, eventually: Eventually) -> None:
+def test_kill(serve: Serve, open_shop: OpenShop, eventually: Eventually) -> None:
     """Every acknowledged payment exists after kill -9, and none twice."""
     process, info = serve()
     shop = open_shop(info)
@@ -390,8 +380,8 @@ def test_what_was_answered_survives_a_kill(serve: Serve, open_shop: OpenShop, ev
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_cleanly(serve: Serve, number: int, eventually: Eventually) -> None:
-    """The exit code is 0, even with a waiting request."""
+def test_signal(serve: Serve, number: int, eventually: Eventually) -> None:
+    """A signal ends a sandbox with exit code 0, even with a waiting request."""
     process, info = serve()
     waiting = threading.Thread(target=wait_at_terminal, args=(info,))
     waiting.start()

@@ -31,7 +31,7 @@ def payments(shop: Shop, **query: Any) -> list[str]:
 
 
 @pytest.mark.usefixtures("seven")
-def test_a_page_comes_with_its_meta(shop: Shop) -> None:
+def test_meta(shop: Shop) -> None:
     """The requested page is 1-based, currentPage 0-based, and links name the pages."""
     meta = shop.get("/v2/transactions", page_size=3, sort="transaction_amount").json()["meta"]
     url = f"{shop.info.base_url}/v2/transactions?page_size=3&sort=transaction_amount&page="
@@ -49,14 +49,13 @@ def test_a_page_comes_with_its_meta(shop: Shop) -> None:
 
 @pytest.mark.usefixtures("seven")
 def test_the_last_page_has_no_next(shop: Shop) -> None:
-    """The page has only its own link."""
     body = shop.get("/v2/transactions", page_size=3, page=3).json()
     assert list(body["meta"]["pagination"]["links"]) == ["self"]
     assert len(body["transactions"]) == 1
 
 
 @pytest.mark.usefixtures("seven")
-def test_the_newest_come_first(shop: Shop) -> None:
+def test_default_order(shop: Shop) -> None:
     """The default order is by id, descending; every page continues the previous one."""
     pages = [payments(shop, page_size=3, page=n) for n in (1, 2, 3)]
     assert [*chain(*pages)] == ["t7", "t6", "t5", "t4", "t3", "t2", "t1"]
@@ -64,21 +63,19 @@ def test_the_newest_come_first(shop: Shop) -> None:
 
 @pytest.mark.usefixtures("seven")
 def test_a_page_beyond_the_end_is_empty(shop: Shop) -> None:
-    """The page has the true meta, however far it is."""
     for page in (4, 10**14):
         body = shop.get("/v2/transactions", page_size=3, page=page).json()
         assert (body["transactions"], body["meta"]["pagination"]["totalCount"]) == ([], 7)
         assert body["meta"]["pagination"]["pageCount"] == 3
 
 
-def test_an_empty_list_has_no_pages(shop: Shop) -> None:
-    """Its pageCount is 0, and the default page size is 20."""
+def test_empty_list(shop: Shop) -> None:
+    """An empty list has a pageCount of 0; the default page size is 20."""
     pagination = shop.get("/v2/transactions").json()["meta"]["pagination"]
     assert (pagination["totalCount"], pagination["pageCount"], pagination["perPage"]) == (0, 0, 20)
 
 
-def test_a_page_holds_5000_at_most(shop: Shop) -> None:
-    """A larger page size becomes 5000."""
+def test_a_page_size_above_5000_becomes_5000(shop: Shop) -> None:
     assert shop.get("/v2/contacts", page_size=9999).json()["meta"]["pagination"]["perPage"] == 5000
 
 
@@ -113,7 +110,7 @@ def test_filters(shop: Shop, query: dict[str, str], found: list[str]) -> None:
     ("span", "days"),
     [("today", 0), ("yesterday", 1), ("this week", 2), ("last week", 7), ("this month", 9), ("last month", 31)],
 )
-def test_named_ranges_are_calendar_ranges(shop: Shop, sandbox: Sandbox, span: str, days: int) -> None:
+def test_named_ranges(shop: Shop, sandbox: Sandbox, span: str, days: int) -> None:
     """On Wednesday the 10th: days are UTC, weeks start on Monday, months on the 1st."""
     wednesday = 1_781_092_800  # 2026-06-10 12:00 UTC
     http = shop.http
@@ -124,7 +121,7 @@ def test_named_ranges_are_calendar_ranges(shop: Shop, sandbox: Sandbox, span: st
     assert sandbox.ledger()["charged"] == {span: 1}
 
 
-def test_a_custom_range_includes_both_ends(shop: Shop) -> None:
+def test_custom_range(shop: Shop) -> None:
     """created_ts=custom has _from and _to, either of which may be missing."""
     now = shop.pay(transaction_api_id="t1").json()["transaction"]["created_ts"]
     inside = {"created_ts": "custom", "created_ts_from": now, "created_ts_to": now}
@@ -161,8 +158,8 @@ def test_a_custom_range_includes_both_ends(shop: Shop) -> None:
         ({"status_id": ["101", "301"]}, "status_id"),
     ],
 )
-def test_what_cannot_be_understood_is_named(shop: Shop, errors: Errors, query: dict[str, str], field: str) -> None:
-    """No value is guessed, and nothing is listed."""
+def test_unclear_queries(shop: Shop, errors: Errors, query: dict[str, str], field: str) -> None:
+    """Each is named; no value is guessed, and nothing is listed."""
     assert list(errors(shop.get("/v2/transactions", **query))) == [field]
 
 
@@ -171,7 +168,7 @@ UNKNOWN = ("nothing", "account_number", "deleted_ts", "nothing_from", "api_id")
 
 @pytest.mark.parametrize("name", UNKNOWN)
 @pytest.mark.usefixtures("seven")
-def test_an_unknown_filter_is_ignored_and_logged(shop: Shop, caplog: pytest.LogCaptureFixture, name: str) -> None:
+def test_unknown_filter(shop: Shop, caplog: pytest.LogCaptureFixture, name: str) -> None:
     """The log has its name and not its value; the other filters apply."""
     caplog.clear()
     assert payments(shop, status_id="301", **{name: "4111111111111111"}) == ["t5"]
@@ -181,20 +178,18 @@ def test_an_unknown_filter_is_ignored_and_logged(shop: Shop, caplog: pytest.LogC
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_strict_gateway_refuses_an_unknown_filter(strict_shop: Shop, errors: Errors, name: str) -> None:
-    """The problem has its name."""
     refused = errors(strict_shop.get("/v2/transactions", **{name: "1"}))
     assert refused == {name: [f"{name.replace('_', ' ').title()} is not a known parameter."]}
 
 
-def test_a_list_has_only_the_callers_location(shop: Shop, neighbor: Shop) -> None:
-    """No query shows records of another location."""
+def test_no_query_lists_records_of_another_location(shop: Shop, neighbor: Shop) -> None:
     neighbor.pay(transaction_api_id="theirs")
     assert payments(shop) == []
     assert payments(shop, location_id=neighbor.info.location_id) == []
 
 
-def test_expand_adds_related_records(shop: Shop) -> None:
-    """A contact is a record without secrets, or null."""
+def test_expand(shop: Shop) -> None:
+    """A related record comes without secrets, or as null."""
     shop.pay(transaction_api_id="with", contact_id=shop.info.contact_id)
     shop.pay(transaction_api_id="without")
     body = shop.get("/v2/transactions", expand="contact,created_user").json()
@@ -205,20 +200,18 @@ def test_expand_adds_related_records(shop: Shop) -> None:
     assert shop.info.user_api_key not in str(body)
 
 
-def test_long_any_of_lists_are_fine(shop: Shop) -> None:
-    """Thousands of values fit in one query."""
+def test_thousands_of_values_fit_in_one_filter(shop: Shop) -> None:
     sale = shop.pay(transaction_api_id="t1").json()["transaction"]
     assert payments(shop, id=",".join([sale["id"], *map(str, range(5000))])) == ["t1"]
 
 
-def test_an_unknown_range_is_refused_with_the_known_ones(shop: Shop, errors: Errors) -> None:
-    """The message lists today, yesterday, the weeks, the months and custom."""
+def test_an_unknown_range_is_refused_with_the_known_names(shop: Shop, errors: Errors) -> None:
     spans = "today, yesterday, this week, last week, last 30 days, last 90 days, this month, last month, custom"
     expected = {"created_ts": [f"Created Ts must be a Unix timestamp or one of {spans}."]}
     assert errors(shop.get("/v2/contacts", created_ts="nonsense")) == expected
 
 
-def test_large_lists_stream(shop: Shop, sandbox: Sandbox) -> None:
+def test_streamed_list(shop: Shop, sandbox: Sandbox) -> None:
     """Many vaults arrive page by page, each exactly once."""
     sandbox.add_vaults(12_000)
     pages = [shop.get("/v2/accountvaults", page_size=5000, page=n, sort="created_ts").json() for n in (1, 2, 3)]
@@ -227,8 +220,7 @@ def test_large_lists_stream(shop: Shop, sandbox: Sandbox) -> None:
     assert len(set(ids)) == 12_000
 
 
-def test_a_wrong_expand_is_noticed_before_anything_is_done(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """A POST with an unknown relation creates no payment."""
+def test_a_post_with_an_unknown_relation_creates_no_payment(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230", "transaction_amount": "1.00"}
     sale["location_id"] = shop.info.location_id
     refused = shop.post("transaction", "/v2/transactions", sale, expand="nothing")
@@ -237,8 +229,8 @@ def test_a_wrong_expand_is_noticed_before_anything_is_done(shop: Shop, sandbox: 
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_a_list_comes_as_a_file(shop: Shop, name: str, delimiter: str) -> None:
-    """Its first line has the names of the fields, and filters apply."""
+def test_file(shop: Shop, name: str, delimiter: str) -> None:
+    """The first line of a list as a file has the names of the fields, and filters apply."""
     shop.pay("1.00", description='Tea, "hot"', custom_data={"a": [1]}, transaction_api_id="t1")
     shop.pay("2.00", transaction_api_id="t2")
     response = shop.get("/v2/transactions", transaction_amount="1.00", _format=name)
@@ -249,5 +241,4 @@ def test_a_list_comes_as_a_file(shop: Shop, name: str, delimiter: str) -> None:
 
 
 def test_an_unknown_file_format_is_refused(shop: Shop, errors: Errors) -> None:
-    """The formats are csv and tsv."""
     assert list(errors(shop.get("/v2/transactions", _format="xlsx"))) == ["_format"]

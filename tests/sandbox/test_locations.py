@@ -36,10 +36,8 @@ def client(info: SandboxInfo) -> AsyncGateway:
 
 
 @pytest.mark.asyncio
-async def test_a_user_sees_its_location_and_those_below(
-    sandbox: Sandbox, branch: SandboxInfo, stranger: SandboxInfo
-) -> None:
-    """Other locations are unknown, also the one above."""
+async def test_visible_locations(sandbox: Sandbox, branch: SandboxInfo, stranger: SandboxInfo) -> None:
+    """A user sees its own location and those below; others are unknown, also the one above."""
     async with client(sandbox.info) as above, client(branch) as below:
         assert {each.name async for each in above.locations.list()} == {"Sandbox", "Branch"}
         assert [each.name async for each in below.locations.list()] == ["Branch"]
@@ -60,7 +58,7 @@ async def test_a_location_is_found_by_its_integrator_id(sandbox: Sandbox) -> Non
 
 
 @pytest.mark.asyncio
-async def test_expands_of_a_location(sandbox: Sandbox, branch: SandboxInfo) -> None:
+async def test_expands(sandbox: Sandbox, branch: SandboxInfo) -> None:
     """Merchant accounts, terminals and the location above come under the names of their expands."""
     async with sandbox.gateway() as gateway:
         expand = ("parent", "product_transactions", "terminal", "branding_domain", "developer_company", "product_file")
@@ -79,16 +77,16 @@ async def test_expands_of_a_location(sandbox: Sandbox, branch: SandboxInfo) -> N
     [(None, ["Sandbox"]), ("direct", ["Sandbox"]), ("child", ["Branch"]), ("all", ["Branch", "Sandbox"])],
 )
 @pytest.mark.usefixtures("branch", "stranger")
-async def test_location_infos_by_relationship(sandbox: Sandbox, relationship: str | None, names: list[str]) -> None:
-    """The list has the user's own location unless more is asked for."""
+async def test_relationships(sandbox: Sandbox, relationship: str | None, names: list[str]) -> None:
+    """The list of infos has the user's own location unless more is asked for."""
     async with sandbox.gateway() as gateway:
         filters = {} if relationship is None else {"relationship": relationship}
         assert sorted([each.name or "" async for each in gateway.locations.infos(filters)]) == names
 
 
 @pytest.mark.asyncio
-async def test_a_location_info_has_what_a_client_must_know(sandbox: Sandbox) -> None:
-    """The record has the merchant accounts, the terminals and the links."""
+async def test_location_info(sandbox: Sandbox) -> None:
+    """An info has the merchant accounts, the terminals and the links."""
     async with sandbox.gateway() as gateway:
         (info,) = (await gateway.locations.infos()).records
     assert info.product_transactions is not None
@@ -99,7 +97,7 @@ async def test_a_location_info_has_what_a_client_must_know(sandbox: Sandbox) -> 
 
 
 @pytest.mark.asyncio
-async def test_a_surcharge_in_a_location_info(sandbox: Sandbox) -> None:
+async def test_surcharge(sandbox: Sandbox) -> None:
     """The merchant account shows the settings of its surcharge, if it has one."""
     async with sandbox.gateway() as gateway:
         sandbox.change_product(surcharge=True)
@@ -110,8 +108,8 @@ async def test_a_surcharge_in_a_location_info(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.asyncio
-async def test_all_fields_of_the_terminals_of_an_info(sandbox: Sandbox) -> None:
-    """An expand shows more of them than their addresses."""
+async def test_terminal_fields(sandbox: Sandbox) -> None:
+    """An expand of an info shows more of its terminals than their addresses."""
     async with sandbox.gateway() as gateway:
         (short,) = (await gateway.locations.infos()).records
         (full,) = (await gateway.locations.infos(expand=("terminals",))).records
@@ -120,8 +118,8 @@ async def test_all_fields_of_the_terminals_of_an_info(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.asyncio
-async def test_filters_of_location_infos(sandbox: Sandbox) -> None:
-    """An inactive merchant account is shown only when asked for; unknown words are refused by name."""
+async def test_filters(sandbox: Sandbox) -> None:
+    """Infos show an inactive merchant account only when asked for; unknown words are refused by name."""
     async with sandbox.gateway() as gateway:
         (info,) = (await gateway.locations.infos({"product_transaction_active": 0})).records
         assert info.product_transactions == ()
@@ -137,7 +135,7 @@ async def test_filters_of_location_infos(sandbox: Sandbox) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("branch")
-async def test_the_next_page_of_infos_keeps_the_filters(sandbox: Sandbox) -> None:
+async def test_next_page(sandbox: Sandbox) -> None:
     """The link of the next page has the filters, and the newest location is first."""
     async with sandbox.gateway() as gateway:
         infos = gateway.locations.infos({"relationship": "all"}, page_size=1)
@@ -147,7 +145,7 @@ async def test_the_next_page_of_infos_keeps_the_filters(sandbox: Sandbox) -> Non
 
 
 @pytest.mark.asyncio
-async def test_a_misspelled_filter_of_infos(sandbox: Sandbox) -> None:
+async def test_misspelled_filter(sandbox: Sandbox) -> None:
     """A name that no info has is an error before anything is sent, unless it is an extra filter."""
     async with sandbox.gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="relationship"):
@@ -171,7 +169,7 @@ async def test_the_own_user(sandbox: Sandbox, branch: SandboxInfo) -> None:
 
 
 @pytest.mark.asyncio
-async def test_terminals_of_a_location(sandbox: Sandbox, branch: SandboxInfo) -> None:
+async def test_terminals(sandbox: Sandbox, branch: SandboxInfo) -> None:
     """A list by location has expands; terminals of other locations are unknown."""
     second = sandbox.add_terminal("Second")
     async with sandbox.gateway() as gateway:

@@ -43,16 +43,14 @@ def resend(shop: Shop, invoice: Record, **query: Any) -> httpx.Response:
 @pytest.mark.parametrize(
     ("method", "channels"), [(0, []), (1, ["email"]), (2, ["sms"]), (3, ["email", "sms"]), (..., ["email"])]
 )
-def test_a_paylink_is_sent_by_its_delivery_method(
-    shop: Shop, sandbox: Sandbox, method: object, channels: list[str]
-) -> None:
-    """The message is sent on creation; 0 sends nothing, and the default is an e-mail."""
+def test_delivery_methods(shop: Shop, sandbox: Sandbox, method: object, channels: list[str]) -> None:
+    """A paylink's message is sent on creation; 0 sends nothing, and the default is an e-mail."""
     shop.paylink(email=EMAIL, cell_phone=PHONE, delivery_method=method)
     assert [one["channel"] for one in sandbox.outbox()] == channels
 
 
-def test_a_paylink_message_has_the_link(shop: Shop, sandbox: Sandbox) -> None:
-    """The message has the amount and the merchant's words, and is about the paylink only."""
+def test_paylink_message(shop: Shop, sandbox: Sandbox) -> None:
+    """A message has the amount, the link and the merchant's words, and is about the paylink only."""
     paylink = shop.paylink(email=EMAIL, description="Engines").json()["paylink"]
     (message,) = sandbox.outbox()
     assert message == {
@@ -69,7 +67,7 @@ def test_a_paylink_message_has_the_link(shop: Shop, sandbox: Sandbox) -> None:
     }
 
 
-def test_a_message_names_another_currency(open_shop: OpenShop) -> None:
+def test_currencies(open_shop: OpenShop) -> None:
     """Amounts have the currency of the sandbox; dollars need no name."""
     with Sandbox(currency="EUR") as sandbox:
         open_shop(sandbox.info).paylink(email=EMAIL, description="Engines")
@@ -78,7 +76,7 @@ def test_a_message_names_another_currency(open_shop: OpenShop) -> None:
 
 
 @pytest.mark.parametrize("nowhere", [{"email": "ada.example.test"}, {"cell_phone": "555"}, {"email": ...}])
-def test_a_message_needs_a_usable_recipient(shop: Shop, sandbox: Sandbox, nowhere: Record) -> None:
+def test_recipients(shop: Shop, sandbox: Sandbox, nowhere: Record) -> None:
     """An address has an @ and a phone ten digits; resending without one is not an error."""
     method = 2 if "cell_phone" in nowhere else 1
     paylink = shop.paylink(delivery_method=method, **nowhere).json()["paylink"]
@@ -86,8 +84,8 @@ def test_a_message_needs_a_usable_recipient(shop: Shop, sandbox: Sandbox, nowher
     assert sandbox.outbox() == []
 
 
-def test_a_paylink_is_resent_and_confirmed(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
-    """The channels are the same; a decline sends nothing."""
+def test_resent_paylink(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
+    """A paylink is resent by the channels of its creation; a payment is confirmed, a decline sends nothing."""
     paylink = shop.paylink("5.00", email=EMAIL, cell_phone=PHONE, delivery_method=3).json()["paylink"]
     sandbox.pay_paylink(paylink["id"])
     other = shop.paylink(delivery_method=0, email=EMAIL).json()["paylink"]
@@ -100,7 +98,6 @@ def test_a_paylink_is_resent_and_confirmed(shop: Shop, sandbox: Sandbox, sent_me
 
 
 def test_a_paid_paylink_asks_for_no_payment(shop: Shop, sandbox: Sandbox) -> None:
-    """The resent message says that nothing is left to pay."""
     paylink = shop.paylink(email=EMAIL).json()["paylink"]
     sandbox.pay_paylink(paylink["id"])
     assert shop.http.post(f"/v2/paylinks/{paylink['id']}/resend").status_code == 204
@@ -110,10 +107,8 @@ def test_a_paid_paylink_asks_for_no_payment(shop: Shop, sandbox: Sandbox) -> Non
 # --- invoices
 
 
-def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(
-    invoice: Callable[..., Record], sent_messages: SentMessages
-) -> None:
-    """`send_email` sends it at once, with a text if `send_text_to_pay` is set."""
+def test_send_email(invoice: Callable[..., Record], sent_messages: SentMessages) -> None:
+    """`send_email` sends an invoice at once, with a text if `send_text_to_pay` is set."""
     invoice()
     assert sent_messages() == []
     invoice(send_email=1)
@@ -122,7 +117,7 @@ def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(
     assert sent_messages(quick_invoice_id=later["id"]) == [("email", EMAIL, "created")]
 
 
-def test_an_invoice_message_has_the_link(invoice: Callable[..., Record], sandbox: Sandbox, shop: Shop) -> None:
+def test_invoice_message(invoice: Callable[..., Record], sandbox: Sandbox, shop: Shop) -> None:
     """The message has the remaining balance, and the note to the customer."""
     made = invoice(send_email=1, note="Thank you for your order.")
     link = f"{shop.info.base_url}/quickinvoice/?id={made['id']}"
@@ -143,18 +138,17 @@ def test_an_invoice_message_has_the_link(invoice: Callable[..., Record], sandbox
         ({"email": 1, "sms": 1}, ["email", "sms"]),
     ],
 )
-def test_an_invoice_is_sent_again(
+def test_resent_invoice(
     invoice: Callable[..., Record], shop: Shop, sandbox: Sandbox, query: dict[str, int], channels: list[str]
 ) -> None:
-    """The invoice goes by e-mail and text, or by the one that is not excluded."""
+    """An invoice is resent by e-mail and text, or by the one that is not excluded."""
     assert resend(shop, invoice(), **query).status_code == 204
     assert [(one["channel"], one["event"]) for one in sandbox.outbox()] == [(way, "resend") for way in channels]
 
 
-def test_an_invoice_is_sent_by_what_is_available(
+def test_an_invoice_goes_by_the_channel_that_has_an_address(
     invoice: Callable[..., Record], shop: Shop, sent_messages: SentMessages
 ) -> None:
-    """Without an address for one channel, the other one is used."""
     resend(shop, invoice(email=None))
     resend(shop, invoice(send_text_to_pay=0))
     assert sent_messages() == [("sms", PHONE, "resend"), ("email", EMAIL, "resend")]
@@ -168,10 +162,8 @@ def test_a_contacts_address_serves_where_the_invoice_has_none(
     assert sent_messages() == [("email", "charles@example.test", "created")]
 
 
-def test_a_payment_sends_an_email(
-    invoice: Callable[..., Record], shop: Shop, sandbox: Sandbox, sent_messages: SentMessages
-) -> None:
-    """A payment sends no text; a decline sends nothing."""
+def test_payment(invoice: Callable[..., Record], shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
+    """A payment sends an e-mail and no text; a decline sends nothing."""
     made = invoice(item_list={"Pot": "5.00", "Cup": "16.00"}, allow_partial_pay=1)
     for amount in ("5.00", "16.00"):
         shop.http.post(f"/_sandbox/quickinvoices/{made['id']}/pay", json={"amount": amount})
@@ -179,7 +171,7 @@ def test_a_payment_sends_an_email(
 
 
 @pytest.mark.parametrize(("attach", "names"), [(0, []), (1, ["menu.txt", "map.txt"])])
-def test_files_go_with_emails_if_asked_for(shop: Shop, sandbox: Sandbox, attach: int, names: list[str]) -> None:
+def test_attached_files(shop: Shop, sandbox: Sandbox, attach: int, names: list[str]) -> None:
     """Files are attached only if `attach_files_to_email` is 1, and never to a text."""
     form = {"title": "Tea", "due_date": "2030-01-31", "item_list][Cup": "10", "location_id": shop.info.location_id}
     form |= {"email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": "1", "send_email": "1"}
@@ -190,7 +182,7 @@ def test_files_go_with_emails_if_asked_for(shop: Shop, sandbox: Sandbox, attach:
     assert [(one["channel"], one["attachments"]) for one in sandbox.outbox()] == [("email", names), ("sms", [])]
 
 
-def test_files_attached_later_go_with_the_next_email(shop: Shop, invoice: Callable[..., Record]) -> None:
+def test_later_files(shop: Shop, invoice: Callable[..., Record]) -> None:
     """After an update of `attach_files_to_email`, a resend and the thanks for the payment carry the files."""
     made = invoice(send_email=1, attach_files_to_email=0)
     path = f"/v2/quickinvoices/{made['id']}"
@@ -207,7 +199,7 @@ def test_files_attached_later_go_with_the_next_email(shop: Shop, invoice: Callab
 # --- the outbox
 
 
-def test_the_outbox_over_http(shop: Shop, sandbox: Sandbox, invoice: Callable[..., Record]) -> None:
+def test_outbox(shop: Shop, sandbox: Sandbox, invoice: Callable[..., Record]) -> None:
     """HTTP and Python show the same, newest last, also for one paylink or invoice."""
     made = invoice(send_email=1)
     paylink = shop.paylink(email=EMAIL).json()["paylink"]

@@ -119,12 +119,11 @@ def use_ids(case: GeneratedCase, path: dict[str, str], info: SandboxInfo) -> Non
             record.update({name: ids[name] for name in record.keys() & ids.keys()})
 
 
-def test_the_document_is_valid() -> None:
-    """The document follows OpenAPI 3.1."""
+def test_the_document_follows_openapi_3_1() -> None:
     openapi_spec_validator.validate(json.loads(json.dumps(make_document())))
 
 
-def test_every_route_is_described() -> None:
+def test_routes() -> None:
     """The document has every endpoint and every control call, and no others."""
     routes = {path: {*handlers} for path, handlers in (ROUTES | FORMS | CONTROL_CALLS).items()}
     for path in POSTED_UPDATES:
@@ -133,22 +132,20 @@ def test_every_route_is_described() -> None:
     assert {path: {method.upper() for method in item} for path, item in paths.items()} == routes
 
 
-def test_an_operation_has_an_id_of_its_own() -> None:
+def test_operation_ids() -> None:
     """Programs that are generated from the document have a function for each operation."""
     assert len(OPERATIONS) == sum(len(item) for item in make_document()["paths"].values())
 
 
 @pytest.mark.parametrize("operation_id", CHANGED)
-def test_the_example_of_a_change_is_valid(sandbox: Sandbox, shop: Shop, operation_id: str) -> None:
-    """The reference fills in a request that the sandbox accepts."""
+def test_examples_of_changes(sandbox: Sandbox, shop: Shop, operation_id: str) -> None:
+    """The reference fills in a change that the sandbox accepts."""
     response = send_example(sandbox, shop, operation_id)
     assert (response.status_code, response.text if response.is_error else "") == (200, "")
 
 
 @pytest.mark.parametrize("operation_id", OPERATIONS)
-def test_requests_get_what_the_document_says(
-    sandbox: Sandbox, shop: Shop, document: BaseSchema, operation_id: str
-) -> None:
+def test_documented_responses(sandbox: Sandbox, shop: Shop, document: BaseSchema, operation_id: str) -> None:
     """Valid and invalid requests get documented statuses and bodies, and no 5xx."""
     path, method = OPERATIONS[operation_id]
     operation = described(sandbox, operation_id)

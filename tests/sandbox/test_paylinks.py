@@ -69,8 +69,8 @@ def test_a_paylink_carries_the_fields_of_the_contract(shop: Shop) -> None:
     assert paylink["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/paylinks/{paylink['id']}"
 
 
-def test_what_is_left_out_has_a_default(create: Create, sandbox: Sandbox) -> None:
-    """Both merchant accounts of the location, a sale, sent by e-mail, unpaid."""
+def test_defaults(create: Create, sandbox: Sandbox) -> None:
+    """The defaults are both merchant accounts of the location, a sale, sent by e-mail, unpaid."""
     paylink = create()
     expected = {
         "amount_due": "21.00",
@@ -88,7 +88,7 @@ def test_what_is_left_out_has_a_default(create: Create, sandbox: Sandbox) -> Non
     assert {name: paylink[name] for name in expected} == expected
 
 
-def test_the_sent_values_are_stored(create: Create, shop: Shop) -> None:
+def test_stored_values(create: Create, shop: Shop) -> None:
     """Every field of a POST comes back in the form of responses."""
     said = {
         "amount_due": "0.01",
@@ -109,7 +109,6 @@ def test_the_sent_values_are_stored(create: Create, shop: Shop) -> None:
 
 @pytest.mark.parametrize("missing", ["location_id", "amount_due"])
 def test_a_paylink_needs_a_location_and_an_amount(shop: Shop, errors: Errors, missing: str) -> None:
-    """A paylink without one of them is refused."""
     assert list(errors(shop.paylink(**{missing: ...}))) == [missing]
 
 
@@ -127,12 +126,11 @@ def test_a_paylink_needs_a_location_and_an_amount(shop: Shop, errors: Errors, mi
     ],
 )
 def test_invalid_values_are_named(shop: Shop, errors: Errors, field: str, value: object) -> None:
-    """The problem has the name of the field."""
     assert list(errors(shop.paylink(**{field: value}))) == [field]
 
 
-def test_a_text_message_needs_a_phone(shop: Shop, create: Create, errors: Errors) -> None:
-    """The rule holds for delivery methods 2 and 3, on POST and on PUT."""
+def test_phone(shop: Shop, create: Create, errors: Errors) -> None:
+    """Delivery methods 2 and 3 require a phone, on POST and on PUT."""
     expected = {"cell_phone": ["Cell Phone cannot be blank when Delivery Method is 2 or 3."]}
     for method in (2, 3):
         assert errors(shop.paylink(delivery_method=method)) == expected
@@ -142,7 +140,7 @@ def test_a_text_message_needs_a_phone(shop: Shop, create: Create, errors: Errors
     assert change(shop, paylink, cell_phone=None, delivery_method=1).status_code == 200
 
 
-def test_a_merchant_account_serves_its_own_method(shop: Shop, errors: Errors) -> None:
+def test_merchant_accounts(shop: Shop, errors: Errors) -> None:
     """A bank account takes no cards, and another location's account is unknown here."""
     info = shop.info
     crossed = shop.paylink(cc_product_transaction_id=info.ach_product_transaction_id)
@@ -150,8 +148,8 @@ def test_a_merchant_account_serves_its_own_method(shop: Shop, errors: Errors) ->
     assert list(errors(shop.paylink(ach_product_transaction_id="nowhere"))) == ["ach_product_transaction_id"]
 
 
-def test_one_merchant_account_must_be_left(shop: Shop, create: Create, errors: Errors) -> None:
-    """Either can be removed, but not both."""
+def test_removed_accounts(shop: Shop, create: Create, errors: Errors) -> None:
+    """Either merchant account can be removed, but not both."""
     paylink = create()
     assert (
         change(shop, paylink, ach_product_transaction_id=None).json()["paylink"]["ach_product_transaction_id"] is None
@@ -160,10 +158,8 @@ def test_one_merchant_account_must_be_left(shop: Shop, create: Create, errors: E
 
 
 @pytest.mark.parametrize(("none", "other"), [("cc", "ach"), ("ach", "cc")])
-def test_a_merchant_account_that_is_null_stays_null(
-    shop: Shop, sandbox: Sandbox, create: Create, errors: Errors, none: str, other: str
-) -> None:
-    """Only an omitted one gets the default of the location."""
+def test_null_account(shop: Shop, sandbox: Sandbox, create: Create, errors: Errors, none: str, other: str) -> None:
+    """Null stays null: only an omitted merchant account gets the default of the location."""
     names = {method: f"{method}_product_transaction_id" for method in (none, other)}
     paylink = create(**{names[none]: None})
     assert (paylink[names[none]], paylink[names[other]]) == (None, getattr(sandbox, names[other]))
@@ -171,8 +167,8 @@ def test_a_merchant_account_that_is_null_stays_null(
     assert errors(shop.paylink(**dict.fromkeys(names.values()))) == problem
 
 
-def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop: Shop) -> None:
-    """`?api_id=1` works on every path with an id."""
+def test_own_id(shop: Shop) -> None:
+    """A paylink is found, changed, resent and deleted by its api id: `?api_id=1` works on every path with an id."""
     where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.paylink(paylink_api_id="p 1").json()
     assert shop.get("/v2/paylinks/p%201", **where).json() == created
@@ -181,19 +177,16 @@ def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop: Shop)
     assert shop.http.delete("/v2/paylinks/p%201", params=where).status_code == 204
 
 
-def test_an_empty_api_id_is_null(create: Create) -> None:
-    """Any number of paylinks may have no api id."""
+def test_any_number_of_paylinks_has_no_api_id(create: Create) -> None:
     assert [create(paylink_api_id="")["paylink_api_id"] for _ in range(2)] == [None, None]
 
 
-def test_the_amount_is_set_once(shop: Shop, create: Create, errors: Errors) -> None:
-    """A PUT may only repeat it."""
+def test_a_put_may_only_repeat_the_amount(shop: Shop, create: Create, errors: Errors) -> None:
     paylink = create()
     assert errors(change(shop, paylink, amount_due=22)) == {"amount_due": ["Amount Due cannot be set."]}
 
 
-def test_lists_are_filtered(shop: Shop, create: Create) -> None:
-    """Any column can be filtered, as for all record types."""
+def test_any_column_of_paylinks_can_be_filtered(shop: Shop, create: Create) -> None:
     create(description="Tea")
     paylink = create(description="Engines")
     found = shop.get("/v2/paylinks", description="gine", status_id=0).json()
@@ -201,7 +194,7 @@ def test_lists_are_filtered(shop: Shop, create: Create) -> None:
     assert found["meta"]["pagination"]["totalCount"] == 1
 
 
-def test_every_relation_can_be_asked_for(shop: Shop, create: Create) -> None:
+def test_relations(shop: Shop, create: Create) -> None:
     """Relations that the sandbox does not have are null or empty."""
     paylink = create(contact_id=shop.info.contact_id)
     names = "contact,email_blacklist,sms_blacklist,location,tags,created_user,payment_url"
@@ -219,7 +212,7 @@ def test_every_relation_can_be_asked_for(shop: Shop, create: Create) -> None:
 
 
 @pytest.mark.parametrize(("action", "status_id"), [("sale", 101), ("auth-only", 102), ("authonly", 102)])
-def test_a_payment_makes_a_transaction(shop: Shop, create: Create, pay: Pay, action: str, status_id: int) -> None:
+def test_payment(shop: Shop, create: Create, pay: Pay, action: str, status_id: int) -> None:
     """The transaction has the whole amount and the paylink's action, id and source; the paylink is paid."""
     paylink = create("12.34", paylink_action=action, contact_id=shop.info.contact_id)
     paid = pay(paylink, card="5454545454545454")
@@ -243,16 +236,16 @@ def test_a_payment_makes_a_transaction(shop: Shop, create: Create, pay: Pay, act
 
 
 @pytest.mark.parametrize("amount", ["5.00", "2.01"])
-def test_a_decline_leaves_it_unpaid(shop: Shop, create: Create, pay: Pay, amount: str) -> None:
-    """The customer may try again; a partial approval is a decline too."""
+def test_decline(shop: Shop, create: Create, pay: Pay, amount: str) -> None:
+    """A declined paylink stays unpaid and can be tried again; a partial approval is a decline too."""
     paylink = create(amount)
     tried = pay(paylink)
     assert (tried.status_code, tried.json()["transaction"]["status_id"]) == (200, 301)
     assert read(shop, paylink)["status_id"] == 0
 
 
-def test_only_the_whole_amount_pays_it(create: Create, pay: Pay) -> None:
-    """Another amount is refused with the amount due."""
+def test_whole_amount(create: Create, pay: Pay) -> None:
+    """Another amount than the whole one is refused with the amount due."""
     paylink = create(21)
     for other in ("20.99", "21.01", "-1", 1e9):
         refused = pay(paylink, amount=other)
@@ -260,7 +253,7 @@ def test_only_the_whole_amount_pays_it(create: Create, pay: Pay) -> None:
     assert [pay(paylink, amount=amount).status_code for amount in (21, "21.00")] == [200, 422]
 
 
-def test_what_cannot_be_paid_says_why(shop: Shop, sandbox: Sandbox, create: Create, pay: Pay, errors: Errors) -> None:
+def test_unpayable(shop: Shop, sandbox: Sandbox, create: Create, pay: Pay, errors: Errors) -> None:
     """A paid or expired paylink, one without an account for cards, and an invalid card are refused."""
     paid, bank = create(), create()
     expired = create(expire_date="2026-01-01")
@@ -278,8 +271,8 @@ def test_what_cannot_be_paid_says_why(shop: Shop, sandbox: Sandbox, create: Crea
     assert sandbox.ledger()["transactions"][1:] == []
 
 
-def test_it_can_be_paid_until_its_last_day_ends(shop: Shop, sandbox: Sandbox, create: Create, pay: Pay) -> None:
-    """Days are UTC; a later date makes it payable again."""
+def test_last_day(shop: Shop, sandbox: Sandbox, create: Create, pay: Pay) -> None:
+    """A paylink can be paid until its last day ends, in UTC; a later date makes it payable again."""
     sandbox.set_clock(1_800_000_000 // DAY * DAY + DAY - 60)
     paylink, late = create(expire_date="2027-01-15"), create(expire_date="2027-01-15")
     assert pay(paylink).status_code == 200
@@ -289,7 +282,7 @@ def test_it_can_be_paid_until_its_last_day_ends(shop: Shop, sandbox: Sandbox, cr
     assert pay(late).status_code == 200
 
 
-def test_python_pays_it_too(sandbox: Sandbox, create: Create) -> None:
+def test_python_payment(sandbox: Sandbox, create: Create) -> None:
     """`pay_paylink` returns the transaction and the paylink as plain values, and raises ValueError."""
     paylink = create()
     with pytest.raises(InvalidRequestError, match="amount: must be "):
@@ -308,9 +301,7 @@ def test_python_pays_it_too(sandbox: Sandbox, create: Create) -> None:
 
 @pytest.mark.parametrize("trigger", PaylinkTrigger)
 @pytest.mark.parametrize("state", PaylinkState)
-def test_the_state_machine_is_the_table(
-    shop: Shop, create: Create, pay: Pay, state: PaylinkState, trigger: PaylinkTrigger
-) -> None:
+def test_states(shop: Shop, create: Create, pay: Pay, state: PaylinkState, trigger: PaylinkTrigger) -> None:
     """Each transition leads to the state in the table; any other is a 422."""
     paylink = create("5.00" if (state, trigger) == (PaylinkState.UNPAID, PaylinkTrigger.DECLINE) else "21")
     act = {

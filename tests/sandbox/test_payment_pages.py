@@ -77,8 +77,8 @@ def payments_of(shop: Shop) -> list[Record]:
     return records
 
 
-def test_every_address_of_an_invoice_shows_its_page(shop: Shop, open_page: Open) -> None:
-    """By id in the path and in the query, and by integrator id in both."""
+def test_addresses(shop: Shop, open_page: Open) -> None:
+    """An invoice is found by id in the path and in the query, and by integrator id in both."""
     invoice = invoice_of(shop, quick_invoice_api_id="order 7/é")
     by_api_id = {"api_id": "1", "location_id": shop.info.location_id}
     pages = [
@@ -90,16 +90,15 @@ def test_every_address_of_an_invoice_shows_its_page(shop: Shop, open_page: Open)
     assert [(page.status_code, '<h1 id="title">Lunch</h1>' in page.text) for page in pages] == [(200, True)] * 4
 
 
-def test_a_paylink_is_found_by_its_query(shop: Shop, open_page: Open) -> None:
-    """The address of a paylink is that of the dashboard, with its id."""
+def test_the_address_of_a_paylink_has_its_id_in_the_query(shop: Shop, open_page: Open) -> None:
     paylink = paylink_of(shop, description="Membership")
     page = open_page("", paylink_id=paylink["id"])
     assert "Membership" in page.text
     assert "Pay $21.00" in page.text
 
 
-def test_the_page_of_an_invoice_shows_what_is_billed(shop: Shop, open_page: Open) -> None:
-    """Merchant, items, texts, due date and amount."""
+def test_invoice_page(shop: Shop, open_page: Open) -> None:
+    """The page has merchant, items, texts, due date and amount."""
     texts = {"item_header": "For you:", "item_footer": "Tax included.", "note": "See you.", "invoice_number": "A-7"}
     page = open_page(path_of(invoice_of(shop, **texts))).text
     for text in ("Sandbox", "Soup", "$10.00", "$11.00", "$21.00", "January 31, 2030", *texts.values()):
@@ -107,13 +106,12 @@ def test_the_page_of_an_invoice_shows_what_is_billed(shop: Shop, open_page: Open
 
 
 def test_the_page_of_an_invoice_shows_a_discount(shop: Shop, open_page: Open) -> None:
-    """An item below zero lowers the total."""
     page = open_page(path_of(invoice_of(shop, item_list={"Tea": 5, "Off": "-1.25"}))).text
     for text in ("$5.00", "−$1.25", "$3.75"):
         assert text in page
 
 
-def test_foreign_text_stays_text(shop: Shop, open_page: Open, pay: Pay) -> None:
+def test_foreign_text(shop: Shop, open_page: Open, pay: Pay) -> None:
     """Titles, items, notes and names of files cannot become markup, before and after the payment."""
     texts = dict.fromkeys(("title", "item_header", "item_footer", "note", "invoice_number"), HOSTILE)
     invoice = invoice_of(shop, **texts, item_list={HOSTILE: 5})
@@ -126,7 +124,7 @@ def test_foreign_text_stays_text(shop: Shop, open_page: Open, pay: Pay) -> None:
     assert not [page.url for page in pages if "<script>alert" in page.text]
 
 
-def test_a_payment_has_what_the_customer_entered(shop: Shop, pay: Pay) -> None:
+def test_entered_values(shop: Shop, pay: Pay) -> None:
     """The transaction has the billing address, the holder, the contact, the source and the check of the address."""
     invoice = invoice_of(shop, contact_id=shop.info.contact_id)
     address = {"billing_street": "5800 NW 39th AVE", "billing_city": "Gainesville", "billing_state": "FL"}
@@ -151,8 +149,8 @@ def test_a_payment_has_what_the_customer_entered(shop: Shop, pay: Pay) -> None:
     assert "4111" not in page.text
 
 
-def test_a_paylink_is_paid(shop: Shop, pay: Pay) -> None:
-    """The paylink is paid, and the customer gets a message of thanks."""
+def test_paylink(shop: Shop, pay: Pay) -> None:
+    """A paid paylink is paid at the gateway, and the customer gets a message of thanks."""
     paylink = paylink_of(shop, email="ada@example.com")
     assert "Thank you" in pay(path_of(paylink)).text
     assert shop.get(f"/v2/paylinks/{paylink['id']}").json()["paylink"]["status_id"] == 1
@@ -161,7 +159,7 @@ def test_a_paylink_is_paid(shop: Shop, pay: Pay) -> None:
 
 
 @pytest.mark.parametrize("name", ["display_billing_fields", "display_product_transaction_receipt_details"])
-def test_the_switches_of_a_paylink(shop: Shop, open_page: Open, pay: Pay, name: str) -> None:
+def test_paylink_switches(shop: Shop, open_page: Open, pay: Pay, name: str) -> None:
     """Billing fields and receipt details are shown if the paylink says so."""
     for switch in (0, 1):
         paylink = paylink_of(shop, **{name: switch})
@@ -170,14 +168,14 @@ def test_the_switches_of_a_paylink(shop: Shop, open_page: Open, pay: Pay, name: 
         assert shown == bool(switch)
 
 
-def test_a_paylink_that_only_authorizes(shop: Shop, pay: Pay) -> None:
+def test_authorizing_paylink(shop: Shop, pay: Pay) -> None:
     """The amount is held, and not yet taken."""
     page = pay(path_of(paylink_of(shop, paylink_action="auth-only")))
     assert "Amount held on your card" in page.text
     assert payments_of(shop)[0]["status_id"] == 102
 
 
-def test_a_bank_account_pays(shop: Shop, pay: Pay) -> None:
+def test_bank_account(shop: Shop, pay: Pay) -> None:
     """A bank payment is a debit that was authorized on the Internet, and pays invoices and paylinks."""
     for record in (invoice_of(shop), paylink_of(shop)):
         assert "Checking ending in 7890" in pay(path_of(record), **BANK).text
@@ -185,8 +183,8 @@ def test_a_bank_account_pays(shop: Shop, pay: Pay) -> None:
     assert [tuple(each[name] for name in names) for each in payments_of(shop)] == [("ach", 50, 131, "WEB", "21.00")] * 2
 
 
-def test_a_terminal_for_bank_payments_asks_for_more(sandbox: Sandbox, shop: Shop, open_page: Open, pay: Pay) -> None:
-    """The form shows the fields that the terminal requires, without those that the invoice has."""
+def test_required_fields(sandbox: Sandbox, shop: Shop, open_page: Open, pay: Pay) -> None:
+    """The form shows the fields that a terminal for bank payments requires, without those that the invoice has."""
     sandbox.change_product(sandbox.ach_product_transaction_id, ach_terminal="2313")
     invoice = invoice_of(shop, dl_number="D1", dl_state="FL")
     form = open_page(path_of(invoice), method="ach").text
@@ -197,7 +195,7 @@ def test_a_terminal_for_bank_payments_asks_for_more(sandbox: Sandbox, shop: Shop
     assert "Thank you" in pay(path_of(invoice), **BANK, **address, ssn4="1234").text
 
 
-def test_a_bank_payment_may_need_a_license(sandbox: Sandbox, shop: Shop, open_page: Open, pay: Pay) -> None:
+def test_license(sandbox: Sandbox, shop: Shop, open_page: Open, pay: Pay) -> None:
     """The customer enters a license unless the invoice has one, or the id of the customer; a card needs neither."""
     license_of, before = {"dl_number": "D1", "dl_state": "FL"}, [invoice_of(shop), paylink_of(shop)]
     sandbox.change_product(sandbox.ach_product_transaction_id, license_verification=True)
@@ -213,7 +211,7 @@ def test_a_bank_payment_may_need_a_license(sandbox: Sandbox, shop: Shop, open_pa
 
 
 @pytest.mark.parametrize(("product", "missing"), [("cc", "Bank account"), ("ach", "Card number")])
-def test_only_the_methods_of_the_record(shop: Shop, open_page: Open, pay: Pay, product: str, missing: str) -> None:
+def test_payment_methods(shop: Shop, open_page: Open, pay: Pay, product: str, missing: str) -> None:
     """A record without a merchant account for a method offers no such form, and accepts none."""
     other = "ach" if product == "cc" else "cc"
     invoice = invoice_of(shop, **{f"{other}_product_transaction_id": ...})
@@ -222,8 +220,8 @@ def test_only_the_methods_of_the_record(shop: Shop, open_page: Open, pay: Pay, p
     assert (page.status_code, "This invoice takes no" in page.text) == (422, True)
 
 
-def test_a_decline_says_why(shop: Shop, pay: Pay) -> None:
-    """Nothing is charged, the amount is repeated, and the customer can try again."""
+def test_decline(shop: Shop, pay: Pay) -> None:
+    """The page says why: nothing is charged, the amount is repeated, and the customer can try again."""
     invoice = invoice_of(shop, item_list={"Tea": 6.16})
     page = pay(path_of(invoice)).text
     assert "<strong>$6.16</strong>" in page
@@ -246,7 +244,7 @@ def test_partial_payments(shop: Shop, open_page: Open, pay: Pay) -> None:
     assert "This invoice is paid" in open_page(path_of(invoice)).text
 
 
-def test_limits_of_a_single_payment(shop: Shop, open_page: Open, pay: Pay) -> None:
+def test_payment_limits(shop: Shop, open_page: Open, pay: Pay) -> None:
     """The page shows the limits, and the gateway checks them."""
     limits = {"single_payment_min_amount": 5, "single_payment_max_amount": 15}
     invoice = invoice_of(shop, allow_partial_pay=1, **limits)
@@ -265,15 +263,14 @@ def test_more_than_due(shop: Shop, open_page: Open, pay: Pay) -> None:
     assert "Thank you" in pay(path_of(invoice), amount="1.00").text
 
 
-def test_a_partial_approval_charges_a_part(shop: Shop, pay: Pay) -> None:
-    """The result shows what the bank approved."""
+def test_a_partial_approval_shows_what_the_bank_approved(shop: Shop, pay: Pay) -> None:
     page = pay(path_of(invoice_of(shop, allow_partial_pay=1)), amount="2.01").text
     assert "Your bank approved a part of $2.01." in page
     assert "$1.00" in page
     assert "$20.00" in page
 
 
-def test_a_form_charges_once(shop: Shop, customer: httpx.Client) -> None:
+def test_resubmitted_form(shop: Shop, customer: httpx.Client) -> None:
     """Two submissions of one form have one result, even while the issuer still decides."""
     invoice = invoice_of(shop, item_list={"Tea": 8.01}, allow_overpayment=1)
     path = path_of(invoice)
@@ -288,8 +285,8 @@ def test_a_form_charges_once(shop: Shop, customer: httpx.Client) -> None:
     assert len(payments_of(shop)) == 1
 
 
-def test_a_second_tab_is_told_that_the_invoice_is_paid(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
-    """The form of a tab that was opened before charges nothing."""
+def test_second_tab(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
+    """The form of a tab that was opened before the payment charges nothing and says that the invoice is paid."""
     for record in (invoice_of(shop), paylink_of(shop)):
         form = read_form(customer.get(path_of(record)).text) | CARD
         pay(path_of(record))
@@ -299,7 +296,7 @@ def test_a_second_tab_is_told_that_the_invoice_is_paid(shop: Shop, customer: htt
 
 
 @pytest.mark.parametrize("create", [invoice_of, paylink_of])
-def test_what_cannot_be_paid(sandbox: Sandbox, shop: Shop, open_page: Open, create: Any) -> None:
+def test_unpayable(sandbox: Sandbox, shop: Shop, open_page: Open, create: Any) -> None:
     """Expired, deleted, closed and unknown records say so, with a fitting status."""
     expired, deleted = create(shop, expire_date="2000-01-31"), create(shop)
     shop.http.delete(deleted["_links"]["self"]["href"].replace("quickinvoice/view?id=", "quickinvoices/"))
@@ -313,8 +310,8 @@ def test_what_cannot_be_paid(sandbox: Sandbox, shop: Shop, open_page: Open, crea
     }
 
 
-def test_an_invoice_that_expires_while_its_page_is_open(sandbox: Sandbox, shop: Shop, customer: httpx.Client) -> None:
-    """The form charges nothing, and the customer is told."""
+def test_expired_invoice(sandbox: Sandbox, shop: Shop, customer: httpx.Client) -> None:
+    """The form of an invoice that expires while its page is open charges nothing, and the customer is told."""
     today = shop.get("/_sandbox/clock").json()["now"]
     invoice = invoice_of(shop, expire_date="2099-01-31")
     form = read_form(customer.get(path_of(invoice)).text) | CARD
@@ -324,7 +321,7 @@ def test_an_invoice_that_expires_while_its_page_is_open(sandbox: Sandbox, shop: 
     assert payments_of(shop) == []
 
 
-def test_invalid_entries_are_explained(shop: Shop, pay: Pay) -> None:
+def test_invalid_entries(shop: Shop, pay: Pay) -> None:
     """Each problem is shown, nothing is charged, and no account number or security code comes back."""
     entered = {"account_number": "4111 1111 1111 1112", "exp_date": "13/30", "cvv": "98765", "billing_city": "Ocala"}
     page = pay(path_of(invoice_of(shop)), **entered)
@@ -341,7 +338,7 @@ def test_invalid_entries_are_explained(shop: Shop, pay: Pay) -> None:
     assert payments_of(shop) == []
 
 
-def test_a_form_needs_its_token_and_its_id(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
+def test_form_token(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
     """A form of another site, or one without its id, charges nothing."""
     path = path_of(invoice_of(shop))
     for fields, status in (({"csrf_token": "x"}, 403), ({"form_id": ""}, 400)):
@@ -354,7 +351,7 @@ def test_a_form_needs_its_token_and_its_id(shop: Shop, customer: httpx.Client, p
     assert payments_of(shop) == []
 
 
-def test_files_are_downloaded(shop: Shop, open_page: Open) -> None:
+def test_downloads(shop: Shop, open_page: Open) -> None:
     """A file is saved under its name and is never shown as a page; the address is valid for its invoice only."""
     invoice, other = invoice_of(shop), invoice_of(shop)
     attached = {"file[file]": ('a "é".html', b"<script>", "text/html")}
@@ -371,14 +368,13 @@ def test_files_are_downloaded(shop: Shop, open_page: Open) -> None:
 
 
 def test_the_result_belongs_to_its_record(shop: Shop, open_page: Open, pay: Pay) -> None:
-    """The address of a result under another invoice is unknown."""
     result = pay(path_of(invoice_of(shop))).url.path
     payment = result.rpartition("/")[2]
     assert open_page(result).status_code == 200
     assert open_page(f"{path_of(invoice_of(shop))}/payments/{payment}").status_code == 404
 
 
-def test_a_sample_fills_in_the_form(shop: Shop, open_page: Open) -> None:
+def test_samples(shop: Shop, open_page: Open) -> None:
     """One click enters a test card or account; only what the record accepts is offered."""
     invoice, paylink = invoice_of(shop, allow_partial_pay=1), paylink_of(shop)
     form = read_form(open_page(path_of(invoice), use="funds").text)

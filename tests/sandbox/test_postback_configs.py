@@ -28,8 +28,7 @@ def configure(shop: Shop) -> Create:
 
 
 @pytest.mark.parametrize("resource", ["contact", "transaction"])
-def test_a_config_comes_back_as_recorded(shop: Shop, configure: Create, resource: str) -> None:
-    """The response is 201 with every recorded field, in its spelling."""
+def test_a_config_has_every_recorded_field(shop: Shop, configure: Create, resource: str) -> None:
     sample = recorded(f"postbackconfig-create-{resource}-response")
     given = {name: sample[name] for name in ("resource", "on_create", "on_update", "on_delete", "is_active", "url")}
     given |= {"expands": sample["expands"]}
@@ -42,7 +41,7 @@ def test_a_config_comes_back_as_recorded(shop: Shop, configure: Create, resource
     assert config["_links"]["self"]["href"] == f"{shop.info.base_url}{PATH}/{config['id']}"
 
 
-def test_what_is_left_out_has_a_default(configure: Create) -> None:
+def test_defaults(configure: Create) -> None:
     """The defaults are `api-default`, one attempt and 300 seconds; active, with every switch off."""
     config = configure().json()["postbackconfig"]
     assert (config["format"], config["number_of_attempts"], config["attempt_interval"]) == ("api-default", 1, 300)
@@ -52,7 +51,7 @@ def test_what_is_left_out_has_a_default(configure: Create) -> None:
 
 @pytest.mark.parametrize("spelling", [1, "1", True, 0, "0", False])
 @pytest.mark.parametrize("flag", ["on_create", "on_update", "on_delete", "is_active"])
-def test_a_flag_comes_back_in_its_spelling(shop: Shop, configure: Create, flag: str, spelling: object) -> None:
+def test_flags(shop: Shop, configure: Create, flag: str, spelling: object) -> None:
     """A flag has the type in which it was sent, then and later."""
     config = configure(**{flag: spelling}).json()["postbackconfig"]
     changed = shop.put("postbackconfig", f"{PATH}/{config['id']}", {"expands": ""}).json()["postbackconfig"]
@@ -61,8 +60,8 @@ def test_a_flag_comes_back_in_its_spelling(shop: Shop, configure: Create, flag: 
 
 
 @pytest.mark.parametrize("resource", RESOURCES)
-def test_four_resources_can_be_watched(shop: Shop, configure: Create, errors: Errors, resource: str) -> None:
-    """Transactions and batches need a merchant account that exists."""
+def test_resources(shop: Shop, configure: Create, errors: Errors, resource: str) -> None:
+    """Four can be watched; transactions and batches need a merchant account that exists."""
     product = {"product_transaction_id": shop.info.ach_product_transaction_id}
     assert configure(resource=resource, **product).status_code == 201
     if resource.startswith("transaction"):
@@ -104,8 +103,7 @@ def test_four_resources_can_be_watched(shop: Shop, configure: Create, errors: Er
         ("created_ts", 1),
     ],
 )
-def test_invalid_values_are_named(configure: Create, errors: Errors, field: str, value: object) -> None:
-    """The response is a 422 with only the name of that field."""
+def test_a_422_names_only_the_invalid_field(configure: Create, errors: Errors, field: str, value: object) -> None:
     assert list(errors(configure(**{field: value}))) == [field]
 
 
@@ -122,13 +120,13 @@ def test_invalid_values_are_named(configure: Create, errors: Errors, field: str,
         ("expands", "location,tags,changelogs"),
     ],
 )
-def test_valid_values_are_stored(configure: Create, field: str, value: object) -> None:
+def test_valid_values(configure: Create, field: str, value: object) -> None:
     """Bounds are included; an interval may be shorter than in production."""
     response = configure(**{field: value})
     assert (response.status_code, response.json()["postbackconfig"][field]) == (201, value)
 
 
-def test_a_config_is_changed(shop: Shop, sandbox: Sandbox, configure: Create, errors: Errors) -> None:
+def test_change(shop: Shop, sandbox: Sandbox, configure: Create, errors: Errors) -> None:
     """A PUT may have some fields; the rules apply to the whole config."""
     sandbox.set_clock(4_000_000_000)
     config = configure(number_of_attempts=3).json()["postbackconfig"]
@@ -143,8 +141,7 @@ def test_a_config_is_changed(shop: Shop, sandbox: Sandbox, configure: Create, er
     assert shop.put("postbackconfig", path, changed.json()["postbackconfig"]).status_code == 200
 
 
-def test_credentials_show_only_when_asked_for(shop: Shop, configure: Create) -> None:
-    """Neither POST nor PUT shows them, only `expand`."""
+def test_credentials_are_shown_by_expand_only(shop: Shop, configure: Create) -> None:
     secret = {"basic_auth_username": "shop", "basic_auth_password": "planted"}
     made = configure(**secret)
     path = f"{PATH}/{made.json()['postbackconfig']['id']}"
@@ -156,15 +153,14 @@ def test_credentials_show_only_when_asked_for(shop: Shop, configure: Create) -> 
 
 
 @pytest.mark.parametrize(("method", "tail"), [("GET", ""), ("GET", "/x"), ("HEAD", ""), ("POST", "/x"), ("PUT", "")])
-def test_configs_are_not_read(shop: Shop, method: str, tail: str) -> None:
-    """The response is a 405 with the allowed methods."""
+def test_reading_a_config_is_a_405(shop: Shop, method: str, tail: str) -> None:
     response = shop.http.request(method, PATH + tail)
     assert response.status_code == 405
     assert set(response.headers["allow"].split(", ")) == ({"PUT", "DELETE"} if tail else {"POST"})
 
 
-def test_a_config_is_deleted(shop: Shop, neighbor: Shop, configure: Create) -> None:
-    """204, then 409; 404 for an unknown config and for one of another location."""
+def test_deletion(shop: Shop, neighbor: Shop, configure: Create) -> None:
+    """A deleted config is 204, then 409; an unknown one and one of another location are 404."""
     path = f"{PATH}/{configure().json()['postbackconfig']['id']}"
     assert neighbor.http.delete(path).status_code == 404
     responses = [shop.http.delete(path), shop.http.delete(path), shop.http.delete(f"{PATH}/nothing")]

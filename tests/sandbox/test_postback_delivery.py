@@ -22,10 +22,9 @@ from .receiver import DAY, PATH, Receiver, closed_port, configured, ends, reconf
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
-def test_any_2xx_acknowledges(
+def test_any_2xx_ends_the_attempts(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, status: int
 ) -> None:
-    """No further attempt follows."""
     configure(number_of_attempts=3)
     receiver.responses[:] = [status]
     shop.contact()
@@ -36,10 +35,8 @@ def test_any_2xx_acknowledges(
 
 
 @pytest.mark.parametrize("status", [302, 307, 400, 404, 500, 503])
-def test_anything_else_is_a_failure(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, status: int
-) -> None:
-    """A redirect is a failure too, and is not followed."""
+def test_failures(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, status: int) -> None:
+    """Any response but a 2xx is a failure; a redirect too, and it is not followed."""
     receiver.headers["location"] = f"http://127.0.0.1:{receiver.port}/elsewhere"
     receiver.responses[:] = [status]
     configure()
@@ -50,7 +47,7 @@ def test_anything_else_is_a_failure(
     assert (attempt["status"], attempt["error"]) == (status, None)
 
 
-def test_repeats_come_by_the_clock(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+def test_repeats(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The config sets how often and after how many seconds; the body has the number of the attempt."""
     configure(number_of_attempts=3, attempt_interval=600)
     receiver.responses[:] = [500] * 9
@@ -71,27 +68,24 @@ def test_repeats_come_by_the_clock(shop: Shop, sandbox: Sandbox, receiver: Recei
 def test_an_interval_of_nothing_repeats_at_once(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
 ) -> None:
-    """Attempts follow each other until one succeeds."""
     configure(number_of_attempts=5, attempt_interval=0)
     receiver.responses[:] = [500, 500]
     shop.contact()
     assert ends(sandbox) == [("delivered", [1, 2, 3])]
 
 
-def test_a_hundred_attempts_are_made_and_shown(
+def test_the_log_shows_a_hundred_attempts(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
 ) -> None:
-    """The log has each of them."""
     configure(number_of_attempts=100, attempt_interval=0)
     receiver.responses[:] = [500] * 101
     shop.contact()
     assert ends(sandbox) == [("failed", [*range(1, 101)])]
 
 
-def test_a_repeat_comes_by_itself(
+def test_a_repeat_needs_no_moved_clock(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
 ) -> None:
-    """The clock need not be moved."""
     configure(number_of_attempts=2, attempt_interval=1)
     receiver.responses[:] = [500]
     shop.contact()
@@ -99,10 +93,9 @@ def test_a_repeat_comes_by_itself(
     assert ends(sandbox) == [("delivered", [1, 2])]
 
 
-def test_first_attempts_keep_their_order(
+def test_first_attempts_keep_their_order_despite_failures(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
 ) -> None:
-    """The order holds when some of them fail."""
     configure(number_of_attempts=2, attempt_interval=300)
     receiver.responses[:] = [500, 204] * 10
     names = [f"Smith {number}" for number in range(20)]
@@ -115,10 +108,10 @@ def test_first_attempts_keep_their_order(
     assert [one.data["last_name"] for one in receiver.requests[20:]] == names[::2]
 
 
-def test_a_slow_receiver_delays_no_other(
+def test_slow_receiver(
     shop: Shop, sandbox: Sandbox, listen: Listen, receiver: Receiver, configure: Configure, eventually: Eventually
 ) -> None:
-    """Neither other receivers nor responses of the gateway are delayed."""
+    """A slow receiver delays neither other receivers nor responses of the gateway."""
     slow = listen()
     slow.may_respond.clear()
     configure(url=slow.url)
@@ -135,7 +128,7 @@ def test_a_slow_receiver_delays_no_other(
     assert len(slow.requests) == 3
 
 
-def test_an_attempt_has_a_limit(
+def test_attempt_limit(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is real time: ten seconds, less in this test; a moved clock does not end an attempt."""
@@ -150,8 +143,8 @@ def test_an_attempt_has_a_limit(
     assert (attempt["status"], attempt["error"]) == (None, "no response within 0.3 seconds")
 
 
-def test_the_status_is_enough(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
-    """A body that is too long, or incomplete, changes nothing."""
+def test_response_bodies(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+    """The status is enough: a body that is too long, or incomplete, changes nothing."""
     configure()
     receiver.headers["content-length"] = "1000000"
     receiver.body = b"x" * 100_000
@@ -161,10 +154,8 @@ def test_the_status_is_enough(shop: Shop, sandbox: Sandbox, receiver: Receiver, 
     assert ends(sandbox) == [("delivered", [1])] * 2
 
 
-def test_a_body_that_never_comes_is_not_waited_for(
-    shop: Shop, sandbox: Sandbox, configure: Configure, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The attempt ends at its limit, and counts as acknowledged."""
+def test_missing_body(shop: Shop, sandbox: Sandbox, configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attempt ends at its limit when a body never comes, and counts as acknowledged."""
     monkeypatch.setattr(webhook_client, "SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as server:
         configure(url=f"http://127.0.0.1:{server.getsockname()[1]}/")
@@ -177,8 +168,8 @@ def test_a_body_that_never_comes_is_not_waited_for(
     assert ends(sandbox) == [("delivered", [1])]
 
 
-def test_a_peer_without_http_has_not_acknowledged(shop: Shop, sandbox: Sandbox, configure: Configure) -> None:
-    """Neither has one that disconnects."""
+def test_no_http(shop: Shop, sandbox: Sandbox, configure: Configure) -> None:
+    """A peer that speaks no HTTP, or disconnects, has not acknowledged."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def respond(*texts: bytes) -> None:
@@ -216,10 +207,10 @@ def test_a_peer_without_http_has_not_acknowledged(shop: Shop, sandbox: Sandbox, 
         "http://127.0.0.1@receiver.test/",
     ],
 )
-def test_nothing_leaves_this_machine(
+def test_remote_hosts(
     shop: Shop, sandbox: Sandbox, configure: Configure, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
-    """No connection is made, and no name is resolved."""
+    """Nothing leaves this machine: no connection is made, and no name is resolved."""
 
     def resolve(*args: object, **_options: object) -> None:
         raise AssertionError(args)
@@ -232,10 +223,8 @@ def test_nothing_leaves_this_machine(
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "hooks.localhost", "127.0.0.1"])
-def test_this_machine_has_many_names(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, host: str
-) -> None:
-    """All of them are reached, with the name as written."""
+def test_local_names(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, host: str) -> None:
+    """All names of this machine are reached, with the name as written."""
     configure(url=f"http://{host}:{receiver.port}/")
     shop.contact()
     assert ends(sandbox) == [("delivered", [1])]
@@ -243,17 +232,15 @@ def test_this_machine_has_many_names(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "127.255.0.9"])
-def test_every_loopback_address_is_this_machine(shop: Shop, sandbox: Sandbox, configure: Configure, host: str) -> None:
-    """The attempt is made, and fails if the port is closed; the log says so."""
+def test_loopback(shop: Shop, sandbox: Sandbox, configure: Configure, host: str) -> None:
+    """Every loopback address is tried, and fails if the port is closed; the log says so."""
     configure(url=f"http://{host}:{closed_port()}/")
     shop.contact()
     assert ends(sandbox) == [("failed", [1])]
     assert sandbox.postbacks()[0]["attempts"][0]["error"] == "cannot connect"
 
 
-def test_an_allowed_host_is_resolved_once(
-    receiver: Receiver, open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_allowed_host(receiver: Receiver, open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The connection goes to the found address, with the configured name."""
     asked = []
     real = socket.getaddrinfo
@@ -290,9 +277,7 @@ def test_an_allowed_host_is_resolved_once(
         "ff02::1",
     ],
 )
-def test_an_allowed_name_does_not_lead_to_metadata(
-    open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_metadata(open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     """The owner of a name cannot choose an address where a cloud offers credentials."""
     real = socket.getaddrinfo
 
@@ -311,7 +296,7 @@ def test_an_allowed_name_does_not_lead_to_metadata(
 
 
 @pytest.mark.parametrize("port", ["0", "99999", "-1", "80x"])
-def test_an_invalid_port_is_a_failure(shop: Shop, sandbox: Sandbox, port: str) -> None:
+def test_invalid_port(shop: Shop, sandbox: Sandbox, port: str) -> None:
     """The config or the attempt is refused, and nothing else happens."""
     config = {"url": f"http://127.0.0.1:{port}/", "resource": "contact", "is_active": 1, "on_create": 1}
     response = shop.post("postbackconfig", PATH, config | {"location_id": shop.info.location_id})
@@ -324,14 +309,11 @@ def test_an_invalid_port_is_a_failure(shop: Shop, sandbox: Sandbox, port: str) -
     "hosts", ["receiver.test", [""], ["http://a.test"], ["a.test:80"], ["a.test/x"], ["*"], ["a b"]]
 )
 def test_an_invalid_host_is_refused(hosts: Any) -> None:
-    """The host is refused before anything starts."""
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: postback_hosts: "):
         Sandbox(postback_hosts=hosts)
 
 
-def test_certificates_are_checked(
-    tmp_path: Path, listen: Listen, open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_certificates(tmp_path: Path, listen: Listen, open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The authorities are those of OpenSSL, and the name must match the address."""
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -354,9 +336,7 @@ def test_certificates_are_checked(
 # --- configs that change
 
 
-def test_a_changed_config_applies_to_later_attempts(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, listen: Listen, configure: Configure
-) -> None:
+def test_changed_config(shop: Shop, sandbox: Sandbox, receiver: Receiver, listen: Listen, configure: Configure) -> None:
     """Address, credentials and format of repeats change; the record does not."""
     other = listen()
     config = configure(number_of_attempts=2)
@@ -375,9 +355,7 @@ def test_a_changed_config_applies_to_later_attempts(
 
 
 @pytest.mark.parametrize("how", ["deleted", "not active"])
-def test_a_deleted_config_delivers_nothing_more(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, how: str
-) -> None:
+def test_deleted_config(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, how: str) -> None:
     """Waiting postbacks are cancelled, and stay so if the config is active again."""
     config = configure(number_of_attempts=5)
     receiver.responses[:] = [500]
@@ -400,7 +378,7 @@ def test_a_deleted_config_delivers_nothing_more(
 
 
 @pytest.mark.parametrize(("status", "state"), [(204, "delivered"), (500, "cancelled")])
-def test_an_attempt_under_way_may_still_arrive(
+def test_deletion_during_attempt(
     shop: Shop,
     sandbox: Sandbox,
     receiver: Receiver,
@@ -409,7 +387,7 @@ def test_an_attempt_under_way_may_still_arrive(
     status: int,
     state: str,
 ) -> None:
-    """After its config is deleted it may succeed, but it is not repeated."""
+    """An attempt under way may succeed after its config is deleted, but it is not repeated."""
     config = configure(number_of_attempts=5, attempt_interval=0)
     receiver.responses[:] = [status]
     receiver.may_respond.clear()
@@ -423,8 +401,8 @@ def test_an_attempt_under_way_may_still_arrive(
 # --- other runs
 
 
-def test_what_waits_outlives_a_restart(tmp_path: Path, listen: Listen, open_shop: OpenShop) -> None:
-    """Attempts continue, at most one interval later, even if the clock had been moved."""
+def test_restart(tmp_path: Path, listen: Listen, open_shop: OpenShop) -> None:
+    """Waiting attempts continue after a restart, at most one interval later, even if the clock had been moved."""
     path, port = tmp_path / "sandbox.db", closed_port()
     with Sandbox(data=path) as sandbox:
         shop = open_shop(sandbox.info)
@@ -440,9 +418,7 @@ def test_what_waits_outlives_a_restart(tmp_path: Path, listen: Listen, open_shop
     assert (receiver.requests[0].data["id"], receiver.requests[0].data["last_name"]) == (contact["id"], "Kept")
 
 
-def test_an_aborted_attempt_is_repeated(
-    tmp_path: Path, receiver: Receiver, open_shop: OpenShop, eventually: Eventually
-) -> None:
+def test_aborted_attempt(tmp_path: Path, receiver: Receiver, open_shop: OpenShop, eventually: Eventually) -> None:
     """The repetition has the same number, because its result is unknown."""
     path = tmp_path / "sandbox.db"
     receiver.may_respond.clear()
@@ -459,9 +435,7 @@ def test_an_aborted_attempt_is_repeated(
     assert received == [("One", 1), ("One", 1), ("Two", 1)]
 
 
-def test_acknowledged_changes_are_reported_after_a_kill(
-    tmp_path: Path, receiver: Receiver, serve: Serve, open_shop: OpenShop, eventually: Eventually
-) -> None:
+def test_kill(tmp_path: Path, receiver: Receiver, serve: Serve, open_shop: OpenShop, eventually: Eventually) -> None:
     """After kill -9 the next run delivers one postback for each acknowledged contact."""
     receiver.may_respond.clear()
     process, info = serve()
@@ -487,7 +461,7 @@ def test_a_sandbox_can_be_started_again(receiver: Receiver, open_shop: OpenShop)
             assert ends(sandbox) == [("delivered", [1])]
 
 
-def test_a_receiver_may_ask_back(
+def test_requests_of_receiver(
     shop: Shop, sandbox: Sandbox, listen: Listen, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Waiting for idleness includes the effects of a receiver's requests."""

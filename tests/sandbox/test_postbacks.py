@@ -68,7 +68,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("switch", [*ALL, "none", "all"])
 @pytest.mark.parametrize("resource", CHANGES)
-def test_the_switches_decide(
+def test_switches(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, resource: str, switch: str
 ) -> None:
     """Only changes that the config asks for are reported, in their order."""
@@ -82,10 +82,9 @@ def test_the_switches_decide(
 
 
 @pytest.mark.parametrize("spelling", [1, "1", True, "true"])
-def test_a_switch_is_on_in_every_spelling(
+def test_a_switch_is_off_as_0_and_false(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, spelling: object
 ) -> None:
-    """A switch is off as "0" and false."""
     configure(on_create=spelling)
     configure(on_create="0")
     configure(on_create=False)
@@ -94,7 +93,7 @@ def test_a_switch_is_on_in_every_spelling(
     assert len(receiver.requests) == 1
 
 
-def test_only_its_own_location_and_merchant_account(
+def test_unreported_changes(
     shop: Shop, neighbor: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
 ) -> None:
     """A contact elsewhere and a bank payment are not reported to a config for cards."""
@@ -110,9 +109,7 @@ def test_only_its_own_location_and_merchant_account(
     assert sorted(receiver.summaries()) == [("transaction", "CREATE"), ("transactionbatch", "CREATE")]
 
 
-def test_an_inactive_config_reports_nothing(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
-) -> None:
+def test_inactive_config(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """Changes before its activation are not reported later."""
     config = configure(is_active=0)
     shop.contact(last_name="Before")
@@ -122,9 +119,7 @@ def test_an_inactive_config_reports_nothing(
     assert [one.data["last_name"] for one in receiver.requests] == ["After"]
 
 
-def test_a_contact_updated_by_a_create_is_an_update(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
-) -> None:
+def test_update_if_exists(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The effect is that of `update_if_exists`."""
     configure()
     for _ in range(2):
@@ -133,10 +128,8 @@ def test_a_contact_updated_by_a_create_is_an_update(
     assert receiver.summaries("type") == [("CREATE",), ("UPDATE",)]
 
 
-def test_every_cause_of_a_change_is_reported(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
-) -> None:
-    """End of day, terminals, payment pages and the processor are included."""
+def test_causes(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+    """End of day, terminals, payment pages and the processor report their changes too."""
     for resource in ("transaction", "transactionbatch", "accountvault"):
         configure(resource)
     configure("transaction", product_transaction_id=shop.info.ach_product_transaction_id)
@@ -168,8 +161,8 @@ def test_every_cause_of_a_change_is_reported(
     assert reported_by(lambda: sandbox.process_batch(batch["id"], 5))[-1] == ("transactionbatch", "UPDATE")
 
 
-def test_one_settle_is_one_update(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
-    """The batch has one postback, and so has each payment in it."""
+def test_settlement(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+    """A settled batch has one postback, and so has each payment in it."""
     configure("transactionbatch", on_create=0)
     configure("transaction", on_create=0)
     shop.pay()
@@ -178,8 +171,8 @@ def test_one_settle_is_one_update(shop: Shop, sandbox: Sandbox, receiver: Receiv
     assert sorted(receiver.summaries("resource")) == [("transaction",)] * 2 + [("transactionbatch",)]
 
 
-def test_each_day_of_a_jump_is_reported(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
-    """After three midnights, each step of a bank payment has the second of its midnight."""
+def test_jump(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+    """After three midnights in a jump, each step of a bank payment has the second of its midnight."""
     configure("transaction", product_transaction_id=shop.info.ach_product_transaction_id, on_create=0)
     shop.pay(**BANK)
     sandbox.advance(3 * DAY)
@@ -188,10 +181,10 @@ def test_each_day_of_a_jump_is_reported(shop: Shop, sandbox: Sandbox, receiver: 
     assert all(one.data["modified_ts"] % DAY == 0 for one in receiver.requests)
 
 
-def test_a_rolled_back_change_is_not_reported(
+def test_rollback(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A payment that fails after its record was stored leaves neither."""
+    """A payment that fails after its record was stored leaves neither the record nor a postback."""
 
     def fail(*_args: object) -> None:
         raise RuntimeError("behind the record")
@@ -205,8 +198,8 @@ def test_a_rolled_back_change_is_not_reported(
     assert (receiver.requests, sandbox.postbacks(), sandbox.ledger()["transactions"]) == ([], [], [])
 
 
-def test_a_change_without_its_postback_is_rolled_back() -> None:
-    """Both are one transaction, also outside of a request."""
+def test_missing_postback() -> None:
+    """A change without its postback is rolled back: both are one transaction, also outside of a request."""
 
     def fail(*_args: object) -> None:
         raise RuntimeError("not noted")
@@ -238,7 +231,7 @@ def test_a_change_without_its_postback_is_rolled_back() -> None:
         ("transactionbatch", "transactionbatch-update", change_batch),
     ],
 )
-def test_the_body_is_shaped_as_recorded(
+def test_body(
     shop: Shop,
     sandbox: Sandbox,
     receiver: Receiver,
@@ -247,7 +240,7 @@ def test_the_body_is_shaped_as_recorded(
     name: str,
     act: Callable[[Shop], object],
 ) -> None:
-    """The fields have the recorded order and types; change logs too."""
+    """The fields have the recorded order and types; those of change logs too."""
     expands = "changelogs" if resource == "transactionbatch" else ""
     configure(resource, expands=expands)
     act(shop)
@@ -264,10 +257,9 @@ def test_the_body_is_shaped_as_recorded(
         assert [entry["action"] for entry in sent["changelogs"]] == ["UPDATE", "CREATE"]
 
 
-def test_an_account_vault_is_sent_as_in_responses(
+def test_an_account_vault_is_sent_without_links_and_account_number(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
 ) -> None:
-    """The postback has no links and no account number."""
     configure("accountvault")
     vault = shop.vault(title="Card").json()["accountvault"]
     sandbox.wait_until_idle()
@@ -301,7 +293,7 @@ def test_the_four_fields(shop: Shop, sandbox: Sandbox, receiver: Receiver, confi
     check_fields(shop, sandbox, receiver, "json")
 
 
-def test_the_format_of_postbacks_is_an_option(receiver: Receiver, open_shop: OpenShop) -> None:
+def test_format_option(receiver: Receiver, open_shop: OpenShop) -> None:
     """The sandbox keeps it, also after a reset; other names are refused."""
     with Sandbox(postback_format="form") as sandbox:
         sandbox.reset()
@@ -312,9 +304,7 @@ def test_the_format_of_postbacks_is_an_option(receiver: Receiver, open_shop: Ope
         Sandbox(postback_format="xml")  # type: ignore[arg-type]
 
 
-def test_the_format_of_postbacks_is_shown_and_set_by_calls(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
-) -> None:
+def test_format_calls(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """GET shows it, and POST sets it at once."""
     configure()
     path = "/_sandbox/postbacks/format"
@@ -333,7 +323,7 @@ def test_a_deletion_carries_the_record(shop: Shop, sandbox: Sandbox, receiver: R
     assert (sent.fields["type"], sent.data["city"], sent.data["last_name"]) == ("DELETE", "Gainesville", "Smith")
 
 
-def test_expands_add_what_is_related(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+def test_expands(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """Expands work as `expand` does for responses."""
     configure("transaction", expands="contact,account_vault,changelogs,tags")
     contact = shop.contact(last_name="Lovelace").json()["contact"]
@@ -346,7 +336,7 @@ def test_expands_add_what_is_related(shop: Shop, sandbox: Sandbox, receiver: Rec
     assert (data["changelogs"], data["tags"]) == ([], [])
 
 
-def test_the_record_is_as_it_was_at_the_change(
+def test_snapshot(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
 ) -> None:
     """Later changes do not show in a waiting postback, nor in its expanded records."""
@@ -374,7 +364,7 @@ def test_the_record_is_as_it_was_at_the_change(
         ({}, None),
     ],
 )
-def test_credentials_are_sent_when_both_are_set(
+def test_credentials(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, fields: Record, expected: str | None
 ) -> None:
     """Credentials are Basic authorization; those in the address are not sent."""
@@ -389,9 +379,7 @@ def test_credentials_are_sent_when_both_are_set(
 
 
 @pytest.mark.parametrize("more", ["?key=planted", "#@receiver.test/", "#?", "?a#@receiver.test"])
-def test_the_log_shows_where_it_went_and_no_secret_of_its_address(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, more: str
-) -> None:
+def test_logged_address(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, more: str) -> None:
     """Credentials and query of the url are omitted; the host is the one that was reached."""
     configure(url=receiver.url.replace("//", "//user:planted@") + more)
     shop.contact()
@@ -402,7 +390,7 @@ def test_the_log_shows_where_it_went_and_no_secret_of_its_address(
     assert {postback["url"], attempt["url"]} == {receiver.url + "?…" * more.startswith("?")}
 
 
-def test_the_log_shows_what_was_sent(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+def test_log(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The log has time, address and result; HTTP shows the same, also for one config or record."""
     names = ("config_id", "url", "resource", "type", "record_id", "state", "next_attempt_ts")
     sandbox.set_clock(4_000_000_000)
@@ -432,7 +420,6 @@ def test_the_log_shows_what_was_sent(shop: Shop, sandbox: Sandbox, receiver: Rec
 def test_the_log_shows_when_the_next_attempt_is_due(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
 ) -> None:
-    """The time is that of the sandbox's clock."""
     configure(number_of_attempts=2, attempt_interval=500)
     receiver.responses[:] = [500]
     shop.contact()
@@ -441,7 +428,7 @@ def test_the_log_shows_when_the_next_attempt_is_due(
     assert 490 < one["next_attempt_ts"] - sandbox.now() <= 500
 
 
-def test_the_log_shows_no_secret(
+def test_secrets(
     shop: Shop,
     sandbox: Sandbox,
     receiver: Receiver,
@@ -465,8 +452,8 @@ def test_the_log_shows_no_secret(
     assert receiver.requests[0].path == "/hook?key=planted-key"
 
 
-def test_a_replay_sends_it_once_more(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
-    """The record is the same and the numbering continues, for delivered and failed postbacks."""
+def test_replay(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
+    """A replay sends the same record and continues the numbering, for delivered and failed postbacks."""
     configure()
     receiver.responses[:] = [204, 500]
     for name in ("One", "Two"):
@@ -484,8 +471,9 @@ def test_a_replay_sends_it_once_more(shop: Shop, sandbox: Sandbox, receiver: Rec
     assert (unknown.status_code, unknown.json()["message"]) == (404, "postback nothing: not found.")
 
 
-def test_a_replay_need_not_wait(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
-    """A postback that waits for its next attempt is sent at once."""
+def test_a_waiting_postback_is_replayed_at_once(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     configure(number_of_attempts=3, attempt_interval=DAY)
     receiver.responses[:] = [500]
     shop.contact()
@@ -494,10 +482,10 @@ def test_a_replay_need_not_wait(shop: Shop, sandbox: Sandbox, receiver: Receiver
     assert ends(sandbox) == [("delivered", [1, 2])]
 
 
-def test_the_log_keeps_the_newest(
+def test_log_limit(
     shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit is for ended postbacks; waiting ones are always stored."""
+    """The limit is for ended postbacks, of which the newest stay; waiting ones are always stored."""
     monkeypatch.setattr(postback_delivery, "MOST_ENDED", 10)
     configure(number_of_attempts=2)
     receiver.responses[:] = [500]
@@ -510,10 +498,8 @@ def test_the_log_keeps_the_newest(
     assert json.loads(kept[-1]["body"]["data"])["last_name"] == "Smith 39"
 
 
-def test_a_reset_deletes_them(
-    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
-) -> None:
-    """Attempts in progress end too, and the new first contact is not reported."""
+def test_reset(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually) -> None:
+    """A reset deletes all postbacks; attempts in progress end too, and the new first contact is not reported."""
     receiver.may_respond.clear()
     configure(number_of_attempts=3)
     shop.contact()

@@ -41,7 +41,6 @@ def status_of(response: httpx.Response) -> tuple[int, int]:
 
 
 def test_an_invoice_looks_like_the_recorded_one(shop: Shop) -> None:
-    """The recorded fields have the recorded order and values."""
     sample = recorded("quickinvoice-create-response")
     sent = recorded("quickinvoice-create-request")
     made = shop.invoice(**sent | {"location_id": shop.info.location_id, "due_date": "2030-01-31"})
@@ -60,13 +59,13 @@ def test_an_invoice_looks_like_the_recorded_one(shop: Shop) -> None:
     }
 
 
-def test_its_link_is_of_its_own_form(shop: Shop, invoice: Record) -> None:
-    """The link is the contract's `/v2/quickinvoice/view?id=…`."""
+def test_link(shop: Shop, invoice: Record) -> None:
+    """The link of an invoice is the contract's `/v2/quickinvoice/view?id=…`."""
     expected = f"{shop.info.base_url}/v2/quickinvoice/view?id={invoice['id']}"
     assert invoice["_links"]["self"]["href"] == expected
 
 
-def test_what_is_left_out_has_its_default(shop: Shop, invoice: Record) -> None:
+def test_defaults(shop: Shop, invoice: Record) -> None:
     """Reminders are 3 days before, on and 7 days after the due date; one payment is at most the amount due."""
     assert [invoice[f"notification_{when}_due_date"] for when in ("days_before", "on", "days_after")] == [3, 1, 7]
     assert (invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]) == ("0.00", "21.00")
@@ -74,7 +73,7 @@ def test_what_is_left_out_has_its_default(shop: Shop, invoice: Record) -> None:
     assert products == (shop.info.cc_product_transaction_id, None)
 
 
-def test_a_named_merchant_account_is_the_only_one(shop: Shop, errors: Errors) -> None:
+def test_named_account(shop: Shop, errors: Errors) -> None:
     """With one of the two ids the other stays null; each must support its payment method."""
     ach = shop.info.ach_product_transaction_id
     record = shop.invoice(ach_product_transaction_id=ach).json()["quickinvoice"]
@@ -87,7 +86,7 @@ def test_a_named_merchant_account_is_the_only_one(shop: Shop, errors: Errors) ->
     "items",
     [{"Tea": 1.1, "Cake": "2.20"}, {"Tea": 0}, {"a]b": "0.10", "ü": 20}, {"Tea": 5, "Off": "-1.25", "Tip": -0.5}],
 )
-def test_items_come_back_as_they_were_sent(shop: Shop, items: dict[str, Any]) -> None:
+def test_items(shop: Shop, items: dict[str, Any]) -> None:
     """Numbers stay numbers and strings strings; the sum is exact, with two decimals."""
     record = shop.invoice(item_list=items).json()["quickinvoice"]
     assert record["item_list"] == items
@@ -119,19 +118,18 @@ def test_items_come_back_as_they_were_sent(shop: Shop, items: dict[str, Any]) ->
     ],
     ids=lambda items: str(items)[:30],
 )
-def test_items_have_names_and_amounts(shop: Shop, errors: Errors, items: object) -> None:
-    """Other items, a sum of more than ten digits and a list that is too long are named."""
+def test_invalid_items(shop: Shop, errors: Errors, items: object) -> None:
+    """Items without name or amount, a sum of more than ten digits and a list that is too long are named."""
     assert list(errors(shop.invoice(item_list=items))) == ["item_list"]
 
 
 def test_the_largest_sum_is_taken(shop: Shop) -> None:
-    """The sum is a decimal(10,2)."""
     items = {"Tea": 99999999, "Cake": "0.99"}
     assert shop.invoice(item_list=items).json()["quickinvoice"]["amount_due"] == "99999999.99"
 
 
-def test_an_invoice_for_bank_accounts_may_need_a_license(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """The id of the customer or a license is enough, and an invoice for cards needs neither."""
+def test_license(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """For bank accounts the id of the customer or a license is enough, and an invoice for cards needs neither."""
     ach = {"ach_product_transaction_id": shop.info.ach_product_transaction_id}
     sandbox.change_product(shop.info.ach_product_transaction_id, license_verification=True)
     problem = {"customer_id": ["Customer Id cannot be blank unless Dl Number and Dl State are given."]}
@@ -142,7 +140,7 @@ def test_an_invoice_for_bank_accounts_may_need_a_license(shop: Shop, sandbox: Sa
     assert errors(change(shop, invoice, **ach)) == problem
 
 
-def test_what_is_required_is_named(shop: Shop, errors: Errors) -> None:
+def test_required_fields(shop: Shop, errors: Errors) -> None:
     """Title, due date, items and location are required."""
     body: dict[str, Record] = {"quickinvoice": {}}
     assert set(errors(shop.http.post(PATH, json=body))) == {"title", "due_date", "item_list", "location_id"}
@@ -164,20 +162,19 @@ def test_what_is_required_is_named(shop: Shop, errors: Errors) -> None:
         ({"amount_due": "1.00"}, "amount_due"),
     ],
 )
-def test_fields_that_do_not_fit_are_named(shop: Shop, errors: Errors, fields: Record, named: str) -> None:
-    """Each has one problem, under its own name."""
+def test_each_field_that_does_not_fit_has_one_problem(shop: Shop, errors: Errors, fields: Record, named: str) -> None:
     assert list(errors(shop.invoice(**fields))) == [named]
 
 
-def test_fields_that_fit_together_are_taken(shop: Shop) -> None:
+def test_fitting_fields(shop: Shop) -> None:
     """Examples are a phone for texts, a license with its state, and one proof of identity."""
     fields = {"send_text_to_pay": 1, "cell_phone": "2485551234", "dl_number": "A1", "dl_state": "OK", "ssn4": "1234"}
     record = shop.invoice(**fields).json()["quickinvoice"]
     assert {name: record[name] for name in fields} == fields
 
 
-def test_the_contact_fills_the_email(shop: Shop) -> None:
-    """The invoice must have no address of its own; a contact's api id works too."""
+def test_email_of_contact(shop: Shop) -> None:
+    """The contact's address is used if the invoice has none; a contact's api id works too."""
     shop.contact(contact_api_id="ada", email="ada@example.test")
     ours = shop.invoice(contact_api_id="ada").json()["quickinvoice"]
     own = shop.invoice(contact_api_id="ada", email="me@example.test").json()["quickinvoice"]
@@ -185,7 +182,7 @@ def test_the_contact_fills_the_email(shop: Shop) -> None:
     assert ours["contact_id"] == own["contact_id"] is not None
 
 
-def test_an_own_id_serves_on_every_verb(shop: Shop) -> None:
+def test_own_id(shop: Shop) -> None:
     """The api id names an invoice in every request, and an empty one is null."""
     where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.invoice(quick_invoice_api_id="i 1").json()["quickinvoice"]
@@ -206,7 +203,7 @@ def test_an_own_id_serves_on_every_verb(shop: Shop) -> None:
 # --- lists and relations
 
 
-def test_every_relation_of_the_contract_can_be_expanded(shop: Shop) -> None:
+def test_relations(shop: Shop) -> None:
     """Records and lists allow it; relations that the sandbox does not have are null or empty."""
     contact = {"contact_id": shop.info.contact_id}
     invoice = shop.invoice(tags=["red", "hot"], **contact).json()["quickinvoice"]
@@ -223,7 +220,7 @@ def test_every_relation_of_the_contract_can_be_expanded(shop: Shop) -> None:
     assert listed == record
 
 
-def test_a_list_can_be_filtered(shop: Shop) -> None:
+def test_filters(shop: Shop) -> None:
     """Filters are by status, amount, text and due date, as for other records."""
     cheap = shop.invoice(item_list={"Tea": 5}, title="Tea").json()["quickinvoice"]
     shop.invoice(title="Dinner", due_date="2031-01-31")
@@ -241,8 +238,8 @@ def test_a_list_can_be_filtered(shop: Shop) -> None:
 # --- changed
 
 
-def test_a_change_recomputes_the_sum(shop: Shop, invoice: Record) -> None:
-    """All other fields stay, except the largest single payment, which follows the sum."""
+def test_changed_items(shop: Shop, invoice: Record) -> None:
+    """All other fields stay, except the sum and the largest single payment, which follows it."""
     changed = change(shop, invoice, item_list={"Tea": "3.5"}, title="Tea").json()["quickinvoice"]
     expected = {"item_list": {"Tea": "3.5"}, "title": "Tea", "amount_due": "3.50", "remaining_balance": "3.50"}
     expected["single_payment_max_amount"] = "3.50"
@@ -278,7 +275,7 @@ FIXED = {
 }
 
 
-def test_a_change_takes_what_the_contract_allows(shop: Shop, invoice: Record) -> None:
+def test_allowed_changes(shop: Shop, invoice: Record) -> None:
     """Allowed are the fields known to be allowed on PUT, a new contact and its api id."""
     changed = change(shop, invoice, **CHANGEABLE).json()["quickinvoice"]
     assert {name: changed[name] for name in CHANGEABLE} == CHANGEABLE
@@ -286,21 +283,19 @@ def test_a_change_takes_what_the_contract_allows(shop: Shop, invoice: Record) ->
     assert change(shop, invoice, contact_api_id="ada").json()["quickinvoice"]["contact_id"]
 
 
-def test_a_change_takes_nothing_else(shop: Shop, invoice: Record, errors: Errors) -> None:
-    """All others are set once, or never."""
+def test_refused_changes(shop: Shop, invoice: Record, errors: Errors) -> None:
+    """All fields but the changeable ones are set once, or never."""
     assert set(errors(change(shop, invoice, **FIXED))) == set(FIXED)
 
 
-def test_an_invoice_can_be_sent_back_whole(shop: Shop, invoice: Record) -> None:
+def test_whole_record(shop: Shop, invoice: Record) -> None:
     """The record may be a response of addTransaction, with `active`, transactions and files."""
     invoice |= {"active": 1, "transactions": [], "files": []}
     assert change(shop, invoice, **invoice | {"title": "x"}).json()["quickinvoice"]["title"] == "x"
 
 
-def test_a_merchant_account_is_changed_before_the_first_payment_only(
-    shop: Shop, sandbox: Sandbox, errors: Errors
-) -> None:
-    """One of the two remains."""
+def test_merchant_account(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """The merchant account changes before the first payment only, and one of the two remains."""
     name, other = "cc_product_transaction_id", "ach_product_transaction_id"
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     assert list(errors(change(shop, invoice, **{name: None}))) == [name]
@@ -315,7 +310,7 @@ def test_a_merchant_account_is_changed_before_the_first_payment_only(
 
 
 @pytest.mark.parametrize("status_id", [0, 2, "0"])
-def test_a_change_of_status_closes(shop: Shop, invoice: Record, errors: Errors, status_id: int | str) -> None:
+def test_status(shop: Shop, invoice: Record, errors: Errors, status_id: int | str) -> None:
     """0 and 2 close, 0 is returned; a closed invoice cannot be changed."""
     assert status_of(change(shop, invoice, status_id=status_id)) == (0, 1)
     for fields in ({"title": "x"}, {"status_id": 1}, {}):
@@ -323,27 +318,25 @@ def test_a_change_of_status_closes(shop: Shop, invoice: Record, errors: Errors, 
 
 
 def test_an_invoice_may_be_closed_from_the_start(shop: Shop) -> None:
-    """The invoice can be reopened later."""
     closed = shop.invoice(status_id=2)
     assert status_of(closed) == (0, 1)
     assert status_of(act(shop, closed.json()["quickinvoice"], "reopen")) == (1, 1)
 
 
 def test_a_status_of_open_changes_nothing(shop: Shop, invoice: Record) -> None:
-    """The record has that status already."""
     assert status_of(change(shop, invoice, status_id=1)) == (1, 1)
 
 
-def test_an_open_invoice_is_not_reopened(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
-    """The response has the unchanged invoice, also after its expiry."""
+def test_open_invoice(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
+    """Reopening an open invoice returns it unchanged, also after its expiry."""
     before = change(shop, invoice, expire_date="2030-01-31").json()
     sandbox.set_clock(datetime(2031, 1, 1, tzinfo=UTC).timestamp())
     again = act(shop, invoice, "reopen")
     assert (again.status_code, again.json()) == (200, before)
 
 
-def test_a_paid_invoice_is_reopened_only_where_it_may_be_overpaid(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """The conditions are the contract's, on the payment status."""
+def test_reopening(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """A paid invoice is reopened only where it may be overpaid: the contract's conditions are on the payment status."""
     paid = shop.invoice().json()["quickinvoice"]
     sandbox.pay_quick_invoice(paid["id"])
     assert list(errors(act(shop, paid, "reopen"))) == ["status_id"]
@@ -354,15 +347,14 @@ def test_a_paid_invoice_is_reopened_only_where_it_may_be_overpaid(shop: Shop, sa
 
 
 def test_a_partly_paid_invoice_is_reopened(shop: Shop, sandbox: Sandbox) -> None:
-    """The invoice keeps its payments."""
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     sandbox.pay_quick_invoice(invoice["id"], "1.00")
     assert status_of(change(shop, invoice, status_id=0)) == (0, 3)
     assert status_of(act(shop, invoice, "reopen")) == (1, 3)
 
 
-def test_an_expired_invoice_is_not_reopened(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """The invoice expires at the midnight after its expire date."""
+def test_expired_invoice(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """An invoice expires at the midnight after its expire date, and is not reopened."""
     today = sandbox._current.gateway.clock.date().date().isoformat()
     invoice = shop.invoice(expire_date=today, status_id=0).json()["quickinvoice"]
     assert status_of(act(shop, invoice, "reopen")) == (1, 1)
@@ -383,7 +375,6 @@ REACHABLE = {"email": "ada@example.test", "cell_phone": "2485551234", "send_text
 
 
 def test_a_new_invoice_is_sent_if_asked_for(shop: Shop, sandbox: Sandbox) -> None:
-    """`send_email` sends at once; without it nothing is sent."""
     silent = shop.invoice(**REACHABLE).json()["quickinvoice"]
     loud = shop.invoice(send_email=1, **REACHABLE).json()["quickinvoice"]
     assert "send_email" not in loud
@@ -397,8 +388,9 @@ def test_a_new_invoice_is_sent_if_asked_for(shop: Shop, sandbox: Sandbox) -> Non
     ("query", "channels"),
     [({}, ["email", "sms"]), ({"sms": 0}, ["email"]), ({"email": 0}, ["sms"]), ({"sms": "true"}, ["email", "sms"])],
 )
-def test_a_message_is_resent(shop: Shop, sandbox: Sandbox, query: Record, channels: list[str]) -> None:
-    """The message goes by e-mail and text, or by one of them."""
+def test_a_message_is_resent_by_email_text_or_both(
+    shop: Shop, sandbox: Sandbox, query: Record, channels: list[str]
+) -> None:
     invoice = shop.invoice(**REACHABLE).json()["quickinvoice"]
     response = act(shop, invoice, "resend", **query)
     assert (response.status_code, response.content) == (204, b"")
@@ -408,6 +400,6 @@ def test_a_message_is_resent(shop: Shop, sandbox: Sandbox, query: Record, channe
 @pytest.mark.parametrize(
     ("query", "named"), [({"sms": 0, "email": 0}, "email"), ({"sms": "no"}, "sms"), ({"email": ""}, "email")]
 )
-def test_a_message_needs_a_channel(shop: Shop, invoice: Record, errors: Errors, query: Record, named: str) -> None:
-    """Neither channel, and an invalid flag, are a 422."""
+def test_channels(shop: Shop, invoice: Record, errors: Errors, query: Record, named: str) -> None:
+    """A message by neither channel, and an invalid flag, are a 422."""
     assert list(errors(act(shop, invoice, "resend", **query))) == [named]

@@ -73,9 +73,7 @@ def one_of_each(sandbox: Sandbox, shop: Shop) -> Record:
     return contact
 
 
-def test_every_page_of_every_record_opens(
-    sandbox: Sandbox, shop: Shop, browser: httpx.Client, configure: Configure
-) -> None:
+def test_every_page(sandbox: Sandbox, shop: Shop, browser: httpx.Client, configure: Configure) -> None:
     """Every link of the record pages leads to a page, where markup is text and no secret is shown."""
     configure("transaction", basic_auth_username="name-7391", basic_auth_password="word-7391")
     one_of_each(sandbox, shop)
@@ -105,7 +103,6 @@ def test_counts(shop: Shop, browser: httpx.Client) -> None:
 
 
 def test_a_list_has_pages(sandbox: Sandbox, browser: httpx.Client) -> None:
-    """A list shows fifty records, the newest first, and links to the others."""
     sandbox.add_vaults(51)
     first, second = (open_page(browser, f"/records/accountvaults?page={number}") for number in (1, 2))
     ids = re.findall(r"/records/accountvaults/(\w+)", first + second)
@@ -127,8 +124,7 @@ def test_search(shop: Shop, browser: httpx.Client, page: str) -> None:
     assert "No record has" in open_page(browser, f"{page}?q=unknown")
 
 
-def test_a_deleted_record_is_marked(shop: Shop, browser: httpx.Client) -> None:
-    """A deleted record is still shown, in its list and on its own page, and marked."""
+def test_a_deleted_record_is_still_shown_and_marked(shop: Shop, browser: httpx.Client) -> None:
     contact = created(shop.contact())
     shop.http.delete(f"/v2/contacts/{contact['id']}")
     assert ">Deleted<" in open_page(browser, "/records/contacts")
@@ -150,7 +146,7 @@ def test_unknown_records(browser: httpx.Client, path: str) -> None:
     assert "not found" in open_page(browser, path, 404)
 
 
-def test_the_state_and_what_can_follow(shop: Shop, browser: httpx.Client) -> None:
+def test_transitions(shop: Shop, browser: httpx.Client) -> None:
     """A record shows its state, and only the transitions that are possible for it."""
     sale = created(shop.pay(action="authonly"))
     page = open_page(browser, f"/records/transactions/{sale['id']}")
@@ -169,7 +165,6 @@ def test_the_state_and_what_can_follow(shop: Shop, browser: httpx.Client) -> Non
 
 
 def test_links_lead_both_ways(sandbox: Sandbox, shop: Shop, browser: httpx.Client) -> None:
-    """A record links to those that it refers to, and they link back to it."""
     contact = one_of_each(sandbox, shop)
     page = open_page(browser, f"/records/contacts/{contact['id']}")
     for family in ("notes", "accountvaults", "paylinks"):
@@ -184,7 +179,7 @@ def read_json(page: str, block: str = "record-json") -> Record:
     return value
 
 
-def test_the_json_is_that_of_a_get(shop: Shop, browser: httpx.Client) -> None:
+def test_json(shop: Shop, browser: httpx.Client) -> None:
     """The page of a record shows the fields of a GET, with exact amounts and without secrets."""
     invoice = created(shop.invoice(item_list={"Soup": "10.00"}, ssn4="7391"))
     page = open_page(browser, f"/records/quickinvoices/{invoice['id']}")
@@ -201,8 +196,8 @@ def read_amounts(page: str) -> list[str]:
     return re.findall(r'class="number">(\$[0-9.]+)<', page)
 
 
-def test_a_voided_sale_keeps_its_amount(shop: Shop, browser: httpx.Client) -> None:
-    """Its list and its page show the amount that it had, with the state beside it."""
+def test_voided_sale(shop: Shop, browser: httpx.Client) -> None:
+    """Its list and its page show the amount that a voided sale had, with the state beside it."""
     sale = created(shop.pay("12.50"))
     shop.act(sale, "void")
     for path in ("/records/transactions", f"/records/transactions/{sale['id']}", f"/records?q={sale['id']}"):
@@ -214,7 +209,7 @@ def test_a_voided_sale_keeps_its_amount(shop: Shop, browser: httpx.Client) -> No
     ("query", "amounts"),
     [("status_id=101", ["$2.00", "$1.00"]), ("status_id=101,301&reason_code_id=1616", ["$6.16"]), ("status_id=x", [])],
 )
-def test_a_list_is_limited_by_fields(shop: Shop, browser: httpx.Client, query: str, amounts: list[str]) -> None:
+def test_filters(shop: Shop, browser: httpx.Client, query: str, amounts: list[str]) -> None:
     """A field takes several values; the page says what limits it. A secret cannot be found by trying."""
     for amount in ("1.00", "2.00", "6.16"):
         shop.pay(amount)
@@ -224,7 +219,7 @@ def test_a_list_is_limited_by_fields(shop: Shop, browser: httpx.Client, query: s
     assert "Only with" not in open_page(browser, "/records/contacts?ssn4=0000")
 
 
-def test_the_history_of_a_batch(shop: Shop, browser: httpx.Client) -> None:
+def test_batch_history(shop: Shop, browser: httpx.Client) -> None:
     """The page of a batch shows its changes, and the requests that named it."""
     sale = created(shop.pay())
     batch = created(shop.get(f"/v2/transactions/{sale['id']}"))["transaction_batch_id"]
@@ -241,7 +236,7 @@ def read_figures(page: str) -> dict[str, tuple[str, str]]:
     return {name: (value, unescape(link)) for name, link, value in found}
 
 
-def test_the_overview_adds_up(sandbox: Sandbox, shop: Shop, browser: httpx.Client, configure: Configure) -> None:
+def test_sums(sandbox: Sandbox, shop: Shop, browser: httpx.Client, configure: Configure) -> None:
     """Each figure has the sum of the records that it links to."""
     configure("transaction", url="http://127.0.0.1:9/", number_of_attempts=1)
     sale, voided = created(shop.pay("10.00")), created(shop.pay("20.00"))
@@ -276,7 +271,7 @@ def test_the_overview_adds_up(sandbox: Sandbox, shop: Shop, browser: httpx.Clien
     assert page.count('<td class="path">') >= 7  # the last requests
 
 
-def test_amounts_name_their_currency(open_shop: OpenShop) -> None:
+def test_currency(open_shop: OpenShop) -> None:
     """Each page that shows an amount shows the currency of the sandbox."""
     with Sandbox(currency="EUR", terminal_delay=0.0) as sandbox, httpx.Client(base_url=sandbox.base_url) as browser:
         shop = open_shop(sandbox.info)
@@ -288,7 +283,7 @@ def test_amounts_name_their_currency(open_shop: OpenShop) -> None:
             assert (path, "EUR 12.50" in page or "EUR 25.00" in page, "$" in page) == (path, True, False)
 
 
-def test_the_overview_shows_what_waits(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
+def test_overview(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
     """Planned faults are counted, and an id that was charged twice raises an alarm."""
     browser.post("/_sandbox/faults", json={"operation": "GET /v2/tags", "fault": "empty"})
     for each in (shop, neighbor):
@@ -299,7 +294,7 @@ def test_the_overview_shows_what_waits(shop: Shop, neighbor: Shop, browser: http
     assert "/_sandbox/faults" not in page
 
 
-def test_the_ledger_alarms(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
+def test_alarm(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
     """An id with more than one effect is shown first, and raises an alarm."""
     assert "No payment with an integrator id" in open_page(browser, "/ledger")
     shop.pay(transaction_api_id="twice")
@@ -315,7 +310,7 @@ def test_the_ledger_alarms(shop: Shop, neighbor: Shop, browser: httpx.Client) ->
     assert page.index("<code>twice</code>") < page.index("<code>once</code>")
 
 
-def test_a_batch_is_settled_and_processed(shop: Shop, browser: httpx.Client) -> None:
+def test_batch_buttons(shop: Shop, browser: httpx.Client) -> None:
     """The buttons of a batch settle it, or set the status that a processor sets."""
     payment = created(shop.pay("12.50"))
     shop.pay("2.50", action="refund", account_number=..., previous_transaction_id=payment["id"])
@@ -330,7 +325,7 @@ def test_a_batch_is_settled_and_processed(shop: Shop, browser: httpx.Client) -> 
     assert created(shop.get(f"/v2/transactions/{payment['id']}"))["status_id"] == 134
 
 
-def test_a_batch_that_fails_says_why(shop: Shop, browser: httpx.Client) -> None:
+def test_failed_batch(shop: Shop, browser: httpx.Client) -> None:
     """The message of a failed settlement is shown, and the batch can be settled again."""
     batch = created(shop.pay("6.30"))["transaction_batch_id"]
     page = press(browser, batch, "settle").text
@@ -340,7 +335,7 @@ def test_a_batch_that_fails_says_why(shop: Shop, browser: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("step", ["2", "4", "x", "", "²", "9" * 5000])
-def test_a_step_that_is_not_possible(shop: Shop, browser: httpx.Client, step: str) -> None:
+def test_impossible_step(shop: Shop, browser: httpx.Client, step: str) -> None:
     """A step that the state of a batch does not allow is refused on the page."""
     batch = created(shop.pay())["transaction_batch_id"]
     response = press(browser, batch, step)
@@ -348,7 +343,7 @@ def test_a_step_that_is_not_possible(shop: Shop, browser: httpx.Client, step: st
     assert 'role="alert"' in response.text
 
 
-def test_a_batch_is_changed_by_its_own_page_only(shop: Shop, browser: httpx.Client) -> None:
+def test_form_token(shop: Shop, browser: httpx.Client) -> None:
     """An unknown batch is a 404; a form without its token, or from another page, is refused."""
     batch = created(shop.pay())["transaction_batch_id"]
     assert press(browser, "unknown", "settle").status_code == 404
@@ -371,7 +366,7 @@ def run(browser: httpx.Client, path: str, control: str, **fields: str) -> httpx.
     return browser.post(path, data=form | fields)
 
 
-def test_a_record_is_changed_by_its_controls(sandbox: Sandbox, shop: Shop, browser: httpx.Client) -> None:
+def test_controls(sandbox: Sandbox, shop: Shop, browser: httpx.Client) -> None:
     """The forms of a record are those of its control calls: a bank payment is returned, and a card updated."""
     payment = created(shop.pay_from_bank())
     sandbox.advance(2 * 86_400)
@@ -384,7 +379,7 @@ def test_a_record_is_changed_by_its_controls(sandbox: Sandbox, shop: Shop, brows
     assert created(shop.get(f"/v2/accountvaults/{vault['id']}"))["exp_date"] == "0931"
 
 
-def test_a_flag_is_left_as_it_is(sandbox: Sandbox, browser: httpx.Client) -> None:
+def test_unchanged_flags(sandbox: Sandbox, browser: httpx.Client) -> None:
     """A merchant account keeps the settings whose choice is empty."""
     path = f"/records/producttransactions/{sandbox.cc_product_transaction_id}"
     run(browser, path, "change_product", auto_decline_cvv="yes", allow_partial_authorization="no")
@@ -394,7 +389,6 @@ def test_a_flag_is_left_as_it_is(sandbox: Sandbox, browser: httpx.Client) -> Non
 
 
 def test_a_card_number_in_a_wrong_field_is_masked(shop: Shop, browser: httpx.Client) -> None:
-    """A refused form keeps what was entered, but no card number."""
     path = f"/records/accountvaults/{created(shop.vault())['id']}"
     refused = run(browser, path, "update_card", card="", exp_date="5454545454545454")
     assert refused.status_code == 422
@@ -402,7 +396,7 @@ def test_a_card_number_in_a_wrong_field_is_masked(shop: Shop, browser: httpx.Cli
     assert "5454545454545454" not in refused.text
 
 
-def test_a_control_that_refuses_says_why(shop: Shop, browser: httpx.Client) -> None:
+def test_refused_control(shop: Shop, browser: httpx.Client) -> None:
     """The form comes back with the problem, and with what was entered as text."""
     path = f"/records/transactions/{created(shop.pay())['id']}"
     response = run(browser, path, "return_payment", code=ATTACK)

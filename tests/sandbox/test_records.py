@@ -39,7 +39,6 @@ def statuses(shop: Shop, noun: str, record_id: str) -> set[int]:
 
 @pytest.mark.parametrize("noun", API_IDS)
 def test_a_record_is_created_and_read_again(shop: Shop, noun: str) -> None:
-    """POST with 201 and GET with 200 return the same record."""
     created = make(shop, noun)
     read = shop.get(f"/v2/{noun}s/{created.json()[noun]['id']}")
     assert (created.status_code, read.status_code) == (201, 200)
@@ -47,7 +46,7 @@ def test_a_record_is_created_and_read_again(shop: Shop, noun: str) -> None:
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())
-def test_an_api_id_is_unique_in_its_location(shop: Shop, neighbor: Shop, errors: Errors, noun: str, field: str) -> None:
+def test_unique_api_id(shop: Shop, neighbor: Shop, errors: Errors, noun: str, field: str) -> None:
     """A second record with the same api id is refused; another location may use it."""
     first = make(shop, noun, **{field: "137"})
     assert errors(make(shop, noun, **{field: "137"})) == {field: [f"{field} already exists in this location"]}
@@ -55,8 +54,8 @@ def test_an_api_id_is_unique_in_its_location(shop: Shop, neighbor: Shop, errors:
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())
-def test_an_empty_api_id_means_none(shop: Shop, noun: str, field: str) -> None:
-    """Several records may have it; they show null, as records without one do."""
+def test_empty_api_id(shop: Shop, noun: str, field: str) -> None:
+    """Several records may have the empty api id; they show null, as records without one do."""
     for empty in ("", "", None):
         created = make(shop, noun, **{field: empty})
         assert (created.status_code, created.json()[noun][field]) == (201, None)
@@ -64,7 +63,6 @@ def test_an_empty_api_id_means_none(shop: Shop, noun: str, field: str) -> None:
 
 @pytest.mark.parametrize(("noun", "field"), [(noun, API_IDS[noun]) for noun in CHANGEABLE])
 def test_an_empty_api_id_removes_it(shop: Shop, noun: str, field: str) -> None:
-    """After the PUT another record may have the id."""
     record = make(shop, noun, **{field: "137"}).json()[noun]
     changed = shop.put(noun, f"/v2/{noun}s/{record['id']}", {field: ""})
     assert (changed.status_code, changed.json()[noun][field]) == (200, None)
@@ -72,7 +70,7 @@ def test_an_empty_api_id_removes_it(shop: Shop, noun: str, field: str) -> None:
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())
-def test_a_filter_by_an_integrators_own_id_finds_its_like(shop: Shop, noun: str, field: str) -> None:
+def test_api_id_filter(shop: Shop, noun: str, field: str) -> None:
     """A filter matches substrings, a lookup by path is exact."""
     for name in ("1", "12"):
         make(shop, noun, **{field: name})
@@ -90,7 +88,7 @@ def test_a_contact_may_be_named_by_its_api_id(shop: Shop, errors: Errors, noun: 
 
 
 @pytest.mark.parametrize(("noun", "field"), TEXTS.items())
-def test_a_record_can_be_sent_back_whole(shop: Shop, noun: str, field: str) -> None:
+def test_whole_record(shop: Shop, noun: str, field: str) -> None:
     """Read-only and computed fields with their shown values are accepted in a PUT."""
     record = make(shop, noun).json()[noun]
     changed = shop.put(noun, f"/v2/{noun}s/{record['id']}", record | {field: "New text"})
@@ -98,8 +96,8 @@ def test_a_record_can_be_sent_back_whole(shop: Shop, noun: str, field: str) -> N
 
 
 @pytest.mark.parametrize("noun", TEXTS)
-def test_a_deleted_record_is_gone(shop: Shop, noun: str) -> None:
-    """204 without a body, then 409 for every request, and in no list; an unknown one is a 404."""
+def test_deletion(shop: Shop, noun: str) -> None:
+    """A DELETE is a 204 without a body, then 409 for every request, and in no list; an unknown record is a 404."""
     record_id = make(shop, noun).json()[noun]["id"]
     deleted = shop.http.delete(f"/v2/{noun}s/{record_id}")
     assert (deleted.status_code, deleted.content) == (204, b"")
@@ -112,5 +110,4 @@ def test_a_deleted_record_is_gone(shop: Shop, noun: str) -> None:
 
 @pytest.mark.parametrize("noun", TEXTS)
 def test_records_of_another_location_do_not_exist(shop: Shop, neighbor: Shop, noun: str) -> None:
-    """An id of another location is a 404 for every request."""
     assert statuses(shop, noun, make(neighbor, noun).json()[noun]["id"]) == {404}

@@ -72,7 +72,7 @@ def dates(record: Record) -> tuple[str, str]:
     return record["next_run_date"], record["end_date"]
 
 
-def test_the_documented_sample(sandbox: Sandbox, shop: Shop) -> None:
+def test_documented_sample(sandbox: Sandbox, shop: Shop) -> None:
     """Monthly from 23 February 2019, 20 times: a skip, and then a deferral."""
     sandbox.set_clock(noon(date(2019, 2, 22)))
     record = made(shop, start_date="2019-02-23")
@@ -86,14 +86,14 @@ def test_the_documented_sample(sandbox: Sandbox, shop: Shop) -> None:
     assert dates(deferred) == ("2019-04-23", "2020-11-22")
 
 
-def test_an_ongoing_one_has_no_end(shop: Shop) -> None:
-    """Without a number of installments it runs until it is deleted, or up to a given end date."""
+def test_ongoing(shop: Shop) -> None:
+    """Without a number of installments a plan runs until it is deleted, or up to a given end date."""
     record = made(shop, installment_total_count=...)
     assert (record["end_date"], record["recurring_type_id"], record["installment_amount_total"]) == (NONE, "o", None)
     assert made(shop, installment_total_count=..., end_date="2031-12-31")["end_date"] == "2031-12-31"
 
 
-def test_a_new_one_is_active(shop: Shop) -> None:
+def test_defaults(shop: Shop) -> None:
     """The defaults: the merchant account of the method, `active` as text, and no custom fields."""
     record = made(shop)
     assert record["product_transaction_id"] == shop.info.cc_product_transaction_id
@@ -103,14 +103,13 @@ def test_a_new_one_is_active(shop: Shop) -> None:
     assert "created_user_id" not in record
 
 
-def test_the_vault_may_be_named_by_its_own_id(shop: Shop) -> None:
-    """The system id is returned."""
+def test_a_vault_named_by_its_api_id_shows_its_system_id(shop: Shop) -> None:
     vault_id = vault(shop, account_vault_api_id="mine")
     assert made(shop, account_vault_api_id="mine")["account_vault_id"] == vault_id
 
 
-def test_an_own_id_finds_it(shop: Shop, errors: Errors) -> None:
-    """As in newer gateways, and once in a location."""
+def test_own_id(shop: Shop, errors: Errors) -> None:
+    """An api id finds a plan, as in newer gateways, and is unique in a location."""
     record = made(shop, recurring_api_id="mine", recurring_c1="a")
     found = shop.get("/v2/recurrings/mine", api_id=1, location_id=shop.info.location_id).json()["recurring"]
     assert (found["id"], found["recurring_c1"]) == (record["id"], "a")
@@ -118,8 +117,8 @@ def test_an_own_id_finds_it(shop: Shop, errors: Errors) -> None:
     assert errors(plan(shop, recurring_api_id="mine")) == said
 
 
-def test_charges_run_on_their_dates(sandbox: Sandbox, shop: Shop) -> None:
-    """Each is a transaction of the vault's contact, at the midnight that begins the day."""
+def test_charges(sandbox: Sandbox, shop: Shop) -> None:
+    """Each charge is a transaction of the vault's contact, at the midnight that begins the day."""
     record = made(shop, description="Rent")
     sandbox.set_clock(noon(date(2031, 2, 22)))
     assert charges(shop, record) == []
@@ -139,8 +138,7 @@ def test_charges_run_on_their_dates(sandbox: Sandbox, shop: Shop) -> None:
     assert dates(read(shop, record)) == ("2031-05-23", "2032-10-22")
 
 
-def test_a_plan_ends_with_its_installments(sandbox: Sandbox, shop: Shop) -> None:
-    """After the last one it has no next date."""
+def test_a_plan_has_no_next_date_after_its_last_installment(sandbox: Sandbox, shop: Shop) -> None:
     record = made(shop, installment_total_count=3)
     sandbox.set_clock(noon(date(2042, 1, 1)))
     assert len(charges(shop, record)) == 3
@@ -148,7 +146,7 @@ def test_a_plan_ends_with_its_installments(sandbox: Sandbox, shop: Shop) -> None
     assert (ended["status"], *dates(ended)) == ("ended", NONE, "2031-05-22")
 
 
-def test_a_later_end_gives_no_more_installments(sandbox: Sandbox, shop: Shop) -> None:
+def test_later_end(sandbox: Sandbox, shop: Shop) -> None:
     """A plan ends after its number of charges, whatever its end date is."""
     record = made(shop, installment_total_count=2)
     shop.put("recurring", f"/v2/recurrings/{record['id']}", {"end_date": "2040-01-01"})
@@ -156,16 +154,15 @@ def test_a_later_end_gives_no_more_installments(sandbox: Sandbox, shop: Shop) ->
     assert (len(charges(shop, record)), read(shop, record)["status"]) == (2, "ended")
 
 
-def test_a_declined_charge_counts(sandbox: Sandbox, shop: Shop) -> None:
-    """Installments count charges, approved or not."""
+def test_installments_count_declined_charges(sandbox: Sandbox, shop: Shop) -> None:
     record = made(shop, installment_total_count=2, transaction_amount="6.16")
     sandbox.set_clock(noon(date(2032, 1, 1)))
     assert [each["status_id"] for each in charges(shop, record)] == [301, 301]
     assert read(shop, record)["status"] == "ended"
 
 
-def test_a_skipped_charge_never_runs(sandbox: Sandbox, shop: Shop) -> None:
-    """The end date stays, so a plan has fewer charges; a deferred one runs later."""
+def test_skip(sandbox: Sandbox, shop: Shop) -> None:
+    """A skipped charge never runs and the end date stays, so a plan has fewer charges; a deferred one runs later."""
     skipped = made(shop, installment_total_count=3)
     act(shop, skipped, "skipPayment", skip_count=2)
     deferred = made(shop, installment_total_count=3)
@@ -175,14 +172,13 @@ def test_a_skipped_charge_never_runs(sandbox: Sandbox, shop: Shop) -> None:
     assert {read(shop, each)["status"] for each in (skipped, deferred)} == {"ended"}
 
 
-def test_skipping_everything_ends_it(shop: Shop) -> None:
-    """No charge is left up to the end date."""
+def test_skipping_every_charge_ends_a_plan(shop: Shop) -> None:
     ended = act(shop, made(shop, installment_total_count=3), "skipPayment", skip_count=3).json()["recurring"]
     assert (ended["status"], ended["next_run_date"]) == ("ended", NONE)
 
 
-def test_on_hold_nothing_runs(sandbox: Sandbox, shop: Shop) -> None:
-    """After `activate` the schedule goes on; missed charges are not made up."""
+def test_hold(sandbox: Sandbox, shop: Shop) -> None:
+    """On hold nothing runs. After `activate` the schedule goes on; missed charges are not made up."""
     record = made(shop, installment_total_count=...)
     held = act(shop, record, "placeOnHold")
     assert held.status_code == 200
@@ -195,16 +191,15 @@ def test_on_hold_nothing_runs(sandbox: Sandbox, shop: Shop) -> None:
     assert len(charges(shop, record)) == 1
 
 
-def test_one_that_expired_on_hold_ends(sandbox: Sandbox, shop: Shop) -> None:
-    """`activate` finds no charge left."""
+def test_a_plan_that_expired_on_hold_ends(sandbox: Sandbox, shop: Shop) -> None:
     record = made(shop, installment_total_count=2)
     act(shop, record, "placeOnHold")
     sandbox.set_clock(noon(date(2032, 1, 1)))
     assert act(shop, record, "activate").json()["recurring"]["status"] == "ended"
 
 
-def test_one_that_is_not_active_is_passed_over(sandbox: Sandbox, shop: Shop) -> None:
-    """With `active` 0 no charge is made, and its date goes on."""
+def test_inactive(sandbox: Sandbox, shop: Shop) -> None:
+    """With `active` 0 no charge is made, and the date of the plan goes on."""
     record = made(shop, installment_total_count=..., active=0)
     sandbox.set_clock(noon(date(2031, 3, 1)))
     assert charges(shop, record) == []
@@ -212,7 +207,6 @@ def test_one_that_is_not_active_is_passed_over(sandbox: Sandbox, shop: Shop) -> 
 
 
 def test_a_bank_account_is_debited(sandbox: Sandbox, shop: Shop) -> None:
-    """The charge is a debit through the merchant account for bank payments."""
     account = {name: value for name, value in BANK_ACCOUNT.items() if value is not ...}
     record = made(shop, account_vault_id=vault(shop, **account, is_company=0, exp_date=...))
     assert record["payment_method"] == "ach"
@@ -230,9 +224,7 @@ def test_a_bank_account_is_debited(sandbox: Sandbox, shop: Shop) -> None:
         (12, "m", "2032-02-29", ["2032-02-29", "2033-02-28", "2034-02-28", "2035-02-28"]),
     ],
 )
-def test_the_dates_follow_the_interval(
-    sandbox: Sandbox, shop: Shop, interval: int, unit: str, start: str, expected: list[str]
-) -> None:
+def test_dates(sandbox: Sandbox, shop: Shop, interval: int, unit: str, start: str, expected: list[str]) -> None:
     """A day that a month does not have is its last one, and the next month has it again."""
     record = made(shop, interval=interval, interval_type=unit, start_date=start, installment_total_count=4)
     sandbox.set_clock(noon(date(2037, 1, 1)))
@@ -240,21 +232,21 @@ def test_the_dates_follow_the_interval(
     assert [each.date().isoformat() for each in found] == expected
 
 
-def test_a_beginning_in_the_past_is_not_made_up(shop: Shop) -> None:
-    """The next charge is on the first date of the schedule from today on."""
+def test_past_beginning(shop: Shop) -> None:
+    """Dates in the past are not made up: the next charge is on the first date of the schedule from today on."""
     assert made(shop, start_date="2030-12-01")["next_run_date"] == "2031-03-01"
     assert made(shop, start_date="2031-02-22")["next_run_date"] == "2031-02-22"
     assert made(shop, start_date="2012-01-01", installment_total_count=2)["status"] == "ended"
 
 
-def test_a_far_future_has_an_end(shop: Shop) -> None:
+def test_far_future(shop: Shop) -> None:
     """No date is after the year 9999, and nothing fails."""
     record = made(shop, start_date="9999-11-30", interval=999, installment_total_count=999)
     assert record["end_date"] == "9999-12-30"
     assert act(shop, record, "skipPayment", skip_count=999).status_code == 200
 
 
-def test_a_change(sandbox: Sandbox, shop: Shop) -> None:
+def test_change(sandbox: Sandbox, shop: Shop) -> None:
     """The next date can be moved; the schedule then follows it. An earlier end date ends it."""
     record, path = made(shop, installment_total_count=...), "/v2/recurrings/{id}"
     path = path.format_map(record)
@@ -266,8 +258,8 @@ def test_a_change(sandbox: Sandbox, shop: Shop) -> None:
     assert (ended["status"], ended["next_run_date"]) == ("ended", NONE)
 
 
-def test_active_of_a_plan_is_ignored(shop: Shop) -> None:
-    """As documented; an ongoing one takes it."""
+def test_active(shop: Shop) -> None:
+    """The field is ignored in a plan with an end, as documented; an ongoing one takes it."""
     for fields, expected in (({}, "1"), ({"installment_total_count": ...}, 0)):
         record = made(shop, **fields)
         response = shop.put("recurring", f"/v2/recurrings/{record['id']}", {"active": 0})
@@ -286,8 +278,8 @@ NOT_ALLOWED = [
 
 
 @pytest.mark.parametrize(("state", "verb", "text"), NOT_ALLOWED)
-def test_what_a_state_does_not_allow(shop: Shop, errors: Errors, state: str, verb: str, text: str) -> None:
-    """A 422 that names the status."""
+def test_states(shop: Shop, errors: Errors, state: str, verb: str, text: str) -> None:
+    """A change that the state does not allow is a 422 that names the status."""
     record = made(shop, installment_total_count=2)
     if state == "ended":
         act(shop, record, "skipPayment", skip_count=2)
@@ -297,8 +289,7 @@ def test_what_a_state_does_not_allow(shop: Shop, errors: Errors, state: str, ver
     assert errors(act(shop, record, verb, skip_count=1, defer_count=1)) == {"status": [text]}
 
 
-def test_a_status_that_is_shown_already_is_kept(shop: Shop) -> None:
-    """The response has the unchanged recurring."""
+def test_a_repeated_status_returns_the_unchanged_recurring(shop: Shop) -> None:
     record = made(shop)
     active, held = read(shop, record), act(shop, record, "placeOnHold").json()["recurring"]
     for verb, unchanged in (("placeOnHold", held), ("activate", active), ("activate", active)):
@@ -306,16 +297,15 @@ def test_a_status_that_is_shown_already_is_kept(shop: Shop) -> None:
         assert (response.status_code, response.json()["recurring"]) == (200, unchanged)
 
 
-def test_an_ongoing_one_cannot_be_deferred(shop: Shop, errors: Errors) -> None:
-    """Such a one has no end to move a charge to."""
+def test_an_ongoing_plan_cannot_be_deferred(shop: Shop, errors: Errors) -> None:
     record = made(shop, installment_total_count=...)
     said = ["Defer Payment is not allowed for an ongoing recurring."]
     assert errors(act(shop, record, "deferPayment", defer_count=1)) == {"recurring_type_id": said}
 
 
 @pytest.mark.parametrize("count", ["", "0", "-1", "1.5", "x", "1000", "9" * 5000])
-def test_the_number_of_charges_is_checked(shop: Shop, errors: Errors, count: str) -> None:
-    """The count is from 1 to 999, in the query."""
+def test_number_of_charges(shop: Shop, errors: Errors, count: str) -> None:
+    """The number of charges in the query is from 1 to 999."""
     record = made(shop)
     assert errors(act(shop, record, "skipPayment", skip_count=count)).keys() == {"skip_count"}
     assert errors(act(shop, record, "deferPayment", defer_count=count)).keys() == {"defer_count"}
@@ -343,25 +333,24 @@ REFUSED: list[tuple[Record, str, str]] = [
 
 
 @pytest.mark.parametrize(("fields", "name", "text"), REFUSED)
-def test_what_is_refused(shop: Shop, errors: Errors, fields: Record, name: str, text: str) -> None:
-    """A 422 with a message for the field."""
+def test_refusals(shop: Shop, errors: Errors, fields: Record, name: str, text: str) -> None:
+    """Each refused field is a 422 with a message for it."""
     assert errors(plan(shop, **fields)) == {name: [text]}
 
 
 def test_a_merchant_account_of_the_other_method_is_refused(shop: Shop, errors: Errors) -> None:
-    """The account takes no cards."""
     found = errors(plan(shop, product_transaction_id=shop.info.ach_product_transaction_id))
     assert found == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
 
 
-def test_both_ids_of_a_vault_are_refused(shop: Shop, errors: Errors) -> None:
-    """Two ids may name different ones."""
+def test_two_vault_ids(shop: Shop, errors: Errors) -> None:
+    """Both ids of a vault are refused together, because they may name different ones."""
     vault_id = vault(shop, account_vault_api_id="mine")
     found = errors(plan(shop, account_vault_id=vault_id, account_vault_api_id="mine"))
     assert found.keys() == {"account_vault_id", "account_vault_api_id"}
 
 
-def test_another_account_of_the_same_method_can_be_charged(shop: Shop, errors: Errors) -> None:
+def test_other_account(shop: Shop, errors: Errors) -> None:
     """A bank account instead of a card is refused."""
     record = made(shop)
     path = f"/v2/recurrings/{record['id']}"
@@ -377,8 +366,8 @@ def test_another_account_of_the_same_method_can_be_charged(shop: Shop, errors: E
     assert shop.get(f"/v2/accountvaults/{other}").json()["accountvault"]["has_recurring"] is True
 
 
-def test_the_next_date_of_one_that_is_not_active_cannot_be_set(shop: Shop, errors: Errors) -> None:
-    """Nor can that of an active one be cleared."""
+def test_next_date(shop: Shop, errors: Errors) -> None:
+    """Neither the date of an inactive plan can be set, nor that of an active one be cleared."""
     record = made(shop)
     path = f"/v2/recurrings/{record['id']}"
     said = {"next_run_date": ["Next Run Date cannot be blank."]}
@@ -388,7 +377,7 @@ def test_the_next_date_of_one_that_is_not_active_cannot_be_set(shop: Shop, error
     assert errors(shop.put("recurring", path, {"next_run_date": "2031-05-01"})) == said
 
 
-def test_a_vault_in_use_cannot_be_deleted(shop: Shop, errors: Errors) -> None:
+def test_vault_in_use(shop: Shop, errors: Errors) -> None:
     """The vault has `has_recurring` until the recurring ends or is deleted."""
     record = made(shop)
     path = f"/v2/accountvaults/{record['account_vault_id']}"
@@ -399,8 +388,8 @@ def test_a_vault_in_use_cannot_be_deleted(shop: Shop, errors: Errors) -> None:
     assert shop.http.delete(path).status_code == 204
 
 
-def test_the_mark_of_a_vault_is_not_reported(sandbox: Sandbox, shop: Shop) -> None:
-    """No request changes the vault, so no postback is sent; the charge itself is reported."""
+def test_unreported_mark(sandbox: Sandbox, shop: Shop) -> None:
+    """The mark of a vault with recurrings sends no postback, as no request changes it; the charge itself does."""
     account, location = vault(shop), shop.info.location_id
     for resource in ("accountvault", "transaction"):
         config: Record = {"resource": resource, "url": "http://127.0.0.1:9/", "on_create": 1, "on_update": 1}
@@ -412,8 +401,8 @@ def test_the_mark_of_a_vault_is_not_reported(sandbox: Sandbox, shop: Shop) -> No
     assert charges(shop, record)[0]["is_recurring"] is True
 
 
-def test_a_deleted_one_is_gone(sandbox: Sandbox, shop: Shop) -> None:
-    """No charge is made any more, and each request is a 409; an unknown one is a 404."""
+def test_deletion(sandbox: Sandbox, shop: Shop) -> None:
+    """No charge of a deleted plan is made, and each request is a 409; an unknown one is a 404."""
     record = made(shop)
     path = f"/v2/recurrings/{record['id']}"
     assert shop.http.delete(path).status_code == 204
@@ -423,15 +412,14 @@ def test_a_deleted_one_is_gone(sandbox: Sandbox, shop: Shop) -> None:
     assert shop.http.delete(f"/v2/recurrings/{'f' * 24}").status_code == 404
 
 
-def test_of_another_location_it_is_unknown(shop: Shop, neighbor: Shop) -> None:
-    """Neither read nor skipped."""
+def test_a_recurring_of_another_location_is_unknown(shop: Shop, neighbor: Shop) -> None:
     record = made(shop)
     assert act(neighbor, record, "skipPayment", skip_count=1).status_code == 404
     assert neighbor.get("/v2/recurrings").json()["recurrings"] == []
 
 
-def test_a_list_is_sorted_by_the_next_date(shop: Shop) -> None:
-    """The documented default is by `next_run_date`; filters are by any column."""
+def test_list(shop: Shop) -> None:
+    """The documented default order is by `next_run_date`; filters are by any column."""
     later, sooner = made(shop, start_date="2031-05-01"), made(shop, start_date="2031-04-01")
     listed = shop.get("/v2/recurrings").json()
     assert [each["id"] for each in listed["recurrings"]] == [sooner["id"], later["id"]]
@@ -458,7 +446,7 @@ def test_related_records(sandbox: Sandbox, shop: Shop) -> None:
     assert charge["recurring"]["id"] == record["id"]
 
 
-def test_long_jumps_make_every_charge(sandbox: Sandbox, shop: Shop) -> None:
+def test_long_jump(sandbox: Sandbox, shop: Shop) -> None:
     """A jump over ten years finds the days of each recurring, also of a daily one that ends within."""
     monthly = made(shop, installment_total_count=...)
     daily = made(shop, interval_type="d", installment_total_count=40)

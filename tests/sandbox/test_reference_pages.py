@@ -58,23 +58,22 @@ def execute(browser: httpx.Client, operation_id: str) -> httpx.Response:
         *("createLocation", "createTerminal", "createUser", "createUserRole", "createHostedPaymentPage"),
     ],
 )
-def test_an_operation_is_filled_in_with_a_valid_request(browser: httpx.Client, operation: str) -> None:
+def test_examples(browser: httpx.Client, operation: str) -> None:
     """Each operation can be executed as it is, right after the start."""
     assert execute(browser, operation).status_code == 201
 
 
 def test_an_operation_names_the_newest_record(browser: httpx.Client) -> None:
-    """The operations on a record name the one that was created last."""
     execute(browser, "createTag")
     assert [execute(browser, name).status_code for name in ("getTag", "updateTag", "deleteTag")] == [200, 200, 204]
 
 
-def test_a_hosted_form_is_signed(browser: httpx.Client) -> None:
+def test_hosted_forms(browser: httpx.Client) -> None:
     """The viewer has a signature for operations that a hash key alone allows."""
     assert execute(browser, "showPaymentForm").status_code == 200
 
 
-def test_secrets_are_in_the_reference_only(sandbox: Sandbox, browser: httpx.Client) -> None:
+def test_secrets(sandbox: Sandbox, browser: httpx.Client) -> None:
     """The document for tools has no credentials, and the viewer has no key that signs."""
     info = sandbox.info
     document, page = browser.get("/openapi.json").text, browser.get("/reference").text
@@ -83,7 +82,7 @@ def test_secrets_are_in_the_reference_only(sandbox: Sandbox, browser: httpx.Clie
     assert info.user_hash_key not in page + browser.get("/reference/openapi.json").text
 
 
-def test_the_reference_is_not_kept(browser: httpx.Client) -> None:
+def test_caching(browser: httpx.Client) -> None:
     """No cache keeps the page with credentials, nor the document with ids."""
     for path in ("/reference", "/reference/openapi.json"):
         assert browser.get(path).headers["cache-control"] == "no-store"

@@ -49,7 +49,7 @@ def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
         "[::1].evil.example",
     ],
 )
-def test_another_host_is_refused(http: httpx.Client, host: str) -> None:
+def test_foreign_host(http: httpx.Client, host: str) -> None:
     """A name that a foreign site controls may resolve to this machine, so pages and control calls refuse it."""
     for path in ("/", "/faults", "/_sandbox/clock", "/static/site.css", "/nothing"):
         assert http.get(path, headers={"host": host}).status_code == 421
@@ -59,12 +59,11 @@ def test_another_host_is_refused(http: httpx.Client, host: str) -> None:
     "host", ["localhost", "LOCALHOST:1", "app.localhost", "127.0.0.1", "[::1]:80", "192.0.2.1", "box:8080", "Box"]
 )
 def test_own_names_are_accepted(http: httpx.Client, host: str) -> None:
-    """Addresses, localhost and the allowed names are those of this machine."""
     assert http.get("/_sandbox/clock", headers={"host": host}).status_code == 200
 
 
-def test_the_api_accepts_every_host(http: httpx.Client) -> None:
-    """Its requests need credentials, which no foreign page has; containers have names of their own."""
+def test_api_hosts(http: httpx.Client) -> None:
+    """API requests need credentials, which no foreign page has; containers have names of their own."""
     assert http.get("/v2/contacts", headers={"host": "payments:8080"}).status_code == 401
 
 
@@ -82,7 +81,7 @@ def test_the_api_accepts_every_host(http: httpx.Client) -> None:
         {"sec-fetch-site": "same-site"},
     ],
 )
-def test_a_foreign_page_changes_nothing(sandbox: Sandbox, http: httpx.Client, headers: dict[str, str]) -> None:
+def test_foreign_origin(sandbox: Sandbox, http: httpx.Client, headers: dict[str, str]) -> None:
     """A POST that a browser sends for a page of another origin is refused."""
     sandbox.fault("POST /v2/contacts", "empty", nth=1000)
     for path in ("/_sandbox/reset", "/connect", "/faults"):
@@ -93,15 +92,15 @@ def test_a_foreign_page_changes_nothing(sandbox: Sandbox, http: httpx.Client, he
 
 
 @pytest.mark.parametrize("first", ["localhost", "evil.example"])
-def test_two_hosts_are_refused(sandbox: Sandbox, first: str) -> None:
-    """A proxy might look at the other one."""
+def test_two_hosts(sandbox: Sandbox, first: str) -> None:
+    """A request with two hosts is refused, because a proxy might look at the other one."""
     url = httpx.URL(sandbox.base_url)
     with socket.create_connection((url.host, url.port)) as connection:
         connection.sendall(f"GET /connect HTTP/1.1\r\nhost: {first}\r\nhost: localhost\r\n\r\n".encode())
         assert connection.recv(65536).startswith(b"HTTP/1.1 421 ")
 
 
-def test_the_target_of_a_proxy_is_not_a_host(http: httpx.Client, sandbox: Sandbox) -> None:
+def test_proxy_target(http: httpx.Client, sandbox: Sandbox) -> None:
     """The Host header counts, also if the request line names a host."""
     for host, status in (("localhost", 200), ("evil.example", 421)):
         request = http.build_request("GET", "/connect", headers={"host": host})
@@ -110,14 +109,12 @@ def test_the_target_of_a_proxy_is_not_a_host(http: httpx.Client, sandbox: Sandbo
 
 
 def test_a_program_needs_no_origin(sandbox: Sandbox, http: httpx.Client) -> None:
-    """Control calls of curl and of tests work without headers of a browser."""
     assert http.post("/_sandbox/clock", json={"advance": 1}).status_code == 200
     assert http.post("/_sandbox/clock", json={"advance": 1}, headers={"origin": sandbox.base_url}).status_code == 200
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "é"])
-def test_a_form_needs_its_token(sandbox: Sandbox, http: httpx.Client, token: str | None) -> None:
-    """A form without the token of this sandbox has no effect, and says how to go on."""
+def test_a_form_without_its_token_has_no_effect(sandbox: Sandbox, http: httpx.Client, token: str | None) -> None:
     sandbox.fault("POST /v2/contacts", "empty", nth=1000)
     form = {"control": "clear_faults"} if token is None else {"control": "clear_faults", "csrf_token": token}
     refused = http.post("/faults", data=form)
@@ -126,7 +123,7 @@ def test_a_form_needs_its_token(sandbox: Sandbox, http: httpx.Client, token: str
 
 
 @pytest.mark.parametrize("path", ["/", "/faults", "/connect", "/nothing-here"])
-def test_pages_restrict_the_browser(http: httpx.Client, path: str) -> None:
+def test_browser_restrictions(http: httpx.Client, path: str) -> None:
     """No inline script or style, no frame, no sniffing, and no copy in a cache."""
     response = http.get(path, headers={"accept": "text/html"})
     if response.status_code == 200:
@@ -160,7 +157,7 @@ def test_pages_restrict_the_browser(http: httpx.Client, path: str) -> None:
         "/quickinvoicepay/x/files/..%2f..%2fetc%2fpasswd",
     ],
 )
-def test_no_path_leads_to_another_file(sandbox: Sandbox, path: str) -> None:
+def test_paths(sandbox: Sandbox, path: str) -> None:
     """Only static files, records and pages are served, each at its own path."""
     with httpx.Client(trust_env=False) as http:
         request = http.build_request("GET", sandbox.base_url)

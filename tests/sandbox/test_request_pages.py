@@ -44,7 +44,7 @@ def send(shop: Shop, content: bytes | str, content_type: str = "application/json
 
 
 @pytest.mark.parametrize("path", ["/", "/requests"])
-def test_an_empty_log_says_how_to_begin(sandbox: Sandbox, path: str) -> None:
+def test_empty_log(sandbox: Sandbox, path: str) -> None:
     """Without requests, the first page and the log show how to send one, without the credentials."""
     page = open_page(sandbox, path)
     assert "AsyncGateway.from_env()" in page
@@ -52,7 +52,7 @@ def test_an_empty_log_says_how_to_begin(sandbox: Sandbox, path: str) -> None:
     assert sandbox.info.user_api_key not in page
 
 
-def test_an_entry_shows_what_happened(sandbox: Sandbox, shop: Shop) -> None:
+def test_entry(sandbox: Sandbox, shop: Shop) -> None:
     """The log shows method, path, status, amount, problem and integrator id of a request, and links to its record."""
     sale = shop.pay("12.50", transaction_api_id="order-1").json()["transaction"]
     shop.get("/v2/contacts/unknown")
@@ -83,7 +83,7 @@ def test_filters(sandbox: Sandbox, shop: Shop, show: str, expected: list[str]) -
 
 
 @pytest.mark.parametrize("text", ["/V2/TRANSACTIONS", "201", "order-1", "{id}", "12.5", VISA[:8]])
-def test_the_log_is_searched(sandbox: Sandbox, shop: Shop, text: str) -> None:
+def test_search(sandbox: Sandbox, shop: Shop, text: str) -> None:
     """A request is found by a part of its path, its status, its ids or its amount, and not by a secret."""
     sale = shop.pay("12.50", transaction_api_id="order-1").json()["transaction"]
     shop.get("/v2/tags")
@@ -91,7 +91,7 @@ def test_the_log_is_searched(sandbox: Sandbox, shop: Shop, text: str) -> None:
     assert ("</b> /v2/transactions<" in page, "</b> /v2/tags<" in page) == (text != VISA[:8], False)
 
 
-def test_control_calls_are_hidden(sandbox: Sandbox, shop: Shop) -> None:
+def test_control_calls(sandbox: Sandbox, shop: Shop) -> None:
     """Calls that steer the sandbox are counted, and shown if asked for."""
     shop.get("/v2/tags")
     shop.http.post("/_sandbox/clock", json={"advance": 1})
@@ -101,7 +101,7 @@ def test_control_calls_are_hidden(sandbox: Sandbox, shop: Shop) -> None:
     assert ("/_sandbox/clock<" in page, "hidden." in page) == (True, False)
 
 
-def test_a_fault_is_named(sandbox: Sandbox, shop: Shop) -> None:
+def test_fault(sandbox: Sandbox, shop: Shop) -> None:
     """The entry of a request that a fault affected names the fault, also without a response."""
     sandbox.fault("GET /v2/tags", "close_after_commit")
     with pytest.raises(httpx.RemoteProtocolError):
@@ -113,7 +113,7 @@ def test_a_fault_is_named(sandbox: Sandbox, shop: Shop) -> None:
     assert "The program got no response." in open_page(sandbox, "/requests/1")
 
 
-def test_the_log_has_pages(sandbox: Sandbox, shop: Shop) -> None:
+def test_pagination(sandbox: Sandbox, shop: Shop) -> None:
     """Fifty entries are on a page, the newest on the first; a page beyond the end is empty."""
     for number in range(51):
         shop.get(f"/v2/tags/tag-{number}")
@@ -124,7 +124,7 @@ def test_the_log_has_pages(sandbox: Sandbox, shop: Shop) -> None:
         open_page(sandbox, page)
 
 
-def test_an_entry_links_to_its_record(sandbox: Sandbox, shop: Shop) -> None:
+def test_linked_record(sandbox: Sandbox, shop: Shop) -> None:
     """The page of a request links to the record in its response, also of one at a terminal."""
     record = shop.at_terminal().json()["routertransaction"]
     assert f'href="/records/transactions/{record["id"]}"' in open_last(sandbox)
@@ -151,7 +151,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_secret_fields_are_masked(sandbox: Sandbox, shop: Shop, form: str) -> None:
+def test_secret_fields(sandbox: Sandbox, shop: Shop, form: str) -> None:
     """The value of a secret field is not shown, in whatever form it was sent."""
     for content_type in ("application/json", "application/x-www-form-urlencoded", "text/plain"):
         send(shop, FORMS[form], content_type)
@@ -174,7 +174,7 @@ def test_secret_fields_are_masked(sandbox: Sandbox, shop: Shop, form: str) -> No
         f"https://a:b@host/{VISA}",
     ],
 )
-def test_card_numbers_are_masked_everywhere(sandbox: Sandbox, shop: Shop, value: object) -> None:
+def test_card_numbers(sandbox: Sandbox, shop: Shop, value: object) -> None:
     """A card number is masked in a field that is not known, but for its last four digits."""
     send(shop, json.dumps({"contact": {"whatever": value}}))
     page = open_last(sandbox)
@@ -183,7 +183,7 @@ def test_card_numbers_are_masked_everywhere(sandbox: Sandbox, shop: Shop, value:
         assert digits not in page
 
 
-def test_credentials_are_masked(sandbox: Sandbox) -> None:
+def test_credentials(sandbox: Sandbox) -> None:
     """No kind of credentials is shown, in headers, query or body, and no token in a response."""
     info = sandbox.info
     basic = base64.b64encode(f"{info.user_id}:{info.user_api_key}".encode()).decode()
@@ -215,7 +215,7 @@ def test_credentials_are_masked(sandbox: Sandbox) -> None:
     assert "data=***" in open_page(sandbox, "/requests/6")
 
 
-def test_a_multipart_form_shows_its_fields(sandbox: Sandbox, shop: Shop) -> None:
+def test_multipart_form(sandbox: Sandbox, shop: Shop) -> None:
     """The values of a form are shown, but secrets are masked, and of a file only the name and the size is shown."""
     shop.http.post(
         "/v2/quickinvoices",
@@ -239,7 +239,7 @@ def test_a_multipart_form_shows_its_fields(sandbox: Sandbox, shop: Shop) -> None
     "name",
     ["name=quickinvoice[ssn4]", "name=ssn4", 'NAME="ssn4"', "name*=utf-8''quickinvoice%5Bssn4%5D", 'name=""', "x=ssn4"],
 )
-def test_a_secret_of_a_form_is_masked_however_its_name_is_written(sandbox: Sandbox, shop: Shop, name: str) -> None:
+def test_unreadable_name(sandbox: Sandbox, shop: Shop, name: str) -> None:
     """The value of a part whose name cannot be read is not shown."""
     send(
         shop,
@@ -266,25 +266,24 @@ def test_a_secret_of_a_form_is_masked_however_its_name_is_written(sandbox: Sandb
         ("ü".encode() * 9999, "text/plain", "ü"),
     ],
 )
-def test_bodies_of_every_kind(sandbox: Sandbox, shop: Shop, body: bytes, content_type: str, note: str) -> None:
+def test_bodies(sandbox: Sandbox, shop: Shop, body: bytes, content_type: str, note: str) -> None:
     """The page of a request opens whatever its body is, and says what it leaves out."""
     send(shop, body, content_type)
     assert note in open_last(sandbox)
 
 
-def test_a_body_that_was_not_read(sandbox: Sandbox) -> None:
+def test_unread_body(sandbox: Sandbox) -> None:
     """The page says that a request was refused before its body was read."""
     httpx.post(f"{sandbox.base_url}/v2/contacts", json={})
     assert "The body was not read." in open_last(sandbox)
 
 
 def test_exact_digits_are_shown(sandbox: Sandbox, shop: Shop) -> None:
-    """A number is shown as it was sent."""
     send(shop, '{"contact": {"contact_balance": 21.00}}')
     assert "21.00" in open_last(sandbox)
 
 
-def test_markup_stays_text(sandbox: Sandbox) -> None:
+def test_markup(sandbox: Sandbox) -> None:
     """Markup in a path, a query, a header and a body is escaped."""
     attack = "<script>alert(1)</script>"
     with httpx.Client(base_url=sandbox.base_url) as client:

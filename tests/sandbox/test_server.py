@@ -71,8 +71,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["line", "head", "no body", "body", "chunk", "form", "continue"],
 )
-def test_half_a_request_is_not_waited_for(sandbox: Sandbox, sent: bytes) -> None:
-    """The response is 408 or an earlier refusal, and the connection is closed."""
+def test_half_request(sandbox: Sandbox, sent: bytes) -> None:
+    """Half a request gets a 408 or an earlier refusal, and the connection is closed."""
     with connected(sandbox) as connection:
         connection.sendall(sent)
         response = received(connection)
@@ -82,8 +82,8 @@ def test_half_a_request_is_not_waited_for(sandbox: Sandbox, sent: bytes) -> None
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("head", [b"", HEAD + b"content-length: 100000\r\n\r\n"], ids=["head", "body"])
-def test_dripping_does_not_prolong_a_request(sandbox: Sandbox, head: bytes) -> None:
-    """The limit is for the whole, so a byte now and then does not help."""
+def test_dripping_request(sandbox: Sandbox, head: bytes) -> None:
+    """The limit is for the whole request, so a byte now and then does not help."""
     with connected(sandbox) as connection:
         connection.sendall(head or b"GET / HTTP/1.1\r\nx: ")
         connection.settimeout(SHORT / 10)
@@ -96,8 +96,7 @@ def test_dripping_does_not_prolong_a_request(sandbox: Sandbox, head: bytes) -> N
     assert status(response) == 408
 
 
-def test_a_head_is_bounded(sandbox: Sandbox) -> None:
-    """A header that never ends is 431, before it fills the memory."""
+def test_a_header_that_never_ends_is_431(sandbox: Sandbox) -> None:
     sent, limit = 0, 1000 * server.HEAD_LIMIT
     with connected(sandbox) as connection, suppress(ConnectionError):
         connection.sendall(b"GET / HTTP/1.1\r\nx: ")
@@ -107,7 +106,7 @@ def test_a_head_is_bounded(sandbox: Sandbox) -> None:
     assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
 
 
-def test_a_usual_request_is_not_limited(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usual_request(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """A complete request starts no timer; its handler may take longer than its arrival."""
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.0)
     monkeypatch.setattr(server, "BODY_SECONDS", 0.0)
@@ -121,14 +120,14 @@ def test_a_usual_request_is_not_limited(sandbox: Sandbox, monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_client_may_wait_for_the_gateway(shop: Shop, sandbox: Sandbox) -> None:
+def test_slow_response(shop: Shop, sandbox: Sandbox) -> None:
     """A slow response is not a slow request."""
     sandbox.fault("POST /v2/contacts", "delay", seconds=3 * SHORT)
     assert shop.contact().status_code == 201
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_second_request_does_not_end_the_first(shop: Shop, sandbox: Sandbox) -> None:
+def test_second_request(shop: Shop, sandbox: Sandbox) -> None:
     """Half a request behind one in progress waits until that one has its response."""
     sandbox.fault("GET /v2/contacts", "delay", seconds=3 * SHORT)
     keys = "".join(f"{name}: {value}\r\n" for name, value in shop.http.headers.items() if "-" in name)
@@ -140,8 +139,8 @@ def test_a_second_request_does_not_end_the_first(shop: Shop, sandbox: Sandbox) -
 
 
 @pytest.mark.asyncio
-async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one that is idle after a response."""
+async def test_idle_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection without a request is closed, as one that is idle after a response."""
     monkeypatch.setattr("gateway_async.sandbox.http.server._KEEP_ALIVE", SHORT)
     with Sandbox() as sandbox, connected(sandbox) as connection:
         assert received(connection) == b""
@@ -149,8 +148,8 @@ async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.Monk
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("way", ["pause", "close"])
-async def test_a_connection_just_accepted_is_closed_properly(way: str) -> None:
-    """Closing at the moment of a connection drops it, and leaves nothing to the garbage collector."""
+async def test_early_stop(way: str) -> None:
+    """Stopping at the moment of a connection drops it, and leaves nothing to the garbage collector."""
     listener = Listener(PlainTextResponse("here"), "127.0.0.1", 0)
     await listener.bind()
     await listener.open()
@@ -168,7 +167,7 @@ async def test_a_connection_just_accepted_is_closed_properly(way: str) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_cancelled_wait_closes_its_connection() -> None:
+async def test_cancelled_wait() -> None:
     """`wait_until_idle` leaves no open connection when its timeout cancels it before the response."""
     requested, disconnected = asyncio.Event(), asyncio.Event()
 

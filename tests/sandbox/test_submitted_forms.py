@@ -32,8 +32,8 @@ async def submit_twice(forms: SubmittedForms, handler: Handler) -> list[asyncio.
     return tasks
 
 
-async def test_simultaneous_submissions_have_one_result() -> None:
-    """The second one waits for the first one, and a later one has the same result."""
+async def test_simultaneous_submissions() -> None:
+    """The second submission waits for the first one, and a later one has the same result."""
     forms, handler = SubmittedForms(), Handler()
     tasks = await submit_twice(forms, handler)
     handler.may_end.set()
@@ -42,8 +42,8 @@ async def test_simultaneous_submissions_have_one_result() -> None:
     assert await forms.handle_once("another form", handler.handle) == "2"
 
 
-async def test_a_failed_submission_does_not_count() -> None:
-    """If the first one is cancelled, the second one is handled."""
+async def test_cancelled_submission() -> None:
+    """If the first submission is cancelled, the second one is handled."""
     forms, handler = SubmittedForms(), Handler()
     first, second = await submit_twice(forms, handler)
     first.cancel()

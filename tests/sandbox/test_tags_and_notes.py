@@ -22,8 +22,8 @@ def test_a_tag(shop: Shop) -> None:
     assert shop.http.delete(f"/v2/tags/{'f' * 24}").status_code == 404
 
 
-def test_a_note_is_about_a_contact(shop: Shop) -> None:
-    """Its links lead to the contact, and the contact shows it on request."""
+def test_note(shop: Shop) -> None:
+    """Its links lead to the contact, and the contact shows the note on request."""
     note = made(shop)
     contact = f"{shop.info.base_url}/v2/contacts/{shop.info.contact_id}"
     assert note["_links"] == {"self": {"href": f"{contact}/notes/{note['id']}"}, "for": {"href": contact}}
@@ -33,23 +33,23 @@ def test_a_note_is_about_a_contact(shop: Shop) -> None:
     assert (shown["created_user"]["id"], shown["visibility_group"]) == (shop.info.user_id, None)
 
 
-def test_a_deleted_note_is_gone(shop: Shop) -> None:
-    """A second deletion is a 409, and the contact does not show it."""
+def test_deleted_note(shop: Shop) -> None:
+    """A second deletion is a 409, and the contact does not show the note."""
     note = made(shop)
     path = f"/v2/notes/{note['id']}"
     assert [shop.http.delete(path).status_code, shop.http.delete(path).status_code] == [204, 409]
     assert shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="notes").json()["contact"]["notes"] == []
 
 
-def test_a_note_about_nothing_is_refused(shop: Shop, neighbor: Shop, errors: Errors) -> None:
-    """Unknown contacts, those of another location, and other resources."""
+def test_refusals(shop: Shop, neighbor: Shop, errors: Errors) -> None:
+    """Unknown contacts, those of another location, and other resources have no notes."""
     said = {"resource": "Contact", "resource_id": neighbor.info.contact_id}
     assert errors(shop.post("note", "/v2/notes", said)) == {"resource_id": ["resource_id provided is not valid"]}
     said = {"resource": "Invoice", "resource_id": shop.info.contact_id}
     assert errors(shop.post("note", "/v2/notes", said)) == {"resource": ["Resource must be Contact."]}
 
 
-def test_lists_show_the_newest_first(shop: Shop) -> None:
+def test_lists(shop: Shop) -> None:
     """The default sort of notes is by id, descending; they can be filtered by their contact."""
     first, second = made(shop), made(shop)
     other = shop.contact().json()["contact"]["id"]

@@ -68,7 +68,6 @@ def press(sandbox: Sandbox, key: str, **fields: str) -> httpx.Response:
 
 
 def test_a_key_leads_back_to_the_terminal(manual: Sandbox, begin: Sell) -> None:
-    """The form works without scripts."""
     sale = begin(manual)
     response = press(manual, "approve", card="debit", entry_mode="K")
     assert (response.status_code, response.headers["location"]) == (303, f"/terminals/{manual.terminal_id}")
@@ -77,7 +76,6 @@ def test_a_key_leads_back_to_the_terminal(manual: Sandbox, begin: Sell) -> None:
 
 
 def test_a_key_without_a_call_does_nothing(manual: Sandbox) -> None:
-    """The screen says so."""
     response = press(manual, "approve")
     assert response.status_code == 303
     assert "This key does nothing: no call waits here" in read(manual, response.headers["location"])
@@ -92,7 +90,6 @@ def test_a_key_without_a_call_does_nothing(manual: Sandbox) -> None:
     ],
 )
 def test_an_unknown_choice_is_refused(manual: Sandbox, begin: Sell, fields: dict[str, str], problem: str) -> None:
-    """The call continues to wait."""
     sale = begin(manual)
     response = press(manual, **({"key": "approve"} | fields))
     assert (response.status_code, problem in response.text) == (422, True)
@@ -100,7 +97,7 @@ def test_an_unknown_choice_is_refused(manual: Sandbox, begin: Sell, fields: dict
     manual.cancel()
 
 
-def test_a_form_of_another_page_is_refused(manual: Sandbox) -> None:
+def test_form_token(manual: Sandbox) -> None:
     """Without the token of this sandbox, no key is pressed."""
     response = httpx.post(f"{manual.base_url}/terminals/{manual.terminal_id}", data={"key": "silence"})
     assert response.status_code == 403
@@ -109,14 +106,13 @@ def test_a_form_of_another_page_is_refused(manual: Sandbox) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_an_unknown_terminal_is_not_found(manual: Sandbox, method: str) -> None:
-    """The page names the terminal."""
     path = "/terminals/nowhere"
     response = submit(manual, path, key="cancel") if method == "POST" else httpx.get(manual.base_url + path)
     assert (response.status_code, "terminal nowhere: not found." in response.text) == (404, True)
 
 
 @pytest.mark.parametrize("title", ["", "  ", "x" * 65])
-def test_a_title_is_asked_again(manual: Sandbox, title: str) -> None:
+def test_invalid_title(manual: Sandbox, title: str) -> None:
     """The form keeps what was entered and says what is wrong."""
     response = submit(manual, "/terminals", control="add_terminal", title=title)
     assert (response.status_code, "title: must have 1 to 64 characters." in response.text) == (422, True)
@@ -124,8 +120,8 @@ def test_a_title_is_asked_again(manual: Sandbox, title: str) -> None:
     assert len(manual.terminals()) == 1
 
 
-def test_texts_of_others_are_text(manual: Sandbox, begin: Sell) -> None:
-    """A title, a program's name and an integrator id with tags are shown as they are."""
+def test_foreign_text(manual: Sandbox, begin: Sell) -> None:
+    """A title, a program's name and an integrator id with tags are shown as text."""
 
     def sell(shop: Shop, **fields: str) -> httpx.Response:
         shop.http.headers["user-agent"] = ATTACK
@@ -141,7 +137,7 @@ def test_texts_of_others_are_text(manual: Sandbox, begin: Sell) -> None:
     assert sale.result().status_code == 201
 
 
-def test_a_terminal_tells_when_it_acts(slow: Sandbox, begin: Sell) -> None:
+def test_countdown(slow: Sandbox, begin: Sell) -> None:
     """The screen says so before a call, while one waits, and when the terminal is silent."""
     assert "Presents a card by itself, 120 s after a call arrives" in read(slow)
     begin(slow)
@@ -153,14 +149,13 @@ def test_a_terminal_tells_when_it_acts(slow: Sandbox, begin: Sell) -> None:
     assert "Will stay silent until you press a key" in read(slow)
 
 
-def test_an_amount_can_keep_a_terminal_silent(slow: Sandbox, begin: Sell) -> None:
-    """The page says that the amount is the reason."""
+def test_a_page_says_that_an_amount_keeps_the_terminal_silent(slow: Sandbox, begin: Sell) -> None:
     begin(slow, amount="7.71")
     assert "Stays silent for this amount" in read(slow)
     slow.cancel()
 
 
-def test_a_receipt_shows_what_was_approved(manual: Sandbox, begin: Sell, eventually: Eventually) -> None:
+def test_receipt(manual: Sandbox, begin: Sell, eventually: Eventually) -> None:
     """Of a partial approval it shows the approved amount, and of a card its brand and last four digits."""
     begin(manual, amount="2.01")
     press(manual, "approve", card="amex")
@@ -174,8 +169,8 @@ def test_a_stored_card_has_a_receipt(manual: Sandbox, begin: Sell, eventually: E
     eventually(lambda: "Stored Store, visa ···· 1111" in read(manual))
 
 
-def test_a_page_keeps_three_receipts_until_a_reset(manual: Sandbox, begin: Sell, eventually: Eventually) -> None:
-    """The newest is the first, and no page shows a whole card number."""
+def test_receipts(manual: Sandbox, begin: Sell, eventually: Eventually) -> None:
+    """A page keeps three receipts until a reset, the newest first, and shows no whole card number."""
     for number in range(1, 5):
         begin(manual, amount=f"{number}.00")
         press(manual, "approve")
@@ -188,7 +183,6 @@ def test_a_page_keeps_three_receipts_until_a_reset(manual: Sandbox, begin: Sell,
 
 
 def test_receipts_survive_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
-    """A sandbox with a data file still shows the receipts of its last run, the newest first."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path, terminal_delay=0.0) as sandbox:
         for amount in ("1.00", "5.00"):

@@ -42,7 +42,7 @@ def states(manual: Sandbox) -> list[str]:
     return [call["state"] for call in manual.terminals()[0]["waiting"]]
 
 
-def test_the_next_request_is_active_at_once(manual: Sandbox, queue: Callable[[int], None]) -> None:
+def test_next_request(manual: Sandbox, queue: Callable[[int], None]) -> None:
     """There is never a moment without an active request while others wait."""
     queue(3)
     assert states(manual) == ["waiting for a card", "queued", "queued"]
@@ -55,8 +55,9 @@ def test_the_next_request_is_active_at_once(manual: Sandbox, queue: Callable[[in
         manual.present()
 
 
-def test_the_time_in_the_queue_counts(manual: Sandbox, queue: Callable[[int], None], eventually: Eventually) -> None:
-    """A queued call ends 300 seconds after its arrival."""
+def test_a_queued_call_ends_300_seconds_after_its_arrival(
+    manual: Sandbox, queue: Callable[[int], None], eventually: Eventually
+) -> None:
     queue(2)
     manual.advance(300)
     eventually(lambda: len(manual.ledger()["transactions"]) == 2)
@@ -64,7 +65,6 @@ def test_the_time_in_the_queue_counts(manual: Sandbox, queue: Callable[[int], No
 
 
 def test_an_aborted_request_leaves_the_queue(manual: Sandbox, queue: Callable[[int], None]) -> None:
-    """After a reset, the next call is active."""
     queue(2)
     manual.reset()
     assert states(manual) == []
@@ -72,7 +72,7 @@ def test_an_aborted_request_leaves_the_queue(manual: Sandbox, queue: Callable[[i
     assert states(manual) == ["waiting for a card"]
 
 
-def test_an_ended_request_never_changes() -> None:
+def test_ends() -> None:
     """No transition starts at an end, and every request can reach one."""
     unfinished = {TerminalRequestState.QUEUED, TerminalRequestState.WAITING, TerminalRequestState.TERMS_SHOWN}
     assert {before for before, _ in TERMINAL_REQUEST_MACHINE.transitions} == unfinished

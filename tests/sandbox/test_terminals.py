@@ -42,8 +42,8 @@ def wait_for(manual: Sandbox, count: int) -> list[Record]:
     return waiting
 
 
-def test_a_terminal_left_alone_approves(shop: Shop) -> None:
-    """The response is 201 under `routertransaction`, with a link to the transactions endpoint."""
+def test_unattended_terminal(shop: Shop) -> None:
+    """An approval is a 201 under `routertransaction`, with a link to the transactions endpoint."""
     response = shop.at_terminal("12.50", transaction_api_id="t1", billing_zip="12345")
     sale = response.json()["routertransaction"]
     assert (response.status_code, sale["status_id"], sale["entry_mode_id"]) == (201, 101, "C")
@@ -53,7 +53,7 @@ def test_a_terminal_left_alone_approves(shop: Shop) -> None:
     assert read == sale
 
 
-def test_a_terminal_stores_a_card(shop: Shop) -> None:
+def test_stored_card(shop: Shop) -> None:
     """The response is an `accountvault` whose `active` is the string "1"."""
     response = shop.store_at_terminal()
     vault = response.json()["accountvault"]
@@ -74,8 +74,8 @@ def test_a_terminal_stores_a_card(shop: Shop) -> None:
         ("7.76", "Signature Storage Timeout"),
     ],
 )
-def test_trigger_amounts_end_with_their_text(shop: Shop, amount: str, text: str) -> None:
-    """The text is in verbiage and response_message of a declined transaction."""
+def test_trigger_amounts(shop: Shop, amount: str, text: str) -> None:
+    """The amount's text is in verbiage and response_message of a declined transaction."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["status_id"], made["verbiage"], made["response_message"]) == (301, text, text)
     assert (made["auth_amount"], made["last_four"]) == ("0.00", None)
@@ -88,7 +88,7 @@ ENTRIES |= {"7.54": "S visa", "7.55": "S mc", "7.56": "S amex", "7.57": "S disc"
 
 
 @pytest.mark.parametrize(("amount", "entry"), ENTRIES.items())
-def test_trigger_amounts_choose_card_and_entry(shop: Shop, amount: str, entry: str) -> None:
+def test_chosen_cards(shop: Shop, amount: str, entry: str) -> None:
     """Amounts choose keyed, swiped, chip or contactless, and some of them the brand."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     mode, _, brand = entry.partition(" ")
@@ -99,7 +99,6 @@ def test_trigger_amounts_choose_card_and_entry(shop: Shop, amount: str, entry: s
 
 @pytest.mark.parametrize(("amount", "reason"), [("5.00", 1500), ("6.16", 1616), ("2.01", 1201)])
 def test_the_issuers_triggers_work_at_terminals(shop: Shop, amount: str, reason: int) -> None:
-    """Amounts that decline a keyed card decline here too."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["reason_code_id"], made["last_four"]) == (reason, "1111")
 
@@ -131,8 +130,8 @@ OPTIONAL = {
 }
 
 
-def test_a_terminal_call_has_optional_fields(shop: Shop) -> None:
-    """Optional fields are stored in the transaction, and the contact may be named by its api id."""
+def test_optional_fields(shop: Shop) -> None:
+    """The transaction has the optional fields, and the contact may be named by its api id."""
     contact = shop.contact(contact_api_id="c1").json()["contact"]
     product = {"product_transaction_id": shop.info.cc_product_transaction_id}
     made = shop.at_terminal(**OPTIONAL, **product, save_account=1, contact_api_id="c1").json()["routertransaction"]
@@ -143,7 +142,7 @@ def test_a_terminal_call_has_optional_fields(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("field", ["title", "account_vault_api_id", "billing_address", "billing_zip", "contact_api_id"])
-def test_a_store_takes_five_fields(strict_shop: Shop, errors: Errors, field: str) -> None:
+def test_store_fields(strict_shop: Shop, errors: Errors, field: str) -> None:
     """A strict gateway refuses any other field before the terminal waits."""
     assert list(errors(strict_shop.store_at_terminal(**{field: "12345"}))) == [field]
 
@@ -153,7 +152,6 @@ def test_a_terminal_of_another_location_is_not_found(shop: Shop, neighbor: Shop,
 
 
 def test_a_person_presents_a_card(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """In manual mode the call waits until a card is presented."""
     sale = pool.submit(counter.at_terminal, "12.50")
     call = manual.wait_for_call()
     assert (call["action"], call["amount"], call["state"]) == ("sale", "12.50", "waiting for a card")
@@ -162,9 +160,7 @@ def test_a_person_presents_a_card(manual: Sandbox, counter: Shop, pool: ThreadPo
     assert (made["status_id"], made["account_type"], made["entry_mode_id"]) == (101, "amex", "P")
 
 
-def test_a_merchants_settings_count_when_the_card_is_read(
-    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor
-) -> None:
+def test_changed_settings(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """A setting that changes while a call waits at its terminal applies to the payment."""
     sale = pool.submit(counter.at_terminal, "2.01")
     manual.wait_for_call()
@@ -178,7 +174,6 @@ def test_a_merchants_settings_count_when_the_card_is_read(
 def test_a_person_declines_or_cancels(
     manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str, text: str, card: str | None
 ) -> None:
-    """Both lead to a declined transaction with the reason."""
     sale = pool.submit(counter.at_terminal)
     manual.wait_for_call()
     getattr(manual, act)()
@@ -187,7 +182,7 @@ def test_a_person_declines_or_cancels(
 
 
 @pytest.mark.parametrize(("act", "text", "reason"), [("decline", "DECLINED", 1500), ("reject_pin", "BAD_PIN", 1610)])
-def test_a_person_chooses_the_card_that_is_declined(
+def test_declined_card(
     manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str, text: str, reason: int
 ) -> None:
     """The declined transaction has the card, the text and the reason code."""
@@ -199,16 +194,16 @@ def test_a_person_chooses_the_card_that_is_declined(
     assert (made["last_four"], made["account_type"], made["entry_mode_id"]) == ("5454", "mc", "P")
 
 
-def test_a_rejected_pin_is_not_printed_as_verified(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """The data of the chip would say that the PIN was verified."""
+def test_rejected_pin(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
+    """The receipt's chip data would say that the PIN was verified, so a rejected PIN has none."""
     sale = pool.submit(counter.at_terminal)
     manual.wait_for_call()
     manual.reject_pin()
     assert sale.result().json()["routertransaction"]["emv_receipt_data"] is None
 
 
-def test_a_call_names_its_user_and_its_id(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """A person at the terminal sees who waits."""
+def test_waiting_call(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
+    """A call names its user and its id, so that a person at the terminal sees who waits."""
     sale = pool.submit(counter.at_terminal, transaction_api_id="t1")
     call = manual.wait_for_call()
     assert (call["user"], call["api_id"], call["acts_at"]) == ("Sandy Box", "t1", None)
@@ -217,7 +212,7 @@ def test_a_call_names_its_user_and_its_id(manual: Sandbox, counter: Shop, pool: 
     assert sale.result().status_code == 201
 
 
-def test_a_call_tells_when_the_terminal_acts(pool: ThreadPoolExecutor, open_shop: OpenShop) -> None:
+def test_countdown(pool: ThreadPoolExecutor, open_shop: OpenShop) -> None:
     """In auto mode a card is presented after the delay, unless the terminal is silent."""
     with Sandbox(terminal_delay=100) as sandbox:
         sale = pool.submit(open_shop(sandbox.info).at_terminal)
@@ -231,20 +226,18 @@ def test_a_call_tells_when_the_terminal_acts(pool: ThreadPoolExecutor, open_shop
 
 @pytest.mark.parametrize("title", ["", "x" * 65])
 def test_a_terminal_needs_a_title(manual: Sandbox, title: str) -> None:
-    """A title has 1 to 64 characters."""
     with pytest.raises(InvalidRequestError, match=r"title: must have 1 to 64 characters\."):
         manual.add_terminal(title)
 
 
 def test_a_cancelled_store_is_refused(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, errors: Errors) -> None:
-    """Without a card, nothing is stored."""
     stored = pool.submit(counter.store_at_terminal)
     manual.wait_for_call()
     manual.cancel()
     assert errors(stored.result()) == {"terminal_id": ["CANCELLED"]}
 
 
-def test_the_same_over_http(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
+def test_control_calls(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """The control calls do what the methods do, and show the waiting calls."""
     url = f"/_sandbox/terminals/{manual.terminal_id}"
     sale = pool.submit(counter.at_terminal)
@@ -256,9 +249,7 @@ def test_the_same_over_http(manual: Sandbox, counter: Shop, pool: ThreadPoolExec
 
 
 @pytest.mark.parametrize("act", ["present", "decline", "cancel"])
-def test_a_call_that_was_ended_waits_no_more(
-    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str
-) -> None:
+def test_ended_call(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str) -> None:
     """The response to the control call shows the next call as the active one."""
     url = f"/_sandbox/terminals/{manual.terminal_id}/{act}"
     sales = []
@@ -280,17 +271,15 @@ def test_a_call_that_was_ended_waits_no_more(
         ("nowhere/silence", {}, 404, "terminal nowhere: not found."),
     ],
 )
-def test_a_control_call_says_what_is_wrong(
-    manual: Sandbox, counter: Shop, path: str, body: Record, status: int, message: str
-) -> None:
-    """The message starts with the subject."""
+def test_control_errors(manual: Sandbox, counter: Shop, path: str, body: Record, status: int, message: str) -> None:
+    """The message of a refused control call starts with the subject."""
     here = manual.terminal_id
     response = counter.http.post(f"/_sandbox/terminals/{path.replace('HERE', here)}", json=body)
     assert (response.status_code, response.json()["message"]) == (status, message.replace("HERE", here))
 
 
 @pytest.mark.anyio
-async def test_a_call_is_waited_for(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
+async def test_wait(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """A waiting task wakes when a call comes, on asyncio and trio, and gets the call."""
     called = pool.submit(manual.wait_for_call)
     sale = pool.submit(counter.at_terminal, "12.50")
@@ -300,7 +289,7 @@ async def test_a_call_is_waited_for(manual: Sandbox, counter: Shop, pool: Thread
     assert sale.result().status_code == 201
 
 
-def test_a_call_that_does_not_come(manual: Sandbox) -> None:
+def test_wait_timeout(manual: Sandbox) -> None:
     """The timeout is real time, and the error names the terminal."""
     with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call arrived within 0.01 seconds."):
         manual.wait_for_call(timeout=0.01)
@@ -314,8 +303,7 @@ def test_a_sandbox_that_stops_ends_all_waits(pool: ThreadPoolExecutor, eventuall
         waiting.result()
 
 
-def test_after_300_seconds_it_is_over(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """Without a card, the result is Overall Request Timeout."""
+def test_a_call_without_a_card_ends_after_300_seconds(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     sale = pool.submit(counter.at_terminal)
     manual.wait_for_call()
     manual.advance(299)
@@ -325,7 +313,6 @@ def test_after_300_seconds_it_is_over(manual: Sandbox, counter: Shop, pool: Thre
 
 
 def test_calls_for_one_terminal_queue_in_order(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """Calls are served one at a time, in the order of arrival."""
     sales = []
     for number in range(1, 5):
         sales.append(pool.submit(counter.at_terminal, f"{number}.00"))
@@ -339,7 +326,6 @@ def test_calls_for_one_terminal_queue_in_order(manual: Sandbox, counter: Shop, p
 
 
 def test_terminals_do_not_wait_for_each_other(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """A card at one terminal changes nothing at the other."""
     other = manual.add_terminal()
     first = pool.submit(counter.at_terminal)
     second = pool.submit(counter.at_terminal, terminal_id=other)
@@ -352,8 +338,8 @@ def test_terminals_do_not_wait_for_each_other(manual: Sandbox, counter: Shop, po
     assert first.result().status_code == 201
 
 
-def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual: Sandbox, counter: Shop) -> None:
-    """The terminal continues, and the record is found by its api id."""
+def test_hang_up(manual: Sandbox, counter: Shop) -> None:
+    """A terminal goes on when its caller disconnects, and the record is found by its api id."""
     counter.http.timeout = httpx.Timeout(0.3)
     with pytest.raises(httpx.ReadTimeout):
         counter.at_terminal("5.55", transaction_api_id="lost")
@@ -365,9 +351,7 @@ def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual: Sandbox, counter: 
     assert found.json()["transaction"]["status_id"] == 101
 
 
-def test_an_api_id_is_taken_while_its_call_waits(
-    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, errors: Errors
-) -> None:
+def test_api_id_waiting(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, errors: Errors) -> None:
     """The same id at a second terminal is refused at once."""
     other = manual.add_terminal()
     first = pool.submit(counter.at_terminal, transaction_api_id="t1")
@@ -379,10 +363,8 @@ def test_an_api_id_is_taken_while_its_call_waits(
 
 
 @pytest.mark.parametrize(("silent", "amount"), [(True, "12.50"), (False, "7.71")])
-def test_a_silent_terminal_waits_for_the_overall_time(
-    shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor, silent: bool, amount: str
-) -> None:
-    """In auto mode too, the call waits for a manual action or its timeout; 7.71 is silent by itself."""
+def test_silent_terminal(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor, silent: bool, amount: str) -> None:
+    """In auto mode too, a call waits for a manual action or its timeout; 7.71 is silent by itself."""
     if silent:
         sandbox.silence()
     sale = pool.submit(shop.at_terminal, amount)
@@ -394,8 +376,7 @@ def test_a_silent_terminal_waits_for_the_overall_time(
     assert sandbox.terminals()[0]["silent"] is silent
 
 
-def test_8_xx_waits_as_long_as_it_says(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
-    """A terminal approves 8.45 after 45 seconds of the sandbox clock."""
+def test_amount_8_45_is_approved_after_45_seconds(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
     at_terminal = pool.submit(shop.at_terminal, "8.45")
     sandbox.wait_for_call()
     sandbox.advance(44)
@@ -405,7 +386,6 @@ def test_8_xx_waits_as_long_as_it_says(shop: Shop, sandbox: Sandbox, pool: Threa
 
 
 def test_an_action_needs_a_waiting_call(manual: Sandbox) -> None:
-    """A method without a call to act on says so."""
     for act in (manual.present, manual.decline, manual.cancel):
         with pytest.raises(NothingWaitsError, match=f"terminal {manual.terminal_id}: no call waits there."):
             act()
@@ -417,7 +397,7 @@ def test_an_unknown_terminal_is_named(manual: Sandbox, act: str) -> None:
         getattr(manual, act)("nowhere")
 
 
-def test_what_is_presented_is_checked(manual: Sandbox) -> None:
+def test_presented_card(manual: Sandbox) -> None:
     """Card and entry mode are checked, whether or not a call waits."""
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: card: is not a valid card number"):
         manual.present(card="4111111111111112")
@@ -426,7 +406,6 @@ def test_what_is_presented_is_checked(manual: Sandbox) -> None:
 
 
 def test_many_calls_wait_at_once(manual: Sandbox, counter: Shop, eventually: Eventually) -> None:
-    """Hundreds of open requests at as many terminals are all served."""
     terminals = [manual.add_terminal() for _ in range(200)]
     sale = {"action": "sale", "payment_method": "cc", "location_id": manual.location_id, "transaction_amount": "1.00"}
 

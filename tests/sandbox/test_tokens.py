@@ -33,7 +33,7 @@ def ask(info: SandboxInfo | Sandbox, token: str, path: str = "/v2/contacts") -> 
     return httpx.get(info.base_url + path, headers=headers).status_code
 
 
-def test_a_login_answers_with_a_token(sandbox: Sandbox) -> None:
+def test_login(sandbox: Sandbox) -> None:
     """The response is 201 in the recorded form, with 15 minutes."""
     sample = recorded("token-create-response")
     response = log_in(sandbox.info)
@@ -47,7 +47,6 @@ def test_a_login_answers_with_a_token(sandbox: Sandbox) -> None:
 
 
 def test_each_login_has_a_token_of_its_own(sandbox: Sandbox) -> None:
-    """The first stays valid after the second."""
     first, second = token_of(sandbox.info), token_of(sandbox.info)
     assert first != second
     assert (ask(sandbox.info, first), ask(sandbox.info, second)) == (200, 200)
@@ -56,14 +55,13 @@ def test_each_login_has_a_token_of_its_own(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("field", "message"), [("username", "invalid user"), ("domain", "invalid user"), ("password", "invalid password")]
 )
-def test_a_wrong_login_says_what_is_wrong(sandbox: Sandbox, field: str, message: str) -> None:
-    """The response is a 401 whose message repeats nothing of the login."""
+def test_a_refused_login_repeats_nothing_of_it(sandbox: Sandbox, field: str, message: str) -> None:
     response = log_in(sandbox.info, **{field: "planted"})
     assert (response.status_code, response.json()["message"]) == (401, message)
     assert "planted" not in response.text
 
 
-def test_the_login_of_another_domain_is_another_users(sandbox: Sandbox) -> None:
+def test_domains(sandbox: Sandbox) -> None:
     """User names are unique within a domain only."""
     second = sandbox.add_location()
     assert log_in(sandbox.info, username=second.username).json()["message"] == "invalid user"
@@ -72,12 +70,11 @@ def test_the_login_of_another_domain_is_another_users(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("value", [..., "", None, 7, ["x"]])
 @pytest.mark.parametrize("field", ["username", "password", "domain"])
-def test_a_login_has_three_fields(sandbox: Sandbox, errors: Errors, field: str, value: object) -> None:
-    """Each is a required text."""
+def test_a_login_has_three_required_texts(sandbox: Sandbox, errors: Errors, field: str, value: object) -> None:
     assert list(errors(log_in(sandbox.info, **{field: value}))) == [field]
 
 
-def test_a_login_is_a_flat_object(sandbox: Sandbox) -> None:
+def test_login_body(sandbox: Sandbox) -> None:
     """The login has no wrapper; an unknown field has no effect."""
     developer = {"developer-id": sandbox.developer_id}
     for body in (b"[]", b'"x"', b"", b"{"):
@@ -87,13 +84,12 @@ def test_a_login_is_a_flat_object(sandbox: Sandbox) -> None:
 
 
 def test_a_login_needs_the_developer_id_only(sandbox: Sandbox) -> None:
-    """Without it, any login is a 401."""
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
     response = httpx.post(f"{sandbox.base_url}/v2/token", json=login, headers={"user-id": sandbox.user_id})
     assert response.status_code == 401
 
 
-def test_a_token_idles_out(sandbox: Sandbox) -> None:
+def test_idle_token(sandbox: Sandbox) -> None:
     """A token expires after 15 minutes without a request, and not before."""
     token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES - 5)
@@ -107,8 +103,7 @@ def test_a_token_idles_out(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("path", "status"), [("/v2/contacts/unknown", 404), ("/v2/contacts?sort=x", 422), ("/v2/nowhere", 404)]
 )
-def test_only_success_keeps_a_token_alive(sandbox: Sandbox, path: str, status: int) -> None:
-    """A refused request does not extend it."""
+def test_a_refused_request_does_not_extend_a_token(sandbox: Sandbox, path: str, status: int) -> None:
     token = token_of(sandbox.info)
     sandbox.advance(10 * MINUTES)
     assert ask(sandbox.info, token, path) == status
@@ -116,8 +111,8 @@ def test_only_success_keeps_a_token_alive(sandbox: Sandbox, path: str, status: i
     assert ask(sandbox.info, token) == 401
 
 
-def test_a_wait_at_a_terminal_ends_no_token(sandbox: Sandbox, shop: Shop) -> None:
-    """A response after 15 minutes extends it again."""
+def test_long_response(sandbox: Sandbox, shop: Shop) -> None:
+    """A response after 15 minutes at a terminal extends the token again."""
     token = token_of(sandbox.info)
     sandbox.advance(14 * MINUTES)
     shop.http.headers = {"developer-id": sandbox.developer_id, "access-token": token}
@@ -126,8 +121,8 @@ def test_a_wait_at_a_terminal_ends_no_token(sandbox: Sandbox, shop: Shop) -> Non
     assert ask(sandbox.info, token) == 200
 
 
-def test_a_token_is_revoked(sandbox: Sandbox, shop: Shop) -> None:
-    """204, and it ends at once; a second time it is a 404, like an unknown one."""
+def test_revocation(sandbox: Sandbox, shop: Shop) -> None:
+    """A revocation is a 204 and ends the token at once; a second one is a 404, as for an unknown token."""
     token, other = token_of(sandbox.info), token_of(sandbox.info)
     responses = [shop.http.delete(f"/v2/token/{token}") for _ in range(2)]
     assert [(response.status_code, response.content == b"") for response in responses] == [(204, True), (404, False)]
@@ -137,7 +132,6 @@ def test_a_token_is_revoked(sandbox: Sandbox, shop: Shop) -> None:
 
 
 def test_a_token_revokes_itself(sandbox: Sandbox) -> None:
-    """A token can be the credential of its own revocation."""
     token = token_of(sandbox.info)
     headers = {"developer-id": sandbox.developer_id, "access-token": token}
     url = f"{sandbox.base_url}/v2/token/{token}"
@@ -157,7 +151,6 @@ def test_another_users_token_is_not_found(sandbox: Sandbox, neighbor: Shop) -> N
 
 
 def test_a_token_cannot_be_read(shop: Shop) -> None:
-    """The response is a 405."""
     assert shop.get("/v2/token").status_code == 405
     assert shop.get("/v2/token/x").status_code == 405
 
@@ -167,8 +160,8 @@ def test_a_token_sees_its_own_location(sandbox: Sandbox, neighbor: Shop) -> None
     assert ask(sandbox.info, token_of(sandbox.info), f"/v2/contacts/{theirs['id']}") == 404
 
 
-def test_a_token_outlives_a_restart(tmp_path: Path) -> None:
-    """A revoked one stays revoked, and no file contains either."""
+def test_restart(tmp_path: Path) -> None:
+    """After a restart a token is valid and a revoked one is not; no file contains either."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
         kept, revoked = token_of(sandbox.info), token_of(sandbox.info)

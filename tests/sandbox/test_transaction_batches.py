@@ -54,8 +54,8 @@ def again(shop: Shop, payment: Record) -> Record:
     return record
 
 
-def test_a_batch_begins_with_its_first_payment(shop: Shop) -> None:
-    """No batch is ever empty; the payment has its id and number."""
+def test_first_payment(shop: Shop) -> None:
+    """No batch is ever empty; the first payment has its id and number."""
     assert batches(shop) == []
     sale = paid(shop)
     [batch] = batches(shop)
@@ -66,8 +66,7 @@ def test_a_batch_begins_with_its_first_payment(shop: Shop) -> None:
     assert batch["created_ts"] == sale["created_ts"]
 
 
-def test_a_batch_carries_the_fields_of_the_contract(shop: Shop) -> None:
-    """A batch has the recorded fields and types, the file name, and no location."""
+def test_a_batch_has_the_fields_of_the_contract_and_no_location(shop: Shop) -> None:
     sample = recorded("transactionbatch-list-response")[0]
     paid(shop)
     [batch] = batches(shop)
@@ -78,7 +77,7 @@ def test_a_batch_carries_the_fields_of_the_contract(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("action", ["sale", "force", "refund"])
-def test_what_has_money_to_settle_is_in_a_batch(shop: Shop, action: str) -> None:
+def test_settled_payments(shop: Shop, action: str) -> None:
     """Such payments are sales, forces and refunds, partial approvals, and sales at terminals."""
     first, part = (paid(shop, amount, action=action, auth_code="123456") for amount in ("12.50", "2.01"))
     at_terminal = shop.at_terminal().json()["routertransaction"]
@@ -86,23 +85,23 @@ def test_what_has_money_to_settle_is_in_a_batch(shop: Shop, action: str) -> None
 
 
 @pytest.mark.parametrize(("action", "amount"), [("authonly", "12.50"), ("avsonly", "0.00"), ("sale", "5.00")])
-def test_payments_without_money_are_in_no_batch(shop: Shop, action: str, amount: str) -> None:
+def test_unsettled_payments(shop: Shop, action: str, amount: str) -> None:
     """Such payments are authorizations, address checks and declines."""
     made = paid(shop, amount, action=action)
     assert (made["transaction_batch_id"], made["batch"]) == (None, None)
     assert batches(shop) == []
 
 
-def test_an_authorization_joins_when_it_is_completed(shop: Shop) -> None:
-    """The payment joins the batch that is open then; if voided, none."""
+def test_authorizations(shop: Shop) -> None:
+    """A completed authorization joins the batch that is open then; if voided, none."""
     auth, other = paid(shop, action="authonly"), paid(shop, action="authonly")
     done = shop.act(auth, "authcomplete").json()["transaction"]
     assert [done["transaction_batch_id"]] == [batch["id"] for batch in batches(shop)]
     assert shop.act(other, "void").json()["transaction"]["transaction_batch_id"] is None
 
 
-def test_a_settlement_closes_batch_and_payments(shop: Shop, sandbox: Sandbox) -> None:
-    """The batch is 2 with time and file. Payments are 134 with the day, and voided ones stay voided."""
+def test_settlement(shop: Shop, sandbox: Sandbox) -> None:
+    """The batch gets status 2 with time and file. Payments get 134 with the day, and voided ones stay voided."""
     sandbox.set_clock(MORNING)
     sale, refund, voided = paid(shop), paid(shop, action="refund"), paid(shop)
     shop.act(voided, "void")
@@ -118,7 +117,7 @@ def test_a_settlement_closes_batch_and_payments(shop: Shop, sandbox: Sandbox) ->
     assert again(shop, voided)["settle_date"] is None
 
 
-def test_the_next_payment_begins_the_next_batch(shop: Shop) -> None:
+def test_numbers(shop: Shop) -> None:
     """Numbers count up for each merchant account."""
     for number in (1, 2, 3):
         sale = paid(shop)
@@ -128,7 +127,6 @@ def test_the_next_payment_begins_the_next_batch(shop: Shop) -> None:
 
 
 def test_numbers_count_for_each_location(shop: Shop, neighbor: Shop, errors: Errors) -> None:
-    """Batches of another location are neither shown nor settled."""
     settled(shop, paid(shop)["transaction_batch_id"])
     theirs = paid(neighbor)
     assert theirs["batch"] == "1"
@@ -139,7 +137,7 @@ def test_numbers_count_for_each_location(shop: Shop, neighbor: Shop, errors: Err
     assert list(errors(by_api_id)) == ["api_id"]
 
 
-def test_nothing_is_settled_twice(shop: Shop, sandbox: Sandbox) -> None:
+def test_repeated_settlement(shop: Shop, sandbox: Sandbox) -> None:
     """A settled batch is returned, and a second settlement changes nothing."""
     sale = paid(shop)
     first = settled(shop, sale["transaction_batch_id"])
@@ -151,9 +149,7 @@ def test_nothing_is_settled_twice(shop: Shop, sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("status", [5, 6])
-def test_a_batch_that_is_with_its_processor_is_not_settled(
-    shop: Shop, sandbox: Sandbox, errors: Errors, status: int
-) -> None:
+def test_batch_in_process(shop: Shop, sandbox: Sandbox, errors: Errors, status: int) -> None:
     """The refusal names the status, because the batch is closed and not settled."""
     batch_id = paid(shop)["transaction_batch_id"]
     sandbox.process_batch(batch_id, status)
@@ -161,7 +157,7 @@ def test_a_batch_that_is_with_its_processor_is_not_settled(
     assert errors(settle(shop, batch_id)) == expected
 
 
-def test_what_is_settled_is_refunded_but_not_voided(shop: Shop, errors: Errors) -> None:
+def test_settled_payment(shop: Shop, errors: Errors) -> None:
     """The refund is in the next batch; a settled refund is not refunded again."""
     sale = paid(shop)
     settled(shop, sale["transaction_batch_id"])
@@ -180,8 +176,8 @@ def test_what_is_settled_is_refunded_but_not_voided(shop: Shop, errors: Errors) 
     ]
 
 
-def test_630_fails_the_first_settlement(shop: Shop) -> None:
-    """The first returns 200 with status 3 and the batch stays open; the second succeeds."""
+def test_failed_settlement(shop: Shop) -> None:
+    """With 6.30 the first settlement returns status 3 and the batch stays open; the second succeeds."""
     sale, trouble = paid(shop), paid(shop, "6.30")
     assert trouble["status_id"] == 101
     first = settled(shop, sale["transaction_batch_id"])
@@ -193,15 +189,15 @@ def test_630_fails_the_first_settlement(shop: Shop) -> None:
     assert {again(shop, one)["status_id"] for one in (sale, trouble)} == {134}
 
 
-def test_a_voided_630_fails_nothing(shop: Shop) -> None:
+def test_voided_failure(shop: Shop) -> None:
     """A voided payment is not settled, so it cannot fail."""
     trouble = paid(shop, "6.30")
     shop.act(trouble, "void")
     assert settled(shop, trouble["transaction_batch_id"])["processing_status_id"] == 2
 
 
-def test_open_batches_settle_at_midnight(shop: Shop, sandbox: Sandbox) -> None:
-    """The time is midnight UTC; a batch with 6.30 needs a second one."""
+def test_midnight(shop: Shop, sandbox: Sandbox) -> None:
+    """Open batches settle at midnight UTC; a batch with 6.30 needs a second one."""
     sandbox.set_clock(MORNING)
     sale = paid(shop)
     sandbox.advance(14 * 60 * 60)
@@ -217,7 +213,7 @@ def test_open_batches_settle_at_midnight(shop: Shop, sandbox: Sandbox) -> None:
     assert again(shop, trouble)["settle_date"] == "2099-03-14"
 
 
-def test_bank_payments_advance_at_each_midnight(shop: Shop, sandbox: Sandbox) -> None:
+def test_bank_payments(shop: Shop, sandbox: Sandbox) -> None:
     """From the effective date on, 131 becomes 132, 133 and 134; only 131 can be voided."""
     sandbox.set_clock(MORNING)
     debit, later = (shop.pay_from_bank(effective_date=day).json()["transaction"] for day in (None, "2099-03-14"))
@@ -232,8 +228,8 @@ def test_bank_payments_advance_at_each_midnight(shop: Shop, sandbox: Sandbox) ->
     assert batches(shop) == []
 
 
-def test_a_void_stops_a_bank_payment(shop: Shop, sandbox: Sandbox) -> None:
-    """If voided on its day, it stays so."""
+def test_voided_payment(shop: Shop, sandbox: Sandbox) -> None:
+    """A bank payment that is voided on its day stays so."""
     debit = shop.pay_from_bank().json()["transaction"]
     assert shop.act(debit, "void").json()["transaction"]["status_id"] == 201
     sandbox.advance(3 * DAY)
@@ -281,8 +277,8 @@ def a_month(shop: Shop, sandbox: Sandbox) -> None:
         ({"sort": "-created_ts", "page_size": 3, "page": 2}, [1]),
     ],
 )
-def test_batches_are_found(shop: Shop, query: Record, found: list[int]) -> None:
-    """Filters are by status, number, merchant account and both times, named or custom."""
+def test_filters(shop: Shop, query: Record, found: list[int]) -> None:
+    """Batches are found by status, number, merchant account and both times, named or custom."""
     assert numbers(shop, **query) == found
 
 
@@ -293,7 +289,6 @@ def test_batches_are_found_by_merchant_account(shop: Shop) -> None:
 
 
 def test_a_page_of_batches_has_fifteen(shop: Shop) -> None:
-    """The request can set another size."""
     for _ in range(16):
         settled(shop, paid(shop)["transaction_batch_id"])
     meta = shop.get("/v2/transactionbatches", sort="-created_ts").json()["meta"]
@@ -301,7 +296,7 @@ def test_a_page_of_batches_has_fifteen(shop: Shop) -> None:
     assert meta["sort"]["attributes"] == {"created_ts": "desc"}
 
 
-def test_its_changelogs_show_every_change(shop: Shop, sandbox: Sandbox) -> None:
+def test_changelogs(shop: Shop, sandbox: Sandbox) -> None:
     """The newest is first, with the user, in the recorded form; at midnight there is no user."""
     logs = recorded("postback-transactionbatch-update")["changelogs"]
     batch = settle(shop, paid(shop)["transaction_batch_id"], expand="changelogs").json()["transactionbatch"]
@@ -322,8 +317,8 @@ def test_its_changelogs_show_every_change(shop: Shop, sandbox: Sandbox) -> None:
     assert batches(shop, expand="changelogs")[0]["changelogs"][0]["user"] is None
 
 
-def test_the_processor_takes_a_batch(shop: Shop, sandbox: Sandbox) -> None:
-    """5 closes it to payments and settlements; 2 settles its payments."""
+def test_processor(shop: Shop, sandbox: Sandbox) -> None:
+    """Step 5 closes the batch to payments and settlements; 2 settles its payments."""
     sale = paid(shop)
     taken = sandbox.process_batch(sale["transaction_batch_id"], 5)
     assert (taken["processing_status_id"], taken["is_open"]) == (5, 0)
@@ -335,8 +330,8 @@ def test_the_processor_takes_a_batch(shop: Shop, sandbox: Sandbox) -> None:
     assert again(shop, sale)["status_id"] == 134
 
 
-def test_the_processor_fails_and_tries_again(shop: Shop, sandbox: Sandbox) -> None:
-    """3 reopens the batch, 4 announces another try; both can be settled by hand."""
+def test_failing_processor(shop: Shop, sandbox: Sandbox) -> None:
+    """Step 3 reopens the batch, 4 announces another try; both can be settled by hand."""
     sale = paid(shop)
     for status in (5, 3, 4, 5, 3):
         batch = sandbox.process_batch(sale["transaction_batch_id"], status)
@@ -346,8 +341,8 @@ def test_the_processor_fails_and_tries_again(shop: Shop, sandbox: Sandbox) -> No
     assert again(shop, sale)["status_id"] == 134
 
 
-def test_an_abandoned_batch_settles_nothing(shop: Shop, sandbox: Sandbox) -> None:
-    """6 closes it for good; its payments stay as they are and can be voided."""
+def test_abandoned_batch(shop: Shop, sandbox: Sandbox) -> None:
+    """Step 6 closes the batch for good; its payments stay as they are and can be voided."""
     sale = paid(shop)
     batch = sandbox.process_batch(sale["transaction_batch_id"], 6)
     assert (batch["is_open"], batch["processing_status_id"]) == (0, 6)
@@ -357,8 +352,7 @@ def test_an_abandoned_batch_settles_nothing(shop: Shop, sandbox: Sandbox) -> Non
     assert shop.act(sale, "void").status_code == 200
 
 
-def test_the_same_over_http(shop: Shop) -> None:
-    """POST /_sandbox/transactionbatches/{id} returns the batch, as GET does."""
+def test_a_control_call_returns_the_batch_as_get_does(shop: Shop) -> None:
     path = f"/_sandbox/transactionbatches/{paid(shop)['transaction_batch_id']}"
     moved = shop.http.post(path, json={"processing_status_id": 5})
     assert [moved.json()] == batches(shop)
@@ -371,7 +365,7 @@ def test_the_same_over_http(shop: Shop) -> None:
     assert shop.http.post("/_sandbox/transactionbatches/x", json={"processing_status_id": 5}).status_code == 404
 
 
-def test_only_what_the_table_allows_can_follow(shop: Shop, sandbox: Sandbox) -> None:
+def test_states(shop: Shop, sandbox: Sandbox) -> None:
     """Every combination is tried: each status with each step of the processor."""
     ways = {1: (), 5: (5,), 3: (5, 3), 4: (5, 3, 4), 6: (6,), 2: (5, 2)}
     for status, way in ways.items():
@@ -394,13 +388,12 @@ ALLOWED = {(1, 5), (1, 6), (3, 4), (3, 6), (4, 5), (4, 6), (5, 2), (5, 3), (5, 6
 
 
 def test_an_unknown_batch_is_named(sandbox: Sandbox) -> None:
-    """The message has the usual form."""
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: transactionbatch nowhere: not found\."):
         sandbox.process_batch("nowhere", 5)
 
 
-def test_a_payment_moves_to_a_batch_of_its_own(shop: Shop, sandbox: Sandbox) -> None:
-    """There it can be settled alone; the other payments and the next one stay in their batch."""
+def test_moved_payment(shop: Shop, sandbox: Sandbox) -> None:
+    """In a batch of its own it can be settled alone; the other payments and the next one stay in their batch."""
     other, moved = paid(shop), paid(shop)
     path = f"/_sandbox/transactions/{moved['id']}/batch"
     own = shop.http.post(path, json={}).json()

@@ -21,7 +21,7 @@ def changed(shop: Shop, payment: Record, action: str, **fields: Any) -> Record:
     return after
 
 
-def test_what_is_left_out_has_the_locations_defaults(shop: Shop) -> None:
+def test_defaults(shop: Shop) -> None:
     """The location is the user's primary one, and the merchant account the location's for the payment method."""
     card, bank = paid(shop, location_id=...), shop.pay_from_bank(location_id=...).json()["transaction"]
     assert card["location_id"] == bank["location_id"] == shop.info.location_id
@@ -38,7 +38,7 @@ def test_a_location_is_named_by_its_integrator_id_too(shop: Shop, errors: Errors
 
 
 @pytest.mark.parametrize("sent", ["vip, new", ["vip", "new"], [{"id": "1", "title": "vip"}, {"title": "new"}]])
-def test_tags_are_shown_with_ids(shop: Shop, sent: Any) -> None:
+def test_tags(shop: Shop, sent: Any) -> None:
     """Titles come as text or as a list; a title has the same id everywhere."""
     sale = paid(shop, tags=sent)
     assert [tag["title"] for tag in sale["tags"]] == ["vip", "new"]
@@ -48,7 +48,7 @@ def test_tags_are_shown_with_ids(shop: Shop, sent: Any) -> None:
     assert shown["tags"] == again["tags"]
 
 
-def test_tags_of_transactions_are_tags_of_the_location(shop: Shop) -> None:
+def test_location_tags(shop: Shop) -> None:
     """A new title becomes a tag, a known one is used, and a deleted tag is no longer shown."""
     known = shop.post("tag", "/v2/tags", {"title": "vip", "location_id": shop.info.location_id}).json()["tag"]
     sale = paid(shop, tags=["vip", "vip", "new"])
@@ -60,15 +60,15 @@ def test_tags_of_transactions_are_tags_of_the_location(shop: Shop) -> None:
     assert paid(shop, tags="vip")["tags"][0]["id"] != known["id"]
 
 
-def test_a_transaction_without_tags_shows_them_on_request(shop: Shop) -> None:
-    """Otherwise the key is missing, as in recorded responses."""
+def test_empty_tags(shop: Shop) -> None:
+    """A transaction without tags shows them on request; otherwise the key is missing, as recorded."""
     sale = paid(shop)
     assert "tags" not in sale
     assert shop.get(f"/v2/transactions/{sale['id']}", expand="tags").json()["transaction"]["tags"] == []
 
 
-def test_an_edit_moves_the_transaction_alone(shop: Shop) -> None:
-    """Its vault stays with the old contact; an empty id detaches."""
+def test_edit(shop: Shop) -> None:
+    """An edit moves the transaction alone: its vault stays with the old contact; an empty id detaches."""
     vault, new = shop.vault(contact_id=shop.info.contact_id).json()["accountvault"], shop.contact().json()["contact"]
     sale = paid(shop, account_vault_id=vault["id"], account_number=..., exp_date=..., contact_id=shop.info.contact_id)
     assert changed(shop, sale, "edit", contact_id=new["id"])["contact_id"] == new["id"]
@@ -96,15 +96,15 @@ def test_an_edit_moves_the_vault_and_its_transactions(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("flag", ["move_account_vault", "move_account_vault_transactions"])
-def test_a_move_needs_an_edit_and_a_contact(shop: Shop, errors: Errors, flag: str) -> None:
-    """Without the new contact, or with another action, nothing moves."""
+def test_no_move(shop: Shop, errors: Errors, flag: str) -> None:
+    """Without an edit that names a new contact, nothing moves."""
     sale = paid(shop)
     assert set(errors(shop.act(sale, "edit", **{flag: 1}))) == {"contact_id"}
     assert set(errors(shop.act(sale, "void", contact_id=shop.info.contact_id, **{flag: 1}))) == {flag}
 
 
-def test_a_put_ties_a_transaction_to_an_invoice(shop: Shop, errors: Errors) -> None:
-    """The transaction counts as a payment of the invoice, once."""
+def test_invoice(shop: Shop, errors: Errors) -> None:
+    """A PUT ties a transaction to an invoice, which counts it as a payment once."""
     invoice, sale = shop.invoice(allow_partial_pay=1).json()["quickinvoice"], paid(shop)
     assert changed(shop, sale, "edit", quick_invoice_id=invoice["id"])["quick_invoice_id"] == invoice["id"]
     after = shop.get(f"/v2/quickinvoices/{invoice['id']}").json()["quickinvoice"]
@@ -114,21 +114,19 @@ def test_a_put_ties_a_transaction_to_an_invoice(shop: Shop, errors: Errors) -> N
     assert "quick_invoice_id" in errors(shop.pay(quick_invoice_id=invoice["id"]))
 
 
-def test_the_saved_vault_has_its_title(shop: Shop) -> None:
-    """`save_account` makes a vault, and `save_account_title` names it."""
+def test_save_account_title_names_the_saved_vault(shop: Shop) -> None:
     sale = paid(shop, save_account=1, save_account_title="Corner shop")
     vault = shop.get(f"/v2/accountvaults/{sale['account_vault_id']}").json()["accountvault"]
     assert (vault["title"], vault["last_four"]) == ("Corner shop", "1111")
 
 
-def test_a_terminal_that_saves_the_card_shows_its_expiry(shop: Shop) -> None:
-    """Only then does a response contain it."""
+def test_only_a_terminal_that_saves_the_card_shows_its_expiry(shop: Shop) -> None:
     saved = shop.at_terminal(save_account=1).json()["routertransaction"]
     assert (saved["exp_date"], bool(saved["account_vault_id"])) == ("1230", True)
     assert "exp_date" not in shop.at_terminal().json()["routertransaction"]
 
 
-def test_an_encrypted_swipe_is_a_test_card(shop: Shop, errors: Errors) -> None:
+def test_encrypted_swipe(shop: Shop, errors: Errors) -> None:
     """The sandbox has no keys: it reads plain track data in hexadecimal digits, else takes a test card."""
     swipe: dict[str, Any] = {"account_number": ..., "exp_date": ..., "e_format": "idtech", "e_serial_number": "0A"}
     plain = b";5454545454545454=30121010000012345678?".hex()
@@ -138,7 +136,7 @@ def test_an_encrypted_swipe_is_a_test_card(shop: Shop, errors: Errors) -> None:
     assert "e_format" in errors(shop.pay(e_format="morse"))
 
 
-def test_a_check_has_its_track_and_its_account(shop: Shop) -> None:
+def test_checks(shop: Shop) -> None:
     """A C21 payment names its account by both, and comes with two pictures."""
     check = {"ach_sec_code": "C21", "track_data": "T072000326T100020003000", "check_number": "101"}
     response = shop.pay_from_bank(**check, image_front="aGk=", image_back="aGk=", ach_identifier="P")
@@ -147,8 +145,7 @@ def test_a_check_has_its_track_and_its_account(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(("last", "fits"), [("2030-05-11", True), ("2030-05-12", False), ("2030-01-31", False)])
-def test_a_stay_lasts_99_days_at_most(shop: Shop, errors: Errors, last: str, fits: bool) -> None:
-    """Nor does it end before it begins."""
+def test_a_stay_lasts_0_to_99_days(shop: Shop, errors: Errors, last: str, fits: bool) -> None:
     stay = {"checkin_date": "2030-02-01", "checkout_date": last, "room_rate": "80.00", "room_num": "7"}
     response = shop.pay(**stay)
     if fits:

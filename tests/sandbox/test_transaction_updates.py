@@ -7,8 +7,8 @@ from gateway_async.sandbox import Sandbox
 from .conftest import BANK_ACCOUNT, Errors, Record, Shop
 
 
-def test_a_void_takes_the_amount_and_keeps_the_authorization(shop: Shop) -> None:
-    """The result has status 201, amount 0.00 and a void date."""
+def test_void(shop: Shop) -> None:
+    """A void has status 201, amount 0.00 and a void date, and keeps the authorized amount."""
     sale = shop.pay("12.50").json()["transaction"]
     response = shop.act(sale, "void")
     voided = response.json()["transaction"]
@@ -17,7 +17,7 @@ def test_a_void_takes_the_amount_and_keeps_the_authorization(shop: Shop) -> None
     assert voided["void_date"] is not None
 
 
-def test_nothing_is_voided_twice(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+def test_repeated_void(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """A repeated void returns the unchanged payment; with further changes it is refused."""
     sale = shop.pay().json()["transaction"]
     voided = shop.act(sale, "void").json()
@@ -37,9 +37,7 @@ def test_nothing_is_voided_twice(shop: Shop, sandbox: Sandbox, errors: Errors) -
         ("partialreversal", "4.00", 102, 1000),
     ],
 )
-def test_an_authorization_changes_to_the_sent_amount(
-    shop: Shop, action: str, amount: str, status: int, reason: int
-) -> None:
+def test_auth_completion(shop: Shop, action: str, amount: str, status: int, reason: int) -> None:
     """The sent amount is the amount to settle; the first authorization stays stored."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     changed = shop.act(auth, action, transaction_amount=amount).json()["transaction"]
@@ -47,8 +45,7 @@ def test_an_authorization_changes_to_the_sent_amount(
     assert (changed["transaction_amount"], changed["auth_amount"]) == (amount, "10.00")
 
 
-def test_an_authorization_is_completed_whole_by_default(shop: Shop) -> None:
-    """Without an amount, all of it is settled."""
+def test_an_authorization_completed_without_an_amount_settles_all_of_it(shop: Shop) -> None:
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     done = shop.act(auth, "authcomplete").json()["transaction"]
     assert (done["status_id"], done["reason_code_id"], done["transaction_amount"]) == (101, 1001, "10.00")
@@ -71,16 +68,14 @@ def test_an_authorization_is_completed_whole_by_default(shop: Shop) -> None:
         ("sale", "explode", {}, "action"),
     ],
 )
-def test_what_is_not_in_the_table_is_not_allowed(
-    shop: Shop, errors: Errors, first: str, action: str, fields: Record, field: str
-) -> None:
+def test_refusals(shop: Shop, errors: Errors, first: str, action: str, fields: Record, field: str) -> None:
     """A change that does not fit status or amount is refused by field, and changes nothing."""
     made = shop.pay("10.00", action=first).json()
     assert list(errors(shop.act(made["transaction"], action, **fields))) == [field]
     assert shop.get(f"/v2/transactions/{made['transaction']['id']}").json() == made
 
 
-def test_a_tip_raises_the_total(shop: Shop) -> None:
+def test_tip(shop: Shop) -> None:
     """A tip is part of the amount, and a second one replaces the first."""
     sale = shop.pay("10.00").json()["transaction"]
     assert shop.act(sale, "tipadjust", tip_amount="2.00").json()["transaction"]["transaction_amount"] == "12.00"
@@ -88,8 +83,8 @@ def test_a_tip_raises_the_total(shop: Shop) -> None:
     assert (tipped["transaction_amount"], tipped["tip_amount"]) == ("11.00", "1.00")
 
 
-def test_an_edit_changes_what_is_not_money(shop: Shop) -> None:
-    """An edit needs no action, and is allowed at any time."""
+def test_edit(shop: Shop) -> None:
+    """An edit of what is not money needs no action, and is allowed at any time."""
     sale = shop.pay().json()["transaction"]
     path = f"/v2/transactions/{sale['id']}"
     assert shop.act(sale, "edit", description="one").json()["transaction"]["description"] == "one"
@@ -98,14 +93,13 @@ def test_an_edit_changes_what_is_not_money(shop: Shop) -> None:
 
 
 def test_a_transaction_is_changed_by_its_api_id(shop: Shop) -> None:
-    """PUT accepts the api id as GET does."""
     shop.pay(transaction_api_id="t1")
     where = {"api_id": "true", "location_id": shop.info.location_id}
     voided = shop.put("transaction", "/v2/transactions/t1", {"action": "void"}, **where)
     assert voided.json()["transaction"]["status_id"] == 201
 
 
-def test_expands_show_the_allowed_actions(shop: Shop) -> None:
+def test_expands(shop: Shop) -> None:
     """is_voidable and its siblings follow the status."""
     names = ("is_voidable", "is_refundable", "is_completable", "is_settled")
     expected = {"sale": (True, True, False, False), "authonly": (True, False, True, False)}
@@ -115,7 +109,7 @@ def test_expands_show_the_allowed_actions(shop: Shop) -> None:
         assert tuple(shown[name] for name in names) == allowed
 
 
-def test_what_was_approved_in_part_is_not_exceeded(shop: Shop, errors: Errors) -> None:
+def test_partial_approval(shop: Shop, errors: Errors) -> None:
     """2.01 is approved for 1.00: at most that is completed; an increment asks for more."""
     auth, other = (shop.pay("2.01", action="authonly").json()["transaction"] for _ in range(2))
     assert list(errors(shop.act(auth, "authcomplete", transaction_amount="1.01"))) == ["transaction_amount"]
@@ -124,8 +118,8 @@ def test_what_was_approved_in_part_is_not_exceeded(shop: Shop, errors: Errors) -
     assert shop.act(other, "authcomplete").json()["transaction"]["transaction_amount"] == "2.01"
 
 
-def test_a_partial_reversal_leaves_less_to_refund(shop: Shop, errors: Errors) -> None:
-    """The rule includes partial approvals."""
+def test_partial_reversal(shop: Shop, errors: Errors) -> None:
+    """A refund gives at most the rest that a reversal leaves, also of a partial approval."""
     sale = shop.pay("2.01").json()["transaction"]
     assert list(errors(shop.act(sale, "partialreversal", transaction_amount="1.00"))) == ["transaction_amount"]
     assert shop.act(sale, "partialreversal", transaction_amount="0.40").status_code == 200
@@ -134,7 +128,6 @@ def test_a_partial_reversal_leaves_less_to_refund(shop: Shop, errors: Errors) ->
 
 
 def test_an_amount_has_ten_characters_after_a_change_too(shop: Shop, errors: Errors) -> None:
-    """The limit is that of a new payment."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     assert list(errors(shop.act(auth, "authincrement", transaction_amount="12345678.90"))) == ["transaction_amount"]
 
@@ -167,7 +160,7 @@ FOLLOWS |= {(status, "edit"): status for status in BEGINNINGS}
 
 
 @pytest.mark.parametrize("status", BEGINNINGS)
-def test_every_action_on_every_status(shop: Shop, sandbox: Sandbox, status: int) -> None:
+def test_actions(shop: Shop, sandbox: Sandbox, status: int) -> None:
     """Nine transitions, a repeated void and an edit are allowed; anything else is refused under `action`."""
     made = {name: shop.pay(**({"amount": "10.00"} | BEGINNINGS[status])).json()["transaction"] for name in ACTIONS}
     if status == 201:

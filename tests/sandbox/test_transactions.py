@@ -11,7 +11,7 @@ from .conftest import BANK_ACCOUNT, Errors, Eventually, Record, Shop, recorded
 VISA, AMEX = "4111111111111111", "371449635398431"
 
 
-def test_a_sale_is_approved(shop: Shop) -> None:
+def test_approved_sale(shop: Shop) -> None:
     """The response is 201 with status 101, reason 1000 and two-decimal amounts."""
     response = shop.pay("12.5")
     sale = response.json()["transaction"]
@@ -29,22 +29,22 @@ def test_a_transaction_carries_the_fields_of_the_contract(shop: Shop) -> None:
     ("action", "type_id", "status_id"),
     [("sale", 20, 101), ("force", 20, 101), ("authonly", 20, 102), ("avsonly", 21, 121), ("refund", 30, 111)],
 )
-def test_actions_on_cards(shop: Shop, action: str, type_id: int, status_id: int) -> None:
+def test_card_actions(shop: Shop, action: str, type_id: int, status_id: int) -> None:
     """Each action has its own type and first status."""
     made = shop.pay(action=action, auth_code="123456").json()["transaction"]
     assert (made["type_id"], made["status_id"]) == (type_id, status_id)
 
 
 @pytest.mark.parametrize(("action", "type_id"), [("sale", 50), ("debit", 50), ("credit", 40), ("refund", 30)])
-def test_actions_on_bank_accounts(shop: Shop, action: str, type_id: int) -> None:
+def test_bank_actions(shop: Shop, action: str, type_id: int) -> None:
     """ACH payments wait for their origination."""
     made = shop.pay_from_bank(action=action).json()["transaction"]
     assert (made["type_id"], made["status_id"], made["ach_sec_code"]) == (type_id, 131, "WEB")
 
 
 @pytest.mark.parametrize("location_id", [..., None])
-def test_a_payment_without_a_location_is_made_in_the_users_own(shop: Shop, location_id: object) -> None:
-    """The location is stored and shown, from a card and at a terminal; the api id counts there."""
+def test_omitted_location(shop: Shop, location_id: object) -> None:
+    """A payment is made in the user's own location, from a card and at a terminal; the api id counts there."""
     for pay in (shop.pay, shop.at_terminal):
         response = pay(location_id=location_id, transaction_api_id=pay.__name__)
         assert (response.status_code, next(iter(response.json().values()))["location_id"]) == (
@@ -56,18 +56,17 @@ def test_a_payment_without_a_location_is_made_in_the_users_own(shop: Shop, locat
 
 @pytest.mark.parametrize("location_id", ["", "f" * 24, 1])
 def test_a_payment_in_another_location_is_refused(shop: Shop, errors: Errors, location_id: object) -> None:
-    """Only an omitted location is replaced, not a wrong one."""
     for pay in (shop.pay, shop.at_terminal):
         assert list(errors(pay(location_id=location_id))) == ["location_id"]
 
 
-def test_an_account_is_not_stored_without_a_location(shop: Shop, errors: Errors) -> None:
-    """Only payments default to the user's own."""
+def test_vault_location(shop: Shop, errors: Errors) -> None:
+    """Only payments default to the user's own location, vaults do not."""
     for store in (shop.vault, shop.store_at_terminal, shop.invoice, shop.paylink, shop.contact):
         assert list(errors(store(location_id=...))) == ["location_id"]
 
 
-def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop: Shop, errors: Errors) -> None:
+def test_bank_fields(shop: Shop, errors: Errors) -> None:
     """By account number the missing fields are named; a vault needs no more."""
     names = ("account_type", "routing", "account_holder_name", "ach_sec_code")
     assert set(errors(shop.pay_from_bank(**dict.fromkeys(names[:3], ...)))) == set(names[:3])
@@ -90,7 +89,7 @@ TRIGGERS |= {"6.31": 1631, "6.30": 1000, "6.00": 1000, "6.32": 1000, "5.01": 100
 
 
 @pytest.mark.parametrize(("amount", "reason"), TRIGGERS.items())
-def test_trigger_amounts_decline(shop: Shop, amount: str, reason: int) -> None:
+def test_trigger_amounts(shop: Shop, amount: str, reason: int) -> None:
     """A decline is a result: 201, status 301, its reason, and nothing authorized."""
     response = shop.pay(amount)
     made = response.json()["transaction"]
@@ -100,14 +99,13 @@ def test_trigger_amounts_decline(shop: Shop, amount: str, reason: int) -> None:
 
 
 def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:
-    """A stored card declines like a keyed one."""
     vault = shop.vault(account_vault_api_id="v1").json()["accountvault"]
     for source in ({"account_vault_id": vault["id"]}, {"account_vault_api_id": "v1"}):
         made = shop.pay("6.16", account_number=..., exp_date=..., **source).json()["transaction"]
         assert (made["reason_code_id"], made["account_vault_id"], made["is_accountvault"]) == (1616, vault["id"], True)
 
 
-def test_a_partial_approval_authorizes_less(shop: Shop) -> None:
+def test_partial_approval(shop: Shop) -> None:
     """2.01 is approved for 1.00 with reason 1201."""
     made = shop.pay("2.01").json()["transaction"]
     assert (made["status_id"], made["reason_code_id"]) == (101, 1201)
@@ -124,22 +122,19 @@ def test_a_partial_approval_authorizes_less(shop: Shop) -> None:
         (None, None, None, "V"),
     ],
 )
-def test_the_address_is_checked(
-    shop: Shop, street: str | None, zip_code: str | None, avs: str | None, code: str
-) -> None:
+def test_avs(shop: Shop, street: str | None, zip_code: str | None, avs: str | None, code: str) -> None:
     """The avs says which part of the billing address is wrong, and avs_enhanced has its code."""
     made = shop.pay(billing_street=street, billing_zip=zip_code).json()["transaction"]
     assert (made["avs"], made["avs_enhanced"], made["status_id"]) == (avs, code, 101)
 
 
-def test_no_address_is_checked_of_a_bank_account(shop: Shop) -> None:
-    """As in the recorded debit, neither avs nor cvv_response is set."""
+def test_bank_account_avs(shop: Shop) -> None:
+    """As in the recorded debit, neither avs nor cvv_response is set for a bank account."""
     made = shop.pay_from_bank(billing_zip="32606").json()["transaction"]
     assert (made["avs"], made["avs_enhanced"], made["cvv_response"]) == (None, None, None)
 
 
 def test_the_test_address_declines(shop: Shop) -> None:
-    """Any payment from it is declined."""
     made = shop.pay(billing_street="2831 NW 41st St STE J", billing_zip="32615").json()["transaction"]
     assert made["status_id"] == 301
 
@@ -159,7 +154,7 @@ def test_the_test_address_declines(shop: Shop) -> None:
         (AMEX, None, "N"),
     ],
 )
-def test_the_cvv_is_checked(shop: Shop, card: str, cvv: str | None, response: str) -> None:
+def test_cvv(shop: Shop, card: str, cvv: str | None, response: str) -> None:
     """cvv_response says whether it matches; amex has its own test values."""
     assert shop.pay(account_number=card, cvv=cvv).json()["transaction"]["cvv_response"] == response
 
@@ -187,12 +182,11 @@ def test_the_cvv_is_checked(shop: Shop, card: str, cvv: str | None, response: st
     ],
 )
 def test_an_amount_is_digits_with_two_decimals(shop: Shop, errors: Errors, amount: object) -> None:
-    """Anything else is refused under its field."""
     assert list(errors(shop.pay(amount))) == ["transaction_amount"]
 
 
 @pytest.mark.parametrize("pay", ["pay", "at_terminal"])
-def test_an_amount_is_more_than_nothing(shop: Shop, errors: Errors, pay: str) -> None:
+def test_missing_amount(shop: Shop, errors: Errors, pay: str) -> None:
     """0.00 and a missing amount have different messages, on a card and at a terminal."""
     zero, none = ({"transaction_amount": [f"Transaction Amount {what}"]} for what in MUST)
     assert errors(getattr(shop, pay)("0.00")) == zero
@@ -206,12 +200,12 @@ MUST = (f"cannot be 0 for {NEVER_ZERO}.", "cannot be blank.")
 @pytest.mark.parametrize(
     ("amount", "spoken"), [(1, "1.00"), (1.1, "1.10"), ("7", "7.00"), (21.0, "21.00"), ("1234567.89", "1234567.89")]
 )
-def test_an_amount_may_be_a_number(shop: Shop, amount: object, spoken: str) -> None:
+def test_number_amount(shop: Shop, amount: object, spoken: str) -> None:
     """Numbers and strings mean the same exact amount."""
     assert shop.pay(amount).json()["transaction"]["transaction_amount"] == spoken
 
 
-def test_a_transaction_has_one_source(shop: Shop, errors: Errors) -> None:
+def test_two_sources(shop: Shop, errors: Errors) -> None:
     """A number and a vault together are refused, each by name."""
     assert list(errors(shop.pay(account_vault_id="x"))) == ["account_number", "account_vault_id"]
     assert list(errors(shop.pay(account_number=..., account_vault_id="x"))) == ["account_vault_id"]
@@ -228,8 +222,8 @@ SOURCES = {
 
 
 @pytest.mark.parametrize(("source", "expected"), SOURCES.items())
-def test_a_payment_is_charged_to_any_source(shop: Shop, sandbox: Sandbox, source: str, expected: Record) -> None:
-    """A ticket, a stripe, a vault or an earlier payment work, by id or by api id."""
+def test_sources(shop: Shop, sandbox: Sandbox, source: str, expected: Record) -> None:
+    """A ticket, a stripe, a vault or an earlier payment can be charged, by id or by api id."""
     vault = shop.vault(account_number="6011000995500000", account_vault_api_id="v1").json()["accountvault"]
     earlier = shop.pay(transaction_api_id="t1", account_holder_name="Ada").json()["transaction"]
     values = {
@@ -248,25 +242,23 @@ def test_a_payment_is_charged_to_any_source(shop: Shop, sandbox: Sandbox, source
 
 
 def test_a_ticket_pays_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """A second payment with it is refused."""
     source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket()}
     assert shop.pay(**source).status_code == 201
     assert errors(shop.pay(**source)) == {"ticket": ["ticket provided is not valid"]}
 
 
 @pytest.mark.parametrize("code", ["WEB", "PPD", "CCD", "POP"])
-def test_a_bank_payment_has_an_sec_code(shop: Shop, code: str) -> None:
-    """The code is one of six; TEL and C21 need further fields."""
+def test_sec_codes(shop: Shop, code: str) -> None:
+    """The code of a bank payment is one of six; TEL and C21 need further fields."""
     assert shop.pay_from_bank(ach_sec_code=code).json()["transaction"]["ach_sec_code"] == code
 
 
-def test_an_unknown_sec_code_is_refused(shop: Shop, errors: Errors) -> None:
-    """Lower case is unknown too."""
+def test_an_unknown_or_lower_case_sec_code_is_refused(shop: Shop, errors: Errors) -> None:
     for code in ("ARC", "web"):
         assert list(errors(shop.pay_from_bank(ach_sec_code=code))) == ["ach_sec_code"]
 
 
-def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop: Shop) -> None:
+def test_recorded_bank_payment(shop: Shop) -> None:
     """The payment has the routing number, and the last four digits of the account."""
     sample = recorded("transaction-ach-debit-response")
     made = shop.pay_from_bank(action="debit", billing_zip="30346").json()["transaction"]
@@ -275,8 +267,8 @@ def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop: Shop) -> No
     assert {name: made[name] for name in same} == {name: sample[name] for name in same}
 
 
-def test_the_merchant_account_is_the_locations_own_by_default(shop: Shop, errors: Errors) -> None:
-    """If omitted it is filled in; one for the other payment method is refused."""
+def test_merchant_account(shop: Shop, errors: Errors) -> None:
+    """An omitted one is the location's; one for the other payment method is refused."""
     made = shop.pay().json()["transaction"]
     assert made["product_transaction_id"] == shop.info.cc_product_transaction_id
     wrong = shop.pay(product_transaction_id=shop.info.ach_product_transaction_id)
@@ -285,13 +277,13 @@ def test_the_merchant_account_is_the_locations_own_by_default(shop: Shop, errors
     assert errors(shop.pay(product_transaction_id="")) == blank
 
 
-def test_the_ach_identifier_is_one_character(shop: Shop, errors: Errors) -> None:
+def test_ach_identifier(shop: Shop, errors: Errors) -> None:
     """P marks a payroll check."""
     assert shop.pay(ach_identifier="P").json()["transaction"]["ach_identifier"] == "P"
     assert "ach_identifier" in errors(shop.pay(ach_identifier="PP"))
 
 
-def test_a_transaction_api_id_charges_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+def test_repeated_api_id(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """A repeated id is refused and the ledger counts one charge."""
     assert shop.pay(transaction_api_id="t1").status_code == 201
     expected = {"transaction_api_id": ["transaction_api_id already exists in this location"]}
@@ -311,7 +303,7 @@ def test_an_api_id_is_taken_while_its_request_waits(
     assert sandbox.ledger()["charged"] == {"t1": 1}
 
 
-def test_save_account_stores_the_card(shop: Shop) -> None:
+def test_save_account(shop: Shop) -> None:
     """An approved payment with save_account stores a vault, a declined one does not."""
     made = shop.pay(save_account=1, contact_id=shop.info.contact_id).json()["transaction"]
     vault = shop.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
@@ -319,8 +311,8 @@ def test_save_account_stores_the_card(shop: Shop) -> None:
     assert shop.pay("5.00", save_account=1).json()["transaction"]["account_vault_id"] is None
 
 
-def test_a_refund_gives_back_what_was_charged_and_no_more(shop: Shop, errors: Errors) -> None:
-    """Parts are allowed up to the whole; without an amount it refunds the rest."""
+def test_refund(shop: Shop, errors: Errors) -> None:
+    """Parts are allowed up to the whole; without an amount a refund is of the rest."""
     sale = shop.pay("12.50").json()["transaction"]
     refund = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": sale["id"]}
     part = shop.pay("5.00", **refund).json()["transaction"]
@@ -331,8 +323,7 @@ def test_a_refund_gives_back_what_was_charged_and_no_more(shop: Shop, errors: Er
         assert list(errors(shop.pay(nothing, **refund))) == ["transaction_amount"]
 
 
-def test_what_took_no_money_is_not_refunded(shop: Shop, errors: Errors) -> None:
-    """An authorization, a decline and a void cannot be refunded."""
+def test_authorizations_declines_and_voids_are_not_refunded(shop: Shop, errors: Errors) -> None:
     voided = shop.pay().json()["transaction"]
     shop.act(voided, "void")
     for previous in (shop.pay(action="authonly").json()["transaction"], shop.pay("5.00").json()["transaction"], voided):
@@ -343,12 +334,11 @@ def test_what_took_no_money_is_not_refunded(shop: Shop, errors: Errors) -> None:
 
 
 def test_custom_data_comes_back_as_it_was_sent(shop: Shop) -> None:
-    """Nested objects keep their shape and their numbers."""
     data = {"a": [1, 2.5, {"b": None}], "ü": "✓"}
     assert shop.pay(custom_data=data).json()["transaction"]["custom_data"] == data
 
 
-def test_a_refund_of_a_bank_payment_gives_it_back(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+def test_bank_refund(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """The type is 30; a credit took no money and is not refunded."""
     credit, debit = (shop.pay_from_bank(action=action).json()["transaction"] for action in ("credit", "debit"))
     sandbox.advance(3 * 24 * 60 * 60)

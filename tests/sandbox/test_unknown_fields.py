@@ -10,7 +10,7 @@ from .conftest import Errors, Record, Shop
 LOGGER = "gateway_async.sandbox.ignored_fields"
 
 
-def test_an_unknown_field_is_ignored_and_logged(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_field(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     """A misspelled name changes nothing, and the log names it, on POST and on PUT."""
     created = shop.contact(lastname="Jones")
     contact = created.json()["contact"]
@@ -32,8 +32,8 @@ SAMPLES = [
 
 
 @pytest.mark.parametrize(("make", "fields"), SAMPLES, ids=[make for make, _ in SAMPLES])
-def test_each_record_type_ignores_what_clients_send(shop: Shop, make: str, fields: dict[str, object]) -> None:
-    """Such fields are those of published samples, and misspelled ones."""
+def test_sample_fields(shop: Shop, make: str, fields: dict[str, object]) -> None:
+    """Each record type ignores unknown fields of published samples, and misspelled ones."""
     response: httpx.Response = getattr(shop, make)(**fields)
     assert response.status_code == 201
     (record,) = response.json().values()
@@ -41,8 +41,9 @@ def test_each_record_type_ignores_what_clients_send(shop: Shop, make: str, field
 
 
 @pytest.mark.parametrize(("make", "fields"), SAMPLES, ids=[make for make, _ in SAMPLES])
-def test_a_strict_gateway_names_them(strict_shop: Shop, errors: Errors, make: str, fields: dict[str, object]) -> None:
-    """Each unknown field is a problem of its own."""
+def test_a_strict_gateway_names_each_unknown_field(
+    strict_shop: Shop, errors: Errors, make: str, fields: dict[str, object]
+) -> None:
     assert set(errors(getattr(strict_shop, make)(**fields))) == set(fields)
 
 
@@ -65,7 +66,7 @@ def requests(shop: Shop) -> list[tuple[str, str, Record | None]]:
     ]
 
 
-def test_an_unknown_parameter_is_ignored_and_logged(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_parameter(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     """A misspelled parameter changes nothing, and the log names it, whatever the request."""
     for method, path, body in requests(shop):
         caplog.clear()
@@ -76,7 +77,7 @@ def test_an_unknown_parameter_is_ignored_and_logged(shop: Shop, caplog: pytest.L
         assert message.endswith(" parameters=colour")
 
 
-def test_a_strict_gateway_refuses_an_unknown_parameter(strict_shop: Shop, errors: Errors) -> None:
+def test_strict_parameters(strict_shop: Shop, errors: Errors) -> None:
     """Nothing is done, and the problem has its name; the documented parameters are known."""
     shop = strict_shop
     for method, path, body in requests(shop):
@@ -86,13 +87,11 @@ def test_a_strict_gateway_refuses_an_unknown_parameter(strict_shop: Shop, errors
 
 
 def test_a_known_field_that_cannot_be_set_stays_a_problem(shop: Shop, errors: Errors) -> None:
-    """Only unknown names are ignored."""
     assert list(errors(shop.contact(id="me"))) == ["id"]
 
 
 @pytest.mark.parametrize("name", ["4111111111111111", "x4111111111111111", "a b", "n" * 65, "ü"])
-def test_the_log_hides_a_name_that_may_be_a_secret(shop: Shop, caplog: pytest.LogCaptureFixture, name: str) -> None:
-    """Only short plain words are logged."""
+def test_only_short_plain_words_are_logged(shop: Shop, caplog: pytest.LogCaptureFixture, name: str) -> None:
     with caplog.at_level(logging.WARNING, LOGGER):
         assert shop.contact(**{name: 1}).status_code == 201
     assert [record.getMessage() for record in caplog.records if record.name == LOGGER] == [

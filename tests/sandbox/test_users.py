@@ -42,8 +42,8 @@ def ids(shop: Shop, plural: str) -> list[str]:
     return [each["id"] for each in shop.get(f"/v2/{plural}").json()[plural]]
 
 
-def test_a_reset_deletes_what_requests_created(sandbox: Sandbox, shop: Shop) -> None:
-    """The sandbox's own locations, users, roles and terminals stay."""
+def test_reset(sandbox: Sandbox, shop: Shop) -> None:
+    """A reset deletes what requests created; the sandbox's own locations, users, roles and terminals stay."""
     second = sandbox.add_location("Second", parent_id=shop.info.location_id)
     families = ("locations", "users", "authroleusers", "terminals")
     before = {plural: ids(shop, plural) for plural in families}
@@ -56,8 +56,8 @@ def test_a_reset_deletes_what_requests_created(sandbox: Sandbox, shop: Shop) -> 
     assert {shop.info.location_id, second.location_id} == {*before["locations"]}
 
 
-def test_a_reset_brings_back_what_requests_deleted(sandbox: Sandbox, shop: Shop, open_shop: OpenShop) -> None:
-    """The second location, its user and its role, and the first terminal are there again."""
+def test_restored_records(sandbox: Sandbox, shop: Shop, open_shop: OpenShop) -> None:
+    """A reset brings the second location, its user and its role, and the first terminal back."""
     second = sandbox.add_location("Second", parent_id=shop.info.location_id)
     assert shop.http.delete(f"/v2/locations/{second.location_id}").status_code == 204
     assert shop.http.delete(f"/v2/terminals/{shop.info.terminal_id}").status_code == 204
@@ -68,8 +68,8 @@ def test_a_reset_brings_back_what_requests_deleted(sandbox: Sandbox, shop: Shop,
     assert shop.at_terminal().json()["routertransaction"]["status_id"] == 101
 
 
-def test_the_info_follows_the_first_user(tmp_path: Path, open_shop: OpenShop) -> None:
-    """A new key, name and password of the user are in it, also after a restart."""
+def test_info(tmp_path: Path, open_shop: OpenShop) -> None:
+    """A new key, name and password of the first user are in the info, also after a restart."""
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         shop = open_shop(sandbox.info)
         path = f"/v2/users/{shop.info.user_id}"
@@ -83,7 +83,7 @@ def test_the_info_follows_the_first_user(tmp_path: Path, open_shop: OpenShop) ->
         assert open_shop(sandbox.info).get("/v2/contacts").status_code == 200
 
 
-def test_a_restart_keeps_users(tmp_path: Path, open_shop: OpenShop) -> None:
+def test_restart(tmp_path: Path, open_shop: OpenShop) -> None:
     """A user and its role survive, and the first user gets a lost role back."""
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         shop = open_shop(sandbox.info)
@@ -99,7 +99,6 @@ def test_a_restart_keeps_users(tmp_path: Path, open_shop: OpenShop) -> None:
 
 
 def test_a_user_without_a_role_logs_in_and_out(shop: Shop) -> None:
-    """Everything else is a 403."""
     user = made(shop, "user", username="ada", password=PASSWORD)
     token = log_in(shop, "ada", PASSWORD).json()["token"]
     assert (token["id"], token["primary_location_id"]) == (user["id"], shop.info.location_id)
@@ -111,7 +110,6 @@ def test_a_user_without_a_role_logs_in_and_out(shop: Shop) -> None:
 
 
 def test_a_hash_key_of_a_new_user(sandbox: Sandbox, shop: Shop) -> None:
-    """Requests that are signed with it are accepted."""
     key, now = "planted-hash-key-of-24-or-more", str(int(sandbox.now()))
     user = made(shop, "user", user_hash_key=key)
     made(shop, "authroleuser", user_id=user["id"], auth_role_id=1)
@@ -124,7 +122,6 @@ def test_a_hash_key_of_a_new_user(sandbox: Sandbox, shop: Shop) -> None:
     "fields", [{"password": "planted"}, {"user_hash_key": "planted"}, {"password": PASSWORD, "username": ""}]
 )
 def test_no_log_entry_shows_a_secret(open_shop: OpenShop, errors: Errors, fields: dict[str, str]) -> None:
-    """A refused request is logged without its values."""
     entries: list[LoggedRequest] = []
     with Sandbox(on_request=entries.append) as sandbox:
         shop = open_shop(sandbox.info)
@@ -135,7 +132,6 @@ def test_no_log_entry_shows_a_secret(open_shop: OpenShop, errors: Errors, fields
 
 
 def test_a_deleted_terminal_is_not_listed(sandbox: Sandbox, shop: Shop) -> None:
-    """Neither the location's records nor the control calls show it."""
     terminal = made(shop, "terminal", location_id=shop.info.location_id, **DEVICE)
     assert terminal["id"] in [each["id"] for each in sandbox.terminals()]
     shop.http.delete(f"/v2/terminals/{terminal['id']}")
@@ -147,7 +143,7 @@ def test_a_deleted_terminal_is_not_listed(sandbox: Sandbox, shop: Shop) -> None:
     assert len(shop.get("/v2/locationinfos").json()["locationinfos"][0]["terminals"]) == 1
 
 
-def test_a_location_further_below_is_not_seen(shop: Shop, open_shop: OpenShop, sandbox: Sandbox) -> None:
+def test_visible_locations(shop: Shop, open_shop: OpenShop, sandbox: Sandbox) -> None:
     """A user sees the locations directly below its own; a parent is the caller's own location."""
     second = sandbox.add_location("Second", parent_id=shop.info.location_id)
     below = branch(open_shop(second))
@@ -157,7 +153,6 @@ def test_a_location_further_below_is_not_seen(shop: Shop, open_shop: OpenShop, s
 
 
 def test_a_location_is_addressed_by_its_integrator_id(shop: Shop) -> None:
-    """Change and deletion take it like other records'."""
     location = made(shop, "location", name="Branch", parent_id=shop.info.location_id, location_api_id="mine")
     query: dict[str, str] = {"api_id": "1", "location_id": shop.info.location_id}
     changed = shop.put("location", "/v2/locations/mine", {"city": "Leeds"}, **query).json()["location"]
