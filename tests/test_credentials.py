@@ -13,28 +13,25 @@ KEY = "planted-key-82c1"
 
 
 def test_the_key_is_masked() -> None:
-    """A repr shows whose key it is, not the key."""
     assert repr(UserApiKey("user-1", KEY)) == (
         "UserApiKey(user_id='user-1', user_api_key=Secret('************'), send_in='headers')"
     )
 
 
 @pytest.mark.parametrize("send_in", ["headers", "query", "basic"])
-def test_the_three_locations(send_in: str) -> None:
-    """Credentials go into headers, the query or Basic authorization."""
+def test_credentials_go_into_headers_query_or_authorization(send_in: str) -> None:
     assert UserApiKey("user-1", KEY, send_in).send_in == send_in  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("send_in", ["cookies", "", None, ["headers"]])
-def test_another_location_is_refused(send_in: object) -> None:
-    """A place that does not exist is named before anything is sent."""
+def test_an_unknown_location_is_refused_before_sending(send_in: object) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         UserApiKey("user-1", KEY, send_in)  # type: ignore[arg-type]
     assert refused.value.problems == ("send_in: must be one of headers, query, basic",)
 
 
 @pytest.mark.parametrize("value", ["", "line\nbreak", "tab\t", "käse", "nul\0", " before", "behind ", None, 5])
-def test_what_cannot_be_sent_is_refused(value: object) -> None:
+def test_unsendable(value: object) -> None:
     """Neither the id nor the key may hold what a header cannot carry, and the refusal does not repeat it."""
     with pytest.raises(InvalidRequestError) as bad_id:
         UserApiKey(value, KEY)  # type: ignore[arg-type]
@@ -46,8 +43,8 @@ def test_what_cannot_be_sent_is_refused(value: object) -> None:
     )
 
 
-def test_basic_authorization_takes_no_colon_in_the_id() -> None:
-    """A colon would end the id too early; elsewhere it is fine."""
+def test_colon() -> None:
+    """A colon in the id would end it too early in Basic authorization; elsewhere it is fine."""
     assert UserApiKey("user:1", KEY).user_id == "user:1"
     with pytest.raises(InvalidRequestError) as refused:
         UserApiKey("user:1", KEY, "basic")
@@ -64,7 +61,6 @@ SECRETS = {
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_no_kind_shows_its_secret(name: str) -> None:
-    """Neither as text nor in a repr."""
     assert KEY not in f"{SECRETS[name]!r} {SECRETS[name]}"
 
 
@@ -73,15 +69,15 @@ def test_no_kind_shows_its_secret(name: str) -> None:
              lambda send_in: HashKey("u", "k", send_in)]
 )  # fmt: skip
 @pytest.mark.parametrize("send_in", ["basic", "", None, ["query"]])
-def test_tokens_and_signatures_go_into_headers_or_the_query(make: Callable[[Any], object], send_in: object) -> None:
-    """Basic authorization is for a user's key."""
+def test_no_basic(make: Callable[[Any], object], send_in: object) -> None:
+    """Tokens and signatures go into headers or the query: Basic authorization is for a user's key."""
     with pytest.raises(InvalidRequestError) as refused:
         make(send_in)
     assert refused.value.problems == ("send_in: must be one of headers, query",)
 
 
 @pytest.mark.parametrize("value", ["", "line\nbreak", "käse", None, 5])
-def test_what_cannot_be_signed_with_is_refused(value: Any) -> None:
+def test_unsignable(value: Any) -> None:
     """Tokens and keys are header text; the refusal names the argument and does not repeat it."""
     for make, name in ((AccessToken, "token"), (BearerToken, "token"), (partial(HashKey, "user"), "user_hash_key")):
         with pytest.raises(InvalidRequestError) as refused:
@@ -89,17 +85,15 @@ def test_what_cannot_be_signed_with_is_refused(value: Any) -> None:
         assert refused.value.problems == (f"{name}: must be printable ASCII text, not empty, without spaces around it",)
 
 
-def test_a_password_is_any_text() -> None:
-    """Reject only values that are empty or not text, all at once."""
+def test_login() -> None:
+    """A password is any text: only values that are empty or not text are refused, all at once."""
     assert PasswordLogin("ädä", "pass wörd\n", "example").username == "ädä"
     with pytest.raises(InvalidRequestError) as refused:
         PasswordLogin("", None, 5)  # type: ignore[arg-type]
     assert [line.split(":")[0] for line in refused.value.problems] == ["username", "password", "domain"]
 
 
-def test_a_bearer_token_may_be_asked_for() -> None:
-    """A callable is kept as it is."""
-
+def test_a_bearer_token_may_be_a_callable() -> None:
     async def ask() -> str:
         return "token"
 

@@ -44,7 +44,7 @@ def metadata(built: dict[str, Path]) -> Message:
         return message_from_bytes(wheel.read(name))
 
 
-def test_the_wheel_has_the_package_and_nothing_else(built: dict[str, Path]) -> None:
+def test_wheel(built: dict[str, Path]) -> None:
     """The wheel has every file of the package, the license and the metadata."""
     with zipfile.ZipFile(built[".whl"]) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
@@ -54,7 +54,7 @@ def test_the_wheel_has_the_package_and_nothing_else(built: dict[str, Path]) -> N
     assert "gateway_async/py.typed" in names
 
 
-def test_the_sdist_has_what_is_needed_to_build_and_test(built: dict[str, Path]) -> None:
+def test_sdist(built: dict[str, Path]) -> None:
     """The sdist has the project's files, and nothing that was made beside them."""
     with tarfile.open(built[".gz"]) as sdist:
         names = [name.partition("/")[2] for name in sdist.getnames()]
@@ -62,15 +62,14 @@ def test_the_sdist_has_what_is_needed_to_build_and_test(built: dict[str, Path]) 
     assert [name for name in names if re.search(r"__pycache__|\.(pyc|db|log)$|_build/|results/", name)] == []
 
 
-def test_a_second_build_is_the_same(built: dict[str, Path], tmp_path: Path) -> None:
-    """Two builds of the same files are equal byte for byte."""
+def test_a_second_build_is_equal_byte_for_byte(built: dict[str, Path], tmp_path: Path) -> None:
     again = build(tmp_path)
     assert {suffix: path.read_bytes() for suffix, path in again.items()} == {
         suffix: path.read_bytes() for suffix, path in built.items()
     }
 
 
-def test_the_metadata_says_what_the_project_says(metadata: Message) -> None:
+def test_metadata(metadata: Message) -> None:
     """Version, license, Python versions and addresses are in the metadata."""
     assert metadata["Version"] == gateway_async.__version__
     assert metadata["License-Expression"] == "MIT"
@@ -79,13 +78,13 @@ def test_the_metadata_says_what_the_project_says(metadata: Message) -> None:
     assert "Typing :: Typed" in metadata.get_all("Classifier", [])
 
 
-def test_every_requirement_has_a_lower_bound(metadata: Message) -> None:
+def test_lower_bounds(metadata: Message) -> None:
     """Each dependency names the lowest version with which the tests pass."""
     requirements = metadata.get_all("Requires-Dist", [])
     assert [line for line in requirements if ">=" not in line] == []
 
 
-def test_a_package_index_shows_the_readme(built: dict[str, Path], metadata: Message) -> None:
+def test_readme(built: dict[str, Path], metadata: Message) -> None:
     """The README is valid for a package index, and has no link that needs the repository."""
     command = [sys.executable, "-m", "twine", "check", "--strict", *map(str, built.values())]
     assert subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603

@@ -190,14 +190,12 @@ def classes() -> list[type[GatewayError]]:
     return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GatewayError)]
 
 
-def test_every_error_is_drawn() -> None:
-    """The tree in the docstring holds every class, and no other."""
+def test_the_tree_in_the_docstring_has_every_class() -> None:
     assert sorted(drawn_tree()) == sorted(kind.__name__ for kind in classes())
 
 
 @pytest.mark.parametrize("kind", classes())
-def test_errors_stand_where_they_are_drawn(kind: type[GatewayError]) -> None:
-    """Each class has the parent that the drawing gives it."""
+def test_each_class_has_the_parent_of_the_drawing(kind: type[GatewayError]) -> None:
     parent = drawn_tree()[kind.__name__]
     assert parent in ({base.__name__ for base in kind.__bases__} if parent else {""})
 
@@ -207,35 +205,31 @@ def test_errors_stand_where_they_are_drawn(kind: type[GatewayError]) -> None:
     [InvalidRequestError("tax: bad"), ValidationError(422, fields={"tax": ("bad",)})],
     ids=["by the client", "by the gateway"],
 )
-def test_a_web_form_catches_both_refusals_of_fields(error: InvalidFieldsError) -> None:
-    """Catch what the client and the gateway refuse, with the messages by field."""
+def test_field_refusals(error: InvalidFieldsError) -> None:
+    """A web form catches what the client and the gateway refuse, with the messages by field."""
     assert isinstance(error, InvalidFieldsError)
     assert error.fields == {"tax": ("bad",)}
 
 
-def test_a_mismatched_write_is_both() -> None:
-    """Catch a mismatched write as a mismatch and as an unknown outcome."""
+def test_mismatched_write() -> None:
+    """A mismatched write is caught as a mismatch and as an unknown outcome."""
     assert MismatchedWriteError.__bases__ == (MismatchedReplyError, OutcomeUnknownError)
 
 
-def test_every_leaf_has_an_example() -> None:
-    """The examples below cover every constructor."""
+def test_the_examples_cover_every_constructor() -> None:
     by_constructor = {kind.__init__ for kind in classes() if "__init__" in vars(kind)}
     assert {type(error).__init__ for error, _, _ in EXAMPLES} == by_constructor
 
 
 @pytest.mark.parametrize(("error", "facts", "sentence"), EXAMPLES, ids=NAMES)
-def test_an_error_has_its_facts_and_writes_its_sentence(
-    error: GatewayError, facts: dict[str, Any], sentence: str
-) -> None:
-    """Facts are attributes; the message is made from them."""
+def test_facts(error: GatewayError, facts: dict[str, Any], sentence: str) -> None:
+    """The facts of an error are attributes; the message is made from them."""
     assert {name: getattr(error, name) for name in facts} == facts
     assert str(error) == sentence
 
 
 @pytest.mark.parametrize("again", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])  # noqa: S301  our own bytes
 def test_an_error_survives_pickle_and_copy(again: Callable[[GatewayError], GatewayError]) -> None:
-    """An error that crosses a process boundary is the same error."""
     for error, facts, sentence in EXAMPLES:
         copied = again(error)
         assert type(copied) is type(error)
@@ -260,19 +254,18 @@ def test_an_error_survives_pickle_and_copy(again: Callable[[GatewayError], Gatew
         ),
     ],
 )
-def test_an_error_without_a_call_still_makes_a_sentence(error: GatewayError, sentence: str) -> None:
-    """Leave unknown facts out of the message."""
+def test_unknown_facts(error: GatewayError, sentence: str) -> None:
+    """An error without a call leaves unknown facts out of its message."""
     assert str(error) == sentence
 
 
-def test_field_messages_are_read_only() -> None:
-    """Reject changes of `fields`."""
+def test_the_fields_of_an_error_are_read_only() -> None:
     error = ValidationError(422, fields={"tax": ("bad",)})
     with pytest.raises(TypeError):
         error.fields["tax"] = ()  # type: ignore[index]
 
 
-def test_an_invalid_request_says_what_is_wrong_with_which_field() -> None:
+def test_fields() -> None:
     """`.fields` has the shape of a `ValidationError`'s; a problem of two fields is under both, of none under `""`."""
     new = TransactionCreate(action="salee", transaction_amount="1.001", contact_id="c", contact_api_id="c")  # type: ignore[arg-type]
     with pytest.raises(InvalidRequestError) as caught:
@@ -287,8 +280,8 @@ def test_an_invalid_request_says_what_is_wrong_with_which_field() -> None:
         assert (copied.problems, copied.fields) == (error.problems, error.fields)
 
 
-def test_the_name_of_an_item_is_part_of_its_field() -> None:
-    """Keep the parts of a problem, whatever text they contain."""
+def test_items() -> None:
+    """The name of an item is part of its field, whatever text it contains."""
     new = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea: green, hot": "1.001"})
     with pytest.raises(InvalidRequestError) as caught:
         QUICK_INVOICE.create(new, RequestDefaults(location_id="loc", check_limits=True, new_id=lambda: "made-up"))
@@ -306,27 +299,27 @@ def test_the_name_of_an_item_is_part_of_its_field() -> None:
         ([], {}),
     ],
 )  # fmt: skip
-def test_problems_in_words_have_their_fields(problems: Any, fields: dict[str, tuple[str, ...]]) -> None:
-    """A line that begins with names is about them."""
+def test_named_fields(problems: Any, fields: dict[str, tuple[str, ...]]) -> None:
+    """A line of a problem that begins with names is about them."""
     assert InvalidRequestError(problems).fields == fields
 
 
-def test_a_problem_shows_no_card_number_as_name() -> None:
+def test_confused_name() -> None:
     """A form may confuse name and value; the message names the field."""
     error = InvalidRequestError(["5454545454545454: must not be a float", "memo: is required"])
     assert error.problems == ("************5454: must not be a float", "memo: is required")
     assert "54545454" not in str(error) + repr(error.fields)
 
 
-def test_api_ids_that_look_like_cards_are_masked() -> None:
-    """An integrator who used a card number as an id does not find it in the message; the attribute keeps it."""
+def test_masked_ids() -> None:
+    """An id that looks like a card number is masked in the message; the attribute keeps it."""
     error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=SendStage.RESPONDED)
     assert str(error) == "the call (api id ************1111): the outcome is unknown (responded): lost"
     assert error.api_id == "4111111111111111"
 
 
 @pytest.mark.asyncio
-async def test_resolve_asks_again() -> None:
+async def test_resolve() -> None:
     """`resolve()` returns what the lookup finds, and looks for as long as it is told: 30 seconds by default."""
     waits: list[float] = []
 
@@ -341,7 +334,7 @@ async def test_resolve_asks_again() -> None:
 
 
 @pytest.mark.asyncio
-async def test_resolve_without_a_way_raises_the_error_again() -> None:
+async def test_unpickled_error() -> None:
     """An error that came out of a pickle has no connection, so it stays unknown."""
     error = pickle.loads(pickle.dumps(OutcomeUnknownError("lost", api_id="order-7")))  # noqa: S301  our own bytes
     with pytest.raises(OutcomeUnknownError, match="order-7") as raised:
@@ -349,8 +342,8 @@ async def test_resolve_without_a_way_raises_the_error_again() -> None:
     assert raised.value is error
 
 
-def test_an_unknown_outcome_can_be_logged_printed_and_carried(caplog: pytest.LogCaptureFixture) -> None:
-    """Type checkers refuse to ask whether it is true; the standard library asks, and must get a response."""
+def test_truth_value(caplog: pytest.LogCaptureFixture) -> None:
+    """Type checkers refuse to ask whether an outcome is true; the standard library asks, and gets a response."""
     error = OutcomeUnknownError("lost")
     logging.getLogger("till").error("what now?", exc_info=error)
     assert "the outcome is unknown" in caplog.text

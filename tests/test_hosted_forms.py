@@ -69,20 +69,20 @@ def test_a_payment_form() -> None:
     assert payform() == f"{BASE}/v2/payform?{signed}&data={SALE_DATA}"
 
 
-def test_an_account_form() -> None:
-    """The URL of the other form has its own path and wrapper."""
+def test_account_form() -> None:
+    """Its URL has its own path and wrapper."""
     url = accountform_url(f"{BASE}/", VAULT, **SIGNER, now=NOW)
     signed = f"developer-id=dev-1&hash-key={DIGEST}&user-id={USER}&timestamp=1700000000"
     assert url == f"{BASE}/v2/accountform?{signed}&data={VAULT_DATA}"
 
 
-def test_the_clock_signs() -> None:
+def test_clock() -> None:
     """Without `now` the URL is signed at this machine's time, and a check accepts it."""
     form = check_form_url(payform(now=None), user_hash_key=Secret(KEY))
     assert abs(form.signed_at - datetime.now(UTC)).total_seconds() < 60
 
 
-def test_values_are_written_as_the_gateway_takes_them() -> None:
+def test_values() -> None:
     """Amounts have two decimals, dates are ISO 8601, flags are numbers, and other values stay."""
     more = {
         "tax": 1,
@@ -108,15 +108,14 @@ def test_values_are_written_as_the_gateway_takes_them() -> None:
 
 
 @pytest.mark.parametrize("name", SALE)
-def test_each_required_field_of_a_payment(name: str) -> None:
-    """A form without one of them could not be submitted."""
+def test_a_form_needs_each_required_field(name: str) -> None:
     assert problems_of(payform, {each: SALE[each] for each in SALE if each != name}) == (f"{name}: is required",)
     assert problems_of(payform, SALE | {name: ""})[0].startswith(f"{name}: ")
 
 
 @pytest.mark.parametrize("name", VAULT)
-def test_each_required_field_of_an_account(name: str) -> None:
-    """The integrator id is among them, because only it finds the account vault again."""
+def test_account_fields(name: str) -> None:
+    """An account needs the integrator id too, because only it finds the account vault again."""
     rest = {each: VAULT[each] for each in VAULT if each != name}
     assert problems_of(accountform_url, BASE, rest, **SIGNER) == (f"{name}: is required",)
 
@@ -127,7 +126,7 @@ def test_bank_payments_and_checks_of_an_address() -> None:
 
 
 @pytest.mark.parametrize("action", ["sale", "debit", "authonly", "avsonly", "refund"])
-def test_the_documented_actions(action: str) -> None:
+def test_actions(action: str) -> None:
     """A form accepts these actions, and no change of an existing payment."""
     assert check_form_url(payform(SALE | {"action": action}), user_hash_key=KEY, now=NOW).fields["action"] == action
 
@@ -148,8 +147,7 @@ NEW_ONLY = "action: must be one of sale, debit, authonly, avsonly, refund"
         ({"action": "refund", "previous_transaction_api_id": "t"}, "previous_transaction_api_id: a form refunds"),
     ],
 )
-def test_an_action_that_a_form_does_not_take(fields: dict[str, Any], problem: str) -> None:
-    """The problem names the field."""
+def test_the_problem_names_an_action_no_form_takes(fields: dict[str, Any], problem: str) -> None:
     (line,) = problems_of(payform, SALE | fields)
     assert line.startswith(problem)
 
@@ -180,7 +178,7 @@ SETTINGS: list[tuple[str, str, Any, Any]] = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_documented_settings(form: str) -> None:
+def test_settings(form: str) -> None:
     """A setting is accepted up to its documented length, and named beyond it."""
     make, fields = FORMS[form], SALE if form == "payform" else VAULT
     for name, good, bad in (setting for of_form, *setting in SETTINGS if of_form == form):
@@ -197,8 +195,8 @@ def test_the_documented_settings(form: str) -> None:
         ("field_configuration", "field_configuration: is a setting of hostedpaymentpage only"),
     ],
 )
-def test_a_setting_of_another_form(name: str, problem: str) -> None:
-    """The gateway would ignore it."""
+def test_foreign_setting(name: str, problem: str) -> None:
+    """A setting of another form is refused, because the gateway would ignore it."""
     assert problems_of(payform, {**SALE, name: 1}) == (problem,)
 
 
@@ -220,16 +218,16 @@ def test_a_setting_of_another_form(name: str, problem: str) -> None:
         ("custom_data", {"5454545454545454": 1}, "must not be in a URL"),
     ],
 )
-def test_a_field_that_cannot_be_sent(field: str, value: object, problem: str) -> None:
-    """The field is named, and its value is not quoted."""
+def test_unsendable(field: str, value: object, problem: str) -> None:
+    """A field that cannot be sent is named, and its value is not quoted."""
     (line,) = problems_of(payform, SALE | {field: value})
     assert line.startswith(f"{field}: ")
     assert problem in line
     assert "4111" not in line
 
 
-def test_a_card_number_as_the_name_of_a_field_is_not_sent() -> None:
-    """Name and value were confused; the message masks the name."""
+def test_confused_name() -> None:
+    """A card number as the name of a field was its value; the message masks it."""
     (line,) = problems_of(payform, SALE | {"5454545454545454": "1"})
     assert line == "************5454: must not be in a URL; it contains a card number or a secret"
 
@@ -248,19 +246,17 @@ def test_a_card_number_as_the_name_of_a_field_is_not_sent() -> None:
         ({"user_hash_key": " "}, "user_hash_key: "),
     ],
 )
-def test_an_argument_that_cannot_be_sent(changes: dict[str, Any], problem: str) -> None:
-    """Arguments are checked like those of a client."""
+def test_arguments_are_checked_like_those_of_a_client(changes: dict[str, Any], problem: str) -> None:
     (line,) = problems_of(payform, **changes)
     assert line.startswith(problem)
 
 
 def test_all_problems_are_reported_at_once() -> None:
-    """One error names every problem."""
     lines = problems_of(payform, {"cvv": "999"}, developer_id="", base_url="")
     assert len(lines) == 8
 
 
-def test_the_key_is_shown_nowhere() -> None:
+def test_key() -> None:
     """Neither the URL nor an error's traceback with its local variables contains the key."""
     assert KEY not in payform()
     try:
@@ -272,8 +268,8 @@ def test_the_key_is_shown_nowhere() -> None:
         assert KEY not in str([frame.locals for frame in ours])
 
 
-def test_a_good_url_is_read() -> None:
-    """A check returns who signed what, and when; the repr shows no values of fields."""
+def test_check() -> None:
+    """The check of a good URL returns who signed what, and when; the repr shows no values of fields."""
     form = check_form_url(payform(), user_hash_key=KEY, now=NOW + 299)
     fields = {**SALE, "transaction_amount": "12.50"}
     assert form == SignedForm("payform", "dev-1", USER, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC), fields)
@@ -281,7 +277,7 @@ def test_a_good_url_is_read() -> None:
     assert check_form_url(payform(), user_hash_key=KEY, max_age=900, now=NOW + 899) == form
 
 
-def test_changed_data_has_a_good_signature() -> None:
+def test_unsigned_data() -> None:
     """The signature does not cover the data, so a check of the URL notices no other amount."""
     cheap = payform(SALE | {"transaction_amount": "0.01"})
     changed = with_parameter(payform(), "data", parse_qs(urlsplit(cheap).query)["data"][0])
@@ -304,22 +300,22 @@ def test_changed_data_has_a_good_signature() -> None:
         ("data", ["ff"], "data: is not the JSON"),
     ],
 )
-def test_a_changed_url_is_refused(name: str, values: list[str], problem: str) -> None:
+def test_changed_url(name: str, values: list[str], problem: str) -> None:
     """The digest must be that of user id and timestamp, and the data that of the form."""
     url = with_parameter(payform(), name, *values)
     assert [line.startswith(problem) for line in problems_of(check_form_url, url, user_hash_key=KEY, now=NOW)] == [True]
 
 
 @pytest.mark.parametrize(("seconds", "word"), [(302, "older"), (-302, "later")])
-def test_an_old_url_is_refused(seconds: int, word: str) -> None:
+def test_age(seconds: int, word: str) -> None:
     """Five minutes are allowed in both directions."""
     assert problems_of(check_form_url, payform(), user_hash_key=KEY, now=NOW + seconds) == (
         f"timestamp: is {word} than allowed",
     )
 
 
-def test_a_timestamp_that_is_no_number() -> None:
-    """Its signature may even be good. Ten digits are needed, and no leading zero."""
+def test_timestamp() -> None:
+    """A timestamp has ten digits, and no leading zero; a good signature of another one does not help."""
     signed = payform()
     for text in ("", "1e9", "9" * 20, f"0{SECONDS}", f"{SECONDS}0", SECONDS[1:], f" {SECONDS}", f"{SECONDS}\u0660"):
         lines = problems_of(check_form_url, with_parameter(signed, "timestamp", text), user_hash_key=KEY, now=NOW)
@@ -330,7 +326,7 @@ def test_a_timestamp_that_is_no_number() -> None:
     ("signer", "user", "timestamp"),
     [("till0", "till", f"0{SECONDS}"), ("till1", "till", f"1{SECONDS}"), ("till", "till1", SECONDS[1:])],
 )
-def test_a_signature_is_that_of_one_user(signer: str, user: str, timestamp: str) -> None:
+def test_boundary(signer: str, user: str, timestamp: str) -> None:
     """User id and timestamp are signed one after the other: no digit can go from one to the other."""
     signed = payform(user_id=signer)
     forged = with_parameter(with_parameter(signed, "user-id", user), "timestamp", timestamp)
@@ -340,8 +336,8 @@ def test_a_signature_is_that_of_one_user(signer: str, user: str, timestamp: str)
 
 
 @pytest.mark.parametrize("url", ["", "https://[", f"{BASE}/v2/transactions", f"{BASE}/payform", None])
-def test_another_url_is_refused(url: Any) -> None:
-    """Only the two forms have such URLs."""
+def test_other_urls(url: Any) -> None:
+    """Only the two forms have URLs that are read."""
     (line,) = problems_of(check_form_url, url, user_hash_key=KEY)
     assert line.startswith("url: must be that of one of the forms")
 
@@ -352,7 +348,7 @@ def transaction(**changes: Any) -> Transaction:
     return Transaction(**{name: value for name, value in fields.items() if name != "action"} | changes)
 
 
-def test_the_result_is_as_asked() -> None:
+def test_result() -> None:
     """An approved sale of the right amount at the right account has no difference."""
     assert compare_form_result(SALE, transaction()) == ()
     assert compare_form_result(SALE | {"transaction_amount": "12.50"}, transaction()) == ()
@@ -381,12 +377,12 @@ def test_the_result_is_as_asked() -> None:
     ],
     ids=str,
 )
-def test_a_changed_result_is_noticed(changes: dict[str, Any]) -> None:
+def test_differences(changes: dict[str, Any]) -> None:
     """Each change by the holder of the URL is a difference, and so is a decline."""
     assert len(compare_form_result(SALE, transaction(**changes))) == 1
 
 
-def test_an_amount_of_a_binary_float_is_no_difference() -> None:
+def test_binary_float() -> None:
     """A gateway that computes with floats shows a little less than a cent."""
     paid = transaction(transaction_amount=Decimal("12.5"), auth_amount=Decimal("12.499999999999998"))
     assert compare_form_result(SALE, paid) == ()
@@ -405,8 +401,8 @@ def test_an_amount_of_a_binary_float_is_no_difference() -> None:
         ("debit", TransactionStatus.SETTLED),
     ],
 )
-def test_other_actions_have_their_statuses(action: str, status: TransactionStatus) -> None:
-    """Each action is approved in its own way."""
+def test_statuses(action: str, status: TransactionStatus) -> None:
+    """Each action is approved with a status of its own."""
     assert compare_form_result(SALE | {"action": action}, transaction(status_id=status)) == ()
 
 
@@ -416,7 +412,7 @@ def test_the_gateway_may_drop_a_surcharge() -> None:
     assert compare_form_result(asked, transaction(transaction_amount=Decimal("12.40"))) != ()
 
 
-def test_the_result_of_an_account_form() -> None:
+def test_account_result() -> None:
     """An account vault must be in the location that was asked for."""
     vault = AccountVault(id="v", payment_method="cc", location_id="11e7", account_vault_api_id="card-7")  # type: ignore[arg-type]  # a code as text
     assert compare_form_result(VAULT, vault) == ()
@@ -429,8 +425,7 @@ def signer(sandbox: Sandbox) -> dict[str, Any]:
     return {"developer_id": info.developer_id, "user_id": info.user_id, "user_hash_key": info.user_hash_key}
 
 
-def test_the_sandbox_shows_the_forms(sandbox: Sandbox) -> None:
-    """A signed URL opens a page that escapes its fields."""
+def test_the_sandbox_shows_a_signed_form_and_escapes_it(sandbox: Sandbox) -> None:
     tea = SALE | {"transaction_api_id": "<b>tea</b>"}
     page = httpx.get(payform_url(sandbox.base_url, tea, **signer(sandbox)))
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -451,17 +446,15 @@ def test_the_sandbox_shows_the_forms(sandbox: Sandbox) -> None:
         ("data", [], 400, "The parameter data must be hex"),
     ],
 )
-def test_the_sandbox_refuses_a_changed_url(
+def test_the_sandbox_refuses_a_url_with_the_gateways_text(
     sandbox: Sandbox, name: str, values: list[str], status: int, message: str
 ) -> None:
-    """The text of the refusal is the gateway's."""
     url = payform_url(sandbox.base_url, SALE, **signer(sandbox))
     response = httpx.get(with_parameter(url, name, *values))
     assert (response.status_code, response.json()["message"].startswith(message)) == (status, True)
 
 
-def test_the_sandbox_names_missing_fields(sandbox: Sandbox) -> None:
-    """The fields that the gateway's documents require are required."""
+def test_the_sandbox_names_missing_required_fields(sandbox: Sandbox) -> None:
     url = payform_url(sandbox.base_url, SALE, **signer(sandbox))
     data = b'{"transaction": {"payment_method": "ach"}}'.hex()
     response = httpx.get(with_parameter(url, "data", data))
@@ -470,7 +463,7 @@ def test_the_sandbox_names_missing_fields(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("action", ["void", "authincrement", "authcomplete", "edit"])
-def test_the_sandbox_shows_no_form_that_changes_a_payment(sandbox: Sandbox, action: str) -> None:
+def test_new_payments(sandbox: Sandbox, action: str) -> None:
     """A form makes new payments only, and refunds without a reference."""
     url, fields = payform_url(sandbox.base_url, SALE, **signer(sandbox)), {**SALE, "transaction_amount": "12.50"}
     refused = {
@@ -482,8 +475,7 @@ def test_the_sandbox_shows_no_form_that_changes_a_payment(sandbox: Sandbox, acti
         assert (response.status_code, [*response.json()["errors"]]) == (422, [name])
 
 
-def test_a_key_alone_opens_no_form(sandbox: Sandbox) -> None:
-    """Other credentials do not replace the signature."""
+def test_other_credentials_do_not_replace_the_signature(sandbox: Sandbox) -> None:
     info = sandbox.info
     headers = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
     response = httpx.get(f"{sandbox.base_url}/v2/payform?data={SALE_DATA}", headers=headers)
@@ -491,7 +483,7 @@ def test_a_key_alone_opens_no_form(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_payment_of_the_sandbox_is_compared(sandbox: Sandbox) -> None:
+async def test_real_payment(sandbox: Sandbox) -> None:
     """The record of a real payment has no difference, and that of a cheaper one has."""
     asked = SALE | {"product_transaction_id": sandbox.info.cc_product_transaction_id}
     async with sandbox.gateway() as gateway:

@@ -50,14 +50,14 @@ def test_a_page() -> None:
     assert "developer-id=dev-1" in page_url(developer_id="dev-1")
 
 
-def test_each_url_has_its_own_salt() -> None:
+def test_salt() -> None:
     """Two URLs with the same settings are different, and have the same content."""
     one, two = page_url(), page_url()
     assert one != two
     assert read_hosted_page_url(one, encryption_key=KEY) == read_hosted_page_url(two, encryption_key=Secret(KEY))
 
 
-def test_a_url_is_read() -> None:
+def test_url() -> None:
     """The content is that of the URL; the repr shows no values."""
     page = read_hosted_page_url(page_url(developer_id="dev-1"), encryption_key=KEY)
     settings = with_field(id="transaction_amount", value="12.50", readonly=True) | {"redirect_url_delay": 5}
@@ -81,7 +81,7 @@ def test_a_url_is_read() -> None:
     ],
     ids=str,
 )
-def test_the_documented_settings(settings: dict[str, Any]) -> None:
+def test_settings(settings: dict[str, Any]) -> None:
     """Each documented setting is accepted up to its documented length."""
     assert list(read_hosted_page_url(page_url(settings), encryption_key=KEY).settings) == list(settings)
 
@@ -123,15 +123,15 @@ def test_the_documented_settings(settings: dict[str, Any]) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_setting_that_cannot_be_sent(settings: dict[str, Any], problem: str) -> None:
-    """The problem names the setting or the field."""
+def test_unsendable(settings: dict[str, Any], problem: str) -> None:
+    """The problem names the setting or the field that cannot be sent."""
     (line,) = problems_of(settings)
     assert line.startswith(problem)
 
 
 @pytest.mark.parametrize("name", ["account_number", "exp_date", "cvv", "account_holder_name"])
-def test_an_account_is_only_entered(name: str) -> None:
-    """The gateway takes no values of these fields from a URL."""
+def test_account(name: str) -> None:
+    """The gateway takes no values of account fields from a URL."""
     assert problems_of(with_field(id=name, value="x")) == (
         f"field_configuration.body.fields[0].value: {name} can only be entered on the page",
     )
@@ -147,8 +147,7 @@ def test_an_account_is_only_entered(name: str) -> None:
         ({"salt": b"short"}, "salt: must be 8 bytes"),
     ],
 )
-def test_an_argument_that_cannot_be_sent(changes: dict[str, Any], problem: str) -> None:
-    """Arguments are checked like those of a form."""
+def test_arguments_are_checked_like_those_of_a_form(changes: dict[str, Any], problem: str) -> None:
     (line,) = problems_of(**changes)
     assert line.startswith(problem)
 
@@ -158,13 +157,12 @@ def test_an_argument_that_cannot_be_sent(changes: dict[str, Any], problem: str) 
     ["", "x", b64encode(b"Salted__").decode(), b64encode(b"Salted__" + SALT + b"x" * 15).decode(), ENCRYPTED],
     ids=["empty", "no base64", "no salt", "part of a block", "without its salt"],
 )
-def test_data_that_cannot_be_read(data: str) -> None:
-    """The error does not quote the data."""
+def test_the_error_of_unreadable_data_does_not_quote_it(data: str) -> None:
     with pytest.raises(InvalidRequestError, match="data: is not that of a page"):
         read_hosted_page_url(f"{BASE}/hostedpaymentpage?id={PAGE}&data={data}", encryption_key=KEY)
 
 
-def test_another_key_reads_nothing() -> None:
+def test_other_key() -> None:
     """The message names neither key nor data, and no traceback shows the key."""
     with pytest.raises(InvalidRequestError) as caught:
         read_hosted_page_url(page_url(salt=SALT), encryption_key="f" * 32)
@@ -176,14 +174,12 @@ def test_another_key_reads_nothing() -> None:
 
 
 @pytest.mark.parametrize("url", ["", None, f"{BASE}/v2/payform?id=x&data=y"])
-def test_another_url_is_refused(url: Any) -> None:
-    """Only a hosted page has such a URL."""
+def test_only_urls_of_a_hosted_page_are_read(url: Any) -> None:
     with pytest.raises(InvalidRequestError, match="url: must be that of a hosted page"):
         read_hosted_page_url(url, encryption_key=KEY)
 
 
-def test_a_page_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it the error names the extra to install."""
+def test_a_missing_library_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.padding", None)
     with pytest.raises(ImportError, match=r"pip install 'gateway-async\[hosted-pages\]'"):
         page_url()

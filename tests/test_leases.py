@@ -84,21 +84,18 @@ def till(box: Sandbox, owner: str, *, sales: int = 1, seconds: float = 30.0) -> 
     return process
 
 
-def test_what_a_lease_takes() -> None:
-    """Every argument that cannot be right is named."""
+def test_every_wrong_argument_of_a_lease_is_named() -> None:
     with pytest.raises(InvalidRequestError) as caught:
         RedisTerminalLease("http://till", owner=" ", seconds=0.5, wait=-1)
     assert [problem.partition(":")[0] for problem in caught.value.problems] == ["owner", "seconds", "wait", "url"]
 
 
-def test_a_lease_does_not_show_its_password() -> None:
-    """Its repr says who and how long, and nothing of the address."""
+def test_the_repr_of_a_lease_shows_no_password() -> None:
     lease: TerminalLease = RedisTerminalLease("redis://:planted-82c1@127.0.0.1", owner="till-7", wait=5)
     assert repr(lease) == "RedisTerminalLease(owner='till-7', seconds=30, wait=5)"
 
 
 def test_a_busy_terminal_can_be_pickled() -> None:
-    """The error crosses processes with its facts."""
     error = pickle.loads(pickle.dumps(TerminalBusyError("t", holder="till-8", advice="wait")))  # noqa: S301  our own
     assert (str(error), error.holder, error.advice) == ("terminal t is busy; holder: till-8; wait", "till-8", "wait")
 
@@ -135,15 +132,15 @@ if child:
 """
 
 
-def test_forked_processes_ask_in_names_of_their_own() -> None:
-    """A client that was made before a server forked its workers keeps them apart all the same."""
+def test_fork() -> None:
+    """A client that was made before a server forked its workers gives each of them a name of its own."""
     with start_python("-c", FORKED) as process:
         tokens, errors = process.communicate(timeout=30)
     assert errors == ""
     assert len(set(tokens.split())) == 2
 
 
-async def test_a_redis_that_is_away_lets_nothing_through(box: Sandbox) -> None:
+async def test_no_redis(box: Sandbox) -> None:
     """Without a server at the port, the call is not sent, and the error says why."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -156,14 +153,14 @@ async def test_a_redis_that_is_away_lets_nothing_through(box: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("anyio_backend", ["trio"], indirect=True)
-async def test_on_trio_nothing_goes_through(box: Sandbox) -> None:
+async def test_trio(box: Sandbox) -> None:
     """redis-py needs asyncio: the call was not sent, and the error says why."""
     async with box.gateway(terminal_lease=RedisTerminalLease("redis://127.0.0.1", owner="till-7")) as gateway:
         with pytest.raises(NotSentError, match="RedisTerminalLease needs asyncio"):
             await gateway.router_transactions.create(sale(box, "never"))
 
 
-async def test_a_terminal_is_taken_once(lease: Leases) -> None:
+async def test_owner(lease: Leases) -> None:
     """The second caller gets the owner's name, and the terminal after the release; the owner may renew."""
     one, two, terminal = lease("till-1"), lease("till 2"), os.urandom(8).hex()
     assert await one.acquire(terminal, "a") is None
@@ -178,7 +175,7 @@ async def test_a_terminal_is_taken_once(lease: Leases) -> None:
     await one.release(terminal, "a")
 
 
-async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
+async def test_fairness(lease: Leases) -> None:
     """A till with many sales in its own line cannot keep the others from the terminal."""
     one, two, three, terminal = lease("one"), lease("two"), lease("three"), os.urandom(8).hex()
     assert await one.acquire(terminal, "1") is None
@@ -191,7 +188,7 @@ async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
         await each.release(terminal, name)
 
 
-async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
+async def test_dead_waiter(lease: Leases) -> None:
     """A till that was killed while it waited keeps its place for two seconds, and then lets the next one through."""
     one, killed, three, terminal = lease("one"), lease("killed"), lease("three"), os.urandom(8).hex()
     await one.acquire(terminal, "1")
@@ -204,8 +201,7 @@ async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
     await three.release(terminal, "3")
 
 
-async def test_a_lease_leaves_nothing_behind(lease: Leases) -> None:
-    """Given back, its keys are gone from the store."""
+async def test_a_released_lease_leaves_no_keys(lease: Leases) -> None:
     one, terminal = lease("one"), os.urandom(8).hex()
     await one.acquire(terminal, "1")
     assert len(await one._redis.keys(f"*{terminal}*")) == 1
@@ -215,7 +211,7 @@ async def test_a_lease_leaves_nothing_behind(lease: Leases) -> None:
 
 
 @redis_only
-async def test_three_processes_never_ask_two_customers() -> None:
+async def test_three_processes() -> None:
     """Three tills, each in a process of its own, sell twelve times in all: one call at a time at the terminal."""
     with (
         Sandbox(terminal_delay=0.02) as box,
@@ -238,7 +234,7 @@ async def test_three_processes_never_ask_two_customers() -> None:
         assert box.ledger()["charged"] == dict.fromkeys(sold, 1)
 
 
-async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, lease: Leases) -> None:
+async def test_killed_holder(box: Sandbox, lease: Leases) -> None:
     """After kill -9 the next till waits for what is left of the lease, sees who held it, and goes on."""
     shown: list[TerminalProgress] = []
     with till(box, "till-a", seconds=2) as process:
@@ -262,7 +258,7 @@ async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, leas
     assert box.ledger()["charged"] == {"b": 1}
 
 
-async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
+async def test_long_call(box: Sandbox, lease: Leases) -> None:
     """A lease of one second is prolonged for as long as the customer takes."""
     async with box.gateway(terminal_lease=lease("a", seconds=1)) as a, anyio.create_task_group() as tasks:
         tasks.start_soon(a.router_transactions.create, sale(box, "long"))
@@ -274,7 +270,7 @@ async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
     assert box.ledger()["charged"] == {"long": 1}
 
 
-async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease: Leases) -> None:
+async def test_cancelled_task(box: Sandbox, lease: Leases) -> None:
     """The device still shows the sale, so the next till waits; the same client looks it up and goes on at once."""
     shown: list[TerminalProgress] = []
     async with box.gateway(terminal_lease=lease("a")) as gateway:
@@ -295,8 +291,8 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
     assert box.ledger()["charged"] == {"next": 1}
 
 
-async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, tmp_path: Path) -> None:
-    """Not only its own second: until `recover()` knows the outcome, or nothing of the call can arrive any more."""
+async def test_doubt(box: Sandbox, lease: Leases, tmp_path: Path) -> None:
+    """A lease lasts until `recover()` knows the outcome, or nothing of the call can arrive any more."""
     ledger = SqliteLedger(tmp_path / "ledger.db")
     async with (
         box.gateway(terminal_lease=lease("a", seconds=1), ledger=ledger) as gateway,
@@ -320,8 +316,8 @@ async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, t
     assert box.ledger()["charged"] == {"next": 1}
 
 
-async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> None:
-    """Redis forgot it and another till came: the call goes on, and observers learn who has the terminal."""
+async def test_lost_lease(box: Sandbox, lease: Leases) -> None:
+    """Redis forgot the lease and another till came: the call goes on, and observers learn who has the terminal."""
     events: list[Event] = []
     other = lease("other")
     async with (
@@ -418,7 +414,7 @@ async def stop_the_loop(_relay: Relay, lease_key: str, redis: Any) -> None:
 
 
 @pytest.mark.parametrize("failure", [cut_off, forget, stop_the_loop])
-async def test_a_till_that_lost_its_lease_sends_nothing(box: Sandbox, lease: Leases, failure: Any) -> None:
+async def test_unsent_call(box: Sandbox, lease: Leases, failure: Any) -> None:
     """Another till has the terminal when the sale is about to be sent: its customer is not disturbed."""
     key, events = Key(box), list[Event]()
     async with (
@@ -449,8 +445,8 @@ async def test_a_till_that_lost_its_lease_sends_nothing(box: Sandbox, lease: Lea
 
 
 @pytest.mark.parametrize("in_line", [False, True], ids=["with its lease", "in line"])
-async def test_a_task_that_is_cancelled_twice_leaves_no_lease(box: Sandbox, lease: Leases, *, in_line: bool) -> None:
-    """Nothing was sent: the next till gets the terminal at once, and not when the lease runs out."""
+async def test_second_cancellation(box: Sandbox, lease: Leases, *, in_line: bool) -> None:
+    """A task that is cancelled twice has sent nothing: the next till gets the terminal at once."""
     key, other = Key(box), lease("other")
     if in_line:
         assert await other.acquire(box.terminal_id, "first") is None
@@ -466,7 +462,7 @@ async def test_a_task_that_is_cancelled_twice_leaves_no_lease(box: Sandbox, leas
     assert await other._redis.keys(f"{keys}*") == []
 
 
-async def test_a_closed_lease_is_not_opened_again(lease: Leases) -> None:
+async def test_closed_lease(lease: Leases) -> None:
     """A call that is still in line when its client is closed gets nothing; a second close is harmless."""
     one = lease("one")
     await one.aclose()

@@ -63,8 +63,8 @@ async def file_ledger(path: Path) -> AsyncIterator[SqliteLedger]:
 # --- what it keeps
 
 
-async def test_intents_come_back_as_they_were(store: LedgerStore) -> None:
-    """Every value, also after the file was closed; the oldest first."""
+async def test_round_trip(store: LedgerStore) -> None:
+    """Every value of an intent comes back, also after the file was closed; the oldest first."""
     ledger: Ledger = store.ledger()
     await ledger.record_intent(BARE)
     await ledger.record_intent(SALE)
@@ -76,14 +76,13 @@ async def test_intents_come_back_as_they_were(store: LedgerStore) -> None:
     await again.aclose()
 
 
-async def test_the_open_intents_of_a_terminal(ledger: Ledger) -> None:
-    """Intents of other terminals and without a terminal are not listed."""
+async def test_only_the_open_intents_of_one_terminal_are_listed(ledger: Ledger) -> None:
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
     assert [list(await ledger.open_intents(terminal)) for terminal in ("till", "other")] == [[SALE], []]
 
 
-async def test_a_resolved_intent_is_not_open(store: LedgerStore, ledger: Ledger) -> None:
+async def test_outcome(store: LedgerStore, ledger: Ledger) -> None:
     """Recording an outcome does not wait; the outcome is in the file after closing."""
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
@@ -95,8 +94,8 @@ async def test_a_resolved_intent_is_not_open(store: LedgerStore, ledger: Ledger)
     assert store.outcomes() == {"first": ("done", "t1"), "second": ("not_sent", None)}
 
 
-async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(store: LedgerStore, ledger: Ledger) -> None:
-    """Two processes may resolve one intent; who has seen the record is right."""
+async def test_first_outcome(store: LedgerStore, ledger: Ledger) -> None:
+    """The first outcome is kept unless the call was done after all: who has seen the record is right."""
     for intent in (SALE, BARE):
         await ledger.record_intent(intent)
         await ledger.record_outcome(intent.id, "not_made")
@@ -107,14 +106,14 @@ async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(store: Led
     assert store.outcomes() == {"first": ("done", "t1"), "second": ("not_made", None)}
 
 
-async def test_an_outcome_alone_is_written_a_moment_later(store: LedgerStore, ledger: Ledger) -> None:
-    """No other write is needed: another process sees the outcome soon."""
+async def test_lone_outcome(store: LedgerStore, ledger: Ledger) -> None:
+    """No other write is needed: another process sees an outcome soon."""
     await ledger.record_intent(SALE)
     await ledger.record_outcome("first", "done", "t1")
     await until(lambda: store.outcomes()["first"] != (None, None))
 
 
-async def test_thousands_at_once_share_few_transactions(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_group_commit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that waits is written together: far fewer than one sync for each."""
     commits = 0
     execute = group_commit.GroupCommitWriter._execute
@@ -132,9 +131,7 @@ async def test_thousands_at_once_share_few_transactions(ledger: Ledger, monkeypa
     assert commits < 20
 
 
-async def test_a_disk_that_hangs_does_not_hold_the_end_of_a_program(
-    store: LedgerStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_hanging_disk(store: LedgerStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ledger gives up after its time, and says that it was not closed."""
     may_write = threading.Event()
     monkeypatch.setattr(group_commit, "_CLOSING_SECONDS", 0.05)
@@ -147,8 +144,8 @@ async def test_a_disk_that_hangs_does_not_hold_the_end_of_a_program(
     await ledger.aclose()
 
 
-async def test_what_was_resolved_long_ago_is_forgotten(store: LedgerStore) -> None:
-    """After `keep_days`, when the ledger is next used; what is open is kept for ever."""
+async def test_keep_days(store: LedgerStore) -> None:
+    """Calls resolved before are forgotten when the ledger is next used; open ones are kept for ever."""
     ledger = store.ledger()
     for intent in (SALE, BARE, attrs.evolve(SALE, id="third")):
         await ledger.record_intent(intent)
@@ -164,8 +161,8 @@ async def test_what_was_resolved_long_ago_is_forgotten(store: LedgerStore) -> No
     assert set(store.outcomes()) == {"second", "third"}
 
 
-def test_entries_tell_everything(path: Path) -> None:
-    """Open and resolved ones, with the time of resolving."""
+def test_entries(path: Path) -> None:
+    """Open and resolved calls are entries, with the time of resolving."""
     file = LedgerFile(path)
     file.write([SALE, BARE], [RecordedOutcome("first", "done", "t1", NOON)])
     assert file.entries() == [StoredIntent(SALE, "done", "t1", NOON), StoredIntent(BARE, None, None, None)]
@@ -175,8 +172,7 @@ def test_entries_tell_everything(path: Path) -> None:
 # --- who uses it
 
 
-async def test_two_ledgers_on_one_file(path: Path) -> None:
-    """Each sees what the other has kept."""
+async def test_two_ledgers_on_one_file_share_intents(path: Path) -> None:
     one, other = SqliteLedger(path), SqliteLedger(path)
     await one.record_intent(SALE)
     await other.record_intent(BARE)
@@ -187,8 +183,8 @@ async def test_two_ledgers_on_one_file(path: Path) -> None:
     await one.aclose()
 
 
-def test_one_ledger_under_several_event_loops(store: LedgerStore) -> None:
-    """Each in a thread of its own, asyncio and trio at once; then under a loop that comes later."""
+def test_event_loops(store: LedgerStore) -> None:
+    """One ledger serves asyncio and trio in threads of their own at once; then a loop that comes later."""
     ledger = store.ledger()
 
     async def record_intent(name: str) -> None:
@@ -214,10 +210,8 @@ def test_one_ledger_under_several_event_loops(store: LedgerStore) -> None:
     assert anyio.run(count) == 200
 
 
-async def test_what_was_resolved_before_a_request_is_known_to_its_response(
-    store: LedgerStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also when both come in the moment in which the thread has taken its work: else a free terminal seems busy."""
+async def test_early_outcome(store: LedgerStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request sees an outcome recorded while the thread takes its work: else a free terminal seems busy."""
     taken, asked = threading.Event(), threading.Event()
 
     class Watched(queue.SimpleQueue[Any]):
@@ -266,14 +260,13 @@ os.waitpid(child, 0)
 """
 
 
-def test_a_fork_takes_no_open_file_along(store: LedgerStore) -> None:
+def test_fork(store: LedgerStore) -> None:
     """In the child a ledger in use is closed, and does not hang, because locks stay behind; an unused one works."""
     argv = [sys.executable, "-W", "ignore", "-c", FORKED, store.source]
     assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "it is closed | 0\n"  # noqa: S603
 
 
 async def test_a_ledger_that_was_never_used_makes_no_file(path: Path, file_ledger: SqliteLedger) -> None:
-    """Closing it, even twice, is harmless."""
     await file_ledger.aclose()
     await file_ledger.aclose()
     assert list(path.parent.iterdir()) == []
@@ -284,7 +277,7 @@ def writer_threads() -> int:
     return sum(thread.name.startswith("gateway_async") for thread in threading.enumerate())
 
 
-async def test_a_closed_ledger_says_so(store: LedgerStore, ledger: Ledger) -> None:
+async def test_closed_ledger(store: LedgerStore, ledger: Ledger) -> None:
     """Later calls raise an error; no side file and no thread is left."""
     before = writer_threads()
     await ledger.record_intent(SALE)
@@ -302,7 +295,7 @@ async def test_a_closed_ledger_says_so(store: LedgerStore, ledger: Ledger) -> No
     assert writer_threads() == before
 
 
-async def test_recording_an_outcome_does_not_wait(store: LedgerStore, ledger: Ledger) -> None:
+async def test_no_wait(store: LedgerStore, ledger: Ledger) -> None:
     """The result needs no time limit; awaiting it completes at once."""
     await ledger.record_intent(SALE)
     kept = ledger.record_outcome("first", "done")
@@ -312,8 +305,7 @@ async def test_recording_an_outcome_does_not_wait(store: LedgerStore, ledger: Le
     assert store.outcomes() == {"first": ("done", None)}
 
 
-async def test_a_cancelled_intent_can_be_resolved(ledger: Ledger) -> None:
-    """Whether it was written or not, it is not open afterwards."""
+async def test_a_cancelled_intent_is_not_open_once_resolved(ledger: Ledger) -> None:
     with anyio.CancelScope() as scope:
         scope.cancel()
         await ledger.record_intent(SALE)
@@ -359,7 +351,7 @@ def killed(store: LedgerStore, lines: int, terminal: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("lines", [1, 20, 333])
-def test_what_was_kept_outlives_kill_9(store: LedgerStore, lines: int) -> None:
+def test_kill(store: LedgerStore, lines: int) -> None:
     """Every intent whose `record_intent` had returned is in the ledger, and a file is whole."""
     kept = killed(store, lines)
     assert len(kept) >= lines
@@ -369,8 +361,8 @@ def test_what_was_kept_outlives_kill_9(store: LedgerStore, lines: int) -> None:
 
 
 @pytest.mark.parametrize("terminal", ["", "till"])
-async def test_after_a_crash_the_open_intents_are_orphaned(tmp_path: Path, terminal: str) -> None:
-    """Their process has exited and sends nothing more; a customer at a terminal is still there."""
+async def test_crash(tmp_path: Path, terminal: str) -> None:
+    """The process of an orphaned intent has exited and sends nothing more; a customer at a terminal is still there."""
     store = LedgerStore("sqlite", tmp_path)
     killed(store, 5, terminal)
     ledger = store.ledger()
@@ -380,8 +372,8 @@ async def test_after_a_crash_the_open_intents_are_orphaned(tmp_path: Path, termi
     assert min(intent.conclusive_at for intent in intents) - datetime.now(UTC) > timedelta(minutes=50)
 
 
-async def test_while_others_have_the_file_open_no_intent_is_orphaned(path: Path) -> None:
-    """Their calls may have attempts left."""
+async def test_shared_file(path: Path) -> None:
+    """While others have the file open no intent is orphaned: their calls may have attempts left."""
     one = SqliteLedger(path)
     await one.record_intent(BARE)
     other = SqliteLedger(path)
@@ -393,8 +385,8 @@ async def test_while_others_have_the_file_open_no_intent_is_orphaned(path: Path)
 # --- what it refuses
 
 
-async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
-    """Nothing is kept, until it is there."""
+async def test_missing_folder(path: Path) -> None:
+    """Nothing is kept until the folder exists."""
     ledger = SqliteLedger(path.parent / "later" / "payments.db")
     with pytest.raises(LedgerError, match="does its folder exist"):
         await ledger.record_intent(SALE)
@@ -404,9 +396,7 @@ async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
     await ledger.aclose()
 
 
-async def test_a_full_disk_takes_nothing_and_later_everything(
-    file_ledger: SqliteLedger, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_full_disk(file_ledger: SqliteLedger, caplog: pytest.LogCaptureFixture) -> None:
     """Waiting callers get the error; outcomes are written later."""
     await file_ledger.record_intent(SALE)
     with full_disk():
@@ -419,7 +409,7 @@ async def test_a_full_disk_takes_nothing_and_later_everything(
     assert "writes are delayed" in caplog.text
 
 
-async def test_a_damaged_page_fails_only_what_reads_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_damaged_page(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Intents and outcomes that are written together with the read are on disk, so their calls can be sent."""
     file = LedgerFile(path)
     file.write([attrs.evolve(SALE, id=f"a{number:03d}", terminal_id=f"till {number}") for number in range(100)], [])
@@ -474,8 +464,8 @@ async def test_a_file_that_may_only_be_read(read_only: Path) -> None:
     await ledger.aclose()
 
 
-def test_troubles_in_plain_words() -> None:
-    """By SQLite's codes, whatever their circumstances; what is not known is said as SQLite says it."""
+def test_sqlite_errors() -> None:
+    """Plain words by SQLite's codes, whatever their circumstances; an unknown one is said as SQLite says it."""
     full, odd = sqlite3.OperationalError("x"), sqlite3.OperationalError("odd")
     full.sqlite_errorcode = sqlite3.SQLITE_FULL | 7 << 8
     assert [describe_sqlite_error(error, "a ledger") for error in (full, odd)] == ["the disk is full", "odd"]

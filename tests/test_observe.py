@@ -139,15 +139,15 @@ SENTENCES: list[tuple[Event, int, str]] = [
 
 
 @pytest.mark.parametrize(("event", "level", "sentence"), SENTENCES)
-def test_what_the_log_says(event: Event, level: int, sentence: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_levels(event: Event, level: int, sentence: str, caplog: pytest.LogCaptureFixture) -> None:
     """Routine is DEBUG, a retry INFO, a doubt WARNING, an unknown outcome ERROR."""
     with caplog.at_level(logging.DEBUG, "gateway_async"):
         log_event(event)
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [(level, sentence)]
 
 
-def test_what_shows_without_logging() -> None:
-    """Print only failures that no caller receives, without logging set up."""
+def test_unconfigured_logging() -> None:
+    """Without logging set up, only failures that no caller receives are printed."""
     program = """
 from gateway_async.observe import LookupOutcome, OutcomeLookedUp, log_event, logger
 log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="a", outcome=LookupOutcome.UNKNOWN))
@@ -162,7 +162,6 @@ logger.error("a handler failed")
 
 
 def test_a_quiet_logger_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """A level that is off makes no record."""
     with caplog.at_level(logging.INFO, "gateway_async"):
         log_event(CallStarted(call=CALL))
     assert caplog.records == []
@@ -174,15 +173,14 @@ def test_the_log_masks_card_numbers(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ["POST /v2/transactions (************1111) started"]
 
 
-def test_observers_are_told_in_order() -> None:
-    """Every observer gets every event, in the order they were given."""
+def test_every_observer_gets_every_event_in_order() -> None:
     told: list[tuple[str, Event]] = []
     event = CallStarted(call=CALL)
     notify([lambda event: told.append(("one", event)), lambda event: told.append(("two", event))], event)
     assert told == [("one", event), ("two", event)]
 
 
-def test_an_observer_that_raises_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
+def test_raising_observer(caplog: pytest.LogCaptureFixture) -> None:
     """One observer's failure reaches neither the call nor the next observer."""
     told: list[Event] = []
 
@@ -195,8 +193,8 @@ def test_an_observer_that_raises_is_logged_and_ignored(caplog: pytest.LogCapture
     assert caplog.messages == ["an observer failed"]
 
 
-def test_an_observer_cannot_cancel_a_call(caplog: pytest.LogCaptureFixture) -> None:
-    """The result of some cancelled future of its own is its own affair."""
+def test_cancelled_future(caplog: pytest.LogCaptureFixture) -> None:
+    """An observer that reads a cancelled future of its own does not cancel the call."""
 
     def asks_a_cancelled_future(_: Event) -> None:
         raise asyncio.CancelledError
@@ -226,14 +224,14 @@ def test_an_observer_that_returns_a_coroutine_is_logged(caplog: pytest.LogCaptur
 
 
 @pytest.mark.parametrize("observers", [[later], [partial(later)], [Later()], ["print"], 5])
-def test_what_cannot_observe_is_refused(observers: Any) -> None:
-    """When the client is made, not when the first event is lost."""
+def test_invalid_observer(observers: Any) -> None:
+    """An invalid observer is refused when the client is made, not when the first event is lost."""
     with pytest.raises(InvalidRequestError, match="observers: each must be a plain function, not an async one"):
         AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), observers=observers)
 
 
-def test_an_observer_may_stop_the_program() -> None:
-    """Only ordinary exceptions are swallowed: an interrupt goes through."""
+def test_interrupt() -> None:
+    """An observer may stop the program: only ordinary exceptions are swallowed."""
 
     def interrupts(event: Event) -> None:
         raise KeyboardInterrupt
@@ -243,13 +241,12 @@ def test_an_observer_may_stop_the_program() -> None:
 
 
 @pytest.mark.parametrize(("call", "template"), TEMPLATES)
-def test_calls_without_ids(call: str, template: str) -> None:
+def test_templates(call: str, template: str) -> None:
     """A template has the same text for all records of a resource."""
     assert CallStarted(call=call).template == template.strip()
 
 
-def test_progress_encodes_to_json() -> None:
-    """Progress can be sent to a browser as it is."""
+def test_progress_can_be_sent_as_json() -> None:
     progress = TerminalProgress(
         terminal_id="t", api_id=None, state=TerminalState.AT_TERMINAL, waited=1.5, left=298.5
     ).to_dict()

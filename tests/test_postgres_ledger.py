@@ -32,8 +32,8 @@ def store(tmp_path: Path) -> Iterator[LedgerStore]:
 
 
 @postgres_only
-async def test_the_calls_of_a_connected_process_are_its_own(store: LedgerStore) -> None:
-    """Another process sees them only at their terminal; when their ledger is closed, it sees all of them."""
+async def test_connected_process(store: LedgerStore) -> None:
+    """Another process sees its calls only at their terminal; when its ledger is closed, it sees all of them."""
     one, other = store.ledger(), store.ledger()
     await one.record_intent(SALE)
     await other.record_intent(BARE)
@@ -46,8 +46,8 @@ async def test_the_calls_of_a_connected_process_are_its_own(store: LedgerStore) 
 
 
 @postgres_only
-async def test_calls_that_have_certainly_ended_are_seen_by_all(store: LedgerStore) -> None:
-    """By the database's clock, and by the time that a call may take, whatever the clock of its process said."""
+async def test_ended_calls(store: LedgerStore) -> None:
+    """All processes see them, by the database's clock and the longest time of a call, whatever their own clock said."""
     one, other = store.ledger(), store.ledger()
     ended = attrs.evolve(SALE, conclusive_at=NOON + timedelta(microseconds=1))
     await one.record_intent(ended)
@@ -58,7 +58,7 @@ async def test_calls_that_have_certainly_ended_are_seen_by_all(store: LedgerStor
 
 
 @postgres_only
-async def test_after_a_crash_the_doubt_counts_its_full_time(store: LedgerStore) -> None:
+async def test_crash(store: LedgerStore) -> None:
     """The intents of a killed process are seen, and none counts as orphaned: no host can know that of another."""
     killed(store, 5)
     ledger = store.ledger()
@@ -70,7 +70,7 @@ async def test_after_a_crash_the_doubt_counts_its_full_time(store: LedgerStore) 
 
 
 @postgres_only
-async def test_a_dropped_connection_loses_no_call(store: LedgerStore) -> None:
+async def test_dropped_connection(store: LedgerStore) -> None:
     """Others see the open intents until the next write connects again; that write succeeds."""
     one, other = store.ledger(), store.ledger()
     await one.record_intent(SALE)
@@ -86,10 +86,8 @@ async def test_a_dropped_connection_loses_no_call(store: LedgerStore) -> None:
 
 
 @postgres_only
-async def test_a_commit_whose_response_is_lost_is_repeated_without_effect(
-    store: LedgerStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The ledger connects again, and writes again what may have been committed."""
+async def test_lost_commit(store: LedgerStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit whose response is lost is repeated without effect on a new connection."""
     lost: list[Any] = []
 
     @asynccontextmanager
@@ -124,10 +122,8 @@ async def test_a_commit_whose_response_is_lost_is_repeated_without_effect(
         ),
     ],
 )
-async def test_a_connection_that_cannot_write_is_replaced(
-    store: LedgerStore, monkeypatch: pytest.MonkeyPatch, state: str, reason: str
-) -> None:
-    """The next write opens another connection, which has its lock."""
+async def test_read_only(store: LedgerStore, monkeypatch: pytest.MonkeyPatch, state: str, reason: str) -> None:
+    """A connection that cannot write is replaced by the next write, and the new one has its lock."""
     first = store.ledger()
     await first.record_intent(BARE)
     await first.aclose()
@@ -142,7 +138,7 @@ async def test_a_connection_that_cannot_write_is_replaced(
 
 
 @postgres_only
-async def test_an_intent_is_durable_on_a_server_that_does_not_wait(store: LedgerStore) -> None:
+async def test_synchronous_commit(store: LedgerStore) -> None:
     """A session of a database with `synchronous_commit = off` waits for the disk."""
     ledger = PostgresLedger(f"{POSTGRES}?options=-csynchronous_commit%3Doff", table=store.table)
     await ledger.record_intent(SALE)
@@ -154,7 +150,7 @@ async def test_an_intent_is_durable_on_a_server_that_does_not_wait(store: Ledger
 
 
 @postgres_only
-async def test_one_call_with_a_nul_does_not_fail_the_others(store: LedgerStore) -> None:
+async def test_nul(store: LedgerStore) -> None:
     """PostgreSQL stores no NUL as text: it is replaced, also in the intents of a terminal."""
     ledger = store.ledger()
     await ledger.record_intent(attrs.evolve(SALE, api_id="a\0b", terminal_id="t\0", sent={"action": "\0"}))
@@ -164,7 +160,7 @@ async def test_one_call_with_a_nul_does_not_fail_the_others(store: LedgerStore) 
 
 
 @postgres_only
-async def test_a_table_that_is_missing(store: LedgerStore) -> None:
+async def test_missing_table(store: LedgerStore) -> None:
     """With `create=False`, nothing is stored until it exists."""
     ledger = store.ledger(create=False)
     with pytest.raises(LedgerError, match="there is no such table"):
@@ -175,8 +171,8 @@ async def test_a_table_that_is_missing(store: LedgerStore) -> None:
     await ledger.aclose()
 
 
-async def test_a_database_that_does_not_answer() -> None:
-    """The error names it without its password; closing does not wait for it."""
+async def test_silent_database() -> None:
+    """The error names the database without its password; closing does not wait for it."""
     ledger = PostgresLedger("postgresql://someone:hush@127.0.0.1:1/shop")
     with pytest.raises(LedgerError, match=r"127\.0\.0\.1:1/shop \(payment_ledger\) cannot be used") as caught:
         await ledger.record_intent(SALE)
@@ -184,8 +180,8 @@ async def test_a_database_that_does_not_answer() -> None:
     await ledger.aclose()
 
 
-def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the ledger is made, not when the first payment is."""
+def test_missing_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the extra when the ledger is made, not when the first payment is."""
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(ModuleNotFoundError, match=r"PostgresLedger needs an extra: pip install 'gateway-async\[post"):
         PostgresLedger("postgresql://127.0.0.1/shop")

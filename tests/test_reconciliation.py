@@ -85,7 +85,7 @@ def done(outcome: str | None = "done", **changes: Any) -> StoredIntent:
     return StoredIntent(intent, outcome, None, None)
 
 
-async def test_two_payments_under_one_id() -> None:
+async def test_repeated_id() -> None:
     """The second one is a discrepancy, unless it was declined, and both are in the gateway's sums."""
     twin = attrs.evolve(PAYMENT, id="t2", created_ts=NOON + timedelta(minutes=20))
     found = await reconcile([PAYMENT, twin], done())
@@ -98,8 +98,8 @@ async def test_two_payments_under_one_id() -> None:
 
 
 @pytest.mark.parametrize("name", ["id", "transaction_api_id", "location_id"])
-async def test_ids_that_look_like_card_numbers(name: str) -> None:
-    """A ledger stores them masked: the payment is still the same."""
+async def test_masked_ids(name: str) -> None:
+    """A ledger stores ids that look like card numbers masked: the payment is still the same."""
     masked = mask_text(LOOKS_LIKE_A_CARD)
     assert masked != LOOKS_LIKE_A_CARD
     change: dict[str, Any] = {name: LOOKS_LIKE_A_CARD}
@@ -132,7 +132,7 @@ async def test_what_is_different(changes: dict[str, Any], details: tuple[str, ..
     assert [each.details for each in found.discrepancies] == ([details] if details else [])
 
 
-async def test_a_void_that_had_no_effect() -> None:
+async def test_ineffective_void() -> None:
     """The ledger has the void as done, and the payment is still approved."""
     void = done(id="void", call="PUT /v2/transactions/t1", api_id=None, sent={"action": "void"})
     found = await reconcile([PAYMENT], done(), void)
@@ -140,21 +140,21 @@ async def test_a_void_that_had_no_effect() -> None:
     assert (await reconcile([PAYMENT], done(), attrs.evolve(void, outcome="refused"))).agrees
 
 
-async def test_a_void_during_the_reconciliation() -> None:
+async def test_concurrent_void() -> None:
     """The list may have been read before the void: nothing is wrong."""
     void = done(id="void", call="PUT /v2/transactions/t1", api_id=None, sent={"action": "void"})
     during = attrs.evolve(void, resolved_at=datetime.now(UTC) + timedelta(hours=1))
     assert (await reconcile([PAYMENT], done(), during)).agrees
 
 
-async def test_a_rejected_bank_debit() -> None:
+async def test_rejected_debit() -> None:
     """The bank has rejected it: it is counted as declined, and not as charged."""
     rejected = attrs.evolve(PAYMENT, status_id=TransactionStatus.REJECTED)
     found = await reconcile([rejected], done())
     assert (found.agrees, found.declined, found.gateway.count) == (True, 1, 0)
 
 
-async def test_an_id_of_something_else_than_a_payment() -> None:
+async def test_address_check() -> None:
     """The id of a recorded sale leads to an address check: the sale is missing."""
     check = attrs.evolve(PAYMENT, id="check", type_id=TransactionType.AVS_ONLY)
     found = await reconcile([], attrs.evolve(done(), record_id="check"), readable=[check])
@@ -182,8 +182,8 @@ async def test_a_recorded_settlement(batch: TransactionBatch, details: tuple[str
     assert [each.details for each in found.discrepancies] == ([] if details is None else [details])
 
 
-async def test_a_batch_whose_id_looks_like_a_card_number() -> None:
-    """A ledger stores it masked: the batch of the payments is still the same."""
+async def test_masked_batch() -> None:
+    """A ledger stores a batch id that looks like a card number masked: the batch is still the same."""
     settle = done(resource="transaction_batches", call="POST /v2/transactionbatches/x/settle", api_id=None, sent={})
     settle = attrs.evolve(settle, record_id=mask_text(LOOKS_LIKE_A_CARD))
     batch = TransactionBatch(id=LOOKS_LIKE_A_CARD, is_open=False)
@@ -191,7 +191,7 @@ async def test_a_batch_whose_id_looks_like_a_card_number() -> None:
     assert (await reconcile([payment], done(), settle, readable=[batch])).agrees
 
 
-async def test_what_moves_no_money() -> None:
+async def test_no_money() -> None:
     """Address checks and stored accounts are not compared; a payment of an unknown channel is."""
     check = attrs.evolve(PAYMENT, status_id=TransactionStatus.AVS_ONLY, type_id=TransactionType.AVS_ONLY)
     entries = done(sent={"action": "avsonly"}), done(resource="account_vaults", call="POST /v2/accountvaults")
@@ -201,7 +201,7 @@ async def test_what_moves_no_money() -> None:
     assert [each.kind for each in (await reconcile([unknown])).discrepancies] == ["missing_in_ledger"]
 
 
-async def test_a_ledger_of_many_entries() -> None:
+async def test_many_entries() -> None:
     """Rows are compared in chunks: each one is seen once."""
     count = 1201
     entries = [done(id=f"{number}", api_id=f"order-{number}") for number in range(count)]

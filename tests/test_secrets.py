@@ -48,14 +48,12 @@ TEXTS: dict[str, Callable[[object], str]] = {
 
 
 @pytest.mark.parametrize("as_text", TEXTS.values(), ids=TEXTS)
-def test_a_secret_is_masked_in_every_text(as_text: Callable[[object], str]) -> None:
-    """However a secret is turned into text, its value is not in it."""
+def test_no_text_of_a_secret_has_its_value(as_text: Callable[[object], str]) -> None:
     assert KEY not in as_text(Secret(KEY))
 
 
 @pytest.mark.parametrize("as_text", TEXTS.values(), ids=TEXTS)
-def test_a_card_number_is_masked_in_every_text(as_text: Callable[[object], str]) -> None:
-    """However a card number is turned into text, no more than its last four digits are in it."""
+def test_every_text_of_a_card_number_is_masked(as_text: Callable[[object], str]) -> None:
     for card in CARDS:
         shown = as_text(AccountNumber(card))
         assert card[-4:] in shown
@@ -71,7 +69,7 @@ def test_how_they_look() -> None:
 
 
 @pytest.mark.parametrize("number", ["", "1234", "1234567"])
-def test_a_short_account_number_shows_nothing(number: str) -> None:
+def test_short_number(number: str) -> None:
     """A number whose last four digits are more than half of it shows none of them."""
     assert str(AccountNumber(number)) == "************"
 
@@ -80,7 +78,7 @@ def test_reveal_gives_the_value() -> None:
     assert Secret(KEY).reveal() == KEY
 
 
-def test_a_secret_of_a_secret_is_that_secret() -> None:
+def test_nested_secret() -> None:
     """Wrapping twice reveals the value, not the mask."""
     assert AccountNumber(Secret(CARDS[0])).reveal() == CARDS[0]
 
@@ -91,19 +89,19 @@ def test_last_four() -> None:
 
 
 @given(st.text(), st.text())
-def test_secrets_are_equal_when_their_values_are(one: str, other: str) -> None:
+def test_equality(one: str, other: str) -> None:
     """Equality and hash are those of the values, lone surrogates included."""
     assert (Secret(one) == Secret(other)) == (one == other)
     assert Secret(one) == AccountNumber(one)
     assert hash(Secret(one)) == hash(AccountNumber(one))
 
 
-def test_a_secret_is_no_plain_text() -> None:
+def test_plain_text() -> None:
     """A secret never equals the text it hides, so that a comparison cannot probe it by accident."""
     assert Secret(KEY) != KEY
 
 
-def test_secrets_do_not_pickle() -> None:
+def test_pickle() -> None:
     """Pickling would write the value down, so it is refused, and the refusal does not show it."""
     with pytest.raises(TypeError, match="does not pickle") as refused:
         pickle.dumps(Secret(KEY))
@@ -123,7 +121,7 @@ WALKS: dict[str, Callable[[object], object]] = {
 
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
 @pytest.mark.parametrize("secret", [Secret(KEY), AccountNumber(CARDS[0])])
-def test_what_walks_an_object_does_not_find_the_value(walk: Callable[[object], object], secret: Secret) -> None:
+def test_object_walk(walk: Callable[[object], object], secret: Secret) -> None:
     """Neither references, nor slots, nor the state that serializers take hold the value, as text or as bytes."""
     value, found = secret.reveal(), walk(secret)
     pending, shown = [found], repr(found)
@@ -146,7 +144,7 @@ def test_the_text_is_forgotten_with_the_last_copy_of_a_secret() -> None:
     assert place not in _secrets._texts
 
 
-def test_a_finalizer_can_reveal_a_secret() -> None:
+def test_finalizer() -> None:
     """The text is still there when an object in a reference cycle with the secret is finalized."""
     found = []
 
@@ -162,7 +160,7 @@ def test_a_finalizer_can_reveal_a_secret() -> None:
     assert found == [KEY]
 
 
-def test_a_secret_that_lives_until_exit_prints_no_error() -> None:
+def test_exit() -> None:
     """At exit, Python may clear the names of this module before those of another one."""
     code = (
         "import builtins, threading; from gateway_async import _secrets; "
@@ -172,8 +170,8 @@ def test_a_secret_that_lives_until_exit_prints_no_error() -> None:
 
 
 @pytest.mark.parametrize("value", [4111111111111111, b"4111111111111111", None, 4.5, ["4111111111111111"]])
-def test_of_what_is_no_text_only_the_type_is_kept(value: Any) -> None:
-    """A number where text belongs is an error, and the error needs its type alone."""
+def test_wrong_type(value: Any) -> None:
+    """Of a number where text belongs only its type is kept, which the error needs."""
     secret = AccountNumber(value)
     assert (secret.reveal(), secret.kind, str(secret), secret == AccountNumber("")) == (
         "",
@@ -184,35 +182,31 @@ def test_of_what_is_no_text_only_the_type_is_kept(value: Any) -> None:
 
 
 @pytest.mark.parametrize("form", [str, quote, lambda value: quote(value, safe=""), json.dumps])
-def test_an_escaped_secret_is_masked_too(form: Callable[[str], str]) -> None:
-    """As it is in a URL, and in JSON."""
+def test_escapes(form: Callable[[str], str]) -> None:
+    """A secret is masked as it is in a URL, and in JSON."""
     value = 'a/b "c" \\ \u00e9'
     assert mask_text(f"no {form(value)} here", [Secret(value)]).replace('"', "") == "no ************ here"
 
 
 def test_copies_are_the_secret_itself() -> None:
-    """A copy, deep or not, needs no second place in memory."""
     secret = Secret(KEY)
     assert copy.copy(secret) is secret
     assert copy.deepcopy([secret])[0] is secret
 
 
-def test_a_secret_has_no_attributes_to_hang_text_on() -> None:
-    """There is no `__dict__` that a debugger or a serializer would walk."""
+def test_no_dict() -> None:
+    """A secret has no `__dict__` that a debugger or a serializer would walk."""
     assert not hasattr(Secret(KEY), "__dict__")
 
 
-def test_logs_show_stars(caplog: pytest.LogCaptureFixture) -> None:
-    """A log record with a secret among its arguments does not show it."""
+def test_a_log_record_shows_no_secret_argument(caplog: pytest.LogCaptureFixture) -> None:
     logging.getLogger("somebody.else").warning("key %s, card %r", Secret(KEY), AccountNumber(CARDS[0]))
     assert "************1111" in caplog.text
     assert KEY not in caplog.text
     assert CARDS[0] not in caplog.text
 
 
-def test_tracebacks_show_stars() -> None:
-    """A traceback that prints local variables does not show a secret among them."""
-
+def test_a_traceback_with_local_variables_shows_no_secret() -> None:
     def fails(key: Secret, card: AccountNumber) -> None:
         raise ValueError(f"{key} {card}")
 
@@ -226,8 +220,7 @@ def test_tracebacks_show_stars() -> None:
 
 
 @pytest.mark.parametrize("card", CARDS)
-def test_the_test_cards_pass_the_luhn_check(card: str) -> None:
-    """Every published test card has a right check digit, and a wrong one is noticed."""
+def test_the_luhn_check_notices_a_wrong_digit(card: str) -> None:
     wrong = card[:-1] + str((int(card[-1]) + 1) % 10)
     assert (luhn_valid(card), luhn_valid(wrong)) == (True, False)
 
@@ -250,7 +243,7 @@ def test_the_test_cards_pass_the_luhn_check(card: str) -> None:
         ("1763475042 is a time", "1763475042 is a time"),
     ],
 )
-def test_texts_of_others_are_masked(written: str, masked: str) -> None:
+def test_foreign_text(written: str, masked: str) -> None:
     """Card numbers are masked in any grouping, next to other numbers too; all else stays as it is."""
     assert mask_text(written) == masked
 
@@ -273,7 +266,7 @@ def test_texts_of_others_are_masked(written: str, masked: str) -> None:
         (";4111111111111111=30121011234567890?", ";************1111=************?"),
     ],
 )
-def test_a_number_is_masked_however_it_is_parted(written: str, masked: str) -> None:
+def test_separators(written: str, masked: str) -> None:
     """Signs, blanks and dashes of any kind, characters of no width, digits of any script; a track's end goes too."""
     assert mask_text(written) == masked
     assert mask_digits(written) == masked
@@ -295,8 +288,7 @@ def test_a_number_is_masked_however_it_is_parted(written: str, masked: str) -> N
         '{"tax": 0.4000000000000002, "tip": -1234.5600000000004}',
     ],
 )
-def test_dates_lists_and_ids_are_no_card_numbers(text: str) -> None:
-    """Leave digits unchanged that are not written as a card number."""
+def test_dates_lists_and_ids_are_not_masked(text: str) -> None:
     assert mask_text(text) == text
 
 
@@ -313,13 +305,13 @@ def test_dates_lists_and_ids_are_no_card_numbers(text: str) -> None:
         "4000.000000000002 12",
     ],
 )
-def test_a_card_number_after_a_dot_is_no_fraction(text: str) -> None:
-    """Only an amount in cents with the error of a binary float stays: zeros or nines, and one or two digits."""
+def test_fractions(text: str) -> None:
+    """After a dot, only an amount in cents with the error of a float stays: zeros or nines, and one or two digits."""
     assert "*" in mask_text(text)
 
 
 @given(st.decimals(0, 10**7, places=2))
-def test_amounts_of_binary_floats_are_no_card_numbers(amount: Decimal) -> None:
+def test_binary_floats(amount: Decimal) -> None:
     """Leave what a program with floats writes for an amount, the next larger or smaller one."""
     for near in (math.nextafter(float(amount), math.inf), math.nextafter(float(amount), 0)):
         text = f"{near:.17g}"
@@ -328,7 +320,7 @@ def test_amounts_of_binary_floats_are_no_card_numbers(amount: Decimal) -> None:
 
 @pytest.mark.parametrize("gap", ["\n", ", ", "+", "...", " | ", "\t\t", "\u200b \u200b"])
 @pytest.mark.parametrize("size", [1, 2, 4])
-def test_digits_are_masked_however_they_are_parted(gap: str, size: int) -> None:
+def test_unread_text(gap: str, size: int) -> None:
     """Where a text need not be read, every way of parting a number's digits is seen through."""
     card = CARDS[0]
     assert mask_digits(gap.join(card[place : place + size] for place in range(0, len(card), size))) == (
@@ -336,7 +328,7 @@ def test_digits_are_masked_however_they_are_parted(gap: str, size: int) -> None:
     )
 
 
-def test_numbers_that_overlap_are_masked_as_one() -> None:
+def test_overlaps() -> None:
     """Other groups before a number do not take a part of it that passes the check, and leave the rest."""
     before = next(
         f"{a:02} {b:02}" for a in range(100) for b in range(100) if luhn_valid(f"{a:02}{b:02}41111111" + "1111")
@@ -344,8 +336,7 @@ def test_numbers_that_overlap_are_masked_as_one() -> None:
     assert mask_text(f"{before} 4111 1111 1111 1111") == "************1111"
 
 
-def test_secrets_that_a_text_repeats_are_masked() -> None:
-    """Mask known secrets of any form; ignore an empty secret."""
+def test_known_secrets_of_any_form_are_masked() -> None:
     secrets = (AccountNumber("072000326"), Secret("999"), Secret(""))
     assert mask_text("routing 072000326, cvv 999", secrets) == "routing ************0326, cvv ************"
 
@@ -359,19 +350,19 @@ def test_secrets_that_a_text_repeats_are_masked() -> None:
         "{0} - - {1}",
     ],
 )
-def test_a_known_number_is_masked_however_it_is_split(text: str) -> None:
+def test_split_number(text: str) -> None:
     """A peer may repeat what was sent as a list or over two lines, which other numbers may be, too."""
     quoted = mask_text(f"no: {text.format('54545454', '54545454')}!", [AccountNumber("5454545454545454")])
     assert "************5454" in quoted
     assert "54545454" not in quoted
 
 
-def test_a_quote_is_one_line() -> None:
+def test_quote() -> None:
     """A peer adds no line to a log, and a card number that it breaks over lines is masked."""
     assert quote_text("no\nERROR: 4111 1111\r\n1111 1111") == "no ERROR: ************1111"
 
 
-def test_a_short_secret_is_masked_as_a_separate_word() -> None:
+def test_short_secret() -> None:
     """A CVV inside a longer number or word is chance, and masking it would spoil what the text says."""
     assert mask_text("999 is (999), not 1999 or x999", [Secret("999")]) == (
         "************ is (************), not 1999 or x999"
@@ -382,12 +373,11 @@ NO_STARS = st.characters(exclude_characters="*")
 
 
 @given(st.text(), st.text(NO_STARS, min_size=7), st.text())
-def test_no_secret_of_any_form_survives(before: str, secret: str, after: str) -> None:
-    """Secrets are masked as they are, whatever characters they are made of."""
+def test_secrets_of_any_characters_are_masked(before: str, secret: str, after: str) -> None:
     assert secret not in mask_text(f"{before}{secret}{after}", [Secret(secret)])
 
 
-def test_the_mask_is_no_pattern() -> None:
+def test_last_characters() -> None:
     """The last four characters of an account number may be anything."""
     assert mask_text(r"account 123456\1", [AccountNumber(r"123456\1")]) == r"account ************56\1"
 
@@ -402,35 +392,33 @@ def card_numbers(draw: st.DrawFn) -> str:
 @given(
     st.text(st.characters(exclude_categories=["Nd"])), card_numbers(), st.text(st.characters(exclude_categories=["Nd"]))
 )
-def test_no_card_number_survives(before: str, card: str, after: str) -> None:
-    """Mask a card number except its last four digits, in any context."""
+def test_context(before: str, card: str, after: str) -> None:
+    """In any context, a card number is masked except its last four digits."""
     masked = mask_text(f"{before}{card}{after}")
     assert card not in masked
     assert sum(character.isdecimal() for character in masked) == 4
 
 
 @given(card_numbers(), st.sampled_from([" ", "-"]), st.integers(2, 5))
-def test_no_grouping_hides_a_card_number(card: str, separator: str, size: int) -> None:
-    """Groups of any size are recognized."""
+def test_groups_of_any_size_are_recognized(card: str, separator: str, size: int) -> None:
     grouped = separator.join(card[place : place + size] for place in range(0, len(card), size))
     assert mask_text(f"card: {grouped}!") == f"card: ************{card[-4:]}!"
 
 
 @given(st.text("0123456789 -abc", max_size=80))
-def test_masking_is_final(text: str) -> None:
-    """Leave masked text unchanged when it is masked again."""
+def test_masked_text_stays_as_it_is(text: str) -> None:
     assert mask_text(mask_text(text)) == mask_text(text)
 
 
 @given(st.text(max_size=500), st.text(NO_STARS, min_size=7, max_size=200), st.text(max_size=500), st.integers(1, 400))
-def test_no_quote_shows_a_part_of_a_secret(before: str, secret: str, after: str, limit: int) -> None:
+def test_quoted_secret(before: str, secret: str, after: str, limit: int) -> None:
     """Wherever a quote ends, it is short, and the end of what was looked at splits no secret that is shown."""
     quoted = quote_text(f"{before}{secret}{after}", [Secret(secret)], limit)
     assert len(quoted) <= max(limit + 1, 0)
     assert secret not in quoted
 
 
-def test_no_quote_ends_within_a_secret() -> None:
+def test_end_of_quote() -> None:
     """A key or a card number at the end of a quote is masked, or left out."""
     key = "key-0123456789-abcdefghijklmnop"
     for before in ("z" * length for length in range(230, 400)):
@@ -438,7 +426,7 @@ def test_no_quote_ends_within_a_secret() -> None:
         assert "4111" not in quote_text(f"{before} {CARDS[0]} {'z' * 900}"), len(before)
 
 
-def test_a_long_text_is_not_looked_at_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quote costs as much as it shows, and not as much as there is."""
     lengths: list[int] = []
 
@@ -451,7 +439,7 @@ def test_a_long_text_is_not_looked_at_whole(monkeypatch: pytest.MonkeyPatch) -> 
     assert max(lengths) < 200
 
 
-def test_a_detached_error_leads_nowhere() -> None:
+def test_detached_error() -> None:
     """Frames, cause and context go, of the errors in a group too; message and notes stay."""
 
     def fails() -> None:

@@ -19,7 +19,7 @@ ASK = """
 """
 
 
-def test_the_sandbox_serves_plain_tests_and_is_fresh_for_each(pytester: pytest.Pytester) -> None:
+def test_sandbox(pytester: pytest.Pytester) -> None:
     """A test without an event loop gets a running sandbox, and the next test gets another one."""
     pytester.makepyfile(
         """
@@ -36,7 +36,7 @@ def test_the_sandbox_serves_plain_tests_and_is_fresh_for_each(pytester: pytest.P
     pytester.runpytest(*STRICT).assert_outcomes(passed=2)
 
 
-def test_the_gateway_works_with_every_asynchronous_plugin(pytester: pytest.Pytester) -> None:
+def test_async_plugins(pytester: pytest.Pytester) -> None:
     """Tests of pytest-asyncio in strict mode and of anyio on both loops work in one file."""
     pytester.makepyfile(
         ASK
@@ -56,7 +56,7 @@ def test_the_gateway_works_with_every_asynchronous_plugin(pytester: pytest.Pytes
     pytester.runpytest(*STRICT).assert_outcomes(passed=3)
 
 
-def test_the_gateway_works_in_automatic_mode(pytester: pytest.Pytester) -> None:
+def test_auto_mode(pytester: pytest.Pytester) -> None:
     """With `asyncio_mode=auto` a test needs no mark, and its own fixture may use the client."""
     pytester.makepyfile(
         ASK
@@ -76,7 +76,6 @@ def test_the_gateway_works_in_automatic_mode(pytester: pytest.Pytester) -> None:
 
 
 def test_the_gateway_is_closed_after_its_test(pytester: pytest.Pytester) -> None:
-    """Using the client after its test raises an error that says it is closed."""
     pytester.makepyfile(
         ASK
         + """
@@ -99,7 +98,7 @@ def test_the_gateway_is_closed_after_its_test(pytester: pytest.Pytester) -> None
     pytester.runpytest(*STRICT).assert_outcomes(passed=2)
 
 
-def test_the_gateway_follows_a_sandbox_of_the_projects_own(pytester: pytest.Pytester) -> None:
+def test_own_sandbox(pytester: pytest.Pytester) -> None:
     """A fixture named `sandbox` in the project replaces the plugin's."""
     pytester.makepyfile(
         ASK
@@ -122,7 +121,6 @@ def test_the_gateway_follows_a_sandbox_of_the_projects_own(pytester: pytest.Pyte
 
 
 def test_a_missing_extra_is_named(pytester: pytest.Pytester) -> None:
-    """Without the extra, the error of the fixture names the package to install."""
     pytester.makepyfile(
         """
         import sys
@@ -138,14 +136,13 @@ def test_a_missing_extra_is_named(pytester: pytest.Pytester) -> None:
 
 
 def test_a_missing_event_loop_is_named(pytester: pytest.Pytester) -> None:
-    """Without a plugin for async tests, the error of the fixture names one."""
     pytester.makepyfile("def test_needs_a_loop(gateway): ...")
     result = pytester.runpytest("-p", "no:asyncio")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*mark the test with pytest.mark.anyio, or install pytest-asyncio*"])
 
 
-def test_the_plugin_loads_nothing_before_it_is_used(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Installing the package loads no server in tests that do not use it."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
@@ -176,7 +173,7 @@ MOCKED = """
 """
 
 
-def test_respx_responds_to_the_client(pytester: pytest.Pytester) -> None:
+def test_respx(pytester: pytest.Pytester) -> None:
     """Decorator, `with` block and fixture of respx reach a client, also one that was made before, on both loops."""
     pytester.makepyfile(
         MOCKED
@@ -226,7 +223,7 @@ def test_respx_responds_to_the_client(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*STRICT).assert_outcomes(passed=8)
 
 
-def test_respx_lets_requests_pass_to_the_sandbox(pytester: pytest.Pytester) -> None:
+def test_passing_route(pytester: pytest.Pytester) -> None:
     """A route that passes through is answered over the client's own connections, uploads included."""
     pytester.makepyfile(
         """
@@ -248,7 +245,7 @@ def test_respx_lets_requests_pass_to_the_sandbox(pytester: pytest.Pytester) -> N
     pytester.runpytest(*STRICT).assert_outcomes(passed=2)
 
 
-def test_respx_fails_tests_with_uncalled_or_missing_routes(pytester: pytest.Pytester) -> None:
+def test_uncalled_route(pytester: pytest.Pytester) -> None:
     """An uncalled route fails its test, and a request without a route is not sent."""
     pytester.makepyfile(
         MOCKED
@@ -273,7 +270,7 @@ def test_respx_fails_tests_with_uncalled_or_missing_routes(pytester: pytest.Pyte
     result.stdout.fnmatch_lines(["*RESPX: some routes were not called!*", "*AllMockedAssertionError*not mocked!*"])
 
 
-def test_respx_needs_no_plugin_of_its_own(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_respx_plugin(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """With this plugin alone, routes respond as soon as a module of tests has imported respx."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
@@ -295,7 +292,7 @@ def test_respx_needs_no_plugin_of_its_own(pytester: pytest.Pytester, monkeypatch
     result.assert_outcomes(passed=1)
 
 
-def test_a_router_that_is_active_from_the_start(pytester: pytest.Pytester) -> None:
+def test_early_router(pytester: pytest.Pytester) -> None:
     """A router that a `conftest.py` starts, and a fixture of the session, reach the client too."""
     pytester.makeconftest(
         """
@@ -341,7 +338,7 @@ CRASHES = """
 """
 
 
-def test_a_scenario_survives_crashes(pytester: pytest.Pytester) -> None:
+def test_crash_test(pytester: pytest.Pytester) -> None:
     """The fixture cancels and kills a function of the test file, on any event loop."""
     pytester.makepyfile(
         CRASHES
@@ -358,7 +355,7 @@ def test_a_scenario_survives_crashes(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*STRICT).assert_outcomes(passed=2)
 
 
-def test_a_scenario_gets_a_terminal_from_the_environment(pytester: pytest.Pytester) -> None:
+def test_terminal(pytester: pytest.Pytester) -> None:
     """A killed process gets its values from the environment of the test."""
     pytester.makepyfile(
         """
@@ -381,7 +378,7 @@ def test_a_scenario_gets_a_terminal_from_the_environment(pytester: pytest.Pytest
     pytester.runpytest(*STRICT).assert_outcomes(passed=1)
 
 
-def test_a_scenario_that_loses_money_fails_its_test(pytester: pytest.Pytester) -> None:
+def test_lost_money(pytester: pytest.Pytester) -> None:
     """The failure names the broken rules and the moments at which they were broken."""
     pytester.makepyfile(
         CRASHES
@@ -405,7 +402,7 @@ def test_a_scenario_that_loses_money_fails_its_test(pytester: pytest.Pytester) -
     )
 
 
-def test_the_environment_is_set_for_one_test(pytester: pytest.Pytester) -> None:
+def test_environment(pytester: pytest.Pytester) -> None:
     """An application that reads the environment, and its child processes, reach the sandbox of the test."""
     pytester.makepyfile(
         """

@@ -126,8 +126,6 @@ async def function_calls(gateway: AsyncGateway, verb: Verb) -> int:
 
 @pytest.mark.parametrize(("method", "most"), [("GET", 160), ("POST", 233)])
 def test_function_calls_in_memory(method: str, most: int) -> None:
-    """A call over a transport in memory needs few calls of Python functions."""
-
     async def count() -> int:
         async with gateway_at("https://gateway.example", httpx.MockTransport(respond)) as gateway:
             return await function_calls(gateway, VERBS[method])
@@ -138,8 +136,6 @@ def test_function_calls_in_memory(method: str, most: int) -> None:
 
 @pytest.mark.parametrize(("method", "most"), [("GET", 162), ("POST", 235)])
 def test_function_calls_over_a_socket(server: Server, method: str, most: int) -> None:
-    """A call over a kept connection needs few calls of Python functions, those of the event loop included."""
-
     async def count() -> int:
         async with gateway_at(server.url) as gateway:
             return await function_calls(gateway, VERBS[method])
@@ -214,7 +210,7 @@ def frames(coroutine: Any, last: CodeType) -> Iterator[str]:
     raise AssertionError("the transport is not awaited")
 
 
-def test_four_frames_from_the_executor_to_the_transport() -> None:
+def test_depth() -> None:
     """A waiting call is four coroutines deep, so that each wake-up is cheap and each traceback short."""
 
     async def suspend() -> list[str]:

@@ -101,7 +101,7 @@ def spellings(name: str) -> set[str]:
     return {name, *written, f"transaction[{name}]", f"data.{name}", f"items[0][{name}]", f"{name}[0]", f"old_{name}"}
 
 
-async def test_a_confidential_name_in_any_spelling() -> None:
+async def test_spellings() -> None:
     """Case, separators, humps and wrappers do not matter; the sandbox, which has its own rule, hides the same names."""
     names = set().union(*map(spellings, FAMILY))
     assert {name for name in names if not is_confidential(name) or not is_secret(name)} == set()
@@ -130,13 +130,13 @@ async def test_a_harmless_name() -> None:
         (4.1, False),
     ],
 )
-async def test_what_is_a_card_number_under_any_name(value: object, expected: bool) -> None:
-    """As a whole, 13 to 19 digits with a valid check digit that begin as a card number does."""
+async def test_card_numbers(value: object, expected: bool) -> None:
+    """A card number, under any name, is 13 to 19 digits as a whole, with a check digit and a known beginning."""
     assert is_card_number(value) is expected
 
 
-async def test_what_is_sealed_keeps_its_value_and_type() -> None:
-    """Only its text is hidden: numbers, dates, flags, empty values and ids are what they were."""
+async def test_sealed_values() -> None:
+    """Only their text is hidden: numbers, dates, flags, empty values and ids are what they were."""
     sealed = seal({"pin": 1234, "dob": "x", "cvv": "", "token": None, "has_pin": True, "contact_id": CARD, "n": CARD})
     assert (sealed["pin"].plain(), sealed["dob"].reveal(), sealed["n"].reveal()) == (1234, "x", CARD)
     assert (sealed["cvv"], sealed["token"], sealed["has_pin"], sealed["contact_id"]) == ("", None, True, CARD)
@@ -155,8 +155,8 @@ JSON_VALUES: Final = st.recursive(
 
 
 @given(st.dictionaries(NAMES, JSON_VALUES))
-async def test_sealing_loses_nothing(data: dict[str, Any]) -> None:
-    """Each value can be revealed, with its type; sealed again, it is the same."""
+async def test_revealed_values(data: dict[str, Any]) -> None:
+    """Each sealed value can be revealed, with its type; sealed again, it is the same."""
     sealed = seal(data)
     revealed = unseal(sealed)
     assert revealed == data
@@ -205,10 +205,10 @@ async def _list(gateway: AsyncGateway, filters: dict[str, Any]) -> object:
 
 @pytest.mark.parametrize("response", [echo, lose], ids=["echo", "lost"])
 @pytest.mark.parametrize("name", CALLS)
-async def test_no_call_tells_a_confidential_value(
+async def test_calls(
     name: str, response: Callable[[httpx.Request], httpx.Response], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither the error with its frames, nor its pickle, nor events and logs have a value of the family."""
+    """Neither the error of a call with its frames, nor its pickle, nor events and logs have a confidential value."""
     asked: list[httpx.Request] = []
     events: list[Any] = []
 
@@ -237,8 +237,7 @@ async def test_no_call_tells_a_confidential_value(
         assert '"reference":4012888888881881' in sent  # sealed, and sent as the number that it is
 
 
-async def test_numbers_in_an_extra_are_sent_as_numbers() -> None:
-    """Sealing changes nothing of what is sent."""
+async def test_sealing_changes_nothing_of_what_is_sent() -> None:
     sent: list[bytes] = []
 
     def respond(request: httpx.Request) -> httpx.Response:
@@ -258,7 +257,7 @@ async def test_numbers_in_an_extra_are_sent_as_numbers() -> None:
     assert {"pin": 1234, "cvv": [1], "dob": "x"}.items() <= json.loads(sent[0])["contact"].items()
 
 
-async def test_the_password_of_a_url_is_masked() -> None:
+async def test_password_in_url() -> None:
     """The address of a postback config may have one: neither repr, JSON, error nor the gateway's echo shows it."""
     url = "https://shop:p%40ss-82c1@shop.test/postbacks?x=1"
     new = ga.PostbackConfigCreate(resource="contact", url=url)
@@ -289,8 +288,8 @@ RECORDS: Final[dict[str, Callable[[dict[str, Any]], Record]]] = {
 
 
 @pytest.mark.parametrize("make", RECORDS.values(), ids=RECORDS)
-async def test_no_record_tells_a_confidential_value(make: Callable[[dict[str, Any]], Record]) -> None:
-    """Neither its repr, JSON, `attrs.asdict` and pickle, nor what a walk of its objects finds."""
+async def test_records(make: Callable[[dict[str, Any]], Record]) -> None:
+    """Neither repr, JSON, `attrs.asdict` and pickle of a record, nor a walk of its objects, has such a value."""
     record = make(CONTENT)
     told = f"{record!r}{record.to_dict()}{attrs.asdict(record)}{attrs.astuple(record)}{pickle.dumps(record)!r}"
     assert [value for value in ALL_PLANTED if value in told] == []
@@ -302,8 +301,8 @@ async def test_no_record_tells_a_confidential_value(make: Callable[[dict[str, An
     assert again.extra.keys() == record.extra.keys()
 
 
-async def test_a_sealed_value_of_a_record_can_be_read() -> None:
-    """By `reveal()`, and a request takes it as it is."""
+async def test_reveal() -> None:
+    """A sealed value of a record can be read by `reveal()`, and a request takes it as it is."""
     record = ga.UntypedRecord(id="t", extra={"ticket": "TICKVALUE-1", "note": "x"})
     assert (record["ticket"].reveal(), record["note"]) == ("TICKVALUE-1", "x")
     assert ga.TicketVaultCreate(ticket=record["ticket"]).ticket == Secret("TICKVALUE-1")
@@ -312,7 +311,7 @@ async def test_a_sealed_value_of_a_record_can_be_read() -> None:
 # --- what else leaves the process
 
 
-async def test_a_listed_postback_tells_no_confidential_value() -> None:
+async def test_listed_postback() -> None:
     """`listen --json` masks by the same rule; the number of a contact is the merchant's."""
     shown = object_of(postback_of("CREATE", "transaction", {"id": "t", **CONTENT}), datetime.now(UTC))
     assert [value for value in ALL_PLANTED if value in json.dumps(shown)] == []
@@ -320,8 +319,7 @@ async def test_a_listed_postback_tells_no_confidential_value() -> None:
     assert contact["data"]["account_number"] == "1001"
 
 
-async def test_the_rejects_of_a_migration_tell_no_confidential_value() -> None:
-    """Cells of confidential fields are masked."""
+async def test_the_rejects_of_a_migration_mask_confidential_cells() -> None:
     names = ("account_number", "routing", "track_data", "ticket", "ssn4", "dl_number", "dob_year")
     masked = mask_row({name: FAMILY[name] for name in names}, Columns().map_names(names))
     assert masked.keys() == set(names)
@@ -361,7 +359,7 @@ CONFIDENTIAL: Final[list[tuple[str, Any]]] = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_no_url_of_a_form_has_a_confidential_value(form: str) -> None:
+async def test_refused_form(form: str) -> None:
     """The error names the field and has no value; its frames have none of a confidential name."""
     for name, value in CONFIDENTIAL:
         with pytest.raises(ga.InvalidRequestError) as refused:
@@ -383,14 +381,12 @@ async def test_no_url_of_a_form_has_a_confidential_value(form: str) -> None:
         {"contact_id": "11e92008f72039289e394e29", "custom_data": {"table": 4, "at": "2026-11-25 12:34:50"}},
     ],
 )
-async def test_a_url_of_a_form_has_all_else(fields: dict[str, Any]) -> None:
-    """Settings, and numbers that are no card's, belong there."""
+async def test_form(fields: dict[str, Any]) -> None:
+    """Settings, and numbers that are no card's, belong into a form's URL."""
     assert FORMS["payform"](fields)
 
 
-async def test_a_cancelled_call_tells_no_confidential_value() -> None:
-    """The frames of a call that waits hold only sealed values."""
-
+async def test_frames_of_a_cancelled_call_hold_only_sealed_values() -> None:
     async def wait(request: httpx.Request) -> httpx.Response:
         await asyncio.sleep(60)
         return httpx.Response(200, request=request)

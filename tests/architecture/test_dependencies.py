@@ -69,7 +69,7 @@ def distribution(module: str, named: Mapping[str, list[str]]) -> str:
     return canonicalize_name(SHARED.get(package) or named[package][0])
 
 
-def test_every_import_is_declared() -> None:
+def test_imports() -> None:
     """Every imported package is a dependency of its own, not only one of another dependency."""
     named = packages_distributions()
     used = {distribution(name, named) for name in foreign()}
@@ -78,8 +78,7 @@ def test_every_import_is_declared() -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), FIXED.items())
-def test_no_version_with_a_known_vulnerability_is_allowed(name: str, version: str) -> None:
-    """The lower bound of a package is a version without known vulnerabilities."""
+def test_no_lower_bound_has_a_known_vulnerability(name: str, version: str) -> None:
     requirement = requirements(PROJECT["dependencies"], *EXTRAS.values())[name]
     (lower,) = (bound for bound in requirement.specifier if bound.operator == ">=")
     assert Requirement(f"{name}>={version}").specifier.contains(lower.version)
@@ -108,8 +107,8 @@ def test_no_private_name_of_another_package_is_used() -> None:
 
 
 @pytest.mark.parametrize("name", INTERNAL)
-def test_a_package_of_which_internals_are_used_has_an_upper_bound(name: str) -> None:
-    """Undocumented modules may change with a major version, so the next one is not allowed."""
+def test_upper_bounds(name: str) -> None:
+    """Undocumented modules of a package may change with a major version, so the next one is not allowed."""
     assert any(each.startswith(INTERNAL[name]) for each in foreign())
     requirement = requirements(PROJECT["dependencies"], *EXTRAS.values())[name]
     assert {bound.operator for bound in requirement.specifier} == {">=", "<"}

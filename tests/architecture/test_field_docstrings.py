@@ -43,11 +43,10 @@ def is_text(node: ast.stmt | None) -> bool:
 
 @pytest.mark.parametrize("path", MODELS, ids=ids)
 def test_every_field_has_a_docstring(path: Path) -> None:
-    """The text says what the field means, how long it may be, and when it is required."""
     assert list(undocumented(tree(path))) == []
 
 
-def test_a_field_without_a_docstring_is_found() -> None:
+def test_missing_docstring() -> None:
     """Private fields and facts of the class need none; a public field needs its own text."""
     source = '''
 class Shoe:

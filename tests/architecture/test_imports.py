@@ -53,7 +53,7 @@ def uses_import_module(path: Path) -> bool:
     return bool(names & {"import_module", "importlib"})
 
 
-def test_imports_inside_functions_have_a_reason() -> None:
+def test_inner_imports() -> None:
     """A module that imports inside a function is in the list of reasons, and there are few such imports."""
     found = {path.as_posix(): {*inside_functions(path)} for path in modules()}
     statements = [statement for each in found.values() for statement in each]
@@ -62,7 +62,7 @@ def test_imports_inside_functions_have_a_reason() -> None:
     assert len(statements) <= MOST
 
 
-def test_imports_by_name_have_a_reason() -> None:
+def test_import_module() -> None:
     """`import_module` hides an import from readers and type checkers."""
     assert {path.as_posix() for path in modules() if uses_import_module(path)} == {*BY_NAME}
 
@@ -115,13 +115,13 @@ anyio.run(main)
 """
 
 
-def test_a_failing_call_loads_nothing() -> None:
+def test_failing_call() -> None:
     """Everything for a lost response is loaded before the first byte: no import can fail after a payment."""
     assert run(LOST_ANSWER) == {"OutcomeUnknownError"}
 
 
-def test_a_resource_is_registered_once() -> None:
-    """Every module of a resource has its attribute on the client, of the same name."""
+def test_registry() -> None:
+    """Every module of a resource has one attribute on the client, of the same name."""
     files = {path.stem for path in modules() if path.parts[0] == "resources" and not path.stem.startswith("_")}
     assert files == {*RESOURCES}
     assert {name: kind.__module__ for name, kind in RESOURCES.items()} == {
@@ -133,14 +133,14 @@ def test_a_resource_is_registered_once() -> None:
     assert all(getattr(Resources, name) is kind for name, kind in RESOURCES.items())
 
 
-def test_the_fields_of_every_resource_are_known() -> None:
+def test_fields() -> None:
     """Whether a refusal is of another request is decided with the models of all resources, whatever a program uses."""
     specs = [kind.spec for kind in RESOURCES.values() if kind.spec]
     used = {kind.__module__ for spec in specs for kind in (spec.record, *spec.creates, *spec.updates)}
     assert used <= {noun.__name__ for noun in NOUNS}
 
 
-def test_type_checkers_see_no_name_that_does_not_exist() -> None:
+def test_getattr() -> None:
     """A `__getattr__` is hidden from type checkers, which would accept any name of it as `Any`."""
     for path in PACKAGE.rglob("__init__.py"):
         module = ast.parse(path.read_text())

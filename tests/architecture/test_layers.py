@@ -25,13 +25,11 @@ from .source import (
 SANDBOX = [path for path in modules() if path.parts[0] == "sandbox"]
 
 
-def test_every_module_has_its_layer() -> None:
-    """Each module and folder of the package is in the order."""
+def test_each_module_and_folder_has_a_layer() -> None:
     assert {layer(name_of(path)) for path in modules()} <= set(LAYERS)
 
 
-def test_imports_point_down() -> None:
-    """A module imports only from its own layer and those before it."""
+def test_modules_import_only_from_lower_layers() -> None:
     assert {(name_of(path), upper) for path in modules() for upper in imported_from_above(path)} == TYPE_ONLY
 
 
@@ -45,15 +43,13 @@ def imported_from_above(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(("lower", "upper"), sorted(TYPE_ONLY))
-def test_an_import_for_types_is_not_loaded(lower: str, upper: str) -> None:
-    """An upward import is for type checkers alone."""
+def test_an_upward_import_is_for_type_checkers_alone(lower: str, upper: str) -> None:
     path = next(path for path in modules() if name_of(path) == lower)
     loaded = [node for node in tree(path).body if not ast.unparse(node).startswith("if TYPE_CHECKING:")]
     assert [node.lineno for node in loaded if upper in imported(node)] == []
 
 
-def test_there_is_no_cycle_of_imports() -> None:
-    """There is an order in which every module comes after all that it imports."""
+def test_no_modules_import_each_other() -> None:
     graph = {
         name_of(path): {module for module in imported(tree(path)) if module.startswith("gateway_async.")}
         for path in modules()
@@ -63,12 +59,11 @@ def test_there_is_no_cycle_of_imports() -> None:
     assert order.index("gateway_async.errors") < order.index("gateway_async.client")
 
 
-def test_every_module_of_the_sandbox_has_its_layer() -> None:
-    """The order of the sandbox lists exactly its modules and folders."""
+def test_the_order_of_the_sandbox_lists_its_modules_and_folders() -> None:
     assert {layer(name_of(path), 2) for path in SANDBOX} == set(SANDBOX_LAYERS)
 
 
-def test_imports_of_the_sandbox_point_down() -> None:
+def test_sandbox_imports() -> None:
     """A module of the sandbox imports only from its own layer and those before it, for types too."""
     upward = {
         (name_of(path), module)
@@ -80,7 +75,7 @@ def test_imports_of_the_sandbox_point_down() -> None:
     assert upward == set()
 
 
-def test_wire_is_pure() -> None:
+def test_wire() -> None:
     """`_wire` has no I/O, no clock, no randomness and no await."""
     waiting = ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith | ast.Await
     for path in (path for path in modules() if path.parts[0] == "_wire"):
@@ -94,13 +89,13 @@ def test_wire_is_pure() -> None:
     ("library", "allowed"),
     [("httpx", HTTPX_USERS), ("tenacity", TENACITY_USERS)],
 )
-def test_a_library_is_used_by_its_own_modules_only(library: str, allowed: re.Pattern[str]) -> None:
+def test_libraries(library: str, allowed: re.Pattern[str]) -> None:
     """HTTP libraries are for `_http`, the HTTP and webhook clients, and tenacity is for the repeats of a call."""
     users = {path.as_posix() for path in modules() if any(m.split(".")[0] == library for m in imported(tree(path)))}
     assert {path for path in users if not allowed.fullmatch(path)} == set()
 
 
-def test_the_sandbox_imports_nothing_of_the_client() -> None:
+def test_sandbox() -> None:
     """The two cannot share a mistake: only `sandbox.py` imports the client, which `Sandbox.gateway` returns."""
     handed_out = {f"gateway_async.{module}" for module in ("client", "credentials", "errors")}
     # How a file is opened, and who may read it, has nothing to do with the gateway.

@@ -185,7 +185,7 @@ async def log_in(sandbox: Sandbox) -> str:
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.asyncio
-async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, sandbox: Sandbox, errors: Errors) -> None:
+async def test_faults(fault: Any, sandbox: Sandbox, errors: Errors) -> None:
     """The error of a request or its lookup leads to no planted value, with any fault and any credentials."""
     token = await log_in(sandbox)
     planted = [*MONEY, *secrets_of(sandbox), token]
@@ -210,7 +210,7 @@ async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, sandbox: Sandbo
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.asyncio
-async def test_no_error_of_a_login_leads_to_a_secret(fault: Any, sandbox: Sandbox, errors: Errors) -> None:
+async def test_logins(fault: Any, sandbox: Sandbox, errors: Errors) -> None:
     """The error of a login or a logout leads neither to the password nor to the token, with any fault."""
     token = await log_in(sandbox)
     login = ga.PasswordLogin(sandbox.username, sandbox.password, sandbox.domain)
@@ -275,9 +275,7 @@ async def ask_for_invalid_token() -> str:
     ids=["error with everything", "error with the request", "no connection", "no TLS", "invalid token"],
 )
 @pytest.mark.asyncio
-async def test_a_request_that_is_not_sent(
-    options: dict[str, Any], operation: Operation, sandbox: Sandbox, errors: Errors
-) -> None:
+async def test_unsent_request(options: dict[str, Any], operation: Operation, sandbox: Sandbox, errors: Errors) -> None:
     """The error of a transport, of a connection or of a token that cannot be sent leads to no part of the request."""
     address = sandbox.base_url.removeprefix("http://")
     given = {name: value.format(sandbox=address) if name == "base_url" else value for name, value in options.items()}
@@ -289,9 +287,7 @@ async def test_a_request_that_is_not_sent(
 
 @pytest.mark.parametrize("operation", OPERATIONS.values())
 @pytest.mark.asyncio
-async def test_a_time_out_of_the_callers(
-    operation: Operation, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_caller_timeout(operation: Operation, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """The TimeoutError of a caller, whose cause is the cancelled request, leads to no planted value."""
     monkeypatch.setattr(lookup, "LOOKUP_SECONDS", 0.2)  # the sandbox is silent: no lookup ends sooner
     for path in PATHS:
@@ -308,9 +304,7 @@ async def test_a_time_out_of_the_callers(
 
 @pytest.mark.parametrize("operation", OPERATIONS.values())
 @pytest.mark.asyncio
-async def test_tasks_of_a_group_that_fails(operation: Operation) -> None:
-    """An exception group leads to no planted value."""
-
+async def test_an_exception_group_leads_to_no_secret(operation: Operation) -> None:
     async def run(gateway: AsyncGateway) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(operation, gateway)
@@ -343,8 +337,7 @@ INVALID: dict[str, Operation] = {
 
 @pytest.mark.parametrize("name", INVALID)
 @pytest.mark.asyncio
-async def test_an_invalid_request(name: str) -> None:
-    """The error of an invalid request leads to no planted value."""
+async def test_an_invalid_request_leads_to_no_secret(name: str) -> None:
     async with of_nowhere() as gateway:
         with pytest.raises(ga.InvalidRequestError) as raised:
             await INVALID[name](gateway)
@@ -399,7 +392,7 @@ def test_invalid_arguments(make: Callable[[], object]) -> None:
     ],
 )
 @pytest.mark.parametrize("from_env", [False, True])
-def test_options_of_the_wrong_type(
+def test_wrong_options(
     options: dict[str, Any], from_env: bool, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key or an address in place of an object is in no local variable of the error."""
@@ -412,7 +405,7 @@ def test_options_of_the_wrong_type(
 
 @pytest.mark.parametrize("slashes", ["//", ""])
 @pytest.mark.parametrize("store", [ga.SqliteLedger, SqliteInbox, SqliteJournal])
-def test_an_address_instead_of_a_file(store: Callable[[str], object], slashes: str) -> None:
+def test_address_as_file(store: Callable[[str], object], slashes: str) -> None:
     """The address of a database, given as a file, is in no local variable of the error, also without its slashes."""
     with pytest.raises(ga.InvalidRequestError, match="expected a file") as raised:
         store(f"postgresql:{slashes}u:{KEY}@h/db")
@@ -420,7 +413,7 @@ def test_an_address_instead_of_a_file(store: Callable[[str], object], slashes: s
 
 
 @pytest.mark.parametrize("option", ["base_url", "proxy"])
-def test_a_host_that_is_no_host(option: str) -> None:
+def test_undecodable_host(option: str) -> None:
     """A host that IDNA cannot decode is an invalid argument, whose password is in no local variable."""
     with pytest.raises(ga.InvalidRequestError, match=option) as raised:
         of_nowhere(**{option: f"http://user:{KEY}@xn--/"})
@@ -444,7 +437,7 @@ HEADER, ROW = "key,account_number,exp_date", f"k1,{CARD},1230"
     ],
 )
 @pytest.mark.asyncio
-async def test_an_input_that_is_refused(name: str, text: str, tmp_path: Path) -> None:
+async def test_migration_input(name: str, text: str, tmp_path: Path) -> None:
     """A traceback with local variables shows no row of a migration's input."""
     path = tmp_path / name
     path.write_text(text)
@@ -468,7 +461,7 @@ FIELDS = {"account_number": CARD, "cvv": CVV, "basic_auth_password": KEY}
 @pytest.mark.parametrize("concurrency", [4, 0])
 @pytest.mark.parametrize("function", [migrate_vaults, verify_vaults, plan_migration])
 @pytest.mark.asyncio
-async def test_rows_that_are_no_rows(function: Any, concurrency: int, rows: Any, tmp_path: Path) -> None:
+async def test_wrong_rows(function: Any, concurrency: int, rows: Any, tmp_path: Path) -> None:
     """Fields in place of a migration's rows are in no local variable of the error."""
     async with of_nowhere() as gateway:
         given = {"rows": rows, "concurrency": concurrency}
@@ -512,7 +505,7 @@ MISTAKES: dict[str, Operation] = {
 
 @pytest.mark.parametrize(("name", "verb"), WRITES)
 @pytest.mark.asyncio
-async def test_a_mapping_instead_of_a_model(name: str, verb: str) -> None:
+async def test_mapping_as_model(name: str, verb: str) -> None:
     """Fields in a mapping instead of the model of a write are in no local variable of the error."""
     ids = ("1" * 24,) if verb == "update" else ()
     async with of_nowhere() as gateway:
@@ -523,7 +516,7 @@ async def test_a_mapping_instead_of_a_model(name: str, verb: str) -> None:
 
 @pytest.mark.parametrize("name", MISTAKES)
 @pytest.mark.asyncio
-async def test_fields_in_the_wrong_container(name: str) -> None:
+async def test_wrong_container(name: str) -> None:
     """A mapping instead of a request, or a text instead of a mapping, is in no local variable of the error."""
     async with of_nowhere() as gateway:
         with pytest.raises(ga.InvalidRequestError) as raised:
@@ -542,7 +535,7 @@ async def test_fields_in_the_wrong_container(name: str) -> None:
         {"GATEWAY_USER_API_KEY": KEY, "GATEWAY_DEVELOPER_ID": " "},
     ],
 )
-def test_an_invalid_environment(changes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment(changes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a key nor a password of an address is in a local variable of the error."""
     for name in ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY"):
         monkeypatch.setenv(f"GATEWAY_{name}", "https://gateway.test")
@@ -566,7 +559,7 @@ BASIC = {"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"}
         ({"Authorization": f"Basic {KEY}"}, CARD),
     ],
 )
-def test_a_refused_postback(headers: dict[str, str], body: str) -> None:
+def test_refused_postback(headers: dict[str, str], body: str) -> None:
     """The error of a rejected postback leads neither to its body nor to its credentials."""
     receiver = PostbackReceiver("user", KEY)
     with pytest.raises(PostbackRefusedError) as raised:
@@ -587,7 +580,7 @@ def copies_of_errors(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("copies_of_errors")
-async def test_an_unknown_outcome_keeps_no_body(sandbox: Sandbox) -> None:
+async def test_unknown_outcome(sandbox: Sandbox) -> None:
     """The error of an unknown write can look it up without the content that was sent."""
     for path in PATHS:
         sandbox.fault(path, "close_after_commit", probability=1)

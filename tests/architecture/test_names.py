@@ -53,7 +53,6 @@ PARTICIPLE = re.compile(rf"_*(?:{IRREGULAR.replace(' ', '|')}|(?!(?:exce|fe|ne|p
 
 
 def test_a_folder_has_a_dozen_files() -> None:
-    """No folder has more than a dozen files, but for those with one file for each noun."""
     files = Counter(path.parent for path in modules() if path.name not in ("__init__.py", "__main__.py"))
     assert {folder for folder, count in files.items() if count > MOST_FILES} <= {Path(name) for name in BY_NOUN}
 
@@ -103,12 +102,12 @@ def names_defined_twice() -> Mapping[str, set[str]]:
     return {name: places for name, places in found.items() if len(places) > 1}
 
 
-def test_a_name_has_one_meaning() -> None:
+def test_names() -> None:
     """A class, constant or function is defined once, unless all its definitions mean the same."""
     check_meanings(names_defined_twice(), SAME_MEANING)
 
 
-def test_an_attribute_has_one_meaning() -> None:
+def test_attributes() -> None:
     """An attribute of the classes that users see has one type."""
     public = {name for package in PACKAGES for name in package.__all__}
     found: dict[str, set[str]] = defaultdict(set)
@@ -156,6 +155,6 @@ VERBS = ["send", "feed", "_feed_all", "read", "resolve_cancelled", "_on_intent_r
 
 
 @pytest.mark.parametrize("name", [*PARTICIPLES, *VERBS])
-def test_a_participle_is_noticed(name: str) -> None:
+def test_participles(name: str) -> None:
     """A name that begins with a past participle is found, regular or not, and one that begins with a verb is not."""
     assert bool(PARTICIPLE.fullmatch(name)) == (name in PARTICIPLES)

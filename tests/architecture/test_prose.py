@@ -38,11 +38,10 @@ def found_in(folder: Path, name: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("path", prose.PATHS)
 def test_the_repository_is_in_plain_english(path: str) -> None:
-    """Every name and every text follows the writing rules."""
     assert [str(finding) for file in prose.files([prose.ROOT / path]) for finding in prose.check(file)] == []
 
 
-def test_the_linter_finds_what_is_planted_in_a_module(tmp_path: Path) -> None:
+def test_module(tmp_path: Path) -> None:
     """Banned names and words, and a first line that begins with a pronoun, are reported."""
     assert sorted(found_in(tmp_path, "planted.py", PLANTED)) == [
         "10: name: open_lane",
@@ -57,7 +56,7 @@ def test_the_linter_finds_what_is_planted_in_a_module(tmp_path: Path) -> None:
     ]
 
 
-def test_the_linter_finds_what_is_planted_in_a_document(tmp_path: Path) -> None:
+def test_document(tmp_path: Path) -> None:
     """Words count everywhere in Markdown, in code too."""
     text = "# Whoever\n\n```sh\nnobody\n```\n"
     assert found_in(tmp_path, "planted.md", text) == [
@@ -66,7 +65,7 @@ def test_the_linter_finds_what_is_planted_in_a_document(tmp_path: Path) -> None:
     ]
 
 
-def test_the_linter_ends_as_a_command_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Findings are printed with the file and the line, and the exit status says whether there are any."""
     (tmp_path / "good.md").write_text("# Plain\n")
     assert prose.main([str(tmp_path)]) == 0
@@ -81,7 +80,7 @@ COUNTED = re.compile(
 )
 
 
-def test_numbers_agree_with_their_nouns() -> None:
+def test_pluralize() -> None:
     """A number that may be 1 gets its noun from `pluralize`. The sandbox cannot, and the demo's are known."""
     found = [
         f"{path}:{text.lineno}: {ast.unparse(text)}"
@@ -96,7 +95,6 @@ def test_numbers_agree_with_their_nouns() -> None:
     assert found == []
 
 
-def test_the_noun_after_a_number() -> None:
-    """One is singular, everything else plural."""
+def test_only_the_noun_after_one_is_singular() -> None:
     assert [pluralize(number, "call") for number in (0, 1, 1.0, 1.5, 2)] == ["calls", "call", "call", "calls", "calls"]
     assert [pluralize(number, "call is", "calls are") for number in (1, 2)] == ["call is", "calls are"]

@@ -61,12 +61,12 @@ def is_internal(path: Path) -> bool:
     return any(part.startswith("_") and part != "__init__.py" for part in path.parts)
 
 
-def test_internal_modules_have_no_all() -> None:
+def test_internal_modules() -> None:
     """The underscore says what is internal, and no star is imported from such a module."""
     assert [path for path in modules() if is_internal(path) and "__all__" in assigned(path)] == []
 
 
-def test_all_names_all() -> None:
+def test_all() -> None:
     """`__all__` lists every public function and class of its module, sorted, and nothing else."""
     for path in (path for path in modules() if is_library(path) and not is_internal(path)):
         module = importlib.import_module(name_of(path))
@@ -96,12 +96,10 @@ PUBLIC = [
 
 
 def test_the_public_names_exist() -> None:
-    """Each public name can be imported from the package."""
     assert [name for name in PUBLIC if name not in gateway_async.__all__ or not hasattr(gateway_async, name)] == []
 
 
-def test_the_index_is_complete() -> None:
-    """Every public error and model can be imported from the package."""
+def test_every_public_error_and_model_can_be_imported() -> None:
     offered = {
         name
         for module in ("errors", "models.codes", *(noun.__name__.removeprefix("gateway_async.") for noun in NOUNS))
@@ -129,7 +127,7 @@ def asserted_verbs() -> set[tuple[str, str]]:
 
 
 @pytest.mark.asyncio
-async def test_every_verb_has_its_type() -> None:
+async def test_verbs() -> None:
     """`tests/typing/api.py` asserts the type of each verb's result, and so lists the verbs of every resource."""
     async with AsyncGateway("https://gateway.test", developer_id="dev", credentials=UserApiKey("u", "k")) as gateway:
         resources = {name: getattr(gateway, name) for name in RESOURCES}
@@ -154,7 +152,7 @@ def methods(owner: type[Any]) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 @pytest.mark.parametrize("owner", CALLED)
-def test_every_method_has_its_type(owner: type[Any]) -> None:
+def test_methods(owner: type[Any]) -> None:
     """`tests/typing/api.py` asserts the type of each method's result, or uses it as a decorator."""
     found = {
         call.func.attr
@@ -179,8 +177,8 @@ def public_signatures() -> Iterator[tuple[str, inspect.Signature]]:
                 yield f"{value.__name__}.{name}", inspect.signature(function)
 
 
-def test_flags_are_passed_by_keyword() -> None:
-    """`resend(id, True, False)` would not say what is true."""
+def test_flags() -> None:
+    """Flags are passed by keyword: `resend(id, True, False)` would not say what is true."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     flags = {
         f"{name}({parameter.name})"
@@ -195,11 +193,8 @@ def test_flags_are_passed_by_keyword() -> None:
 # Folders, and files at the top, in which tests still have both a sentence as a name and a docstring.
 TESTS_WITH_BOTH = frozenset(
     {
-        "architecture", "browser", "cli", "crash_testing", "deployment", "docs", "end_to_end", "examples", "execution",
-        "http", "migration", "models", "reliability", "simulation", "storage", "telemetry", "wire",
-        "test_credentials.py", "test_distribution.py", "test_errors.py", "test_hosted_forms.py", "test_hosted_pages.py",
-        "test_leases.py", "test_ledger.py", "test_observe.py", "test_postgres_ledger.py", "test_reconciliation.py",
-        "test_secrets.py", "test_testing.py",
+        "cli", "crash_testing", "end_to_end", "execution", "http", "migration", "models", "reliability", "simulation",
+        "storage", "telemetry", "wire",
     }
 )  # fmt: skip
 

@@ -76,14 +76,13 @@ def filled(kind: Any) -> Any:
     return kind(**values)
 
 
-def test_no_model_shows_a_secret() -> None:
+def test_models() -> None:
     """Neither repr nor str nor a format shows a planted value of any field."""
     for full in map(filled, [*kinds(Request), *kinds(Record)]):
         assert shown_secrets(repr(full), str(full), f"{full}", [full], {"it": full}) == set()
 
 
-def test_no_problem_shows_a_secret() -> None:
-    """The problems of planted values do not contain them."""
+def test_no_problem_of_a_planted_value_shows_it() -> None:
     for kind in kinds(Request):
         assert shown_secrets(*problems(filled(kind))) == set(), kind
 

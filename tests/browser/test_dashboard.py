@@ -17,7 +17,6 @@ SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_numb
 
 
 async def test_a_request_is_seen_at_once(visitor: Visitor, gateway: AsyncGateway) -> None:
-    """The log of an open page shows a request that is made later."""
     page = await visitor.open()
     await expect(page.get_by_text("No program has sent a request yet.")).to_be_visible()
     await gateway.contacts.list()
@@ -26,7 +25,6 @@ async def test_a_request_is_seen_at_once(visitor: Visitor, gateway: AsyncGateway
 
 
 async def test_a_fault_is_planned_in_the_page(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
-    """The page counts the requests that it affects, without being loaded again."""
     page = await visitor.open("/faults")
     await page.get_by_role("combobox", name="Fault", exact=True).select_option("error_after_commit")
     await page.get_by_role("button", name="Plan", exact=True).first.click()
@@ -36,8 +34,8 @@ async def test_a_fault_is_planned_in_the_page(visitor: Visitor, sandbox: Sandbox
     assert sandbox.ledger()["charged"] == {payment.transaction_api_id: 1}
 
 
-async def test_a_mail_arrives_in_the_open_outbox(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
-    """The mail is shown as text, with a link to the payment page."""
+async def test_mail(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+    """A mail arrives in the open outbox as text, with a link to the payment page."""
     page = await visitor.open("/outbox")
     invoice = QuickInvoiceCreate(
         title="<b>Piano</b>",
@@ -52,8 +50,8 @@ async def test_a_mail_arrives_in_the_open_outbox(visitor: Visitor, sandbox: Sand
     await expect(page.get_by_role("link", name=re.compile(made.id))).to_be_visible()
 
 
-async def test_a_reset_is_two_clicks_away(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
-    """From any page, by keyboard alone."""
+async def test_reset(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+    """A reset is two clicks away from any page, by keyboard alone."""
     await gateway.contacts.list()
     page = await visitor.open("/clock")
     await page.get_by_role("link", name="Connect").press("Enter")
@@ -70,7 +68,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize("visitor", SIZES, indirect=True, ids=["wide and dark", "phone"])
-async def test_every_page_is_for_everybody(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+async def test_accessibility(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
     """Each page fits a phone, and has contrast, labels and headings."""
     sandbox.scenario("a bad day for lookups")
     await gateway.contacts.list()
@@ -83,7 +81,7 @@ async def test_every_page_is_for_everybody(visitor: Visitor, sandbox: Sandbox, g
         await page.close()
 
 
-async def test_the_overview_is_live(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_overview(visitor: Visitor, gateway: AsyncGateway) -> None:
     """An open page adds up a payment that is made later, and its figure leads to the payment."""
     page = await visitor.open()
     assert await find_barriers(page) == []
@@ -95,7 +93,7 @@ async def test_the_overview_is_live(visitor: Visitor, gateway: AsyncGateway) -> 
 
 
 @pytest.mark.parametrize("visitor", [{"permissions": ["clipboard-read", "clipboard-write"]}], indirect=True)
-async def test_json_and_ids_are_copied(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_copying(visitor: Visitor, gateway: AsyncGateway) -> None:
     """A button copies the whole JSON, also what is folded, and another one an id."""
     payment = await gateway.transactions.create(SALE)
     page = await visitor.open(f"/records/transactions/{payment.id}")
@@ -112,7 +110,7 @@ async def test_json_and_ids_are_copied(visitor: Visitor, gateway: AsyncGateway) 
 
 
 @pytest.mark.parametrize("visitor", [{"java_script_enabled": False}], indirect=True)
-async def test_pages_work_without_scripts(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+async def test_no_scripts(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
     """A fault is chosen and planned, a request searched, and JSON folded, without JavaScript."""
     page = await visitor.open("/faults")
     await page.get_by_role("link", name="rate_limit").click()
@@ -129,7 +127,7 @@ async def test_pages_work_without_scripts(visitor: Visitor, sandbox: Sandbox, ga
     await expect(page.get_by_role("button")).to_have_count(0)
 
 
-async def test_a_live_record_keeps_what_a_visitor_changed(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_live_record(visitor: Visitor, gateway: AsyncGateway) -> None:
     """Typed text and folded JSON stay when the record changes; the form says what its control refuses."""
     payment = await gateway.transactions.create(SALE)
     page = await visitor.open(f"/records/transactions/{payment.id}")

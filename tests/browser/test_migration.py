@@ -50,7 +50,7 @@ async def visitor(browser: Browser, migration: Process, request: pytest.FixtureR
 
 
 @pytest.mark.parametrize("visitor", SIZES, indirect=True, ids=["wide", "phone and dark"])
-async def test_a_migration_is_watched_to_its_end(visitor: Visitor, migration: Process, tmp_path: Path) -> None:
+async def test_migration(visitor: Visitor, migration: Process, tmp_path: Path) -> None:
     """The open page shows each state and the counts, and becomes the report when the command ends."""
     page = await visitor.open()
     status = page.get_by_role("status")

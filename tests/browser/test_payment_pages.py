@@ -62,10 +62,8 @@ async def expect_heading(page: Page, text: str) -> None:
     assert await find_barriers(page) == []
 
 
-async def test_an_invoice_is_paid(
-    visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway, receiver: Receiver
-) -> None:
-    """The client sees the invoice paid, and a receiver gets the postback of the transaction."""
+async def test_invoice(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway, receiver: Receiver) -> None:
+    """The client sees a paid invoice as paid, and a receiver gets the postback of the transaction."""
     product = sandbox.cc_product_transaction_id
     config = PostbackConfigCreate(
         resource="transaction", product_transaction_id=product, url=receiver.url, on_create=True
@@ -87,7 +85,7 @@ async def test_an_invoice_is_paid(
     assert await gateway.transactions.list().count() == 1
 
 
-async def test_a_declined_card_is_tried_again(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_declined_card(visitor: Visitor, gateway: AsyncGateway) -> None:
     """A test card is entered with one click; the issuer declines the first one and approves the second one."""
     link = await gateway.paylinks.create(PaylinkCreate(amount_due="21.00", display_billing_fields=True))
     page = await visitor.open(gateway.paylinks.payment_url(link.id))
@@ -102,8 +100,8 @@ async def test_a_declined_card_is_tried_again(visitor: Visitor, gateway: AsyncGa
     assert (await gateway.paylinks.get(link.id)).status_id == 1
 
 
-async def test_an_invoice_is_paid_in_parts(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
-    """First a part by card, after a wrong amount, and then the rest from a bank account."""
+async def test_parts(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+    """An invoice is paid by card in part, after a wrong amount, and then the rest from a bank account."""
     invoice = await bill(
         gateway,
         allow_partial_pay=True,
@@ -132,7 +130,7 @@ async def test_an_invoice_is_paid_in_parts(visitor: Visitor, sandbox: Sandbox, g
     assert (await gateway.quick_invoices.get(invoice.id)).remaining_balance == 0
 
 
-async def test_an_expired_invoice(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_expired_invoice(visitor: Visitor, gateway: AsyncGateway) -> None:
     """The page says that nothing can be paid."""
     page = await visitor.open(
         gateway.quick_invoices.payment_url((await bill(gateway, expire_date=date(2020, 1, 31))).id)
@@ -140,7 +138,7 @@ async def test_an_expired_invoice(visitor: Visitor, gateway: AsyncGateway) -> No
     await expect_heading(page, "This invoice has expired")
 
 
-async def test_two_tabs_pay_once(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_two_tabs(visitor: Visitor, gateway: AsyncGateway) -> None:
     """The second tab is told that the invoice is paid."""
     invoice = await bill(gateway)
     pages = [await open_bill(visitor, gateway, invoice) for _ in range(2)]
@@ -152,7 +150,7 @@ async def test_two_tabs_pay_once(visitor: Visitor, gateway: AsyncGateway) -> Non
     assert await gateway.transactions.list().count() == 1
 
 
-async def test_a_double_click_pays_once(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_double_click(visitor: Visitor, gateway: AsyncGateway) -> None:
     """Both submissions of the form lead to the result of one payment, while the issuer takes a second."""
     items = {"Tea": Decimal("8.01")}
     page = await open_bill(visitor, gateway, await bill(gateway, item_list=items, allow_overpayment=True))
@@ -162,7 +160,7 @@ async def test_a_double_click_pays_once(visitor: Visitor, gateway: AsyncGateway)
     assert await gateway.transactions.list().count() == 1
 
 
-async def test_the_keyboard_is_enough(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_keyboard(visitor: Visitor, gateway: AsyncGateway) -> None:
     """Tab and Enter choose a test card; then the focus is on the button, and Enter pays."""
     page = await open_bill(visitor, gateway, await bill(gateway))
     await page.keyboard.press("Tab")
@@ -178,7 +176,7 @@ async def test_the_keyboard_is_enough(visitor: Visitor, gateway: AsyncGateway) -
 
 
 @pytest.mark.parametrize("visitor", [PHONE], indirect=True)
-async def test_foreign_text_on_a_phone(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_phone(visitor: Visitor, gateway: AsyncGateway) -> None:
     """Texts and names of files stay text, and no long word makes a page wider than a phone."""
     new = QuickInvoiceCreate(
         title=HOSTILE,
@@ -211,7 +209,7 @@ async def _expect_no_scrolling(page: Page) -> None:
     assert await page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
 
 
-async def test_the_link_of_a_message(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+async def test_link(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
     """The link in an e-mail opens the page, also in a tab that already shows the dashboard."""
     await bill(gateway, email="ada@example.test", send_email=True)
     (message,) = sandbox.outbox()

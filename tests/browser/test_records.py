@@ -24,7 +24,7 @@ def sale(amount: str, api_id: str | None = None) -> TransactionCreate:
     )
 
 
-async def test_a_record_is_seen_at_once(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+async def test_new_record(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
     """An open list shows a record that is created later, and keeps what is typed; its name stays text."""
     page = await visitor.open("/records")
     assert await find_barriers(page) == []
@@ -41,8 +41,7 @@ async def test_a_record_is_seen_at_once(visitor: Visitor, sandbox: Sandbox, gate
     assert await find_barriers(page) == []
 
 
-async def test_a_record_is_found_by_keyboard(visitor: Visitor, gateway: AsyncGateway) -> None:
-    """A visitor with a keyboard finds a payment by its integrator id, and opens it."""
+async def test_a_payment_is_found_by_keyboard_and_integrator_id(visitor: Visitor, gateway: AsyncGateway) -> None:
     await gateway.transactions.create(sale("12.50", "order-1"))
     page = await visitor.open("/records")
     await page.get_by_label("Id or integrator id").focus()
@@ -55,7 +54,7 @@ async def test_a_record_is_found_by_keyboard(visitor: Visitor, gateway: AsyncGat
     assert await find_barriers(page) == []
 
 
-async def test_a_batch_is_settled(visitor: Visitor, gateway: AsyncGateway) -> None:
+async def test_batch(visitor: Visitor, gateway: AsyncGateway) -> None:
     """A payment appears in an open batch; the first settlement fails, and the second one settles it."""
     page = await visitor.open("/batches")
     await expect(page.get_by_text("No batch is open.")).to_be_visible()
@@ -73,7 +72,6 @@ async def test_a_batch_is_settled(visitor: Visitor, gateway: AsyncGateway) -> No
 
 
 async def test_a_double_charge_raises_an_alarm(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
-    """The open ledger shows that one id was charged twice."""
     page = await visitor.open("/ledger")
     await gateway.transactions.create(sale("12.50", "order-1"))
     await expect(page.get_by_text("Every id has one effect.")).to_be_visible()

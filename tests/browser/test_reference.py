@@ -21,7 +21,7 @@ async def open_reference(visitor: Visitor, operation: str = "") -> Page:
 
 
 @pytest.mark.parametrize("visitor", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
-async def test_a_contact_is_created_from_the_reference(visitor: Visitor) -> None:
+async def test_operation(visitor: Visitor) -> None:
     """An operation holds a valid request; executing it shows the command, the 201 and the record."""
     page = await open_reference(visitor)
     await page.get_by_role("link", name="Contacts").click()
@@ -35,7 +35,6 @@ async def test_a_contact_is_created_from_the_reference(visitor: Visitor) -> None
 
 
 async def test_an_invalid_request_keeps_its_body(visitor: Visitor) -> None:
-    """After a 400 the operation still has what was typed."""
     page = await open_reference(visitor, "#/Contacts/createContact")
     body = page.locator(".body-param__text")
     await body.fill("{")

@@ -16,8 +16,9 @@ async def send_write(gateway: AsyncGateway, path: str) -> None:
         await gateway.request("POST", path, body={})
 
 
-async def test_a_request_is_opened(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
-    """A visitor opens a request that was just made, reads it, and follows it to its record."""
+async def test_a_new_request_is_opened_and_leads_to_its_record(
+    visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway
+) -> None:
     page = await visitor.open("/requests")
     assert await find_barriers(page) == []
     contact = await gateway.contacts.create(ContactCreate(last_name="Smith", location_id=sandbox.info.location_id))
@@ -29,7 +30,6 @@ async def test_a_request_is_opened(visitor: Visitor, sandbox: Sandbox, gateway: 
 
 
 async def test_a_filter_and_the_focus_survive_new_requests(visitor: Visitor, gateway: AsyncGateway) -> None:
-    """An open page keeps its filter, and the focus, when the log changes."""
     page = await visitor.open("/requests")
     await page.get_by_role("link", name="Writes").click()
     await expect(page.get_by_role("link", name="Writes")).to_have_attribute("aria-current", "true")

@@ -44,7 +44,6 @@ def base_url() -> Iterator[str]:
 
 
 async def test_search_finds_a_guide(visitor: Visitor) -> None:
-    """Words of a question lead to the page that answers it."""
     page = await visitor.open("/index.html")
     await page.get_by_role("textbox", name="Search").fill("refund")
     await page.keyboard.press("Enter")
@@ -52,7 +51,7 @@ async def test_search_finds_a_guide(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("visitor", [PHONE], indirect=True, ids=["375 px"])
-async def test_a_page_fits_a_phone(visitor: Visitor) -> None:
+async def test_phone(visitor: Visitor) -> None:
     """No page is wider than a phone; wide tables and programs scroll by themselves."""
     widths = {}
     for name in PAGES:
@@ -65,7 +64,7 @@ async def test_a_page_fits_a_phone(visitor: Visitor) -> None:
 @pytest.mark.parametrize(
     "visitor", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"]
 )
-async def test_the_colors_are_those_of_the_browser(visitor: Visitor, request: pytest.FixtureRequest) -> None:
+async def test_colors(visitor: Visitor, request: pytest.FixtureRequest) -> None:
     """A page is dark in a dark browser, and light in a light one."""
     page = await visitor.open("/guides/payments.html")
     color = await page.evaluate("getComputedStyle(document.body).backgroundColor")

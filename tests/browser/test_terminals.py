@@ -43,7 +43,7 @@ async def press(terminal: Locator, key: str) -> None:
     await terminal.get_by_role("button", name=key).click()
 
 
-async def test_a_sale_is_seen_and_approved(visitor: Visitor, sell: Sell) -> None:
+async def test_approval(visitor: Visitor, sell: Sell) -> None:
     """The open page shows the call, and the call returns with the chosen card when a key is pressed."""
     page = await visitor.open("/terminals")
     counter = device(page)
@@ -71,10 +71,9 @@ async def test_a_sale_is_seen_and_approved(visitor: Visitor, sell: Sell) -> None
         ("Cancel", "CANCELLED", 1500, None),
     ],
 )
-async def test_a_sale_is_not_approved(
+async def test_a_refused_sale_and_its_receipt_say_why(
     visitor: Visitor, sell: Sell, sandbox: Sandbox, key: str, text: str, reason: int, last_four: str | None
 ) -> None:
-    """The call returns with the reason, and the receipt says it."""
     counter = device(await visitor.open("/terminals"))
     sale = sell()
     await expect(counter.get_by_text("$12.50")).to_be_visible()
@@ -84,7 +83,7 @@ async def test_a_sale_is_not_approved(
     await expect(counter.get_by_role("listitem")).to_contain_text(f"Declined: {text} $12.50 Sale")
 
 
-async def test_two_terminals_are_independent(visitor: Visitor, sell: Sell, sandbox: Sandbox) -> None:
+async def test_two_terminals(visitor: Visitor, sell: Sell, sandbox: Sandbox) -> None:
     """A key of one terminal does not end the call of the other, and each shows its own call."""
     bar_id = sandbox.add_terminal("Bar")
     page = await visitor.open("/terminals")
@@ -97,7 +96,7 @@ async def test_two_terminals_are_independent(visitor: Visitor, sell: Sell, sandb
     assert (await first).declined
 
 
-async def test_a_second_call_waits_behind_the_first(visitor: Visitor, sell: Sell, sandbox: Sandbox) -> None:
+async def test_queue(visitor: Visitor, sell: Sell, sandbox: Sandbox) -> None:
     """The page shows the queue; a pressed key ends the first call and shows the next one."""
     page = await visitor.open(f"/terminals/{sandbox.terminal_id}")
     counter = device(page)
@@ -120,7 +119,7 @@ async def test_a_second_call_waits_behind_the_first(visitor: Visitor, sell: Sell
         assert (await second).declined
 
 
-async def test_the_keyboard_is_enough(visitor: Visitor, sell: Sell) -> None:
+async def test_keyboard(visitor: Visitor, sell: Sell) -> None:
     """Arrows choose a card and how it is read, Tab moves on, and Enter presses a key."""
     page = await visitor.open("/terminals")
     sale = sell()
@@ -133,7 +132,7 @@ async def test_the_keyboard_is_enough(visitor: Visitor, sell: Sell) -> None:
 
 
 @pytest.mark.parametrize("visitor", [{"viewport": {"width": 375, "height": 800}}], indirect=True)
-async def test_a_phone_shows_a_terminal(visitor: Visitor, sell: Sell, sandbox: Sandbox) -> None:
+async def test_phone(visitor: Visitor, sell: Sell, sandbox: Sandbox) -> None:
     """At 375 pixels nothing is cut off, also with a long title, and the keys work."""
     title = "W" * 64
     till = sandbox.add_terminal(title)
@@ -146,8 +145,8 @@ async def test_a_phone_shows_a_terminal(visitor: Visitor, sell: Sell, sandbox: S
     assert (await sale).approved
 
 
-async def test_a_terminal_is_added_by_a_form(visitor: Visitor) -> None:
-    """Its title is shown as text, although it looks like a script, and another open page offers it."""
+async def test_form(visitor: Visitor) -> None:
+    """The title of a terminal added by the form is text, even a script, and another open page offers the terminal."""
     other = await visitor.open("/terminals")
     page = await visitor.open("/terminals")
     title = "<script>alert(1)</script>"
@@ -160,8 +159,7 @@ async def test_a_terminal_is_added_by_a_form(visitor: Visitor) -> None:
     assert await find_barriers(other) == []
 
 
-async def test_typed_text_and_focus_stay(visitor: Visitor, sell: Sell) -> None:
-    """A call that arrives takes neither the focus nor the text of a form away."""
+async def test_an_arriving_call_keeps_focus_and_typed_text(visitor: Visitor, sell: Sell) -> None:
     page = await visitor.open("/terminals")
     await page.get_by_label("Title").press_sequentially("Bar")
     sale = sell()
@@ -172,8 +170,7 @@ async def test_typed_text_and_focus_stay(visitor: Visitor, sell: Sell) -> None:
     assert (await sale).approved
 
 
-async def test_the_wait_counts_on(visitor: Visitor, sell: Sell) -> None:
-    """The page counts the seconds without a reload."""
+async def test_a_page_counts_the_seconds_of_a_wait(visitor: Visitor, sell: Sell) -> None:
     page = await visitor.open("/terminals")
     sale = sell()
     timer = device(page).get_by_role("timer")
@@ -183,8 +180,8 @@ async def test_the_wait_counts_on(visitor: Visitor, sell: Sell) -> None:
     assert (await sale).declined
 
 
-async def test_a_page_from_before_a_restart_loads_again(visitor: Visitor, sandbox: Sandbox) -> None:
-    """A key that is refused for its old token presses nothing, and the next one works."""
+async def test_restart(visitor: Visitor, sandbox: Sandbox) -> None:
+    """A key on a page from before a restart is refused and presses nothing; the next one works."""
     page = await visitor.open("/terminals")
     token = device(page).locator("[name=csrf_token]")
     valid = await token.input_value()
@@ -197,7 +194,7 @@ async def test_a_page_from_before_a_restart_loads_again(visitor: Visitor, sandbo
     visitor.complaints.clear()  # htmx logs the refusal
 
 
-async def test_terms_are_accepted(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+async def test_terms(visitor: Visitor, sandbox: Sandbox, gateway: AsyncGateway) -> None:
     """Approve accepts the terms that a terminal shows, and the waiting call returns."""
     page = await visitor.open("/terminals")
     body = {"location_id": sandbox.location_id, "terminal_id": sandbox.terminal_id, "require_signature": 1}

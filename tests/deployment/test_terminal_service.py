@@ -52,9 +52,7 @@ def charged(box: Sandbox) -> dict[str, int]:
 
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.asyncio
-async def test_a_stop_waits_for_the_customer(
-    server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
-) -> None:
+async def test_stop(server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """With the grace of the document, the customer pays after SIGTERM, the till gets the response, the status is 0."""
     async with serving(server, tmp_path, environment) as (service, till):
         sale = sell(till, box)
@@ -68,9 +66,7 @@ async def test_a_stop_waits_for_the_customer(
 
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.asyncio
-async def test_a_sale_that_outlives_its_server_is_recovered(
-    server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
-) -> None:
+async def test_short_grace(server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """With a grace of one second, the server ends before the customer pays; the next `recover()` finds the payment."""
     async with serving(server, tmp_path, environment, grace=1) as (service, till):
         sale = sell(till, box)
@@ -88,9 +84,7 @@ async def test_a_sale_that_outlives_its_server_is_recovered(
 
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.asyncio
-async def test_a_killed_worker_is_replaced_and_its_sale_recovered(
-    server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path
-) -> None:
+async def test_killed_worker(server: str, box: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """The new worker finds the payment of the killed one; the same request then gets it, without a second charge."""
     async with serving(server, tmp_path, environment) as (service, till):
         worker = (await till.get("/live")).json()["worker"]
@@ -114,7 +108,6 @@ async def test_a_killed_worker_is_replaced_and_its_sale_recovered(
 async def test_two_workers_use_a_terminal_one_after_the_other(
     box: Sandbox, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """While one worker waits for a customer, the sale of the other waits for the lease."""
     async with (
         serving("uvicorn", tmp_path, environment | {"REDIS": REDIS}) as (service, till),
         AsyncExitStack() as stack,
@@ -139,7 +132,7 @@ async def test_two_workers_use_a_terminal_one_after_the_other(
 
 
 @pytest.mark.asyncio
-async def test_a_partial_approval_is_not_an_approval(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_partial_approval(monkeypatch: pytest.MonkeyPatch) -> None:
     """The till gets the amount that the issuer approved, also if it asks again."""
     monkeypatch.syspath_prepend(ROOT / "examples")
     app = import_module("terminal_service").app
@@ -154,7 +147,7 @@ async def test_a_partial_approval_is_not_an_approval(monkeypatch: pytest.MonkeyP
             assert response.json() == {"sale": "1001", "status": "partially approved", "amount": "1.00"}
 
 
-def test_the_documents_graces_are_long_enough() -> None:
+def test_graces() -> None:
     """Each grace of the document is above the time of a terminal call, and that of a container above its server's."""
     document = read("docs/guides/deployment.md")
     server = {int(seconds) for seconds in re.findall(r"graceful-(?:shutdown|timeout)\"?,? \"?(\d+)", document)}

@@ -14,9 +14,7 @@ BILL = f"gateway_async-{__version__}.cdx.json"
 
 
 @pytest.mark.parametrize("bills", [[], [BILL]], ids=["from source", "nox -s build"])
-def test_the_wheel_contains_the_bill_of_materials(
-    bills: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bill_of_materials(bills: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The CycloneDX file in dist/ is in `.dist-info/sboms/` of the wheel; a build without it works too."""
     version_file = "gateway_async/_execution/http_client.py"
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", version_file):

@@ -6,7 +6,7 @@ from tests.docs.documents import ROOT
 from tests.support.processes import run_python
 
 
-def test_the_package_needs_nothing_that_windows_lacks(tmp_path: Path) -> None:
+def test_windows(tmp_path: Path) -> None:
     """Every module is imported; a sale, a migration, a receiver and the sandbox work without fork, modes and locks."""
     done = run_python("-W", "error", "-m", "tests.deployment.without_posix", str(tmp_path), PYTHONPATH=str(ROOT))
     assert (done.returncode, done.stderr) == (0, "")

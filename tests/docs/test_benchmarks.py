@@ -10,7 +10,7 @@ PICTURE = "docs/pictures/benchmarks.svg"
 PROGRAMS = Path(__file__).parents[2] / "benchmarks"
 
 
-def test_every_program_is_explained() -> None:
+def test_programs() -> None:
     """The page has a row for each program, and for nothing else."""
     programs = {path.name for path in PROGRAMS.glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
     assert set(re.findall(r"^\| `(\w+\.py)` \|", read(PAGE), re.MULTILINE)) == programs - {
@@ -20,7 +20,7 @@ def test_every_program_is_explained() -> None:
     }
 
 
-def test_the_picture_shows_the_goals() -> None:
+def test_picture() -> None:
     """The picture shows goals, and loads nothing from elsewhere; `nox -s benchmarks` draws it again."""
     picture = read(PICTURE)
     assert "Goals" in picture

@@ -55,15 +55,14 @@ def test_a_command_has_the_options_that_are_shown() -> None:
         assert {word for word in words if word.startswith("--")} - options(command) == set(), use
 
 
-def test_an_option_belongs_to_a_command() -> None:
-    """Each option that is named by itself is one of some command."""
+def test_each_named_option_is_one_of_some_command() -> None:
     known = options(ROOT_COMMAND)
     for document in DOCUMENTS:
         named = set(re.findall(r"`(--[a-z]+(?:-[a-z]+)*)(?=[ `])", read(document)))
         assert named - known == set(), document
 
 
-def test_the_exit_statuses_are_listed() -> None:
+def test_exit_statuses() -> None:
     """The table of exit statuses has the numbers and the descriptions of the enum."""
     members = ast.parse(getsource(ExitStatus)).body[0]
     assert isinstance(members, ast.ClassDef)

@@ -17,8 +17,7 @@ from .documents import PACKAGE, ROOT, blocks, read
 MAX_LINES = 200
 
 
-def test_the_modules_have_an_import_order() -> None:
-    """There is an order in which every module imports only from modules above its own."""
+def test_every_module_imports_only_from_modules_above_it() -> None:
     tree = module_tree.module_tree()
     assert tree.index("  models/") < tree.index("  resources/") < tree.index("  client.py")
 
@@ -26,7 +25,6 @@ def test_the_modules_have_an_import_order() -> None:
 def test_no_order_is_printed_for_modules_that_import_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cycle of imports is an error."""
     monkeypatch.setattr(module_tree, "PACKAGE", tmp_path)
     (tmp_path / "credentials.py").write_text("from gateway_async.models.page import Page\n")
     (tmp_path / "models").mkdir()
@@ -39,7 +37,7 @@ def test_no_order_is_printed_for_modules_that_import_each_other(
         module_tree.import_order(tmp_path)
 
 
-def test_the_layout_shows_folders_of_the_project() -> None:
+def test_layout() -> None:
     """Each line of the layout names a folder, and each public folder of the package has a line."""
     (layout,) = blocks("CONTRIBUTING.md", "text")
     package, rest = layout.text.split("\ntests/")
@@ -48,7 +46,7 @@ def test_the_layout_shows_folders_of_the_project() -> None:
     assert [name for name in re.findall(r"^(\w+)/", f"tests/{rest}", re.MULTILINE) if not (ROOT / name).is_dir()] == []
 
 
-def test_the_files_that_are_named_exist() -> None:
+def test_paths() -> None:
     """Every path of a module in the text is one of the project, but for the recipe's own."""
     text, _, recipe = read("CONTRIBUTING.md").partition("## Adding an endpoint")
     paths = {*re.findall(r"`([\w/]+/\w+\.py)`", text + recipe.partition("## Tests")[2])}
@@ -57,11 +55,10 @@ def test_the_files_that_are_named_exist() -> None:
 
 
 def test_the_decision_table_is_the_one_that_decides() -> None:
-    """The money rules are printed as the code has them."""
     assert f"\n{format_table()}\n" in read("docs/why/money-rules.md")
 
 
-def test_the_recipe_for_an_endpoint_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """The spec and the resource of the recipe can be made as they are printed, given a model."""
     model = ModuleType("gateway_async.models.coupons")
     vars(model).update(Coupon=Contact, CouponCreate=ContactCreate)
@@ -73,13 +70,12 @@ def test_the_recipe_for_an_endpoint_works(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_sessions_it_names_exist() -> None:
-    """Every `nox -s` of the document is a session of the noxfile."""
     sessions = set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE))
     named_sessions = set(re.findall(r"nox -s (\w+)", read("CONTRIBUTING.md")))
     assert named_sessions
     assert named_sessions <= sessions
 
 
-def test_contributing_is_short() -> None:
+def test_length() -> None:
     """Explanations belong on the pages in docs/."""
     assert len(read("CONTRIBUTING.md").splitlines()) <= MAX_LINES

@@ -52,6 +52,6 @@ def test_the_demo_opens_its_sandbox_as_the_first_call_does() -> None:
 
 
 @pytest.mark.parametrize("program", [programs.open_gateway, *SHOWN], ids=lambda program: program.__name__)
-def test_a_program_fits_a_terminal(program: Callable[..., Any]) -> None:
+def test_width(program: Callable[..., Any]) -> None:
     """The demo shows it with a margin of 4, in 80 columns."""
     assert max(map(len, programs.excerpt(program).splitlines())) <= 75

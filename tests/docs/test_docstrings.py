@@ -43,11 +43,10 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("place", EXAMPLES)
-def test_an_example_is_python(place: str) -> None:
+def test_examples(place: str) -> None:
     """Every example compiles as the body of an async function."""
     assert compile_async(EXAMPLES[place], place) is not None
 
 
-def test_the_client_has_an_example() -> None:
-    """The class that users start with has an example."""
+def test_the_docstring_of_the_client_has_an_example() -> None:
     assert [place for place in EXAMPLES if place.startswith("client.py")] != []

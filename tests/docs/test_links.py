@@ -16,7 +16,7 @@ LINKING = sorted({path.name for path in ROOT.glob("*.md")} | {*PAGES})
 BRANCH = re.compile(r"^(?P<indent>[│├└─ ]*)(?P<name>\w+)", re.MULTILINE)
 
 
-def test_links_lead_to_files() -> None:
+def test_files() -> None:
     """Every link within the project names a file of it, relative to the document."""
     wrong = [
         (document, target)
@@ -27,7 +27,7 @@ def test_links_lead_to_files() -> None:
     assert wrong == []
 
 
-def test_links_lead_to_headlines() -> None:
+def test_headlines() -> None:
     """Every fragment of a link names a headline of the file that it points to."""
     wrong = [
         (document, f"{target}#{fragment}")
@@ -44,7 +44,7 @@ def headlines(path: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", headline).lower().replace(" ", "-") for headline in found}
 
 
-def test_the_glossary_is_short_and_sorted() -> None:
+def test_glossary() -> None:
     """The glossary has 40 terms at most, each once, in alphabetical order."""
     terms = re.findall(r"^\| (?!term|-)([^|]+) \|", read("docs/start/glossary.md"), re.MULTILINE)
     assert terms == sorted(set(terms), key=str.lower)
@@ -52,7 +52,6 @@ def test_the_glossary_is_short_and_sorted() -> None:
 
 
 def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
-    """The tree shows every public error below one of its base classes."""
     (drawing,) = blocks("docs/reference/errors.md", "text")
     parents: dict[str, str] = {}
     path: list[str] = []
@@ -71,8 +70,7 @@ def test_the_newest_version_in_the_changelog_is_the_packages() -> None:
     assert versions[0] == gateway_async.__version__
 
 
-def test_the_names_in_the_changelog_exist() -> None:
-    """The changelog names classes, functions and arguments as they are today."""
+def test_the_names_in_the_changelog_exist_today() -> None:
     names = {part for name in re.findall(r"`([A-Za-z_][\w.]*)", read("CHANGELOG.md")) for part in name.split(".")}
     words = {word for path in PACKAGE.rglob("*.py") for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
     assert sorted(names - words - {"nox"}) == []
@@ -80,7 +78,6 @@ def test_the_names_in_the_changelog_exist() -> None:
 
 
 def test_the_options_of_the_documents_are_the_options_of_the_client() -> None:
-    """The configuration table names every option of `AsyncGateway` with its default."""
     parameters = inspect.signature(gateway_async.AsyncGateway).parameters.values()
     options = {option.name: option.default for option in parameters if option.default is not option.empty}
     table = read("docs/reference/configuration.md").partition("\n## Options\n")[2].partition("\n## ")[0]

@@ -37,13 +37,13 @@ def texts_of_the_demo() -> set[str]:
     return {value for value in values if isinstance(value, str)}
 
 
-def test_the_readme_shows_the_picture() -> None:
+def test_readme() -> None:
     """The README has the picture, which loads nothing from elsewhere."""
     assert f"]({PICTURE})" in read("README.md")
     assert re.findall(r"url\((?!#)|<script|@import", read(PICTURE)) == []
 
 
-def test_the_picture_is_current() -> None:
+def test_picture() -> None:
     """The summary in the picture lists the chapters of the demo; `nox -s demo` draws it again."""
     lines = picture_lines()
     summary = lines[next(number for number, line in enumerate(lines) if line.startswith("Summary")) :]
@@ -54,7 +54,7 @@ def test_the_picture_is_current() -> None:
 
 
 @pytest.mark.parametrize("source", DIAGRAMS, ids=lambda path: path.stem)
-def test_a_diagram_is_drawn_from_its_source(source: Path) -> None:
+def test_diagrams(source: Path) -> None:
     """`python docs/pictures/draw_diagrams.py` draws it again; a page shows it with its title as alt text."""
     diagram = PEN["read"](source.read_text(encoding="utf-8"))
     assert source.with_suffix(".svg").read_text(encoding="utf-8") == PEN["draw"](diagram)
@@ -71,7 +71,7 @@ MACHINES = {"transaction": TRANSACTION_MACHINE, "batch": BATCH_MACHINE, "paylink
 
 
 @pytest.mark.parametrize(("name", "machine"), MACHINES.items(), ids=list(MACHINES))
-def test_a_diagram_of_states_has_every_change_of_state(name: str, machine: StateMachine[Any, Any]) -> None:
+def test_states(name: str, machine: StateMachine[Any, Any]) -> None:
     """The arrows are those of the sandbox's table, but for transitions that leave a state as it is."""
     source = ROOT / f"docs/pictures/diagrams/states-{name}.mmd"
     diagram = PEN["read"](source.read_text(encoding="utf-8"))

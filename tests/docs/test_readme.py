@@ -142,19 +142,19 @@ async def card(gateway: AsyncGateway) -> str:
     return (await gateway.account_vaults.create(CARD)).id
 
 
-def test_the_first_call_stores_a_card_and_charges_it() -> None:
+def test_first_call() -> None:
     """The first program needs nothing but the package, and prints an approved payment."""
     assert output_of(program(FIRST_CALL)) == "visa 1111: 12.50 approved: True\n"
 
 
-def test_the_program_of_the_start_page_prints_what_it_shows() -> None:
+def test_start_page() -> None:
     """The lost response of the start page leads to one payment."""
     (shown,) = blocks(START_PAGE[0], "text")
     assert output_of(program(START_PAGE)) == shown.text
 
 
 @pytest.mark.parametrize("place", SHOWN, ids=str)
-def test_a_program_prints_what_its_page_shows(place: tuple[str, str]) -> None:
+def test_output(place: tuple[str, str]) -> None:
     """The text under the program is its output; only times differ, and long lines may be shortened."""
     (shown,) = (block.text for block in blocks(place[0], "text") if block.headline == place[1])
     ended = _run(program(place))
@@ -162,7 +162,7 @@ def test_a_program_prints_what_its_page_shows(place: tuple[str, str]) -> None:
 
 
 @pytest.mark.usefixtures("environment")
-def test_the_synchronous_programs_run(sandbox: Sandbox) -> None:
+def test_synchronous(sandbox: Sandbox) -> None:
     """The portal charges a card once and closes the client at the exit; the script then lists the payment."""
     assert output_of(program(PORTAL)) == "paid\n"
     assert sandbox.ledger()["charged"] == {"1001-1": 1}
@@ -170,7 +170,7 @@ def test_the_synchronous_programs_run(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.usefixtures("environment")
-def test_the_tutorial_prints_what_it_shows(sandbox: Sandbox) -> None:
+def test_tutorial(sandbox: Sandbox) -> None:
     """The tutorial's program prints the lines below it, also when the response to the first sale is lost."""
     shown = next(block.text for block in blocks(TUTORIAL[0], "console") if block.headline == "3. Run it")
     sandbox.fault("POST /v2/transactions", "close_after_commit")
@@ -179,8 +179,8 @@ def test_the_tutorial_prints_what_it_shows(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("block", CLIENTS, ids=str)
-def test_the_other_way_to_make_a_client_names_real_arguments(block: Block) -> None:
-    """The client for another gateway is made without a request to that gateway."""
+def test_other_gateway(block: Block) -> None:
+    """The client for another gateway is made with real arguments, without a request to it."""
     namespace: dict[str, Any] = {}
     exec(block.placed, namespace)  # noqa: S102  our own documents
     assert repr(namespace["gateway"]) == "AsyncGateway('https://api.example.test')"
@@ -192,7 +192,7 @@ ONLY_README = pytest.mark.parametrize("place", [SHORT_SERVICE], ids=["README"])
 
 @ONLY_README
 @pytest.mark.asyncio
-async def test_the_short_service_charges_an_id_once(sandbox: Sandbox, pay: Pay, card: str) -> None:
+async def test_short_service(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """A repeated request is paid once, and another amount under the same id is a conflict."""
     assert result(await pay(card, "12.50", "a-1")) == (200, "paid")
     assert result(await pay(card, "12.50", "a-1")) == (200, "paid")
@@ -204,8 +204,7 @@ async def test_the_short_service_charges_an_id_once(sandbox: Sandbox, pay: Pay, 
 
 @ONLY_DOCS
 @pytest.mark.asyncio
-async def test_a_service_pays_an_order_once(sandbox: Sandbox, pay: Pay, card: str) -> None:
-    """An order is charged once, also if it is sent again or twice at the same time."""
+async def test_a_service_charges_an_order_once_whatever_is_sent_again(sandbox: Sandbox, pay: Pay, card: str) -> None:
     results = []
 
     async def send() -> None:
@@ -221,7 +220,7 @@ async def test_a_service_pays_an_order_once(sandbox: Sandbox, pay: Pay, card: st
 
 @ONLY_DOCS
 @pytest.mark.asyncio
-async def test_a_service_takes_a_second_card(sandbox: Sandbox, pay: Pay, card: str) -> None:
+async def test_second_card(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """After a decline or a voided partial approval, a new attempt pays the order."""
     assert result(await pay(card, "6.16")) == (200, "declined")
     assert result(await pay(card, "2.01")) == (200, "declined")
@@ -233,7 +232,7 @@ async def test_a_service_takes_a_second_card(sandbox: Sandbox, pay: Pay, card: s
 
 @ONLY_DOCS
 @pytest.mark.asyncio
-async def test_a_service_voids_a_part_later(sandbox: Sandbox, pay: Pay, card: str) -> None:
+async def test_lost_void(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """A partial approval whose void was lost is voided by the next request."""
     sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=3, retry_after=None)
     assert result(await pay(card, "2.01")) == (503, "try again")
@@ -242,7 +241,7 @@ async def test_a_service_voids_a_part_later(sandbox: Sandbox, pay: Pay, card: st
 
 
 @pytest.mark.asyncio
-async def test_a_service_does_not_guess(sandbox: Sandbox, pay: Pay, card: str) -> None:
+async def test_unknown_outcome(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """An unknown outcome gives 202, and sending the payment again finds it, with any card."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
@@ -254,10 +253,9 @@ async def test_a_service_does_not_guess(sandbox: Sandbox, pay: Pay, card: str) -
 
 
 @pytest.mark.asyncio
-async def test_a_service_rejects_a_payment_of_another_amount(
+async def test_a_payment_of_another_amount_is_a_conflict(
     sandbox: Sandbox, gateway: AsyncGateway, pay: Pay, card: str
 ) -> None:
-    """A payment of another amount under the order's id is a conflict, and nothing is charged."""
     new = TransactionCreate(
         action="sale", account_vault_id=card, transaction_amount="3.00", transaction_api_id="1001-1"
     )
@@ -267,7 +265,7 @@ async def test_a_service_rejects_a_payment_of_another_amount(
 
 
 @pytest.mark.asyncio
-async def test_a_service_explains_errors(
+async def test_service_errors(
     sandbox: Sandbox, pay: Pay, place: tuple[str, str], card: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Bad input gives 422, an overloaded gateway 503, wrong credentials 500, and nothing is charged."""
@@ -286,7 +284,7 @@ async def test_a_service_explains_errors(
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("environment")
-async def test_the_aiohttp_service_shows_a_card(gateway: AsyncGateway, tmp_path: Path) -> None:
+async def test_aiohttp_service(gateway: AsyncGateway, tmp_path: Path) -> None:
     """A card is shown without its number, and an unknown card gives 404."""
     card = await gateway.account_vaults.create(CARD)
     app = load(program(AIOHTTP_SERVICE), tmp_path)["make_app"]()
@@ -306,7 +304,7 @@ def test_the_script_writes_a_row_for_each_vault(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("piece", PIECES, ids=str)
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("environment")
-async def test_a_piece_runs_where_the_document_says(
+async def test_pieces(
     piece: Block,
     sandbox: Sandbox,
     gateway: AsyncGateway,
@@ -342,13 +340,12 @@ def test_the_tests_in_the_documents_pass(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     "place", [place for place in PROGRAMS if place not in (*TESTS, FIRST_CALL, START_PAGE)], ids=str
 )
-def test_no_program_hides_another(place: tuple[str, str]) -> None:
+def test_headlines(place: tuple[str, str]) -> None:
     """The headline of a program has one Python block only, so that every block is run."""
     assert [str(block) for block in PYTHON if (block.document, block.headline) == place] == [str(program(place))]
 
 
-def test_the_readme_is_short() -> None:
-    """The README has 200 lines at most."""
+def test_the_readme_has_200_lines_at_most() -> None:
     assert len(read("README.md").splitlines()) <= MAX_README_LINES
 
 
@@ -358,7 +355,7 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     assert [command.endswith(end) for command, end in zip(commands, asked_for, strict=True)] == [True, True]
 
 
-def test_the_deployed_service_is_shown_as_it_is() -> None:
+def test_deployed_service() -> None:
     """The program of docs/guides/deployment.md is a part of the example that the tests of deployment run."""
     shown = program(DEPLOYED_SERVICE).text
     assert shown[shown.index("logger = ") :] in read("examples/terminal_service.py")

@@ -18,8 +18,7 @@ def test_the_page_has_every_part() -> None:
     assert TEXTS.keys() == PARTS.keys()
 
 
-def test_every_row_passed() -> None:
-    """The table has each condition, in order, and each passed."""
+def test_the_table_has_each_condition_passed_in_order() -> None:
     assert results("rows") == [(condition.key, "passed") for condition in CONDITIONS]
 
 
@@ -29,6 +28,6 @@ def test_every_row_failed_without_its_protections() -> None:
     assert sorted(rows) == sorted(expected)
 
 
-def test_the_origin_of_the_rows_is_stated() -> None:
+def test_origin() -> None:
     """The page says by which version and on which day the rows were produced."""
     assert re.match(rf"Version .*{re.escape(__version__)}.*, \d{{4}}-\d\d-\d\d", TEXTS["origin"])

@@ -11,7 +11,7 @@ TEXT = "\n".join(read(page) for page in DOCUMENTS if page.startswith("docs/sandb
 
 
 @pytest.mark.parametrize("part", TABLES)
-def test_what_is_printed_is_what_the_code_prints(part: str) -> None:
+def test_tables(part: str) -> None:
     """The text between two marks is the table that the sandbox's code has."""
     assert f"<!-- printed: {part} -->\n\n{TABLES[part]()}\n\n<!-- end -->" in TEXT
 

@@ -66,9 +66,7 @@ def recommended(setting: str) -> int:
 
 
 @pytest.mark.parametrize("block", TOML, ids=str)
-def test_a_migration_uses_the_settings_of_the_document(
-    block: Block, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_migration(block: Block, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the file, columns of other names are stored, one is left out, and the constant is in every account."""
     settings = block.text.replace("the contact's id", sandbox.contact_id)
     (tmp_path / "columns.toml").write_text(settings, encoding="utf-8")
@@ -83,7 +81,7 @@ def test_a_migration_uses_the_settings_of_the_document(
     assert (key, vault["contact_id"], vault["exp_date"]) == ("7", sandbox.contact_id, "1230")
 
 
-def test_the_command_of_the_image_serves(shell: ShellSession) -> None:
+def test_image(shell: ShellSession) -> None:
     """CMD starts the service, the probes of the container get 200, and the status after SIGTERM is that of the page."""
     text = shlex.join(command_of_the_image()).replace("0.0.0.0", "127.0.0.1")  # noqa: S104  not beyond this machine
     address = shell.serve(text, server_of(text)).address
@@ -95,7 +93,7 @@ def test_the_command_of_the_image_serves(shell: ShellSession) -> None:
     assert (shell.folder / "payments.db").exists()
 
 
-def test_the_graces_agree() -> None:
+def test_graces() -> None:
     """The image, Compose and Kubernetes have the seconds of the table; `preStop` comes on top of them."""
     words = command_of_the_image()
     grace = int(words[words.index("--timeout-graceful-shutdown") + 1])
@@ -107,15 +105,14 @@ def test_the_graces_agree() -> None:
     assert spec["terminationGracePeriodSeconds"] == recommended("grace of the container") + pause
 
 
-def test_the_servers_have_the_recommended_graces() -> None:
-    """The commands for uvicorn and gunicorn have the seconds of the table."""
+def test_uvicorn_and_gunicorn_have_the_graces_of_the_table() -> None:
     (servers,) = (block.text for block in blocks(DEPLOYMENT, "console"))
     graces = re.findall(r"--(?:timeout-graceful-shutdown|graceful-timeout) (\d+)", servers)
     assert [*map(int, graces)] == [recommended("grace of the server")] * 2
     assert re.findall(r" --timeout (\d+)", servers) == [str(recommended("`gunicorn --timeout`"))]
 
 
-def test_the_files_of_the_container_agree() -> None:
+def test_container() -> None:
     """User, port and volume are the same in the Dockerfile, in Compose and in Kubernetes."""
     (user,) = re.findall(r"useradd --uid (\d+)", DOCKERFILE)
     assert KUBERNETES["spec"]["securityContext"]["runAsUser"] == int(user)

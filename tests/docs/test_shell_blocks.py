@@ -402,7 +402,7 @@ def scene(block: Block, sandbox: Sandbox, request: pytest.FixtureRequest, tmp_pa
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=str)
-def test_a_block_runs(scene: Scene) -> None:
+def test_blocks(scene: Scene) -> None:
     """The commands of a block run in bash, end as documented, and do what their page claims."""
     CHECKS.get((scene.block.document, scene.block.headline), Scene.run_all)(scene)
     assert scene.remaining == []
@@ -420,7 +420,7 @@ WRONG = (
 
 
 @pytest.mark.parametrize("block", [Block("page.md", "Page", 1, "console", f"{text}\n") for text in WRONG], ids=WRONG)
-def test_a_wrong_block_fails(scene: Scene) -> None:
+def test_wrong_blocks(scene: Scene) -> None:
     """A block fails if a command fails, prints something else, shows a traceback, does not start or does not end."""
     with pytest.raises(AssertionError):
         scene.run_all()
@@ -441,7 +441,7 @@ def test_a_failed_test_ends_its_servers(scene: Scene) -> None:
     anyio.run(until, is_closed)
 
 
-def test_the_commands_of_a_block() -> None:
+def test_commands() -> None:
     """A command has its continuation lines and no comment, and the lines below it are its output."""
     text = "$ echo 'a # b' \\\n    c#d   # comment\na # b c#d\n\n$ true\n"
     found = commands(Block("page.md", "Page", 1, "console", text))
@@ -452,13 +452,13 @@ def test_the_commands_of_a_block() -> None:
         commands(Block("page.md", "Page", 1, "sh", "echo 'not closed\n"))
 
 
-def test_every_block_has_a_known_language() -> None:
+def test_languages() -> None:
     """No document has a block of a language that no test handles, such as `bash` or none."""
     languages = {language for document in PAGES for language in languages_of(document) if language[:1] != "{"}
     assert languages == LANGUAGES
 
 
-def test_every_text_is_known() -> None:
+def test_texts() -> None:
     """A block of plain text shows no command, and is either compared or a drawing."""
     texts = [block for document in PAGES for block in blocks(document, "text")]
     assert sorted((block.document, block.headline) for block in texts) == sorted(TEXTS)
@@ -466,7 +466,7 @@ def test_every_text_is_known() -> None:
     assert [str(block) for block in texts if programs & {line.split(" ")[0] for line in block.text.splitlines()}] == []
 
 
-def test_every_entry_is_used() -> None:
+def test_entries() -> None:
     """Each check, input, status, server and placeholder belongs to a block."""
     text = "\n".join(block.text for block in BLOCKS)
     lines = {command.text for block in BLOCKS for command in commands(block)}

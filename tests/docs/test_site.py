@@ -22,7 +22,7 @@ def pages() -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in Path(str(SITE)).resolve().rglob("*.html")}
 
 
-def test_every_link_leads_to_a_page(pages: dict[Path, str]) -> None:
+def test_links(pages: dict[Path, str]) -> None:
     """Each link within the site names a file of it, and each fragment an element of that file."""
     ids = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in pages.items()}
     broken = []
@@ -38,7 +38,7 @@ def test_every_link_leads_to_a_page(pages: dict[Path, str]) -> None:
     assert len(pages) > 1
 
 
-def test_names_lead_to_their_descriptions() -> None:
+def test_references() -> None:
     """A class in a text and a method in a program are links into the reference."""
     page = Path(str(SITE), "guides/lost-responses.html").read_text(encoding="utf-8")
     links = {link.rpartition("#")[2] for link in LINK.findall(page)}
@@ -46,8 +46,7 @@ def test_names_lead_to_their_descriptions() -> None:
     assert {f"gateway_async.{in_text}", f"gateway_async.{in_program}"} <= links
 
 
-def test_nothing_is_loaded_from_another_host(pages: dict[Path, str]) -> None:
-    """Styles, scripts and pictures of every page belong to the site."""
+def test_pages_load_nothing_from_another_host(pages: dict[Path, str]) -> None:
     loaded = {link for text in pages.values() for link in LOADED.findall(text)}
     assert {link for link in loaded if urlsplit(link).netloc} == set()
     styles = [path.read_text(encoding="utf-8") for path in Path(str(SITE)).rglob("*.css")]

@@ -27,7 +27,7 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)] for line in lines]
 
 
-def test_every_decline_is_in_the_table_once() -> None:
+def test_declines() -> None:
     """Each reason for which a payment can fail has one row, and no other code has one."""
     text = section("docs/guides/payments.md", "## What to do after a decline").partition("```")[0]
     shown = [int(code) for cells in rows(text) for code in cells[1].split(",")]
@@ -45,7 +45,7 @@ SUCCESSES = {
 
 
 @pytest.mark.parametrize("resource", [name for name, kind in RESOURCES.items() if kind.spec], ids=str)
-def test_the_relations_are_those_of_the_sandbox(resource: str) -> None:
+def test_relations(resource: str) -> None:
     """The docstring of a resource that reads records has every relation of theirs."""
     kind = RESOURCES[resource]
     found = re.search(r"`expand` accepts ([\w,\s]+)\.", str(kind.__doc__))
@@ -54,21 +54,20 @@ def test_the_relations_are_those_of_the_sandbox(resource: str) -> None:
     assert sorted(name.strip() for name in shown) == sorted(known)
 
 
-def test_every_example_is_in_the_table() -> None:
-    """The page lists each program of examples/ once."""
+def test_every_example_is_in_the_table_once() -> None:
     shown = re.findall(r"^\| \[([\w.]+)\]\(\.\./examples/\1\)", read("docs/examples.md"), re.MULTILINE)
     assert sorted(shown) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("command", re.findall(r"`((?:python|uvicorn) [^`]+)`", read("docs/examples.md")))
-def test_a_program_says_how_it_is_run(command: str) -> None:
+def test_commands(command: str) -> None:
     """The command of the page is in the docstring of its program."""
     name = re.search(r"examples/(\w+)\.py|examples (\w+):app", command)
     assert name
     assert command in (ROOT / "examples" / f"{name[1] or name[2]}.py").read_text(encoding="utf-8")
 
 
-def test_every_error_has_its_section() -> None:
+def test_errors() -> None:
     """The page about errors answers four questions for each of them, and its first list links each once."""
     names = {name for name in gateway_async.__all__ if name.endswith("Error")}
     names -= {base.__name__ for base in (GatewayError, InvalidFieldsError, StatusError)}
@@ -83,7 +82,6 @@ def test_every_error_has_its_section() -> None:
 
 
 def test_the_tests_of_the_parts_exist() -> None:
-    """Each test that the page about extending names is a file."""
     named = re.findall(r"`(tests/[\w/.]+)`", read("docs/guides/extending.md"))
     assert [name for name in named if not Path(ROOT, name).is_file()] == []
     assert named != []

@@ -7,8 +7,7 @@ from .documents import read
 README = "tests/README.md"
 
 
-def test_the_table_is_current() -> None:
-    """The endpoints without tests are those of the contract tests."""
+def test_the_endpoints_without_tests_are_listed() -> None:
     assert f"\n{print_out_of_scope()}\n" in read(README)
 
 

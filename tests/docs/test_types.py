@@ -32,7 +32,7 @@ def programs() -> Iterator[tuple[Block, list[Block]]]:
 @pytest.mark.skipif(not os.environ.get("GATEWAY_TEST_TYPES"), reason="`nox -s types` sets GATEWAY_TEST_TYPES")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_the_programs_have_no_type_errors(checker: str, tmp_path: Path) -> None:
+def test_programs(checker: str, tmp_path: Path) -> None:
     """One run checks all programs, and reports only the planted error."""
     documents: dict[str, str] = {}
     for number, (block, earlier) in enumerate([*programs(), (PLANTED, [])]):
@@ -53,7 +53,7 @@ def test_the_programs_have_no_type_errors(checker: str, tmp_path: Path) -> None:
     assert len(errors) == 1, done.stdout + done.stderr
 
 
-def test_a_page_introduces_the_names_that_it_gives() -> None:
+def test_introduced_names() -> None:
     """The text before a program names the client, the card and the ids that it uses without defining them."""
     for block in [block for document in DOCUMENTS for block in blocks(document, "python")]:
         text = "\n".join(read(block.document).splitlines()[: block.line - 1])

@@ -113,7 +113,7 @@ async def test_two_hundred_terminals(sandbox: Sandbox, tmp_path: Path) -> None:
     assert sum(sandbox.ledger()["charged"].values()) == 181
 
 
-async def test_a_till_may_send_a_sale_again(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_repeated_sale(sandbox: Sandbox, tmp_path: Path) -> None:
     """A name is charged once by any number of requests and processes; another amount under it is a conflict."""
     for _ in range(2):
         async with point_of_sale(sandbox, tmp_path) as till:
@@ -125,8 +125,8 @@ async def test_a_till_may_send_a_sale_again(sandbox: Sandbox, tmp_path: Path) ->
     assert sandbox.ledger()["charged"] == {"a": 1}
 
 
-async def test_a_sale_that_cannot_be_looked_up_is_unknown(sandbox: Sandbox, tmp_path: Path) -> None:
-    """The till gets "unknown" for it. A partial approval is not reported as an approval."""
+async def test_unknown_sale(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The till gets "unknown" for a sale that cannot be looked up. A partial approval is not an approval."""
     async with point_of_sale(sandbox, tmp_path) as till:
         part = (await sell(till, "part", sandbox.terminal_id, "2.01"))[-1]
         assert (part["result"], part["amount"]) == ("partially approved", "1.00")
@@ -135,7 +135,7 @@ async def test_a_sale_that_cannot_be_looked_up_is_unknown(sandbox: Sandbox, tmp_
         assert (await sell(till, "lost", sandbox.add_terminal(), "12.50"))[-1]["result"] == "unknown"
 
 
-async def test_a_sale_survives_the_end_of_the_backend(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
+async def test_shutdown(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
     """A backend that is told to stop waits for the customer at its terminal."""
     async with running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(tmp_path / "payments.db")) as process:
         async with httpx.AsyncClient(base_url=await url_of(process), trust_env=False) as till:
@@ -149,7 +149,7 @@ async def test_a_sale_survives_the_end_of_the_backend(sandbox: Sandbox, gateway:
     assert payment.approved
 
 
-async def test_cards_are_moved_once(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
+async def test_moved_cards(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
     """A script that was killed continues where it stopped; no card is stored twice."""
     cards, journal = tmp_path / "cards.csv", tmp_path / "moved.journal"
     rows = [f"c{number},{CARD},1230" for number in range(1500)]
@@ -166,7 +166,7 @@ async def test_cards_are_moved_once(sandbox: Sandbox, gateway: AsyncGateway, tmp
     assert CARD not in said
 
 
-async def test_rejected_cards_are_reported_with_their_reasons(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_rejected_cards(sandbox: Sandbox, tmp_path: Path) -> None:
     """The script names the lines of the first twenty rejected rows and their reasons, and no card number."""
     cards, journal = tmp_path / "cards.csv", tmp_path / "moved.journal"
     rows = [f"good,{CARD},1230", *(f"c{number},4111111111111112,1230" for number in range(22)), f"late,{CARD},1330"]
@@ -180,7 +180,7 @@ async def test_rejected_cards_are_reported_with_their_reasons(sandbox: Sandbox, 
     assert "4111111111111112" not in said
 
 
-async def test_members_are_billed_every_month(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
+async def test_members(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
     """Each member is charged once a month, also if the script runs twice; a paused one is not."""
 
     async def run(*arguments: str) -> str:

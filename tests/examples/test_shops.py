@@ -192,7 +192,7 @@ async def settle(gateway: AsyncGateway) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_sale_is_settled(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
+async def test_sale(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
     """A sale is paid at once, and settled when a postback says so; a decline stays declined."""
     shop = open_shop()
     await tell(gateway, sandbox, shop.postback_url)
@@ -211,7 +211,7 @@ async def test_a_sale_is_settled(open_shop: Open, sandbox: Sandbox, gateway: Asy
 
 
 @pytest.mark.asyncio
-async def test_an_order_is_paid_once(open_shop: Open, sandbox: Sandbox, card: str, other_card: str) -> None:
+async def test_repeated_payment(open_shop: Open, sandbox: Sandbox, card: str, other_card: str) -> None:
     """Paying again with any card shows the order, and another amount is refused."""
     shop = open_shop()
     assert await shop.pay("1001", "12.50", card) == (200, "paid")
@@ -223,7 +223,7 @@ async def test_an_order_is_paid_once(open_shop: Open, sandbox: Sandbox, card: st
 
 
 @pytest.mark.asyncio
-async def test_a_partial_approval_is_not_paid(
+async def test_partial_approval(
     open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str, other_card: str
 ) -> None:
     """A card that covers only a part pays nothing: the part is voided, and another card pays by a new attempt."""
@@ -237,9 +237,7 @@ async def test_a_partial_approval_is_not_paid(
 
 
 @pytest.mark.asyncio
-async def test_a_part_stays_noted_until_it_is_voided(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
-) -> None:
+async def test_failing_void(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
     """When the void of a part fails, the order is open with the reserved amount; the shop voids it later by itself."""
     sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=100, retry_after=None)
     shop = open_shop()
@@ -256,7 +254,7 @@ async def test_a_part_stays_noted_until_it_is_voided(
 
 
 @pytest.mark.asyncio
-async def test_a_lost_void_is_made_by_the_next_request(open_shop: Open, sandbox: Sandbox, card: str) -> None:
+async def test_lost_void(open_shop: Open, sandbox: Sandbox, card: str) -> None:
     """A part whose void failed is voided by the next request, which charges nothing; the one after it does."""
     sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=3, retry_after=None)
     shop = open_shop()
@@ -268,9 +266,7 @@ async def test_a_lost_void_is_made_by_the_next_request(open_shop: Open, sandbox:
 
 
 @pytest.mark.asyncio
-async def test_a_decline_is_followed_by_a_new_attempt(
-    open_shop: Open, sandbox: Sandbox, card: str, other_card: str
-) -> None:
+async def test_decline(open_shop: Open, sandbox: Sandbox, card: str, other_card: str) -> None:
     """After a decline the order is paid by a second attempt, under an id of its own."""
     shop = open_shop()
     assert await shop.pay("1001", "5.00", card) == (200, "declined")
@@ -281,7 +277,7 @@ async def test_a_decline_is_followed_by_a_new_attempt(
 
 
 @pytest.mark.asyncio
-async def test_two_requests_at_once_charge_once(open_shop: Open, sandbox: Sandbox, card: str, other_card: str) -> None:
+async def test_simultaneous_requests(open_shop: Open, sandbox: Sandbox, card: str, other_card: str) -> None:
     """While an attempt is under way, other requests for its order charge nothing, by whatever card."""
     sandbox.fault(SALES, "delay", seconds=1.0)
     shop = open_shop()
@@ -300,9 +296,7 @@ async def test_two_requests_at_once_charge_once(open_shop: Open, sandbox: Sandbo
 
 
 @pytest.mark.asyncio
-async def test_a_known_id_is_not_charged_again(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
-) -> None:
+async def test_lost_database(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
     """A shop whose database was lost takes the payment that the gateway has under the attempt's id, and no other."""
     for order, amount in (("1001", "12.50"), ("1002", "3.00"), ("1003", "5.00")):
         await gateway.transactions.create(
@@ -320,7 +314,7 @@ async def test_a_known_id_is_not_charged_again(
 
 @pytest.mark.parametrize("found_by", ["request", "postback", "shop"])
 @pytest.mark.asyncio
-async def test_an_unknown_outcome_is_found_later(
+async def test_unknown_outcome(
     open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str, other_card: str, found_by: str
 ) -> None:
     """A lost outcome is 202, starts no other attempt, and is found by a request, a postback or the shop itself."""
@@ -344,7 +338,7 @@ async def test_an_unknown_outcome_is_found_later(
 
 
 @pytest.mark.asyncio
-async def test_a_sale_that_never_arrived_is_made_under_its_id(open_shop: Open, sandbox: Sandbox, card: str) -> None:
+async def test_unsent_sale(open_shop: Open, sandbox: Sandbox, card: str) -> None:
     """A sale that is not at the gateway is still in doubt at first; after that time the attempt is used again."""
     shop = open_shop()
     lose_outcomes(sandbox, "reset_before_commit")
@@ -358,7 +352,7 @@ async def test_a_sale_that_never_arrived_is_made_under_its_id(open_shop: Open, s
 
 
 @pytest.mark.asyncio
-async def test_another_customers_response_is_not_believed(open_shop: Open, sandbox: Sandbox, card: str) -> None:
+async def test_wrong_response(open_shop: Open, sandbox: Sandbox, card: str) -> None:
     """A response that belongs to another request leaves the order open; the next request finds its payment."""
     shop = open_shop()
     assert await shop.pay("1000", "3.00", card) == (200, "paid")
@@ -371,9 +365,7 @@ async def test_another_customers_response_is_not_believed(open_shop: Open, sandb
 
 @pytest.mark.parametrize(("fault", "retry_after"), [("refuse", "5"), ("rate_limit", "30")])
 @pytest.mark.asyncio
-async def test_a_gateway_that_is_away(
-    open_shop: Open, sandbox: Sandbox, card: str, fault: FaultName, retry_after: str
-) -> None:
+async def test_gateway_down(open_shop: Open, sandbox: Sandbox, card: str, fault: FaultName, retry_after: str) -> None:
     """An unpaid order is 503 with the seconds to wait; sent again, it is paid under its id."""
     shop = open_shop()
     sandbox.fault(SALES, fault, times=3, seconds=4.0, retry_after=float(retry_after))
@@ -390,7 +382,7 @@ async def test_a_gateway_that_is_away(
 
 
 @pytest.mark.asyncio
-async def test_bad_input_is_refused(open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str) -> None:
+async def test_bad_input(open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str) -> None:
     """An invalid request is 422 with the field's name; the order can be paid afterwards under the same id."""
     shop = open_shop()
     for amount, vault, field in (("1.234", card, "transaction_amount"), ("12.50", "no-such-card", "account_vault_id")):
@@ -406,7 +398,7 @@ async def test_bad_input_is_refused(open_shop: Open, sandbox: Sandbox, customer:
 
 
 @pytest.mark.asyncio
-async def test_the_shops_own_mistakes_are_not_shown(open_shop: Open, sandbox: Sandbox, card: str) -> None:
+async def test_wrong_credentials(open_shop: Open, sandbox: Sandbox, card: str) -> None:
     """Wrong credentials are 500 without details, which the log has; nothing is charged."""
     shop = open_shop(GATEWAY_USER_API_KEY="wrong")
     response = await shop.post_sale("1001", "12.50", card)
@@ -417,9 +409,7 @@ async def test_the_shops_own_mistakes_are_not_shown(open_shop: Open, sandbox: Sa
 
 
 @pytest.mark.asyncio
-async def test_a_void_by_the_back_office_is_noted(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
-) -> None:
+async def test_void(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
     """A paid order whose payment is voided is voided by a postback, and is not charged again."""
     shop = open_shop()
     await tell(gateway, sandbox, shop.postback_url)
@@ -431,9 +421,7 @@ async def test_a_void_by_the_back_office_is_noted(
 
 
 @pytest.mark.asyncio
-async def test_a_shop_that_was_down_asks_what_it_missed(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
-) -> None:
+async def test_catching_up(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
     """The shop is killed, and the batch settles meanwhile; after its restart the order is settled."""
     shop = open_shop()
     await tell(gateway, sandbox, shop.postback_url)
@@ -449,8 +437,9 @@ async def test_a_shop_that_was_down_asks_what_it_missed(
 
 
 @pytest.mark.asyncio
-async def test_a_stranger_settles_nothing(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
-    """Postbacks without the shop's credentials are refused."""
+async def test_postbacks_without_credentials_settle_nothing(
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
+) -> None:
     shop = open_shop()
     await tell(gateway, sandbox, shop.postback_url, password="wrong")
     assert await shop.pay("1001", "12.50", card) == (200, "paid")
@@ -461,7 +450,7 @@ async def test_a_stranger_settles_nothing(open_shop: Open, sandbox: Sandbox, gat
 
 
 @pytest.mark.asyncio
-async def test_a_shop_opens_while_the_gateway_is_down(open_shop: Open, sandbox: Sandbox) -> None:
+async def test_start(open_shop: Open, sandbox: Sandbox) -> None:
     """The shop logs that it cannot catch up; it still accepts postbacks and shows orders."""
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
     shop = open_shop()
