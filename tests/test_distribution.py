@@ -18,7 +18,17 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "gateway_async"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TOP_LEVEL = {
-    *(".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "PKG-INFO", "README.md", "SECURITY.md"),
+    *(
+        ".ci",
+        ".gitignore",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "Dockerfile",
+        "LICENSE",
+        "PKG-INFO",
+        "README.md",
+        "SECURITY.md",
+    ),
     *("benchmarks", "docs", "examples", "gateway_async", "hatch_build.py", "noxfile.py", "pyproject.toml", "tests"),
 }
 

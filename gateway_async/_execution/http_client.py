@@ -40,7 +40,7 @@ from gateway_async.errors import (
     StatusError,
 )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 """The version of this package, which the build reads here, and which the `User-Agent` header shows."""
 
 T = TypeVar("T")

@@ -31,7 +31,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "files of the core": Limit(85, 85),
     "lines of the package": Limit(57_900, 50_000),
     "files of the package": Limit(335, 340),
-    "lines of the tests": Limit(76_400, 55_000),
+    "lines of the tests": Limit(76_700, 55_000),
     "files of the tests": Limit(410, 400),
     "imports in functions": Limit(MOST, 30),
     "names with two meanings": Limit(0, 0),
@@ -41,7 +41,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
 def sizes() -> Mapping[str, int]:
     """Measure everything that has a limit."""
     package = [PACKAGE / path for path in modules()]
-    core = [PACKAGE / path for path in modules() if len(path.parts) == 1 or path.parts[0] in CORE]
+    core = [PACKAGE / path for path in modules() if path.parts[0] in CORE or _is_root(path)]
     tests = [*TESTS.rglob("*.py")]
     excused = {name for names in SAME_MEANING.values() for name in names.split()}
     return {
@@ -51,6 +51,10 @@ def sizes() -> Mapping[str, int]:
         "imports in functions": len({statement for path in modules() for statement in inside_functions(path)}),
         "names with two meanings": len(names_defined_twice().keys() - excused),
     }
+
+
+def _is_root(path: Path) -> bool:
+    return len(path.parts) == 1 and path.name != "upgrade.py"  # a command, which the SDK does not import
 
 
 def _lines_and_files(name: str, files: Iterable[Path]) -> Mapping[str, int]:

@@ -50,6 +50,7 @@ LAYERS = (
     "sandbox",
     "crash_testing",
     "testing",
+    "upgrade",
     "cli",
     "__main__",
 )

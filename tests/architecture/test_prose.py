@@ -15,7 +15,7 @@ from .source import modules, tree
 PLANTED = '''"""Things that nobody needs."""
 
 TEXT = "What became of it is not known."
-STANDARD = ("is no longer sent", "there is no such record", "is None", "midnight")
+STANDARD = ("midnight", "a letterhead", "on behalf", "amends")
 
 
 class Courier:
@@ -23,7 +23,7 @@ class Courier:
 
     def open_lane(self, the_deed: int) -> None:
         """It opens the gate."""
-        self.book = the_deed  # it stands in
+        self.book = the_deed  # all in
                               # one go
 
 '''
@@ -42,14 +42,12 @@ def test_the_repository_is_in_plain_english(path: str) -> None:
 
 
 def test_module(tmp_path: Path) -> None:
-    """Banned names and words, and a first line that begins with a pronoun, are reported."""
+    """Banned names and words are reported."""
     assert sorted(found_in(tmp_path, "planted.py", PLANTED)) == [
         "10: name: open_lane",
         "10: name: the_deed",
-        "11: first line begins with 'it': It opens the gate.",
         "12: name: book",
         "12: word: in one go",
-        "12: word: stands",
         "1: word: nobody",
         "3: word: What became of",
         "7: name: Courier",

@@ -98,9 +98,10 @@ STATUSES: Mapping[str, int] = {
     "gateway-async migrate /shared/cards.csv --name cards --journal postgresql://cards@database/migrations "
     "--out vaults.csv": ExitStatus.ATTENTION,
     "gateway-async migrate verify cards.csv": ExitStatus.ATTENTION,
+    "python -m gateway_async.upgrade src tests deploy": 1,
     "python -m tests.simulation --seeds 0..1000 --plant lost-lease": 1,  # a rule is broken
 }
-"""Exit statuses other than 0: the ledger has an open call, the inbox a dead postback, the file a wrong row."""
+"""Exit statuses other than 0: an open call in the ledger, a dead postback, a wrong row, a former name in a program."""
 
 
 NOX = "nox --no-venv --no-install"
@@ -277,6 +278,16 @@ def create_order(scene: Scene) -> None:
     anyio.run(sell, scene.sandbox, None, "order-1001")
 
 
+def write_former_program(scene: Scene) -> None:
+    """Write a program and a settings file for version 0.2, and a folder without any."""
+    for name in ("src", "tests", "deploy"):
+        (scene.folder / name).mkdir()
+    program = "\n" * 18 + "def show(failed: AttemptFailed) -> None: print(failed.verdict)\n"
+    (scene.folder / "src/shop.py").write_text(program, encoding="utf-8")
+    command = "check:\n  image: shop\n  command:\n    - gateway-async\n    - check\n    - --table\n    - payments\n"
+    (scene.folder / "deploy/check.yaml").write_text(command, encoding="utf-8")
+
+
 def link_checkout(scene: Scene, *names: str) -> None:
     """Link files and folders of the checkout into the folder of the shell."""
     for name in names:
@@ -297,6 +308,7 @@ INPUTS: Mapping[str, Callable[[Scene], None]] = {
     "sale.json": write_sale,
     "first.py": write_tutorial,
     "order-1001": create_order,
+    "gateway_async.upgrade": write_former_program,
     "examples": lambda scene: link_checkout(scene, "examples"),
     "tests.simulation": lambda scene: link_checkout(scene, "tests"),
     "tests/contract": lambda scene: link_checkout(scene, "tests", "examples", "pyproject.toml"),

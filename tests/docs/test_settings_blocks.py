@@ -8,6 +8,8 @@ import re
 import shlex
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,12 @@ from .shell_session import ShellSession
 
 DEPLOYMENT = "docs/guides/deployment.md"
 TOML = [block for document in DOCUMENTS for block in blocks(document, "toml")]
-(DOCKERFILE,) = (block.text for document in DOCUMENTS for block in blocks(document, "dockerfile"))
-COMPOSE, KUBERNETES = (yaml.safe_load(block.text) for document in DOCUMENTS for block in blocks(document, "yaml"))
+(DOCKERFILE,) = (block.text for block in blocks(DEPLOYMENT, "dockerfile"))
+COMPOSE, KUBERNETES = (yaml.safe_load(block.text) for block in blocks(DEPLOYMENT, "yaml"))
+SANDBOX_IMAGE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+SANDBOX_COMPOSE, (SANDBOX_DEPLOYMENT, SANDBOX_SERVICE) = (
+    [*yaml.safe_load_all(block.text)] for block in blocks("docs/sandbox/containers.md", "yaml")
+)
 
 
 @pytest.fixture
@@ -41,15 +47,15 @@ def shell(tmp_path: Path, sandbox: Sandbox) -> Iterator[ShellSession]:
     shell.close()
 
 
-def command_of_the_image() -> list[str]:
+def command_of_the_image(file: str = DOCKERFILE) -> list[str]:
     """Return the words of CMD."""
-    words: list[str] = json.loads(instruction("CMD"))
+    words: list[str] = json.loads(instruction("CMD", file))
     return words
 
 
-def instruction(name: str) -> str:
-    """Return the only argument of an instruction of the Dockerfile."""
-    (argument,) = re.findall(rf"^{name} (.+)$", DOCKERFILE, re.MULTILINE)
+def instruction(name: str, file: str = DOCKERFILE) -> str:
+    """Return the only argument of an instruction of a Dockerfile."""
+    (argument,) = re.findall(rf"^{name} (.+)$", file, re.MULTILINE)
     return str(argument)
 
 
@@ -122,3 +128,63 @@ def test_container() -> None:
     (volume,) = service["volumes"]
     name, _, folder = volume.partition(":")
     assert (name in COMPOSE["volumes"], folder) == (True, instruction("VOLUME"))
+
+
+def test_the_page_shows_the_image_of_the_sandbox() -> None:
+    assert [block.text for block in blocks("docs/sandbox/containers.md", "dockerfile")] == [SANDBOX_IMAGE]
+    assert len([block for document in DOCUMENTS for block in blocks(document, "dockerfile")]) == 2
+
+
+def test_the_files_of_the_sandbox_image_make_its_wheel(tmp_path: Path) -> None:
+    for *sources, folder in map(str.split, re.findall(r"^COPY (.+)$", SANDBOX_IMAGE, re.MULTILINE)):
+        for source in sources:
+            target = tmp_path / folder.strip("/")
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                target.mkdir(exist_ok=True)
+                shutil.copy(ROOT / source, target)
+    options = ("--no-index", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(tmp_path / "wheels"))
+    command = [sys.executable, "-m", "pip", "wheel", *options, str(tmp_path / "source")]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+    assert len([*(tmp_path / "wheels").glob("*.whl")]) == 1
+
+
+def test_the_command_of_the_sandbox_image_serves(shell: ShellSession) -> None:
+    text = shlex.join(command_of_the_image(SANDBOX_IMAGE))
+    text = text.replace("0.0.0.0", "127.0.0.1").replace("/data/", f"{shell.folder}/")  # noqa: S104  not beyond it
+    address = shell.serve(text, server_of(text)).address
+    port = address.rpartition(":")[2]
+    check: list[str] = json.loads(instruction("HEALTHCHECK CMD", SANDBOX_IMAGE))
+    ended = shell.run(shlex.join(check).replace(":8080", f":{port}"))
+    assert (ended.status, ended.errors) == (0, "")
+    response = httpx.get(f"{address}/_sandbox", headers={"Host": f"sandbox:{port}"}, trust_env=False)
+    assert response.status_code == 200
+    assert shell.end_servers() == [0]
+    assert (shell.folder / "sandbox.db").exists()
+
+
+def test_the_health_check_fails_without_a_sandbox(shell: ShellSession) -> None:
+    check: list[str] = json.loads(instruction("HEALTHCHECK CMD", SANDBOX_IMAGE))
+    assert shell.run(shlex.join(check).replace(":8080", ":1")).status == 1
+
+
+def test_the_files_of_the_sandbox_container_agree() -> None:
+    (compose,) = SANDBOX_COMPOSE
+    pod = SANDBOX_DEPLOYMENT["spec"]["template"]["spec"]
+    (deployed,) = pod["containers"]
+    (user,) = re.findall(r"useradd --uid (\d+)", SANDBOX_IMAGE)
+    assert {pod["securityContext"]["runAsUser"], pod["securityContext"]["fsGroup"]} == {int(user)}
+    port = int(instruction("EXPOSE", SANDBOX_IMAGE))
+    words = command_of_the_image(SANDBOX_IMAGE)
+    assert words[words.index("--port") + 1] == str(port)
+    assert deployed["readinessProbe"]["httpGet"] == {"path": "/_sandbox", "port": port}
+    assert [deployed["ports"], SANDBOX_SERVICE["spec"]["ports"]] == [[{"containerPort": port}], [{"port": port}]]
+    service = compose["services"]["sandbox"]
+    assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
+    folder = instruction("VOLUME", SANDBOX_IMAGE)
+    assert [mount["mountPath"] for mount in deployed["volumeMounts"]] == [folder]
+    assert service["volumes"] == [f"sandbox:{folder}"]
+    name = words[words.index("--allow-host") + 1]
+    assert SANDBOX_SERVICE["metadata"]["name"] == name
+    assert compose["services"]["shop"]["environment"]["GATEWAY_BASE_URL"] == f"http://{name}:{port}"
