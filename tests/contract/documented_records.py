@@ -19,10 +19,7 @@ class DocumentedRecord:
         required: what a POST must have, with the other ids that the record needs.
         settable: field → a value for POST and PUT, which responses show.
         once: field → a value for POST only, which responses show.
-        lengths: field → the minimum and maximum number of characters.
-        choices: field → the only values.
         invalid: field → a value that is refused.
-        responses: the fields that only responses have.
         never_shown: field → a value that no response repeats.
         expands: the names of related records.
         deleted_again: the status of a second DELETE.
@@ -32,10 +29,7 @@ class DocumentedRecord:
     required: Fields
     settable: Fields = _NOTHING
     once: Fields = _NOTHING
-    lengths: Mapping[str, tuple[int, int]] = MappingProxyType({})
-    choices: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
     invalid: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
-    responses: tuple[str, ...] = ()
     never_shown: Fields = _NOTHING
     expands: tuple[str, ...] = ()
     deleted_again: int = 409
@@ -70,28 +64,12 @@ LOCATION = DocumentedRecord(
         "show_contact_notes": False,
         "recurring_notification_days_default": 3,
     },
-    lengths={
-        "name": (1, 64),
-        "location_api_id": (0, 64),
-        "zip_code": (5, 10),
-        "aba": (9, 9),
-        "dda": (3, 32),
-        **dict.fromkeys(("account_number", "address1", "address2"), (0, 32)),
-        **dict.fromkeys(("city", "state"), (0, 100)),
-        **dict.fromkeys(("office_phone", "fax", "office_ext_phone"), (0, 10)),
-        **dict.fromkeys(("branding_domain_id", "developer_company_id"), (1, 36)),
-        "tz": (0, 24),
-        "email_reply_to": (0, 60),
-        "receipt_logo": (0, 256),
-        **dict.fromkeys(("location_c1", "location_c2", "location_c3"), (0, 128)),
-    },
     invalid={
         "parent_id": ("f" * 24,),
         **dict.fromkeys(("default_cc", "default_ach"), ("f" * 24,)),
         **dict.fromkeys(("show_contact_files", "show_contact_notes"), ("perhaps", 2)),
         "recurring_notification_days_default": ("soon",),
     },
-    responses=("id", "location_api_key", "ticket_hash_key", "created_ts", "modified_ts"),
     expands=(
         *("branding_domain", "created_user", "developer_company", "product_transactions", "product_recurring"),
         *("product_file", "parent", "terminal"),
@@ -125,19 +103,6 @@ USER = DocumentedRecord(
         "branding_domain_id": "b" * 36,
     },
     once={"primary_location_id": "<location>"},
-    lengths={
-        **dict.fromkeys(("first_name", "last_name", "company_name", "address"), (0, 64)),
-        "username": (1, 64),
-        "email": (0, 128),
-        "account_number": (0, 32),
-        "zip": (0, 10),
-        **dict.fromkeys(("city", "state"), (0, 100)),
-        **dict.fromkeys(("home_phone", "cell_phone", "office_phone", "office_ext_phone"), (0, 10)),
-        "locale": (0, 8),
-        "tz": (0, 30),
-        "user_api_key": (1, 64),
-        "user_hash_key": (24, 64),
-    },
     invalid={
         "primary_location_id": ("f" * 24,),
         "date_of_birth": ("12/10/1815",),
@@ -145,11 +110,6 @@ USER = DocumentedRecord(
         "user_type_id": ("admin",),
         "password": ("Short1", "onlyletterssss", "123456789012"),
     },
-    responses=(
-        *("id", "domain_id", "contact_id", "branding_domain_url", "status", "login_attempts", "current_login"),
-        *("current_login_ip", "last_login_ts", "created_user_id", "terms_condition_id", "terms_accepted_ts"),
-        *("terms_agree_ip", "ui_prefs", "created_ts", "modified_ts"),
-    ),
     never_shown={
         "password": "Planted-secret-1",
         "user_api_key": "planted-api-key",
@@ -201,16 +161,6 @@ TERMINAL = DocumentedRecord(
         "tip_percents": {"percent_1": 10, "percent_2": 15, "percent_3": 20},
         "terminal_timeouts": {name: high for name, (_, high) in _TIMEOUTS.items()},
     },
-    lengths={
-        "serial_number": (1, 24),
-        "title": (0, 64),
-        "terminal_number": (0, 15),
-        "terminal_api_id": (0, 64),
-        **dict.fromkeys(("terminal_manufacturer_id", "terminal_application_id", "terminal_cvm_id"), (1, 36)),
-        **dict.fromkeys(_LINES, (0, 32)),
-        "default_room_number": (0, 12),
-    },
-    choices={"terminal_manufacturer_code": ("1", "2", "4", "100"), "payment_type_priority": ("Credit", "Debit")},
     invalid={
         **dict.fromkeys(("location_id", "default_product_transaction_id", "location_api_id"), ("f" * 24,)),
         **dict.fromkeys(_SWITCHES, ("perhaps", 2)),
@@ -221,7 +171,6 @@ TERMINAL = DocumentedRecord(
             {name: seconds} for name, (low, high) in _TIMEOUTS.items() for seconds in (low - 1, high + 1, "soon")
         ),
     },
-    responses=("id", "last_registration_ts", "created_user_id", "modified_user_id", "created_ts", "modified_ts"),
     expands=(
         *("location", "created_user", "terminal_application", "terminal_cvm", "terminal_manufacturer"),
         *("terminal_routers", "has_terminal_routers", "changelogs"),
@@ -232,7 +181,6 @@ AUTH_ROLE_USER = DocumentedRecord(
     plural="authroleusers",
     required={"user_id": "<user>", "auth_role_id": 1},
     invalid={"user_id": ("f" * 24,), "auth_role_id": (0, -1, "admin")},
-    responses=("id", "created_ts", "modified_ts"),
     deleted_again=404,
 )
 

@@ -55,8 +55,8 @@ def test_a_decline_has_text_and_no_approval_code(side: Side) -> None:
 
 def test_bank_payment(side: Side) -> None:
     """Batch and checks of a bank payment are null, and all bank payments have one approval code."""
-    made = side.pay(action="debit", **{**BANK_ACCOUNT, **BANK})
-    assert [made[name] for name in ("batch", "avs", "cvv_response")] == [None] * 3
+    made = side.pay(action="debit", **{**BANK_ACCOUNT, **BANK}, billing_zip="32606")
+    assert [made[name] for name in ("batch", "avs", "avs_enhanced", "cvv_response")] == [None] * 4
     assert (made["auth_code"], made["entry_mode_id"]) == ("AUTH NUM 272-172", "K")
 
 

@@ -87,14 +87,6 @@ def test_save_account_title_names_the_saved_vault(side: Side, raw_client: RawCli
     assert vault["title"] == "Sixteen letters."
 
 
-def test_approval_code(side: Side) -> None:
-    """A forced sale requires it and keeps it, and a sale has another one."""
-    assert list(refusal(lambda: side.pay(action="force"))) == ["auth_code"]
-    forced = side.pay(action="force", auth_code="ABC123")
-    assert (forced["status_id"], forced["auth_code"]) == (101, "ABC123")
-    assert side.pay(auth_code="ABC123")["auth_code"] != "ABC123"
-
-
 @pytest.mark.parametrize("days", [0, 99, 100, -1])
 def test_stay(side: Side, days: int) -> None:
     """The last day may be the first, and not before it."""

@@ -75,26 +75,6 @@ def test_allowed_zero(side: Side, action: str, fields: dict[str, Any], status: i
     assert (made["status_id"], made["transaction_amount"]) == (status, "0.00")
 
 
-@pytest.mark.parametrize(("method", "account"), [("cc", {}), ("ach", ACH)])
-def test_a_payment_has_default_location_and_merchant_account(
-    side: Side, raw_client: RawClient, method: str, account: dict[str, Any]
-) -> None:
-    made = side.pay(**account)
-    product = getattr(raw_client.info, f"{method}_product_transaction_id")
-    assert (made["location_id"], made["product_transaction_id"]) == (raw_client.info.location_id, product)
-
-
-def test_vaults_contacts_and_invoices_must_name_their_location(raw_client: RawClient) -> None:
-    bodies = {
-        "accountvault": {"payment_method": "cc", "account_number": "4111111111111111", "exp_date": "1230"},
-        "contact": {"last_name": "Smith"},
-        "quickinvoice": {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 1}},
-    }
-    for wrapper, body in bodies.items():
-        response = raw_client.post(f"/v2/{wrapper}s", wrapper, body)
-        assert (response.status_code, list(response.json()["errors"])) == (422, ["location_id"])
-
-
 def test_refunded_sale(side: Side) -> None:
     """The customer would get more back than was charged; the void is possible once the refund is voided."""
     sale = side.pay(transaction_amount="12.50")
@@ -268,25 +248,3 @@ def test_used_id(side: Side, raw_client: RawClient) -> None:
     assert refusal(lambda: side.pay(transaction_api_id=name, transaction_amount="1.00")) == {
         "transaction_api_id": ["transaction_api_id already exists in this location"]
     }
-
-
-def test_unknown_terminal(raw_client: RawClient) -> None:
-    """The problem is that of `terminal_id`."""
-    sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "1.00", "terminal_id": "f" * 24}
-    response = raw_client.post("/v2/routertransactions", "routertransaction", sale)
-    assert (response.status_code, response.json()["errors"]) == (422, {"terminal_id": ["Terminal not found"]})
-
-
-@pytest.mark.parametrize(("field", "text"), [("username", "invalid user"), ("password", "invalid password")])
-def test_failed_login(raw_client: RawClient, field: str, text: str) -> None:
-    """The message says which of the two is wrong."""
-    login = {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")} | {field: "x"}
-    response = raw_client.post("/v2/token", "", login)
-    assert (response.status_code, response.json()["message"]) == (401, text)
-
-
-def test_wrong_digest(raw_client: RawClient) -> None:
-    """The message is the gateway's own, which clients look for."""
-    keys = {"developer-id": raw_client.info.developer_id, "user-id": raw_client.info.user_id}
-    response = raw_client.anonymous.get("/v2/transactions", headers=keys | {"timestamp": "1", "hash-key": "0" * 64})
-    assert (response.status_code, response.json()["message"]) == (401, "Hash key is invalid")

@@ -79,4 +79,5 @@ def test_chip_amounts(pay: Any) -> None:
 def test_an_amount_declines_with_the_terminals_text(pay: Any) -> None:
     for amount, text in ENDED.items():
         made = pay(amount)
-        assert (made["status_id"], made["verbiage"], made["last_four"]) == (301, text, None), amount
+        assert (made["status_id"], made["verbiage"], made["response_message"]) == (301, text, text), amount
+        assert (made["auth_amount"], made["last_four"]) == ("0.00", None), amount

@@ -54,11 +54,6 @@ def test_bank_account_mask(shop: Shop, number: str, first_six: str | None) -> No
     assert (vault["first_six"], vault["last_four"]) == (first_six, number[-4:])
 
 
-def test_a_bank_account_needs_its_own_fields(shop: Shop, errors: Errors) -> None:
-    names = ("account_type", "routing", "account_holder_name", "is_company")
-    assert list(errors(bank_account(shop, **dict.fromkeys(names, ...)))) == list(names)
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [("routing", "072000327"), ("routing", "07200032"), ("account_type", "visa"), ("account_number", "12a4")],
@@ -88,10 +83,6 @@ def test_empty_texts(shop: Shop, errors: Errors, field: str) -> None:
     for refused in (shop.vault(**{field: ""}), shop.put("accountvault", path, {field: ""})):
         assert list(errors(refused)) == [field]
     assert shop.put("accountvault", path, {field: None}).json()["accountvault"][field] is None
-
-
-def test_a_card_needs_an_expiry(shop: Shop, errors: Errors) -> None:
-    assert errors(shop.vault(exp_date=...)) == {"exp_date": ["Exp Date cannot be blank."]}
 
 
 @pytest.mark.parametrize(

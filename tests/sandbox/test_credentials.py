@@ -113,31 +113,6 @@ def ask_signed(
     return httpx.request(method, sandbox.base_url + path, headers=headers | developer, params=query)
 
 
-@pytest.mark.parametrize("send_in", ["headers", "query"])
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/v2/transactions", 200),
-        ("PUT", "/v2/transactions/x", 400),
-        ("GET", "/v2/accountvaults", 200),
-        ("DELETE", "/v2/accountvaults/x", 404),
-        ("GET", "/v2/accountvaults/x/bininfo", 404),
-        ("POST", "/v2/routeraccountvaults", 400),
-        ("GET", "/v2/contacts", 403),
-        ("POST", "/v2/contacts", 403),
-        ("POST", "/v2/routertransactions", 403),
-        ("GET", "/v2/transactionbatches", 403),
-        ("POST", "/v2/postbackconfigs", 403),
-        ("GET", "/v2/paylinks", 403),
-        ("DELETE", "/v2/token/x", 403),
-    ],
-)
-def test_hash_key_endpoints(sandbox: Sandbox, send_in: str, method: str, path: str, status: int) -> None:
-    """A hash-key works for account vaults, routers and transactions; elsewhere it is a 403."""
-    credentials = signed(sandbox.info, sandbox.now())
-    assert ask_signed(sandbox, credentials, send_in, path, method).status_code == status
-
-
 def test_hash_key_boundary(sandbox: Sandbox) -> None:
     """The hash-key of another user, whose id has a zero more, does not serve with a timestamp that begins with it."""
     info, timestamp = sandbox.info, f"0{int(sandbox.now())}"

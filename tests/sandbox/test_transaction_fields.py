@@ -21,14 +21,6 @@ def changed(shop: Shop, payment: Record, action: str, **fields: Any) -> Record:
     return after
 
 
-def test_defaults(shop: Shop) -> None:
-    """The location is the user's primary one, and the merchant account the location's for the payment method."""
-    card, bank = paid(shop, location_id=...), shop.pay_from_bank(location_id=...).json()["transaction"]
-    assert card["location_id"] == bank["location_id"] == shop.info.location_id
-    assert card["product_transaction_id"] == shop.info.cc_product_transaction_id
-    assert bank["product_transaction_id"] == shop.info.ach_product_transaction_id
-
-
 def test_a_location_is_named_by_its_integrator_id_too(shop: Shop, errors: Errors) -> None:
     contact = shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="location").json()["contact"]
     own = contact["location"]["location_api_id"]
@@ -95,14 +87,6 @@ def test_an_edit_moves_the_vault_and_its_transactions(shop: Shop) -> None:
     assert [one["contact_id"] for one in after] == [new["id"], new["id"], shop.info.contact_id]
 
 
-@pytest.mark.parametrize("flag", ["move_account_vault", "move_account_vault_transactions"])
-def test_no_move(shop: Shop, errors: Errors, flag: str) -> None:
-    """Without an edit that names a new contact, nothing moves."""
-    sale = paid(shop)
-    assert set(errors(shop.act(sale, "edit", **{flag: 1}))) == {"contact_id"}
-    assert set(errors(shop.act(sale, "void", contact_id=shop.info.contact_id, **{flag: 1}))) == {flag}
-
-
 def test_invoice(shop: Shop, errors: Errors) -> None:
     """A PUT ties a transaction to an invoice, which counts it as a payment once."""
     invoice, sale = shop.invoice(allow_partial_pay=1).json()["quickinvoice"], paid(shop)
@@ -112,18 +96,6 @@ def test_invoice(shop: Shop, errors: Errors) -> None:
     other = shop.invoice().json()["quickinvoice"]
     assert set(errors(shop.act(sale, "edit", quick_invoice_id=other["id"]))) == {"quick_invoice_id"}
     assert "quick_invoice_id" in errors(shop.pay(quick_invoice_id=invoice["id"]))
-
-
-def test_save_account_title_names_the_saved_vault(shop: Shop) -> None:
-    sale = paid(shop, save_account=1, save_account_title="Corner shop")
-    vault = shop.get(f"/v2/accountvaults/{sale['account_vault_id']}").json()["accountvault"]
-    assert (vault["title"], vault["last_four"]) == ("Corner shop", "1111")
-
-
-def test_only_a_terminal_that_saves_the_card_shows_its_expiry(shop: Shop) -> None:
-    saved = shop.at_terminal(save_account=1).json()["routertransaction"]
-    assert (saved["exp_date"], bool(saved["account_vault_id"])) == ("1230", True)
-    assert "exp_date" not in shop.at_terminal().json()["routertransaction"]
 
 
 def test_encrypted_swipe(shop: Shop, errors: Errors) -> None:

@@ -40,13 +40,6 @@ def test_sample_fields(shop: Shop, make: str, fields: dict[str, object]) -> None
     assert not set(fields) & ({*record} - {"account_type", "description"})
 
 
-@pytest.mark.parametrize(("make", "fields"), SAMPLES, ids=[make for make, _ in SAMPLES])
-def test_a_strict_gateway_names_each_unknown_field(
-    strict_shop: Shop, errors: Errors, make: str, fields: dict[str, object]
-) -> None:
-    assert set(errors(getattr(strict_shop, make)(**fields))) == set(fields)
-
-
 def requests(shop: Shop) -> list[tuple[str, str, Record | None]]:
     """Return a request of each kind but a list: method, path and body."""
     contact = shop.contact().json()["contact"]
