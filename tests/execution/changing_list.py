@@ -47,23 +47,19 @@ class ChangingList(httpx.AsyncBaseTransport):
         self._made = 0
 
     def insert(self, share: float) -> None:
-        """Insert a new id at a share of the list's length."""
         self._made += 1
         self.ids.insert(int(share * (len(self.ids) + 1)), f"new-{self._made}")
 
     def remove(self, share: float) -> None:
-        """Remove the id at a share of the list's length."""
         if self.ids:
             self.discard(self.ids[int(share * len(self.ids))])
 
     def discard(self, name: str) -> None:
-        """Remove an id, if it is listed."""
         if name in self.ids:
             self.ids.remove(name)
             self.stayed.discard(name)
 
     def hold(self) -> None:
-        """Let responses wait until `release`."""
         self._open = anyio.Event()
 
     def release(self) -> None:
@@ -92,7 +88,6 @@ class ChangingList(httpx.AsyncBaseTransport):
         return httpx.Response(200, json=body)
 
     def gateway(self, **options: Any) -> AsyncGateway:
-        """A client of this gateway."""
         return AsyncGateway(
             "https://gateway.test", developer_id="dev", credentials=UserApiKey("user", "key"), transport=self, **options
         )

@@ -29,8 +29,6 @@ ScriptedResponse = (
 
 
 class BrokenOff(httpx.AsyncByteStream):
-    """The body of a response whose connection breaks in the midst of it."""
-
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Half of it."""
         yield b'{"transaction": '
@@ -46,7 +44,6 @@ class Script(httpx.AsyncBaseTransport):
         self.events: list[Event] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The next response for the request's method."""
         await anyio.lowlevel.checkpoint()
         self.asked.append(request)
         queue = self.responses[request.method.lower()]
@@ -64,11 +61,9 @@ class Script(httpx.AsyncBaseTransport):
 
     @property
     def methods(self) -> list[str]:
-        """The methods asked so far, in order."""
         return [request.method for request in self.asked]
 
     def bodies(self, method: str) -> list[dict[str, Any]]:
-        """The decoded bodies of the requests with `method`."""
         return [json.loads(request.content) for request in self.asked if request.method == method]
 
     def gateway(self, **options: Any) -> AsyncGateway:
@@ -78,7 +73,6 @@ class Script(httpx.AsyncBaseTransport):
         return AsyncGateway("https://gateway.test", developer_id="dev", transport=self, **given)
 
     def events_of(self, kind: type[EventT]) -> list[EventT]:
-        """The events of this type so far, in order."""
         return [event for event in self.events if isinstance(event, kind)]
 
     async def run(self, verb: Verb[ResultT], **options: Any) -> ResultT:
@@ -105,13 +99,11 @@ class UsedConnections(Script):
     reuses_connections = True
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The next response, on such a connection."""
         request.extensions[PROGRESS].is_reused = self.reuses_connections
         return await super().handle_async_request(request)
 
 
 async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:
-    """Await a call, and return the error that it has to end with."""
     with pytest.raises(kind, match=match) as caught:
         await call
     return caught.value
@@ -180,12 +172,10 @@ async def silent(_: httpx.Request) -> httpx.Response:
 
 
 def record(wrapper: str, **fields: Any) -> httpx.Response:
-    """A 200 with one record."""
     return httpx.Response(200, json={wrapper: {"id": "found", **fields}})
 
 
 def listed(plural: str, *rows: dict[str, Any]) -> httpx.Response:
-    """A 200 with a whole list of raw records."""
     pagination = {"totalCount": len(rows), "perPage": 100, "pageCount": 1 if rows else 0, "currentPage": 0}
     return httpx.Response(200, json={plural: rows, "meta": {"pagination": pagination}})
 
@@ -210,10 +200,8 @@ def refusal(status: int, message: str = "no", **headers: str) -> httpx.Response:
 
 
 def forbidden() -> httpx.Response:
-    """Return a 403 in the gateway's own words."""
     return refusal(403, "You are not allowed to do this")
 
 
 def refused(**fields: str) -> httpx.Response:
-    """A 422 with one message for each field."""
     return httpx.Response(422, json={"errors": {name: [message] for name, message in fields.items()}})

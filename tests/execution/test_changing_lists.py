@@ -28,17 +28,14 @@ def unchanged(_: ChangingList) -> None:
 
 
 def together(changes: Sequence[Change]) -> Change:
-    """Make several changes."""
     return lambda server: [change(server) for change in changes]
 
 
 def inserting(share: float, count: int = 1) -> Change:
-    """Insert records at a share of the list's length."""
     return together([lambda server: server.insert(share)] * count)
 
 
 def removing(share: float, count: int = 1) -> Change:
-    """Remove the records at a share of the list's length."""
     return together([lambda server: server.remove(share)] * count)
 
 
@@ -56,7 +53,6 @@ SERVERS = st.fixed_dictionaries(
 
 
 def names(number: int) -> list[str]:
-    """The ids of a list."""
     return [f"c{each}" for each in range(number)]
 
 
@@ -91,7 +87,6 @@ async def walk(
 
 
 def check(server: ChangingList, seen: Sequence[str]) -> None:
-    """Check that the records that stayed in the list were yielded, and none twice."""
     assert server.stayed <= set(seen), "skipped"
     assert len(seen) == len(set(seen)), "yielded twice"
 

@@ -52,13 +52,10 @@ SOLD = echo("transaction", status_id=101)
 
 
 class Clock:
-    """A clock that a test sets."""
-
     def __init__(self) -> None:
         self.now = 1000.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
 
@@ -110,7 +107,6 @@ def test_state_changes() -> None:
 
 
 def half_open(clock: Clock) -> CircuitBreaker:
-    """Make a breaker that admits a probe."""
     breaker = CircuitBreaker(failures=1, reset_after=10, clock=clock)
     breaker.record(REFUSED)
     clock.now += 10
@@ -197,7 +193,6 @@ def test_invalid_arguments_are_named_at_once() -> None:
 
 
 def opened(failures: int = 1) -> tuple[CircuitBreaker, Clock]:
-    """Make an open breaker and its clock."""
     clock = Clock()
     breaker = CircuitBreaker(failures=failures, reset_after=10, clock=clock)
     for _ in range(failures):
@@ -257,7 +252,6 @@ async def test_a_read_that_succeeds_is_sent_and_closes_it() -> None:
 
 
 async def connecting(request: httpx.Request) -> httpx.Response:
-    """Never get a connection."""
     request.extensions[PROGRESS].stage = Stage.CONNECTING
     return await silent(request)
 

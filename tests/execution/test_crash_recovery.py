@@ -25,20 +25,16 @@ class OneIntent:
         self.outcomes: list[str] = []
 
     def is_from_other_gateway(self, _: Intent) -> bool:
-        """Return that every intent is this gateway's."""
         return False
 
     async def open_intents(self) -> list[tuple[Intent, float]]:
-        """Return the intent, with no seconds left in doubt."""
         return [(INTENT, 0.0)]
 
     async def record_outcome(self, _: str | None, outcome: str, __: object) -> None:
-        """Remember the outcome."""
         self.outcomes.append(outcome)
 
 
 def lookup(status: LookupStatus, confirmation: Lookup[Any] | None = None) -> Lookup[Any]:
-    """Build a lookup with a fixed result."""
     return Lookup(
         request=HttpRequest(path="/v2/accountvaults"),
         read=lambda _: LookupResult(status),

@@ -29,7 +29,6 @@ from .scripted_transport import (
     SALE_AT_TERMINAL,
     Script,
     ScriptedResponse,
-    absent,
     echo,
     error_of,
     listed,
@@ -59,18 +58,15 @@ each_resource = pytest.mark.parametrize("resource", CREATES)
 
 
 def taken(resource: str) -> httpx.Response:
-    """Refuse a create because its id is taken."""
     return refused(**{CREATES[resource][2]: "already exists"})
 
 
 def stored(resource: str, **changes: Any) -> httpx.Response:
-    """Show the record that has the id, with `changes`."""
     _, wrapper, field, _ = CREATES[resource]
     return record(wrapper, **{field: "mine", "location_id": "loc", "last_name": "Smith", **changes})
 
 
 def create_once(resource: str, new: Any = None) -> Callable[[Any], Any]:
-    """Create the resource's record once."""
     return lambda gateway: getattr(gateway, resource).create_once(CREATES[resource][0] if new is None else new)
 
 
@@ -164,13 +160,6 @@ async def test_unreadable_record() -> None:
         assert found.approved
 
 
-async def test_lost_response() -> None:
-    """The response is lost, and the record that the lookup finds is this call's own."""
-    script = Script(post=[LOST], get=[stored("transactions")])
-    assert (await script.run(create_once("transactions"))).id == "found"
-    assert script.methods == ["POST", "GET"]
-
-
 async def test_late_attempt() -> None:
     """The first attempt arrived late; the second is told that the id is taken."""
     script = Script(post=[LOST, taken("transactions")])
@@ -208,13 +197,6 @@ async def test_terminal(amount: str) -> None:
         assert gateway.health().unknown_outcomes == 0
         assert (await gateway.router_transactions.create(again)).approved
     assert script.methods == ["POST", "GET", "POST"]
-
-
-async def test_lost_terminal_call() -> None:
-    """The lookup finds nothing: the customer may still pay."""
-    script = Script(post=[LOST], get=[absent])
-    await script.fail(create_once("router_transactions"), OutcomeUnknownError)
-    assert script.methods.count("POST") == 1
 
 
 async def test_progress() -> None:

@@ -75,13 +75,11 @@ class Office(Script):
         self.login = login or self.issue
 
     def issue(self) -> httpx.Response:
-        """A new token."""
         token = f"token-{len(self.logins)}-of-ada"
         self.live.add(token)
         return httpx.Response(201, json={"token": {"id": "1", "token": token, "expire": 15}})
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Log in, revoke, or answer by the script if the token is live."""
         path = request.url.path
         if (request.method, path) == ("POST", "/v2/token"):
             self.logins.append(request)
@@ -96,7 +94,6 @@ class Office(Script):
         return await super().handle_async_request(request)
 
     def gateway(self, **options: Any) -> AsyncGateway:
-        """A client that logs in."""
         return super().gateway(**{"credentials": LOGIN, **options})
 
 
@@ -462,7 +459,6 @@ async def test_token_logs(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def replaced(values: list[str], *, is_async: bool) -> Callable[[], Any]:
-    """Return a function that returns the values one after the other."""
     given = iter(values)
 
     async def ask() -> str:

@@ -161,7 +161,6 @@ async def test_shared_timer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def idle_http_client() -> HttpClient:
-    """Make a client that sends nothing."""
     return HttpClient(
         DirectClient(httpx.MockTransport(silent)),
         "https://gateway.example",

@@ -57,12 +57,10 @@ DELETED = refusal(409, "deleted")
 
 
 def invoice(**fields: Any) -> httpx.Response:
-    """An invoice with the id `i`."""
     return record("quickinvoice", **{"id": "i", **fields})
 
 
 def payment(whose: str | None) -> httpx.Response:
-    """The transaction `t`, of an invoice or of none."""
     return record("transaction", id="t", quick_invoice_id=whose)
 
 

@@ -51,7 +51,6 @@ def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def read(gateway: AsyncGateway) -> object:
-    """Read a payment."""
     return await gateway.transactions.get("t1")
 
 

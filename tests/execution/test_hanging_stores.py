@@ -35,17 +35,14 @@ class Stuck(Memory):
         self._method = method
 
     async def record_intent(self, intent: Intent) -> None:
-        """Store it, or wait for ever."""
         await self._respond("record_intent")
         await super().record_intent(intent)
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return them, or wait for ever."""
         await self._respond("open_intents")
         return await super().open_intents(terminal_id)
 
     async def aclose(self) -> None:
-        """Close it, or wait for ever."""
         await super().aclose()
         await self._respond("aclose")
 
@@ -84,16 +81,12 @@ class StuckAtTheEnd(Lease):
     """A lease store that cannot be closed."""
 
     async def aclose(self) -> None:
-        """Wait for ever."""
         await super().aclose()
         await anyio.sleep_forever()
 
 
 class StuckTransport(Script):
-    """A transport that cannot be closed."""
-
     async def aclose(self) -> None:
-        """Wait for ever."""
         await anyio.sleep_forever()
 
 
@@ -133,7 +126,6 @@ class SlowLease:
         self.others = False
 
     async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
-        """Take it, unless another client has it."""
         await _rounds()
         self.is_asked.set()
         if self.others:
@@ -142,7 +134,6 @@ class SlowLease:
         return None
 
     async def release(self, _terminal_id: str, _token: str) -> None:
-        """Give it back."""
         await _rounds()
         self.held = []
 
@@ -156,7 +147,6 @@ async def _rounds() -> None:
 
 
 async def cancel_often(call: "asyncio.Task[Any]") -> None:
-    """Cancel a task in every round of the event loop until it has ended."""
     while not call.done():
         call.cancel()
         await asyncio.sleep(0)

@@ -46,22 +46,18 @@ class Lease:
         self.closed = False
 
     async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
-        """Another client has it, or it is this one's."""
         self.asked.append(("take" if seconds is None else f"take for {seconds:g} s", trio.current_time()))
         if self.away() or self.closed:
             raise OSError("no route to the store")
         return "till-8" if trio.current_time() < self.others else None
 
     async def release(self, _terminal_id: str, _token: str) -> None:
-        """Note it."""
         self.asked.append(("release", trio.current_time()))
 
     async def aclose(self) -> None:
-        """Note it."""
         self.closed = True
 
     def times(self, what: str) -> list[float]:
-        """When it was asked for `what`."""
         return [time for name, time in self.asked if name == what]
 
 
@@ -290,12 +286,10 @@ class Prepared:
         self._seconds = seconds
 
     async def key(self) -> str:
-        """Fetch the key; the connection would be opened next."""
         await anyio.sleep(self._seconds)
         return "key"
 
     def options(self, lease: Lease) -> dict[str, Any]:
-        """The options of a client that fetches it."""
         return {"terminal_lease": lease, "credentials": UserApiKey("user", self.key)}
 
 

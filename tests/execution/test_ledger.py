@@ -79,26 +79,22 @@ class Memory:
         self.left_open: Sequence[Intent] = ()
 
     async def record_intent(self, intent: Intent) -> None:
-        """Note the intent, and how many requests have been sent until then."""
         self.intents.append(intent)
         self._note("record_intent", len(self.script.asked))
         await anyio.lowlevel.checkpoint()
 
     async def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
-        """Note the outcome."""
         known = {intent.id for intent in (*self.intents, *self.left_open)}
         assert intent_id in known
         self._note("record_outcome", outcome, record_id)
         await anyio.lowlevel.checkpoint()
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the intents that the test sets, of one terminal if it is asked for."""
         if self.broken == "open_intents":
             raise LedgerError("some.db", "it is damaged")
         return [each for each in self.left_open if terminal_id in (None, each.terminal_id)]
 
     async def aclose(self) -> None:
-        """Note it."""
         self._note("aclose")
 
     def _note(self, name: str, *facts: Any) -> None:
@@ -115,7 +111,6 @@ class LedgerScript(Script):
         self.ledger = Memory(self)
 
     def gateway(self, **options: Any) -> AsyncGateway:
-        """A client with the ledger."""
         return super().gateway(**{"ledger": self.ledger, **options})
 
 
@@ -892,7 +887,6 @@ async def test_unreadable_duplicate() -> None:
 
 
 async def sell_once(gateway: AsyncGateway) -> Transaction:
-    """Charge the stored card, unless a payment has the id."""
     return await gateway.transactions.create_once(NAMED_SALE)
 
 

@@ -49,7 +49,6 @@ STORE = RouterAccountVaultCreate(terminal_id="t", contact_id="c")
 
 
 def vaults(*ids: str) -> httpx.Response:
-    """The contact's cards as a list shows them, the newest first."""
     rows = [
         {"id": each, "contact_id": "c", "payment_method": "cc", "created_ts": 100 + number}
         for number, each in enumerate(reversed(ids))
@@ -224,41 +223,26 @@ VERBS = {"void": "void", "authcomplete": "complete", "authincrement": "increment
 
 @pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
 async def test_old_response(action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> None:
-    """A late copy of an older response is about the right transaction, and shows it as it was: it is read again."""
-    script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
-    done = await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
-    assert done.status_id == after["status_id"]
-    assert script.methods == ["PUT", "GET"]
+    """A late copy of an older response, or one without status and amount, shows no action: it is read again."""
+    for response in (before, {}):
+        script = Script(put=[record("transaction", **response)], get=[record("transaction", **after)])
+        done = await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
+        assert done.status_id == after["status_id"]
+        assert script.methods == ["PUT", "GET"]
 
 
-@pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
-async def test_declined_action(
-    action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(("action", "given", "after"), [(action, given, after) for action, given, _, after in STALE])
+async def test_declined_action(action: str, given: dict[str, Any], after: dict[str, Any]) -> None:
     """A declined action was executed too."""
     for response in (after, {"status_id": 301}):
         script = Script(put=[record("transaction", **response)])
         await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
         assert script.methods == ["PUT"]
-    assert before != after
-
-
-@pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
-async def test_vague_response(
-    action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
-) -> None:
-    """Without status and amount, the response says only that it is about the transaction."""
-    script = Script(put=[record("transaction")], get=[record("transaction", **after)])
-    await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
-    assert script.methods == ["PUT", "GET"]
-    assert before != after
 
 
 async def test_unproven_404() -> None:
     """The response was that to another request: the change may have been executed, or may still be."""
     await Script(put=[NOT_THERE], get=[APPROVED]).fail(lambda g: g.transactions.void("found"), OutcomeUnknownError)
-    done = Script(put=[NOT_THERE], get=[record("transaction", status_id=201)])
-    assert (await done.run(lambda g: g.transactions.void("found"))).voided
 
 
 @pytest.mark.parametrize("call", [lambda g: g.transactions.void("found"), lambda g: g.contacts.delete("found")])
@@ -303,16 +287,10 @@ async def test_error_facts() -> None:
 
 
 async def test_furthest_try() -> None:
-    """A first try that was answered with a 500 got further than the second, which lost its connection."""
+    """A first try that was answered with a 500 got further than the second, which lost its connection: the cause."""
     script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
     error = await script.fail(sell_named, OutcomeUnknownError, max_attempts=2)
     assert error.reached is SendStage.RESPONDED
-
-
-async def test_last_attempt() -> None:
-    """Also if attempts have run out, the traceback of the unknown outcome shows what happened."""
-    script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
-    error = await script.fail(sell_named, OutcomeUnknownError, max_attempts=2)
     assert isinstance(error.__cause__, ConnectionLostError)
 
 

@@ -28,13 +28,10 @@ pytestmark = pytest.mark.anyio
 
 
 class ProgressReporter:
-    """Keeps what it is told."""
-
     def __init__(self) -> None:
         self.shown: list[TerminalProgress] = []
 
     def __call__(self, progress: TerminalProgress) -> None:
-        """Keep it."""
         self.shown.append(progress)
 
     @property

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.anyio
 
 
 def payment(**fields: Any) -> httpx.Response:
-    """Return a settled sale."""
     known = {"transaction_amount": "12.50", "payment_method": "cc", "location_id": "its", "status_id": 134}
     return record("transaction", **{**known, "product_transaction_id": "product", **fields})
 

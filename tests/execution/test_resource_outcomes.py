@@ -87,7 +87,6 @@ async def test_terminal_payment() -> None:
 
 
 async def lost_deletion(script: Script, gateway: AsyncGateway) -> OutcomeUnknownError:
-    """Delete a contact, and lose the response."""
     script.responses |= {"delete": [LOST], "get": [LOST]}
     return await error_of(gateway.contacts.delete("c1"), OutcomeUnknownError)
 

@@ -67,7 +67,6 @@ class LoggingIn(UsedConnections):
     """A gateway that answers logins apart from its script, and that may say that it uses connections again."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """A token, or the next response for the request's method."""
         if request.url.path.startswith("/v2/token"):
             return httpx.Response(201, json={"token": {"id": "t", "token": "planted", "expire": 15}})
         return await super().handle_async_request(request)
@@ -158,7 +157,6 @@ class Run:
         self.error: GatewayError | None = None
 
     async def __call__(self) -> "Run":
-        """Make the call."""
         async with self.script.gateway(observers=[self.watch], credentials=self.credentials) as gateway:
             try:
                 self.result = await self.call(gateway)
@@ -167,18 +165,15 @@ class Run:
         return self
 
     def watch(self, event: Event) -> None:
-        """Note what is done after an attempt."""
         if isinstance(event, AttemptFailed) and event.call.startswith(self.method):
             self.next_steps.append(event.next_step)
 
     @property
     def times(self) -> int:
-        """How often the call was sent."""
         return self.script.methods.count(self.method)
 
     @property
     def ended(self) -> str:
-        """How the call ended."""
         match self.error:
             case None:
                 return "done"

@@ -24,7 +24,6 @@ class Counter:
         self.go_on = anyio.Event()
 
     async def __call__(self, _: httpx.Request) -> httpx.Response:
-        """Wait, and approve."""
         self.waiting += 1
         self.most = max(self.most, self.waiting)
         await self.go_on.wait()
@@ -33,7 +32,6 @@ class Counter:
 
 
 def sale(terminal: str) -> RouterTransactionCreate:
-    """A sale at `terminal`."""
     return RouterTransactionCreate(action="sale", terminal_id=terminal, transaction_amount=1)
 
 

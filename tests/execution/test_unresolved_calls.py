@@ -30,7 +30,6 @@ pytestmark = pytest.mark.anyio
 
 
 def sale(name: str, terminal: str = "t") -> RouterTransactionCreate:
-    """A sale under the id `name`."""
     return attrs.evolve(SALE_AT_TERMINAL, terminal_id=terminal, transaction_api_id=name)
 
 

@@ -26,7 +26,6 @@ from gateway_async._wire.untyped import free_request
 
 from .scripted_transport import (
     LOST,
-    NEVER_LEFT,
     NOT_THERE,
     Script,
     ScriptedResponse,
@@ -44,12 +43,10 @@ CARD = "4111111111111111"
 
 
 def plans(gateway: AsyncGateway) -> UntypedResource:
-    """Return a resource with an integrator id."""
     return gateway.resource("plans", name="plan", api_id="plan_api_id")
 
 
 def notes(gateway: AsyncGateway) -> UntypedResource:
-    """Return a resource without an integrator id."""
     return gateway.resource("notes", name="note")
 
 
@@ -168,17 +165,10 @@ async def test_a_lost_create_that_is_found_is_the_result() -> None:
     assert script.methods.count("POST") == 1
 
 
-@pytest.mark.parametrize("response", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
-async def test_a_create_without_an_integrator_id_is_sent_once(response: ScriptedResponse) -> None:
-    script = Script(post=[response])
+async def test_a_create_without_an_integrator_id_is_sent_once() -> None:
+    script = Script(post=[LOST])
     await script.fail(lambda gateway: notes(gateway).create({"note": "Tea"}), OutcomeUnknownError)
     assert script.methods == ["POST"]
-
-
-async def test_a_create_that_was_certainly_not_sent_is_sent_again() -> None:
-    script = Script(post=[NEVER_LEFT, echo("note")])
-    await script.run(lambda gateway: notes(gateway).create({"note": "Tea"}))
-    assert script.methods == ["POST", "POST"]
 
 
 async def test_terminal() -> None:
@@ -190,7 +180,6 @@ async def test_terminal() -> None:
 
 
 def device_terms(gateway: AsyncGateway) -> UntypedResource:
-    """Return the resource whose records spell their integrator id differently."""
     return gateway.resource("deviceterms", name="deviceterm", api_id="device_terms_api_id")
 
 
@@ -378,12 +367,14 @@ async def test_get() -> None:
 
 
 @pytest.mark.parametrize("response", [LOST, httpx.Response(503), httpx.Response(200, html="<p>Hi</p>")])
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-async def test_other_methods(method: Any, response: ScriptedResponse) -> None:
+async def test_other_methods(response: ScriptedResponse) -> None:
     """Without a definite response its outcome is unknown."""
-    script = Script(**{method.lower(): [response]})
-    await script.fail(lambda gateway: gateway.request(method, "/v2/plans", body={"plan": {}}), OutcomeUnknownError)
-    assert script.methods == [method]
+    methods: list[Any] = ["POST", "PUT", "DELETE", "PATCH"]
+    script = Script(post=[response], put=[response], delete=[response], patch=[response])
+    async with script.gateway() as gateway:
+        for method in methods:
+            await error_of(gateway.request(method, "/v2/plans", body={"plan": {}}), OutcomeUnknownError)
+    assert script.methods == methods
 
 
 async def test_kinds() -> None:

@@ -19,11 +19,9 @@ from gateway_async import (
     ContactCreate,
     ContactUpdate,
     DuplicateError,
-    GatewayError,
     InvalidRequestError,
     MismatchedReplyError,
     MismatchedWriteError,
-    NotFoundError,
     NotSentError,
     OutcomeUnknownError,
     PaylinkCreate,
@@ -60,7 +58,6 @@ from .scripted_transport import (
     refusal,
     refused,
     sell,
-    sell_at_terminal,
     sell_named,
 )
 
@@ -69,23 +66,11 @@ pytestmark = pytest.mark.anyio
 TAKEN = refused(transaction_api_id="already exists")
 CARD_VAULT = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
 PROXYS_404 = httpx.Response(404, html="<h1>Not here</h1>")
-INCONCLUSIVE_RESPONSES = {
-    "connection lost": LOST,
-    "500": httpx.Response(500, text="oops"),
-    "503": httpx.Response(503),
-    "empty 200": httpx.Response(200),
-    "garbage 200": httpx.Response(200, content=b"\x00\xff{"),
-    "HTML 200": httpx.Response(200, html="<h1>Welcome</h1>"),
-    "wrong wrapper": httpx.Response(200, json={"contact": {"id": "1"}}),
-    "redirect": httpx.Response(307, headers={"location": "https://elsewhere.test/v2/transactions"}),
-    "408": httpx.Response(408),
-}
 
 
-@pytest.mark.parametrize("response", INCONCLUSIVE_RESPONSES.values(), ids=INCONCLUSIVE_RESPONSES)
-async def test_lost_response(response: httpx.Response) -> None:
+async def test_lost_response() -> None:
     """The transaction that the lookup finds is the call's result, and nothing is sent twice."""
-    script = Script(post=[response], get=[APPROVED])
+    script = Script(post=[LOST], get=[APPROVED])
     transaction = await script.run(sell)
     sent = script.bodies("POST")[0]["transaction"]["transaction_api_id"]
     assert transaction.approved
@@ -109,14 +94,6 @@ async def test_existing_repeat() -> None:
     script.responses["get"] = [lambda _: NOT_THERE if script.methods.count("POST") == 1 else record("transaction")]
     assert (await script.run(sell)).id == "found"
     assert script.methods.count("POST") == 2
-
-
-async def test_taken_id() -> None:
-    """A caller's own id that is taken is a validation error: the record under it is another payment."""
-    script = Script(post=[TAKEN], get=[record("transaction")])
-    error = await script.fail(sell_named, ValidationError)
-    assert error.fields == {"transaction_api_id": ("already exists",)}
-    assert script.methods == ["POST"]
 
 
 async def test_max_attempts() -> None:
@@ -205,13 +182,6 @@ async def test_failed_lookup() -> None:
     assert script.methods == ["POST", "GET", "GET", "GET", "GET"]
 
 
-@pytest.mark.parametrize("response", [httpx.Response(500), httpx.Response(200, text="hello"), PROXYS_404])
-async def test_a_lookup_gets_over_one_bad_response(response: httpx.Response) -> None:
-    script = Script(post=[LOST], get=[response, record("transaction")])
-    assert (await script.run(sell)).id == "found"
-    assert script.methods == ["POST", "GET", "GET"]
-
-
 async def test_proxy_404() -> None:
     """A page for people does not say that the sale is not there: it is neither sent again nor called "not made"."""
     script = Script(post=[LOST], get=[PROXYS_404])
@@ -265,12 +235,6 @@ async def test_captured_amount() -> None:
     assert script.methods.count("PUT") == 1
 
 
-async def test_what_never_left_is_repeated_without_a_lookup() -> None:
-    script = Script(post=[NEVER_LEFT, echo("transaction", status_id=101)])
-    assert (await script.run(sell)).approved
-    assert script.methods == ["POST", "POST"]
-
-
 async def test_never_left() -> None:
     """A till may charge again after `NotSentError`: no try reached the gateway."""
     script = Script(post=[NEVER_LEFT])
@@ -290,36 +254,18 @@ async def test_throttled_update() -> None:
 BLOCKED = httpx.Response(403, html="<h1>Forbidden</h1>")
 
 
-@pytest.mark.parametrize("response", [httpx.Response(429), BLOCKED, PROXYS_404, httpx.Response(400)])
-@pytest.mark.parametrize("sale", [SALE, NAMED_SALE], ids=["id made up", "caller's id"])
-async def test_proxy_rejection(response: httpx.Response, sale: TransactionCreate) -> None:
-    """A 429 or a 4xx page to a sale is looked up; the record under its id, with its amount, is the result."""
-    charged = record("transaction", status_id=101, transaction_amount="12.50")
-    script = Script(post=[response], get=[charged])
-    assert (await script.run(lambda g: g.transactions.create(sale))).approved
-    assert script.methods == ["POST", "GET"]
-
-
-@pytest.mark.parametrize("response", [httpx.Response(429), BLOCKED])
-async def test_other_payment(response: httpx.Response) -> None:
+@pytest.mark.parametrize("response", [LOST, httpx.Response(429), BLOCKED])
+async def test_other_payment(response: ScriptedResponse) -> None:
     """Raise with the differing record, and charge nothing again."""
     other = record("transaction", status_id=101, transaction_amount="80.00")
     script = Script(post=[response], get=[other])
     async with script.gateway() as gateway:
         error = await error_of(sell_named(gateway), MismatchedWriteError)
         assert isinstance(error.record, Transaction)
-        assert error.record.transaction_amount == Decimal("80.00")
+        assert (error.record.transaction_amount, error.api_id) == (Decimal("80.00"), "mine")
         assert error.differences == ("transaction_amount is '80.00', not '12.50'",)
         await error_of(error.resolve(wait=0), MismatchedWriteError)
     assert script.methods.count("POST") == 1
-
-
-async def test_terminal_429() -> None:
-    """Looked up once, and not sent again; where there is no record it stays a `RateLimitError`."""
-    script = Script(post=[refusal(429)], get=[record("transaction"), NOT_THERE])
-    assert (await script.run(sell_at_terminal)).id == "found"
-    await script.fail(sell_at_terminal, RateLimitError)
-    assert script.methods == ["POST", "GET"] * 2
 
 
 async def test_proxy_page() -> None:
@@ -356,14 +302,6 @@ async def test_missing_record(lookup: httpx.Response) -> None:
     assert script.methods.count("POST") == 1
 
 
-async def test_other_contact() -> None:
-    """After a lost response the name tells the contact that was sent from the one that had the id before."""
-    script = Script(post=[LOST], get=[record("contact", contact_api_id="c", last_name="Old")])
-    with pytest.raises(MismatchedWriteError, match="last_name is 'Old', not 'New'"):
-        await script.run(lambda g: g.contacts.create(ContactCreate(last_name="New", contact_api_id="c")))
-    assert script.methods == ["POST", "GET"]
-
-
 async def test_update_if_exists() -> None:
     """A lost upsert is read back, and sent again when the record still says otherwise."""
     new = ContactCreate(last_name="New", contact_api_id="c", update_if_exists=True)
@@ -380,14 +318,6 @@ async def test_long_pause() -> None:
     assert script.methods == ["GET"]
 
 
-async def test_mismatch() -> None:
-    """A record with another api id is not this call's, whatever it says."""
-    swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_api_id": "other", "status_id": 101}})
-    script = Script(post=[swapped], get=[record("transaction", status_id=301)])
-    assert (await script.run(sell)).declined
-    assert script.methods == ["POST", "GET"]
-
-
 async def test_a_mismatch_that_the_lookup_leaves_open_is_unknown_and_mismatched() -> None:
     another = {"id": "x", "transaction_amount": "99.00", "transaction_api_id": "another"}
     swapped = httpx.Response(201, json={"transaction": another})
@@ -402,49 +332,11 @@ async def test_a_decline_is_a_result_and_not_an_error() -> None:
     assert (transaction.approved, transaction.declined, transaction.reason_code_id) == (False, True, 1616)
 
 
-async def test_stored_vault() -> None:
-    """The api id that the SDK makes up for a vault finds the card that was stored."""
-    script = Script(post=[LOST], get=[record("accountvault", last_four="1111")])
-    assert (await script.run(lambda g: g.account_vaults.create(CARD_VAULT))).last_four == "1111"
-    assert script.methods == ["POST", "GET"]
-
-
 async def test_last_digits() -> None:
     """The last four digits are part of the question."""
     script = Script(post=[LOST], get=[record("accountvault", last_four="0000")])
     mine = attrs.evolve(CARD_VAULT, account_vault_api_id="mine")
     await script.fail(lambda g: g.account_vaults.create(mine), OutcomeUnknownError)
-
-
-async def test_lost_void() -> None:
-    """A record that says it is voided answers for the void."""
-    script = Script(put=[LOST], get=[record("transaction", status_id=201)])
-    assert (await script.run(lambda g: g.transactions.void("found"))).voided
-    assert script.methods == ["PUT", "GET"]
-
-
-async def test_refused_void() -> None:
-    """A repeated void that is "already voided" is the first try's success."""
-    script = Script(put=[LOST, refused(status_id="is voided already")])
-    script.responses["get"] = [
-        lambda _: record("transaction", status_id=101 if script.methods.count("PUT") == 1 else 201)
-    ]
-    assert (await script.run(lambda g: g.transactions.void("found"))).voided
-    assert script.methods.count("PUT") == 2
-
-
-async def test_copied_void() -> None:
-    """A proxy that sends a request twice returns the refusal of the second one: the record says what happened."""
-    script = Script(put=[refused(status_id="is voided already")], get=[record("transaction", status_id=201)])
-    assert (await script.run(lambda g: g.transactions.void("found"))).voided
-    assert script.methods == ["PUT", "GET"]
-
-
-async def test_refused_capture() -> None:
-    """The refusal of the gateway is raised, and nothing is sent again."""
-    script = Script(put=[refused(transaction_amount="is too high")], get=[record("transaction", status_id=102)])
-    await script.fail(lambda g: g.transactions.complete("found", "30.00"), ValidationError)
-    assert script.methods == ["PUT", "GET"]
 
 
 async def test_refused_increment() -> None:
@@ -651,13 +543,6 @@ async def test_odd_values(odd: dict[str, Any]) -> None:
     assert "GET" in script.methods
 
 
-async def test_a_create_is_looked_up_after_a_404() -> None:
-    script = Script(post=[NOT_THERE], get=[APPROVED, NOT_THERE])
-    assert (await script.run(sell)).approved
-    await script.fail(sell, NotFoundError)
-    assert script.methods.count("POST") == 2
-
-
 async def test_unknown_429() -> None:
     """The sale may have been executed all the same, so it is in doubt for as long as a lost one."""
     script = Script(post=[httpx.Response(429)], get=[httpx.Response(500)])
@@ -667,30 +552,6 @@ async def test_unknown_429() -> None:
         await error_of(error.resolve(wait=100), OutcomeUnknownError)
         assert await error.resolve() is None
     assert script.methods.count("POST") == 1
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 405, 409, 413, 422])
-async def test_a_refusal_of_the_first_try_is_neither_looked_up_nor_repeated(status: int) -> None:
-    script = Script(post=[refusal(status)])
-    await script.fail(sell, GatewayError)
-    assert script.methods == ["POST"]
-
-
-MESSAGE_ONLY: dict[str, Any] = {"json": {"message": "Forbidden"}}
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 422, 429])
-async def test_proxy_message(status: int) -> None:
-    """A proxy that writes JSON does not know whether the gateway executed the sale."""
-    script = Script(post=[httpx.Response(status, **MESSAGE_ONLY)], get=[record("transaction", status_id=101)])
-    assert (await script.run(sell_named)).id == "found"
-    assert script.methods == ["POST", "GET"]
-
-
-async def test_executed_void() -> None:
-    """The client looks it up, and returns the voided transaction."""
-    script = Script(put=[httpx.Response(403, **MESSAGE_ONLY)], get=[record("transaction", status_id=201)])
-    assert (await script.run(lambda g: g.transactions.void("found"))).voided
 
 
 @pytest.mark.parametrize("response", [refusal(422), refused(description="no"), refusal(409)])
@@ -735,22 +596,9 @@ async def test_higher_amount() -> None:
     assert script.methods == ["POST", "GET"]
 
 
-def _as_charged(script: Script, amount: str) -> Callable[[httpx.Request], httpx.Response]:
-    """The transaction under the id that was sent, with another amount."""
-
-    def respond(_: httpx.Request) -> httpx.Response:
-        api_id = script.bodies("POST")[0]["transaction"]["transaction_api_id"]
-        return record("transaction", transaction_api_id=api_id, transaction_amount=amount, status_id=101)
-
-    return respond
-
-
-async def test_generated_record(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_generated_record(caplog: pytest.LogCaptureFixture) -> None:
     """No other request has the id; an event and a warning say what differs."""
-    script = Script(post=[LOST])
-    script.responses["get"] = [_as_charged(script, "80.00")]
+    script = Script(post=[LOST], get=[record("transaction", transaction_amount="80.00", status_id=101)])
     charged = await script.run(sell)
     assert (charged.transaction_amount, script.methods) == (Decimal("80.00"), ["POST", "GET"])
     (differs,) = script.events_of(RecordDiffers)
@@ -799,16 +647,6 @@ async def test_account_number(caplog: pytest.LogCaptureFixture) -> None:
     (differs,) = script.events_of(RecordDiffers)
     assert differs.differences == ("last_four is '…7890', not '7890'",)
     assert "1234567890" not in caplog.text
-
-
-async def test_other_amount() -> None:
-    """Raise with the record of an earlier request, and send nothing again."""
-    script = Script(post=[LOST])
-    script.responses["get"] = [_as_charged(script, "80.00")]
-    error = await script.fail(sell_named, MismatchedWriteError)
-    assert isinstance(error.record, Transaction)
-    assert (error.record.transaction_amount, error.api_id) == (Decimal("80.00"), "mine")
-    assert script.methods == ["POST", "GET"]
 
 
 # --- refusals

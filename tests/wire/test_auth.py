@@ -68,7 +68,6 @@ OTHERS: list[Credentials] = [
 
 
 def call(path: str, *, signed: bool = True) -> Call[object]:
-    """A call of a path."""
     return Call(request=HttpRequest(path=f"/v2/{path}", signed=signed), read=lambda _: None)
 
 

@@ -36,12 +36,10 @@ def kind_of(field: str) -> type[Record]:
 
 
 def read(field: str, value: Any) -> Any:
-    """Read `value` as a field."""
     return getattr(structure(kind_of(field), {"id": "t", field: value}), field)
 
 
 def problem(kind: type[Record], data: Any) -> tuple[str, str]:
-    """Where reading fails, and why."""
     with pytest.raises(FieldError) as failed:
         structure(kind, data)
     assert str(failed.value) == f"{failed.value.path}: {failed.value.reason}"

@@ -29,13 +29,11 @@ FILE = Attachment("a.pdf", b"%PDF")
 
 
 def invoice(**fields: Any) -> QuickInvoiceCreate:
-    """A new invoice, with `fields`."""
     given: dict[str, Any] = {"title": "Lunch", "due_date": date(2026, 12, 1), "item_list": {"Tea": "2.50"}}
     return QuickInvoiceCreate(**{**given, **fields})
 
 
 def flattened(content: Mapping[str, Any]) -> dict[str, str | Secret]:
-    """The text fields of a form."""
     return dict(form_of("quickinvoice", content, ()).fields)
 
 

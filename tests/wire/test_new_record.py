@@ -15,12 +15,10 @@ EXPECTED = {"contact_id": "c", "payment_method": "cc"}
 
 
 def row(id: str, created_ts: Any = 100, **fields: Any) -> dict[str, Any]:
-    """A vault as a list shows it."""
     return {"id": id, "created_ts": created_ts, "last_four": "1111", **EXPECTED, **fields}
 
 
 def listed(*rows: dict[str, Any]) -> dict[str, Any]:
-    """A list of vaults."""
     return {"accountvaults": list(rows), "meta": {"pagination": {"totalCount": len(rows), "pageCount": 1}}}
 
 
@@ -30,7 +28,6 @@ def asked(*before: dict[str, Any]) -> OutcomeQuery:
 
 
 def found(outcome_query: OutcomeQuery, *after: dict[str, Any]) -> Any:
-    """Read the list after the write."""
     return new_record(ACCOUNT_VAULT, outcome_query).read(listed(*after))
 
 

@@ -22,13 +22,11 @@ def raw_page(body: bytes, number: int = 1) -> RawPage[Contact]:
 
 
 def page(content: Any, number: int = 1) -> Page[Contact]:
-    """The page of contacts in `content`."""
     raw = raw_page(encode(content), number)
     return raw.page([*chain(*raw.slices())])
 
 
 def response(*ids: str, **pagination: Any) -> dict[str, Any]:
-    """A list's response."""
     return {"contacts": [{"id": each} for each in ids], "meta": {"pagination": pagination}}
 
 
@@ -140,13 +138,11 @@ WANTED = {"transaction_api_id": "mine", "location_id": "loc"}
 
 
 def transactions(*rows: Any, **pagination: Any) -> dict[str, Any]:
-    """A list of transactions, whole unless `pagination` says otherwise."""
     counts = pagination or {"totalCount": len(rows), "pageCount": min(len(rows), 1)}
     return {"transactions": list(rows), "meta": {"pagination": counts}}
 
 
 def a_row(api_id: str = "mine", **fields: Any) -> dict[str, Any]:
-    """A transaction as a list shows it."""
     return {"id": "t1", "transaction_api_id": api_id, "location_id": "loc", **fields}
 
 
@@ -231,7 +227,6 @@ SENT = (("transaction_api_id", "mine"), ("page", "1"), ("page_size", "100"))
 
 
 def linked(query: str) -> dict[str, Any]:
-    """An empty list whose link to itself has a query."""
     return transactions(totalCount=0, links={"self": {"href": f"https://gateway.test/v2/transactions{query}"}})
 
 
@@ -266,7 +261,6 @@ def test_singular() -> None:
 
 
 def listed(rows: list[dict[str, Any]], filters: Params, href: str = "") -> RawPage[Contact]:
-    """Read a list that was requested with filters."""
     links = {"self": {"href": href}}
     body = encode({"contacts": rows, "meta": {"pagination": {"links": links}}})
     return read_raw_page(decode_page(body, "contacts"), "contacts", 1, Contact, filters)

@@ -30,23 +30,19 @@ SALE = {"id": "t1", "transaction_amount": "12.50", "modified_ts": 1_550_863_259}
 
 
 def fields(record: Any = SALE, **others: Any) -> dict[str, Any]:
-    """The four fields."""
     data = record if isinstance(record, str) else msgspec.json.encode(record).decode()
     return {"type": "UPDATE", "resource": "transaction", "number_of_attempts": "1", "data": data, **others}
 
 
 def form(record: Any = SALE, **others: Any) -> bytes:
-    """As gateways send them."""
     return urlencode(fields(record, **others)).encode()
 
 
 def read(body: bytes, content_type: str = "") -> Postback[Any]:
-    """The postback of a body."""
     return read_postback({"content-type": content_type}, body)
 
 
 def refused(body: bytes, content_type: str = "") -> str:
-    """Why a body is refused."""
     with pytest.raises(PostbackRefusedError) as caught:
         read(body, content_type)
     assert caught.value.status_code == 400
@@ -356,7 +352,6 @@ def test_refusal(name: str, text: str) -> None:
 
 
 def told(action: Callable[[], object]) -> str:
-    """Return the texts of an error and of its causes; "" without an error."""
     try:
         action()
     except PostbackRefusedError as error:
@@ -368,7 +363,6 @@ def told(action: Callable[[], object]) -> str:
 
 
 def authorization(text: str | bytes, scheme: str = "Basic") -> dict[str, str]:
-    """A header."""
     return {"authorization": f"{scheme} {b64encode(text.encode() if isinstance(text, str) else text).decode()}"}
 
 

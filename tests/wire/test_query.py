@@ -29,7 +29,6 @@ SURROGATE = "has an invalid character (a lone surrogate)"
 
 
 def problems(function: Any, *arguments: Any) -> tuple[str, ...]:
-    """The problems that `function` finds in its arguments."""
     with pytest.raises(InvalidRequestError) as refused:
         function(*arguments)
     return refused.value.problems

@@ -64,7 +64,6 @@ SECRETIVE: Call[Any] = Call(
 
 
 def reply(status: int, body: bytes | str = b"", **headers: str) -> Reply:
-    """A response that came at noon."""
     content = body.encode() if isinstance(body, str) else body
     return Reply(status, {name.replace("_", "-"): value for name, value in headers.items()}, content, NOW)
 
@@ -80,14 +79,12 @@ def content_lookup(absent: Any) -> Lookup[Any]:
 
 
 def malformed(body: bytes | str, call: Call[Any] = CALL, **headers: str) -> MalformedReplyError:
-    """The error that a success becomes."""
     with pytest.raises(MalformedReplyError) as failed:
         read_reply(call, reply(200, body, **headers))
     return failed.value
 
 
 def refusal(status: int, body: bytes | str = b"", call: Call[Any] = CALL, **headers: str) -> StatusError:
-    """The error that a response becomes."""
     with pytest.raises(StatusError) as refused:
         read_reply(call, reply(status, body, **headers))
     return refused.value

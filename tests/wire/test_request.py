@@ -109,12 +109,10 @@ class Text(str):  # noqa: SLOT000  a subclass without slots
 
 
 def content_of(request: Any) -> Any:
-    """Return the content of a request with its secrets revealed."""
     return unseal(prepare(request).content)
 
 
 def json_of(request: Any) -> bytes:
-    """Return the JSON of a request."""
     return encode(prepare(request).content)
 
 

@@ -57,18 +57,15 @@ NEW_SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_
 
 
 def body(call: Call[Any]) -> Any:
-    """The decoded body of a call."""
     return json.loads(call.request.body or b"null")
 
 
 def lookup_of_lost(call: Call[Any]) -> Lookup[Any]:
-    """The lookup of a call whose response was lost."""
     assert call.resolver is not None
     return call.resolver.lookup()
 
 
 def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
-    """Why a call does not take `content` for its response."""
     with pytest.raises(MismatchedReplyError) as refused:
         call.read(content)
     return refused.value.differences
@@ -601,7 +598,6 @@ BY_API_ID = OutcomeQuery(
 
 
 def listed(*rows: dict[str, Any]) -> dict[str, Any]:
-    """A whole list of transactions."""
     return {"transactions": list(rows), "meta": {"pagination": {"totalCount": len(rows), "pageCount": 1}}}
 
 

@@ -67,7 +67,6 @@ def exactly(value: Any) -> Any:
 
 
 def outcome(read: Callable[[], Any]) -> Any:
-    """Return the record or the error of a read."""
     try:
         return exactly(read())
     except FieldError as error:
@@ -77,7 +76,6 @@ def outcome(read: Callable[[], Any]) -> Any:
 
 
 def row_of(fields: Mapping[str, str]) -> msgspec.Raw:
-    """Return the JSON of an object, from the JSON of its values."""
     return msgspec.Raw(f"{{{', '.join(f'{json.dumps(name)}: {text}' for name, text in fields.items())}}}".encode())
 
 

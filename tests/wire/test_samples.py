@@ -87,12 +87,10 @@ UNFILLED = {"{due_date}": "2026-12-01"}
 
 
 def raw(name: str) -> Any:
-    """A sample as plain JSON, numbers with a fraction as they are written."""
     return json.loads(text(name), parse_float=str)
 
 
 def text(name: str) -> str:
-    """A sample with its blanks filled in."""
     content = (SAMPLES / f"{name}.json").read_text()
     for blank, value in UNFILLED.items():
         content = content.replace(blank, value)
@@ -100,7 +98,6 @@ def text(name: str) -> str:
 
 
 def expected(name: str, value: Any) -> Any:
-    """Return the expected value of a field by its name."""
     readings: list[tuple[bool, Callable[[], Any]]] = [
         (value is None, lambda: None),
         (value is False and name not in FLAGS, lambda: None),
@@ -139,7 +136,6 @@ def check(record: Record, data: dict[str, Any]) -> None:
 
 
 def answered(call: Call[Any], name: str) -> Any:
-    """Read a sample as the response to `call`, the rows of a list included."""
     result = read_reply(call, Reply(200, {}, text(name).encode(), at=0.0))
     return result.page([*chain(*result.slices())]) if isinstance(result, RawPage) else result
 

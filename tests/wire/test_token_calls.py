@@ -24,7 +24,6 @@ SAMPLE = (Path(__file__).parents[1] / "samples/token-create-response.json").read
 
 
 def reply(status: int, body: bytes = b"") -> Reply:
-    """A response."""
     return Reply(status, {}, body, at=0.0)
 
 

@@ -93,7 +93,6 @@ def found(kind: type[Request], *, limits: bool = True, without: tuple[str, ...] 
 
 
 def found_with(kind: type[Request], field: str, value: Any, **options: Any) -> Sequence[str]:
-    """The problems of a valid request of `kind` with another value of one field; `options` are those of `found`."""
     return found(kind, **{field: value}, **options)
 
 
