@@ -54,5 +54,4 @@ def listen(start: Start) -> Listen:
 
 @pytest.fixture
 def environment(sandbox: Sandbox) -> dict[str, str]:
-    """Return the variables that `AsyncGateway.from_env()` reads."""
     return environment_of(sandbox)

@@ -37,7 +37,6 @@ FACTS: dict[str, Any] = {
 
 
 def states(ended: Ended) -> dict[str, str]:
-    """Return the state of each check that `--json` printed."""
     return {found["check"]: found["state"] for found in map(json.loads, ended.stdout.splitlines())}
 
 
@@ -101,7 +100,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("variable", WRONG)
-def test_what_fails_is_named(environment: dict[str, str], variable: str) -> None:
+def test_failed_check(environment: dict[str, str], variable: str) -> None:
     """The check that fails says why, and the status is 1."""
     value, check, reason = WRONG[variable]
     ended = run("check", "--json", **{**environment, variable: value})
@@ -125,7 +124,7 @@ def test_missing_variables() -> None:
     assert ended.stderr.count("is not set in the environment") == 4
 
 
-def test_certificate_that_is_not_trusted(environment: dict[str, str]) -> None:
+def test_untrusted_certificate(environment: dict[str, str]) -> None:
     """A certificate of an unknown authority is reported as a failure of TLS."""
     with serve_http(trustme.CA().issue_cert("127.0.0.1")) as url:
         ended = run("check", "--json", **{**environment, "GATEWAY_BASE_URL": url})
@@ -133,8 +132,8 @@ def test_certificate_that_is_not_trusted(environment: dict[str, str]) -> None:
     assert "the certificate is not trusted" in ended.stdout
 
 
-def test_a_proxy_that_refuses(environment: dict[str, str]) -> None:
-    """Its status is named, and not its reason phrase, which may repeat the password."""
+def test_refusing_proxy(environment: dict[str, str]) -> None:
+    """The status of the proxy is named, not its reason phrase, which may repeat the password."""
     with serve_http() as url:
         proxy = url.replace("//", "//shop:hunter2@")
         ended = run("check", "--json", **environment | {"GATEWAY_BASE_URL": "https://h.test", "GATEWAY_PROXY": proxy})
@@ -143,7 +142,7 @@ def test_a_proxy_that_refuses(environment: dict[str, str]) -> None:
     assert "hunter2" not in ended.stdout + ended.stderr
 
 
-def test_certificate_that_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_trusted_certificate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The version of TLS and the days until the certificate expires are found."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "authority.pem")
@@ -170,7 +169,7 @@ def test_ledger_and_inbox(environment: dict[str, str], tmp_path: Path) -> None:
 
 
 @postgres_only
-def test_a_ledger_in_a_database(environment: dict[str, str], tmp_path: Path) -> None:
+def test_ledger_database(environment: dict[str, str], tmp_path: Path) -> None:
     """Its open calls are counted, and its password is not shown."""
     store = LedgerStore("postgres", tmp_path)
     try:

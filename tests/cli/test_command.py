@@ -60,7 +60,6 @@ ADDRESS = f"postgresql://till:{PASSWORD}@127.0.0.1:1/db"
     ids=" ".join,
 )
 def test_wrong_usage_shows_no_secret(arguments: tuple[str, ...]) -> None:
-    """A message about wrong arguments contains no card number, CVV or password."""
     ended = run(*arguments)
     assert ended.returncode != 0
     assert ended.stderr
@@ -120,7 +119,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("arguments", MESSAGES, ids=" ".join)
-def test_messages_about_wrong_usage(arguments: tuple[str, ...]) -> None:
+def test_usage_messages(arguments: tuple[str, ...]) -> None:
     """Each is one line: Typer's own text, or ours about options that contradict each other."""
     ended = run(*arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -160,7 +159,7 @@ def test_python_m(module: str) -> None:
     assert (ended.returncode, ended.stdout.split()[0]) == (0, "gateway-async")
 
 
-def test_a_command_loads_no_other() -> None:
+def test_lazy_commands() -> None:
     """The help of the command loads no subcommand, so that it and completions are fast."""
     help_of_all = "import sys; from typer.testing import CliRunner; from gateway_async.cli.app import app\n"
     done = run_python("-c", f"{help_of_all}CliRunner().invoke(app, ['--help']); print(*sys.modules)")
@@ -173,7 +172,7 @@ def test_a_command_loads_no_other() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_summaries_are_those_of_the_commands(command: str) -> None:
+def test_summaries(command: str) -> None:
     """The list of commands says of each what its own help says."""
     listed: Any = get_command(app)
     said = " ".join(listed.get_command(None, command).help.split("\n\n")[0].split())

@@ -41,7 +41,6 @@ WORDS = {
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a shell that has the command on its path."""
     folder = tmp_path_factory.mktemp("bin")
     command = folder / "gateway-async"
     command.write_text(f"#!{sys.executable}\nfrom gateway_async.cli import main\nmain()\n")
@@ -51,7 +50,6 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module", params=SHELL_ARGUMENTS)
 def shell(request: pytest.FixtureRequest) -> str:
-    """A shell that is installed."""
     if shutil.which(request.param) is None:
         pytest.skip(f"{request.param} is not installed")
     return str(request.param)
@@ -59,14 +57,12 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def script(shell: str, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The script that the command prints in a shell."""
     path = tmp_path_factory.mktemp(shell) / "completion"
     path.write_text(run_shell(shell, "gateway-async --show-completion; true", environment))
     return path
 
 
 def run_shell(shell: str, program: str, environment: dict[str, str]) -> str:
-    """Run a program in a shell, and return what it printed."""
     arguments = [str(shutil.which(shell)), *SHELL_ARGUMENTS[shell], "-c", program]
     return subprocess.check_output(arguments, env=environment, text=True, timeout=50)  # noqa: S603  our own program
 

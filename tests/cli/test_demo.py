@@ -42,7 +42,6 @@ main()
 
 
 def line_with(words: str, process: Process) -> str:
-    """The next line of a command's output that has these words."""
     assert process.stdout
     return next(line for line in process.stdout if words in line)
 
@@ -70,13 +69,13 @@ def test_demo_as_json() -> None:
     assert (end["event"], end["chapters"]) == ("end", len(CHAPTERS))
 
 
-def test_demo_names_the_command_as_it_was_called(ended: Ended) -> None:
+def test_next_commands(ended: Ended) -> None:
     """The next commands to try can be copied, also without the command on the path."""
     _, _, summary = ended.stdout.partition("Summary")
     assert f"{PYTHON} -m gateway_async sandbox" in summary
 
 
-def test_demo_without_a_terminal(ended: Ended) -> None:
+def test_piped_output(ended: Ended) -> None:
     """Without a terminal, the output is plain lines of at most 80 columns, without control characters or a spinner."""
     story, _, _ = ended.stdout.partition("  README.md")
     lines = [line for line in story.splitlines() if " -m gateway_async " not in line]  # commands to copy are not broken
@@ -84,8 +83,7 @@ def test_demo_without_a_terminal(ended: Ended) -> None:
     assert "other calls are done" not in ended.stdout
 
 
-def test_demo_shows_what_it_runs(ended: Ended) -> None:
-    """Every line of code that is shown is in the module that was run."""
+def test_every_line_of_code_that_is_shown_was_run(ended: Ended) -> None:
     story, _, _ = ended.stdout.partition("Summary")
     shown = [line.strip() for line in story.splitlines() if line.startswith("    ")]
     source = getsource(programs)
@@ -93,12 +91,11 @@ def test_demo_shows_what_it_runs(ended: Ended) -> None:
     assert [line for line in shown if line not in source] == []
 
 
-def test_demo_shows_no_card_number(ended: Ended) -> None:
-    """No card number is shown, nor anything like one."""
+def test_the_demo_shows_nothing_like_a_card_number(ended: Ended) -> None:
     assert re.findall(r"\b\d{13,19}\b", ended.stdout) == []
 
 
-def test_demo_on_a_machine_where_listening_is_forbidden() -> None:
+def test_failed_chapter() -> None:
     """When something fails, one line names the chapter and the reason; the status is 1."""
     ended = run_python("-c", LISTENING_FORBIDDEN)
     (line,) = ended.stderr.splitlines()
@@ -107,7 +104,7 @@ def test_demo_on_a_machine_where_listening_is_forbidden() -> None:
     assert line.endswith("listening is forbidden")
 
 
-def test_demo_and_ctrl_c(start: Start) -> None:
+def test_ctrl_c(start: Start) -> None:
     """Ctrl-C ends the demo with status 130 and without a traceback, though a terminal waits."""
     process = start("demo")
     assert line_with("router_transactions.create(sale)", process)
@@ -122,8 +119,7 @@ def test_demo_in_ascii(start: Start) -> None:
     assert line_with("it responds at", process).startswith("  ? it responds at http://127.0.0.1:")
 
 
-def test_statement_that_is_not_true() -> None:
-    """The demo does not say what the run has not shown."""
+def test_the_demo_does_not_say_what_the_run_has_not_shown() -> None:
     shown = io.StringIO()
     shown_demo = Demo(TextDisplay(Console(file=shown)))
     with pytest.raises(DemoError, match="not true: the sale is approved"):
@@ -131,7 +127,7 @@ def test_statement_that_is_not_true() -> None:
     assert shown.getvalue() == ""
 
 
-def test_waiting_on_a_terminal() -> None:
+def test_live_line() -> None:
     """On a terminal there is a live line, which is gone when the waiting is over."""
     shown = io.StringIO()
     shown_demo = Demo(TextDisplay(Console(file=shown, force_terminal=True, width=80)))

@@ -34,8 +34,6 @@ POSTBACK = {
 
 @attrs.frozen
 class Received:
-    """A request that arrived at a program."""
-
     path: str
     headers: dict[str, str]
     body: bytes
@@ -51,7 +49,6 @@ class Program:
 
 @contextmanager
 def serve_program(*statuses: int) -> Iterator[Program]:
-    """Serve a program on a free port."""
     received: SimpleQueue[Received] = SimpleQueue()
     responses = iter(statuses)
 
@@ -73,7 +70,7 @@ def serve_program(*statuses: int) -> Iterator[Program]:
         thread.join()
 
 
-def test_postbacks_are_forwarded_unchanged(listen: Listen) -> None:
+def test_forwarding(listen: Listen) -> None:
     """Body, content type and credentials arrive as they came; the status of the program is shown."""
     with serve_program() as program:
         process, url = listen("--forward-to", program.url, "--username", "shop", "--password", "secret")
@@ -118,7 +115,7 @@ def test_failures_are_retried(listen: Listen) -> None:
         assert stop(process) == (0, "", "")
 
 
-def test_a_program_that_is_not_there(listen: Listen) -> None:
+def test_missing_program(listen: Listen) -> None:
     """The sender gets its acknowledgement; the attempts end, and the last one is followed by none."""
     process, url = listen("--forward-to", "http://127.0.0.1:1/", "--forward-attempts", "2")
     assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 204
@@ -130,7 +127,7 @@ def test_a_program_that_is_not_there(listen: Listen) -> None:
 
 
 @pytest.mark.parametrize(("attempts", "said"), [("1", "given up after 1 attempt"), ("3", "given up after 3 attempts")])
-def test_a_program_that_is_not_there_gets_one_line_each(start: Start, attempts: str, said: str) -> None:
+def test_single_line(start: Start, attempts: str, said: str) -> None:
     """People see the end of the attempts for each postback, not every one."""
     process = start("listen", "--port", "0", "--forward-to", "http://127.0.0.1:1/", "--forward-attempts", attempts)
     assert process.stdout
@@ -145,7 +142,7 @@ def test_a_program_that_is_not_there_gets_one_line_each(start: Start, attempts: 
     assert stop(process) == (0, "", "")
 
 
-def test_what_is_not_forwarded_at_the_end(listen: Listen) -> None:
+def test_unforwarded_rest(listen: Listen) -> None:
     """The number is on standard error."""
     process, url = listen("--forward-to", "http://127.0.0.1:1/", "--forward-attempts", "9")
     assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 204
@@ -155,7 +152,7 @@ def test_what_is_not_forwarded_at_the_end(listen: Listen) -> None:
     assert (status, errors) == (0, "gateway-async: 1 postback was not forwarded\n")
 
 
-def test_rejected_requests_are_not_forwarded(listen: Listen) -> None:
+def test_rejected_requests(listen: Listen) -> None:
     """Only what has the right credentials and is a postback goes on."""
     with serve_program() as program:
         process, url = listen("--forward-to", program.url, "--username", "shop", "--password", "secret")
@@ -168,7 +165,7 @@ def test_rejected_requests_are_not_forwarded(listen: Listen) -> None:
         assert stop(process) == (0, "", "")
 
 
-def test_credentials_of_the_target() -> None:
+def test_target_credentials() -> None:
     """User name and password of the address replace those of the request, and are not shown."""
     target = Target.parse("https://shop:s%40cret@app.test:8000/hooks?key=planted#part")
     assert (target.url, target.shown) == ("https://app.test:8000/hooks?key=planted", "https://app.test:8000/hooks")
@@ -182,7 +179,7 @@ OPTIONS = {"--forward-to": (), "--url": ("--create-configs", "--resource", "cont
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("url", [*NO_ADDRESSES, "http://shop:planted@[::1/"])
-def test_target_that_is_no_address(option: str, url: str) -> None:
+def test_invalid_target(option: str, url: str) -> None:
     """Another text, or a port that does not exist, is wrong usage: one line, before anything is received."""
     ended = run("listen", "--port", "0", *OPTIONS[option], option, url)
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -214,9 +211,7 @@ def _is_delivery(event: dict[str, Any], record_id: str, change: str) -> bool:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("event", ["transactionbatch.create", "transactionbatch.update"])
-async def test_trigger_leaves_the_open_batch_alone(
-    gateway: AsyncGateway, environment: dict[str, str], event: str
-) -> None:
+async def test_batch_trigger(gateway: AsyncGateway, environment: dict[str, str], event: str) -> None:
     """The event is that of a new batch with one sale; the payments of the user's own batch wait in it as before."""
     new = TransactionCreate(
         action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="5.25"
@@ -235,15 +230,14 @@ async def test_trigger_leaves_the_open_batch_alone(
     )
 
 
-def test_trigger_without_a_receiver(environment: dict[str, str]) -> None:
+def test_missing_receiver(environment: dict[str, str]) -> None:
     """Without a config the record is changed, and status 3 says that nothing was sent."""
     ended = run("trigger", "contact.create", **environment)
     assert (ended.returncode, ended.stderr) == (3, "")
     assert "no postback config asks for it" in ended.stdout
 
 
-def test_trigger_calls_a_sandbox_only(environment: dict[str, str]) -> None:
-    """Another gateway gets no call that changes something."""
+def test_trigger_changes_nothing_at_another_gateway(environment: dict[str, str]) -> None:
     with serve_program() as program:
         url = program.url.partition("/hooks")[0]
         ended = run("trigger", "transaction.update", **{**environment, "GATEWAY_BASE_URL": url})
@@ -259,7 +253,7 @@ def test_trigger_of_an_unknown_event() -> None:
 
 
 @pytest.mark.asyncio
-async def test_configs_of_a_run_in_another_container_stay(
+async def test_other_container(
     listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """Containers may share a home folder, but nothing listens here on the address that the other run has there."""
@@ -275,7 +269,7 @@ async def test_configs_of_a_run_in_another_container_stay(
 
 
 @pytest.mark.asyncio
-async def test_configs_of_a_killed_run_are_removed(
+async def test_killed_run(
     listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """The next run deletes them, those of a running command stay, and no file is left at the end."""

@@ -30,14 +30,12 @@ async def fill(inbox: Inbox) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """An inbox's file."""
     anyio.run(fill, SqliteInbox(tmp_path / "inbox.db"))
     return tmp_path / "inbox.db"
 
 
 @pytest.fixture
 def table() -> Iterator[str]:
-    """An inbox's table in PostgreSQL."""
     name = f"inbox_{token_hex(6)}"
     anyio.run(fill, PostgresInbox(POSTGRES, table=name))
     yield name
@@ -45,13 +43,12 @@ def table() -> Iterator[str]:
 
 
 def listed(ended: Ended) -> list[tuple[int, str, str]]:
-    """Return the number and the state of each line of JSON."""
     rows = map(json.loads, ended.stdout.splitlines())
     return [(row["number"], row["record_id"], row["state"]) for row in rows]
 
 
-def test_what_is_not_handled_is_listed_for_people(path: Path) -> None:
-    """With its number, time, record and error, no body, and what to do; status 3 tells a script that some is dead."""
+def test_listing(path: Path) -> None:
+    """People get number, time, record and error, no body, and what to do; status 3 says that some are dead."""
     ended = run_on_terminal("inbox", str(path))
     assert ended.returncode == 3
     for shown in ("transaction", "UPDATE", "dead", "waiting", "ValueError", "--replay-dead"):
@@ -75,8 +72,7 @@ def test_lines_of_json(path: Path, options: tuple[str, ...], status: int, number
 
 
 @pytest.mark.parametrize("options", [("--replay", "1"), ("--replay-dead",)], ids=["one", "dead"])
-def test_what_is_replayed_waits_again(path: Path, options: tuple[str, ...]) -> None:
-    """And is listed as what it is now."""
+def test_what_is_replayed_waits_again_and_is_listed_so(path: Path, options: tuple[str, ...]) -> None:
     ended = run("inbox", str(path), "--json", *options)
     assert (ended.returncode, ended.stderr, listed(ended)) == (0, "", [(1, "dead", "waiting")])
     assert listed(run("inbox", str(path), "--json")) == [(1, "dead", "waiting"), (3, "waiting", "waiting")]
@@ -85,8 +81,8 @@ def test_what_is_replayed_waits_again(path: Path, options: tuple[str, ...]) -> N
     assert run("inbox", str(path), "--dead").stdout == ""
 
 
-def test_what_is_given_up_is_not_listed_any_more(path: Path) -> None:
-    """Only what is dead: the exit status of the next list is that of an inbox in good order."""
+def test_given_up(path: Path) -> None:
+    """What is given up is listed no longer, so the exit status is that of an inbox in good order."""
     ended = run("inbox", str(path), "--json", "--discard", "1")
     assert (ended.returncode, ended.stderr, listed(ended)) == (0, "", [(1, "dead", "discarded")])
     ended = run("inbox", str(path), "--json")
@@ -98,7 +94,7 @@ def test_what_is_given_up_is_not_listed_any_more(path: Path) -> None:
         assert ended.stderr == f"gateway-async: {option}: {said}\n"
 
 
-def test_a_file_that_is_no_inbox(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     """One line, status 1, and it is left as it is; one that is not there is wrong usage and is not made."""
     theirs, empty = tmp_path / "theirs.db", tmp_path / "empty.db"
     with sqlite3.connect(theirs) as connection:
@@ -115,23 +111,21 @@ def test_a_file_that_is_no_inbox(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
-def test_two_questions_at_once(path: Path) -> None:
-    """Wrong usage."""
+def test_two_questions_at_once_are_wrong_usage(path: Path) -> None:
     ended = run("inbox", str(path), "--dead", "--replay-dead")
     assert ended.returncode == 2
     assert "only one of" in ended.stderr
 
 
 @postgres_only
-def test_an_inbox_in_postgresql(table: str) -> None:
-    """Listed and replayed like a file."""
+def test_an_inbox_in_postgresql_is_listed_and_replayed_like_a_file(table: str) -> None:
     ended = run("inbox", POSTGRES, "--table", table, "--json")
     assert (ended.returncode, listed(ended)) == (3, [(1, "dead", "dead"), (3, "waiting", "waiting")])
     assert listed(run("inbox", POSTGRES, "--table", table, "--json", "--replay-dead")) == [(1, "dead", "waiting")]
 
 
 @postgres_only
-def test_tables_that_are_not_there() -> None:
+def test_missing_tables() -> None:
     """Listing does not create a file."""
     ended = run("inbox", POSTGRES, "--table", "inbox_that_is_not_there")
     assert (ended.returncode, ended.stdout) == (1, "")

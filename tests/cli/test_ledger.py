@@ -36,7 +36,6 @@ OPEN = Intent(
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A ledger with one open intent and one settled."""
     settled = attrs.evolve(OPEN, id="2", api_id="order-18", terminal_id=None)
     write(tmp_path / "payments.db", [OPEN, settled], [RecordedOutcome("2", "done", "t18", datetime.now(UTC))])
     return tmp_path / "payments.db"
@@ -49,13 +48,12 @@ def write(path: Path, intents: list[Intent], outcomes: list[RecordedOutcome]) ->
 
 
 def rows(ended: Ended) -> list[tuple[str | None, ...]]:
-    """Return the api id, the outcome and the record of each line of JSON."""
     lines = map(json.loads, ended.stdout.splitlines())
     return [(row["api_id"], row["outcome"], row["record_id"]) for row in lines]
 
 
-def test_what_is_open_is_listed_for_people(path: Path) -> None:
-    """With its time, call, id, amount and terminal, and what to do; status 3 tells a script."""
+def test_listing(path: Path) -> None:
+    """People get time, call, id, amount and terminal, and what to do; status 3 tells a script."""
     ended = run_on_terminal("ledger", str(path))
     assert ended.returncode == 3
     for shown in ("2026-11-21", "12:00:00", "order-17", "12.50", "till-1", "open", "--recover"):
@@ -64,15 +62,15 @@ def test_what_is_open_is_listed_for_people(path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", ["20", "200"])
-def test_ids_are_whole_at_any_width(path: Path, columns: str) -> None:
+def test_narrow_terminal(path: Path, columns: str) -> None:
     """On a terminal no id is cut or broken, however narrow it is."""
     long = "11e92008f72039289e394e29" * 2
     write(path, [attrs.evolve(OPEN, id="3", api_id=long, terminal_id=long)], [])
     assert run_on_terminal("ledger", str(path), COLUMNS=columns).stdout.count(long) == 2
 
 
-def test_a_pipe_gets_tabs(path: Path) -> None:
-    """Without headings, advice and padding: one call on each line, and an empty cell where there is no value."""
+def test_pipe(path: Path) -> None:
+    """A pipe gets one call on each line, without headings, advice and padding; a missing value is an empty cell."""
     ended = run("ledger", str(path))
     line = "2026-11-21 12:00:00\tPOST /v2/transactions\torder-17\t12.50\ttill-1\topen\t\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (3, line, "")
@@ -96,7 +94,7 @@ def test_nothing_open(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "reason"), [("Dear diary, " * 100, "it is not a ledger"), ("", "it is empty")])
-def test_a_file_that_is_no_ledger(tmp_path: Path, content: str, reason: str) -> None:
+def test_invalid_files(tmp_path: Path, content: str, reason: str) -> None:
     """One line, status 1, and the file stays as it is; one that is not there is wrong usage and is not made."""
     diary = tmp_path / "diary.txt"
     diary.write_text(content)
@@ -108,7 +106,7 @@ def test_a_file_that_is_no_ledger(tmp_path: Path, content: str, reason: str) -> 
     assert not (tmp_path / "none.db").exists()
 
 
-def test_a_long_list_is_cut_for_people(path: Path) -> None:
+def test_long_list(path: Path) -> None:
     """Five hundred rows, the oldest, and how many more there are; a pipe and JSON have all."""
     write(path, [attrs.evolve(OPEN, id=f"more-{number}") for number in range(502)], [])
     ended = run_on_terminal("ledger", str(path))
@@ -142,7 +140,7 @@ def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
         ),
     ],
 )
-def test_nothing_is_settled_by_mistake(path: Path, options: tuple[str, ...], status: int, said: str) -> None:
+def test_invalid_resolutions(path: Path, options: tuple[str, ...], status: int, said: str) -> None:
     """A resolved call, half a command and unknown words change nothing."""
     ended = run("ledger", str(path), *options)
     assert (ended.returncode, ended.stdout) == (status, "")
@@ -150,22 +148,20 @@ def test_nothing_is_settled_by_mistake(path: Path, options: tuple[str, ...], sta
     assert rows(run("ledger", str(path), "--json")) == [("order-17", "open", None)]
 
 
-def test_two_calls_of_one_name_are_not_settled(path: Path) -> None:
+def test_ambiguous_id(path: Path) -> None:
     """An api id is unique in its location only: which one is meant must be said."""
     write(path, [attrs.evolve(OPEN, id="twin")], [])
     assert run("ledger", str(path), "--resolve", "order-17", "--as", "done").returncode == 1
     assert run("ledger", str(path), "--resolve", "twin", "--as", "done").returncode == 0
 
 
-def test_recovering_without_an_environment(path: Path) -> None:
-    """The error names what is missing."""
+def test_recovering_without_an_environment_names_what_is_missing(path: Path) -> None:
     ended = run("ledger", str(path), "--recover")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "gateway-async: GATEWAY_BASE_URL: is not set in the environment" in ended.stderr
 
 
 async def lose(sandbox: Sandbox, path: Path) -> None:
-    """Charge a card, and end before the response is there."""
     sandbox.fault("POST /v2/transactions", "silence")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=10)
     new = TransactionCreate(
@@ -193,9 +189,7 @@ def test_recovering(sandbox: Sandbox, environment: dict[str, str], tmp_path: Pat
     assert run("ledger", str(path)).returncode == 0
 
 
-def test_a_call_that_stays_unknown_shows_the_reason(
-    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_unknown_reason(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """The table, the tab-separated line and the JSON say why no lookup has found it."""
     path = tmp_path / "lost.db"
     anyio.run(lose, sandbox, path)
@@ -208,7 +202,6 @@ def test_a_call_that_stays_unknown_shows_the_reason(
 
 
 async def pay(sandbox: Sandbox, ledger: SqliteLedger | PostgresLedger | None) -> str:
-    """Charge a card, and return the id of the payment."""
     new = TransactionCreate(
         action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="1230"
     )
@@ -218,7 +211,6 @@ async def pay(sandbox: Sandbox, ledger: SqliteLedger | PostgresLedger | None) ->
 
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStore]:
-    """Where ledgers of each kind may be made."""
     made = LedgerStore(request.param, tmp_path)
     yield made
     made.drop()
@@ -257,7 +249,7 @@ def database_with_an_open_call(folder: Path) -> Iterator[LedgerStore]:
 
 
 @postgres_only
-def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
+def test_database_call(tmp_path: Path) -> None:
     """The address of the database lists the call, and its api id resolves it."""
     with database_with_an_open_call(tmp_path) as store:
         assert rows(run("ledger", *store.arguments, "--json")) == [("order-17", "open", None)]
@@ -266,7 +258,7 @@ def test_a_call_in_a_database_is_resolved(tmp_path: Path) -> None:
 
 
 @postgres_only
-def test_the_advice_names_the_database_without_its_password(tmp_path: Path) -> None:
+def test_database_advice(tmp_path: Path) -> None:
     """The command for the next step has a placeholder, and says what to do about it."""
     with database_with_an_open_call(tmp_path) as store:
         scheme, _, rest = store.arguments[0].partition("://")
@@ -282,8 +274,7 @@ def test_the_advice_names_the_database_without_its_password(tmp_path: Path) -> N
     "address",
     ["postgresql+asyncpg://u:planted@h/db", "postgresql://u:planted@h:port/db", "postgresql:u:planted@h/db"],
 )
-def test_an_invalid_address_is_wrong_usage(command: str, address: str) -> None:
-    """One line, without the password."""
+def test_an_invalid_address_is_wrong_usage_without_the_password(command: str, address: str) -> None:
     ended = run(command, address)
     assert (ended.returncode, ended.stdout, len(ended.stderr.splitlines())) == (2, "", 1)
     assert "invalid address" in ended.stderr
@@ -299,7 +290,7 @@ def test_an_invalid_address_is_wrong_usage(command: str, address: str) -> None:
         (("--until", "2026-01-01"), "--until: needs --reconcile"),
     ],
 )
-def test_periods_that_cannot_be_reconciled(path: Path, options: tuple[str, ...], said: str) -> None:
+def test_invalid_periods(path: Path, options: tuple[str, ...], said: str) -> None:
     """Another text than a time, a time before the ledger's calls, and an end without a begin are wrong usage."""
     ended = run("ledger", str(path), *options)
     assert ended.returncode == 2

@@ -25,7 +25,6 @@ NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
 def sample(name: str) -> dict[str, str]:
-    """The fields of a recorded postback."""
     fields: dict[str, str] = json.loads((SAMPLES / f"postback-{name}.json").read_text())
     return fields
 
@@ -36,7 +35,7 @@ def post(url: str, fields: dict[str, str], **options: Any) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_postbacks_are_printed_as_json(listen: Listen, number: signal.Signals) -> None:
+def test_json(listen: Listen, number: signal.Signals) -> None:
     """Each is one object with the record as it came; a signal is the normal end: status 0, not a word more."""
     process, url = listen()
     fields = sample("transaction-create")
@@ -54,7 +53,7 @@ def test_postbacks_are_printed_as_json(listen: Listen, number: signal.Signals) -
     assert stop(process, number) == (0, "", "")
 
 
-def test_refusals_are_printed_too(listen: Listen) -> None:
+def test_refusals(listen: Listen) -> None:
     """Wrong credentials, another method and an invalid body are rejected, and shown with the reason."""
     process, url = listen("--username", "shop", "--password", "secret")
     printed = events(process)
@@ -73,7 +72,7 @@ def test_refusals_are_printed_too(listen: Listen) -> None:
     assert stop(process) == (0, "", "")
 
 
-def test_people_get_a_line_for_each(start: Start) -> None:
+def test_lines(start: Start) -> None:
     """Without `--json`: where it listens, then time, type, resource, id and state of what comes."""
     process = start("listen", "--port", "0")
     assert process.stdout
@@ -86,7 +85,7 @@ def test_people_get_a_line_for_each(start: Start) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_sandbox_in_another_process_is_heard(
+async def test_other_process(
     listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str]
 ) -> None:
     """With `--create-configs` a sale and a new contact arrive, with credentials; at the end the configs are gone."""
@@ -105,7 +104,7 @@ async def test_a_sandbox_in_another_process_is_heard(
 
 
 @pytest.mark.asyncio
-async def test_configs_that_cannot_be_made_leave_none(
+async def test_failed_configs(
     sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], start: Start
 ) -> None:
     """If the gateway refuses one, those before it are removed, and the error is one line."""
@@ -119,7 +118,7 @@ async def test_configs_that_cannot_be_made_leave_none(
     assert sandbox.postbacks() == []
 
 
-def test_a_config_that_cannot_be_removed_is_named(listen: Listen) -> None:
+def test_remaining_config(listen: Listen) -> None:
     """When the gateway is gone before it, its end says which config is still there."""
     with Sandbox() as sandbox:
         process, _ = listen("--create-configs", "--resource", "contact", **environment_of(sandbox))
@@ -138,7 +137,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_usage_is_told(name: str) -> None:
+def test_wrong_usage(name: str) -> None:
     """Options that conflict are named, with status 2, before a port is opened."""
     options, reason = WRONG[name]
     ended = run("listen", "--port", "0", *options, GATEWAY_BASE_URL="https://api.example.test", COLUMNS="200")
@@ -156,7 +155,7 @@ LINES: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_what_a_line_says_of_a_record(name: str) -> None:
+def test_record_facts(name: str) -> None:
     """The amount and the state of a payment, the last digits of a card, of a person nothing."""
     fields, state = LINES[name]
     resource = "transaction" if name == "unknown status" else name
@@ -165,14 +164,13 @@ def test_what_a_line_says_of_a_record(name: str) -> None:
     assert "Lovelace" not in line
 
 
-def test_what_came_cannot_steer_the_terminal() -> None:
-    """Control characters are shown as question marks."""
+def test_control_characters_of_a_postback_are_shown_as_question_marks() -> None:
     postback = postback_of("UP\x1b[2J", "wea\nther", {"id": "x\x07\u202e"})
     assert text_of(postback, NOON).plain.isprintable()
     assert refusal_line(400, "data\x1b: odd", NOON).plain.endswith("data?: odd")
 
 
-def test_bank_data_is_masked() -> None:
+def test_bank_data() -> None:
     """Neither form shows a card number or bank data, wherever a record contains it."""
     card = "4111111111111111"
     raw = {
@@ -191,21 +189,20 @@ def test_bank_data_is_masked() -> None:
     assert '"active": true, "terms_agree": 1' in printed
 
 
-def test_type_and_resource_are_masked() -> None:
+def test_odd_names() -> None:
     """A card number that came as the type or the resource of a postback is in neither form."""
     card = "4111111111111111"
     postback = postback_of(f"UP {card}", f"to {card}", {"id": f"v{card}"})
     assert card not in json.dumps(object_of(postback, NOON)) + text_of(postback, NOON).plain
 
 
-def test_a_contacts_number_is_shown() -> None:
+def test_contact_number() -> None:
     """A contact's `account_number` is its number with the merchant."""
     postback = postback_of("CREATE", "contact", {"id": "c1", "account_number": "1001", "last_name": "Ada"})
     assert object_of(postback, NOON)["data"]["account_number"] == "1001"
 
 
-def test_a_form_is_as_good_as_json(listen: Listen) -> None:
-    """The contract's JSON and the gateways' forms are shown alike."""
+def test_json_and_forms_are_shown_alike(listen: Listen) -> None:
     process, url = listen()
     fields = sample("contact-create")
     assert httpx.post(url, json=fields, trust_env=False).status_code == 204

@@ -62,7 +62,6 @@ def run_without_output(place: str, *arguments: str, **environment: str) -> Ended
 
 @pytest.fixture
 def cards(sandbox: Sandbox, tmp_path: Path) -> Path:
-    """A file of three cards."""
     rows = (f"c{number},{CARD},1230,{sandbox.contact_id}\n" for number in range(3))
     (tmp_path / "cards.csv").write_text("key,account_number,exp_date,contact_id\n" + "".join(rows))
     return tmp_path / "cards.csv"
@@ -72,7 +71,7 @@ def cards(sandbox: Sandbox, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", [FULL, CLOSED, LEFT])
-def test_a_sale_is_reported(sandbox: Sandbox, environment: dict[str, str], place: str) -> None:
+def test_sale(sandbox: Sandbox, environment: dict[str, str], place: str) -> None:
     """One sentence on standard error has the id of the payment, and the status is one of its own."""
     ended = run_without_output(place, "create", "transactions", *SALE, "--transaction-amount", "5.25", **environment)
     [payment] = sandbox.ledger()["transactions"]
@@ -80,7 +79,7 @@ def test_a_sale_is_reported(sandbox: Sandbox, environment: dict[str, str], place
     assert (ended.returncode, ended.stderr) == (6, f"gateway-async: {said}\n")
 
 
-def test_a_decline_is_still_a_decline(sandbox: Sandbox, environment: dict[str, str]) -> None:
+def test_decline(sandbox: Sandbox, environment: dict[str, str]) -> None:
     """Its status does not change, and the sentence says it."""
     ended = run_without_output(FULL, "create", "transactions", *SALE, "--transaction-amount", "6.16", **environment)
     [payment] = sandbox.ledger()["transactions"]
@@ -96,9 +95,7 @@ def test_without_standard_error(environment: dict[str, str], redirections: str) 
 
 
 @pytest.mark.parametrize("redirections", ["2>&-", "2>/dev/full"])
-def test_lost_messages_hide_no_result(
-    sandbox: Sandbox, environment: dict[str, str], cards: Path, redirections: str
-) -> None:
+def test_lost_messages(sandbox: Sandbox, environment: dict[str, str], cards: Path, redirections: str) -> None:
     """A warning or a progress line that cannot be written stops nothing, and the output is complete."""
     fields = ("--account-number", CARD, "--exp-date", "1230", "--contact-id", sandbox.contact_id)
     stored = run_in_shell(redirections, subprocess.PIPE, "create", "account_vaults", *fields, **environment)
@@ -109,7 +106,7 @@ def test_lost_messages_hide_no_result(
 
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
 @pytest.mark.parametrize("place", [FULL, CLOSED, LEFT])
-def test_a_migration_is_reported(
+def test_migration(
     sandbox: Sandbox, environment: dict[str, str], cards: Path, place: str, options: tuple[str, ...]
 ) -> None:
     """All rows are stored, and the status does not say that nothing was sent."""
@@ -121,7 +118,7 @@ def test_a_migration_is_reported(
     assert len(sandbox.ledger()["accountvaults"]) == 3
 
 
-def test_a_migration_whose_reader_leaves_goes_on(environment: dict[str, str], cards: Path, start: Start) -> None:
+def test_departed_reader(environment: dict[str, str], cards: Path, start: Start) -> None:
     """The reader of its progress takes one line; the rows are stored, and the end is reported."""
     process = start("migrate", str(cards), "--json", "--rate", "1", **environment)
     assert process.stdout
@@ -132,7 +129,7 @@ def test_a_migration_whose_reader_leaves_goes_on(environment: dict[str, str], ca
     assert "gateway-async: 3 stored, 0 rejected" in process.stderr.read()
 
 
-def test_other_writes_are_reported(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+def test_other_writes(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """A change of a record, an outcome in a ledger, a postback that waits again and an event of a sandbox."""
     ledger, lost, inbox = (tmp_path / name for name in ("payments.db", "lost.db", "inbox.db"))
     write(ledger, [OPEN], [])
@@ -177,7 +174,6 @@ READS: dict[str, tuple[str, ...]] = {
 
 
 async def store(sandbox: Sandbox, journal: Path) -> None:
-    """Store a card, as a migration."""
     new = CardVaultCreate(
         contact_id=sandbox.contact_id, account_number=CARD, exp_date="1230", account_vault_api_id="c1"
     )
@@ -201,8 +197,9 @@ def test_a_lost_read(sandbox: Sandbox, environment: dict[str, str], cards: Path,
     assert (ended.returncode, ended.stderr) == (1, said)
 
 
-def test_a_reader_that_takes_the_first_record(sandbox: Sandbox, environment: dict[str, str], start: Start) -> None:
-    """A long list ends when its reader has had enough."""
+def test_a_long_list_ends_when_its_reader_has_had_enough(
+    sandbox: Sandbox, environment: dict[str, str], start: Start
+) -> None:
     sandbox.add_vaults(3000)
     process = start("list", "account_vaults", **environment)
     assert process.stdout
@@ -213,7 +210,7 @@ def test_a_reader_that_takes_the_first_record(sandbox: Sandbox, environment: dic
     assert process.stderr.read() == ""
 
 
-def test_a_pipe_that_does_not_block(sandbox: Sandbox, environment: dict[str, str]) -> None:
+def test_nonblocking_pipe(sandbox: Sandbox, environment: dict[str, str]) -> None:
     """Each record arrives, although the pipe is full again and again."""
     sandbox.add_vaults(2000)
     reader, writer = os.pipe()
@@ -231,7 +228,7 @@ def test_a_pipe_that_does_not_block(sandbox: Sandbox, environment: dict[str, str
 # --- services
 
 
-def test_a_sandbox_outlives_the_reader_of_its_log(start: Start) -> None:
+def test_sandbox_log(start: Start) -> None:
     """The sandbox serves on without one, and its end is the usual one."""
     process = start("sandbox", "--port", "0")
     assert process.stdout
@@ -247,9 +244,7 @@ def test_a_sandbox_outlives_the_reader_of_its_log(start: Start) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_listener_ends_with_its_reader(
-    sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], start: Start
-) -> None:
+async def test_listener(sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], start: Start) -> None:
     """A postback that cannot be shown is not acknowledged, and the configs are deleted."""
     process = start("listen", "--json", "--port", "0", "--create-configs", "--resource", "contact", **environment)
     assert process.stdout

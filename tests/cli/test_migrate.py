@@ -37,7 +37,6 @@ def card(number: int) -> str:
 
 
 def write(path: Path, rows: int, *, wrong: int = 0) -> Path:
-    """A file of cards, some of whose expiries cannot be."""
     lines = ["Customer,Card No,Expiry"]
     lines += [f"c{row},{card(row)},{'13/30' if row < wrong else '12/30'}" for row in range(rows)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -68,7 +67,6 @@ def said(ended: Ended) -> str:
 
 
 def events(ended: Ended) -> list[dict[str, Any]]:
-    """Its lines of JSON."""
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
@@ -78,7 +76,7 @@ def stored(sandbox: Sandbox) -> dict[str, int]:
     return counts
 
 
-def test_from_a_file_to_the_last_word(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+def test_whole_migration(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """Rows are stored, rejects written, ids too, and both reports; the second run skips what is stored."""
     file = write(tmp_path / "cards.csv", 40, wrong=3)
     names = ("vaults.csv", "rejects.csv", "report.html", "report.json")
@@ -98,7 +96,7 @@ def test_from_a_file_to_the_last_word(sandbox: Sandbox, environment: dict[str, s
     assert len(stored(sandbox)) == 37
 
 
-def test_rejects_are_mended_and_migrated(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+def test_corrected_rejects(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """With card numbers, for one pair of eyes; the same journal takes the mended rows, and all is stored."""
     file, rejects = write(tmp_path / "cards.csv", 5, wrong=2), tmp_path / "rejects.csv"
     migrate(environment, file, *MAPPED, "--rejects", rejects, "--rejects-with-card-numbers")
@@ -112,9 +110,7 @@ def test_rejects_are_mended_and_migrated(sandbox: Sandbox, environment: dict[str
     assert "Complete: every row is stored." in ended.stdout
 
 
-def test_rejects_of_an_earlier_run_are_not_taken_for_those_of_this_one(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_earlier_rejects(environment: dict[str, str], tmp_path: Path) -> None:
     """When all rows have ended and none was rejected, they are set aside, and the command says where."""
     file, rejects = write(tmp_path / "cards.csv", 3, wrong=1), tmp_path / "rejects.csv"
     options = (*MAPPED, "--rejects", rejects, "--force")
@@ -127,7 +123,7 @@ def test_rejects_of_an_earlier_run_are_not_taken_for_those_of_this_one(
     assert f"the rejects of an earlier run are now in {rejects}~" in " ".join(ended.stdout.split())
 
 
-def test_a_plan_needs_no_gateway(tmp_path: Path) -> None:
+def test_plan(tmp_path: Path) -> None:
     """A plan sends nothing and needs neither credentials nor a journal."""
     file = write(tmp_path / "cards.csv", 9, wrong=2)
     ended = migrate({}, file, *MAPPED, "--plan")
@@ -140,7 +136,6 @@ def test_a_plan_needs_no_gateway(tmp_path: Path) -> None:
 
 
 def test_a_plan_of_standard_input_needs_no_journal(tmp_path: Path) -> None:
-    """There is nothing to be kept."""
     text = write(tmp_path / "cards.csv", 3).read_text()
     result = CliRunner().invoke(app, ["migrate", "-", "--format", "csv", *MAPPED, "--plan"], input=text)
     assert (result.exit_code, result.stderr) == (0, "")
@@ -149,9 +144,7 @@ def test_a_plan_of_standard_input_needs_no_journal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["empty.csv", "header.csv", "empty.jsonl", "blank.jsonl"])
 @pytest.mark.parametrize("plan", [(), ("--plan",)])
-def test_an_input_without_rows_is_an_error(
-    environment: dict[str, str], tmp_path: Path, name: str, plan: tuple[str, ...]
-) -> None:
+def test_empty_input(environment: dict[str, str], tmp_path: Path, name: str, plan: tuple[str, ...]) -> None:
     """An export may have failed. Nothing was sent."""
     contents = {"header.csv": "key,account_number,exp_date\n", "blank.jsonl": "\n\n"}
     (tmp_path / name).write_text(contents.get(name, ""))
@@ -161,9 +154,7 @@ def test_an_input_without_rows_is_an_error(
 
 
 @pytest.mark.parametrize("plan", [(), ("--plan",)])
-def test_an_empty_part_of_the_input_is_no_error(
-    environment: dict[str, str], tmp_path: Path, plan: tuple[str, ...]
-) -> None:
+def test_empty_part(environment: dict[str, str], tmp_path: Path, plan: tuple[str, ...]) -> None:
     """A small file has fewer rows than parts, and a script that starts the parts must not take that for a failure."""
     file = write(tmp_path / "cards.csv", 2)
     for part, rows in (("1/3", 1), ("2/3", 1), ("3/3", 0)):
@@ -181,7 +172,7 @@ def test_dask_splits_the_input_itself(tmp_path: Path) -> None:
     assert "shard: not allowed with --dask" in said(ended)
 
 
-def test_a_plan_and_every_output_agree(environment: dict[str, str], tmp_path: Path) -> None:
+def test_equal_figures(environment: dict[str, str], tmp_path: Path) -> None:
     """Plan, both runs, JSON, page, terminal, journal and verification have the same figures, which add up."""
     file, html, values = (tmp_path / name for name in ("cards.csv", "report.html", "report.json"))
     given = ["c0,4,1230", f"c0,{card(0)},12/30", f"c1,{card(1)},12/30", f"c0,{card(2)},12/30", f"c1,{card(1)},12/30"]
@@ -273,7 +264,6 @@ ON_DASK = ("--dask", "tcp://127.0.0.1:1", "--journal", "postgresql://127.0.0.1/c
 def test_what_cannot_be_right_is_refused_before_anything_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], sentence: str
 ) -> None:
-    """In a sentence, with status 2."""
     monkeypatch.chdir(tmp_path)
     content = write(tmp_path / "cards.csv", 2).read_text()
     (tmp_path / "diary.html").write_text("Dear diary")
@@ -285,8 +275,8 @@ def test_what_cannot_be_right_is_refused_before_anything_is_sent(
     assert (tmp_path / "cards.csv").read_text() == content
 
 
-def test_a_journal_of_another_migration_is_refused(environment: dict[str, str], tmp_path: Path) -> None:
-    """By both names: ids are made of it."""
+def test_foreign_journal(environment: dict[str, str], tmp_path: Path) -> None:
+    """A journal of another migration is refused by both names, as ids are made of them."""
     file = write(tmp_path / "cards.csv", 1)
     assert migrate(environment, file, *MAPPED, "--name", "spring").returncode == 0
     ended = migrate(environment, file, *MAPPED, "--name", "autumn")
@@ -297,7 +287,7 @@ def test_a_journal_of_another_migration_is_refused(environment: dict[str, str], 
     assert (no_journal.returncode, "cannot be used: it is not a journal" in said(no_journal)) == (2, True)
 
 
-def test_wrong_credentials_stop_it(environment: dict[str, str], tmp_path: Path) -> None:
+def test_wrong_credentials(environment: dict[str, str], tmp_path: Path) -> None:
     """The command stops at once with status 1, and shows how to continue."""
     wrong = {**environment, "GATEWAY_USER_API_KEY": "wrong"}
     ended = migrate(wrong, write(tmp_path / "cards.csv", 50), *MAPPED)
@@ -307,7 +297,7 @@ def test_wrong_credentials_stop_it(environment: dict[str, str], tmp_path: Path) 
 
 
 @postgres_only
-def test_no_password_is_shown_or_written(environment: dict[str, str], tmp_path: Path) -> None:
+def test_passwords(environment: dict[str, str], tmp_path: Path) -> None:
     """Neither the output nor a report has that of an address, or a constant of the command that must not be shown."""
     file, page, report = write(tmp_path / "cards.csv", 30), tmp_path / "report.html", tmp_path / "report.json"
     scheme, _, rest = POSTGRES.partition("://")
@@ -326,7 +316,7 @@ def test_no_password_is_shown_or_written(environment: dict[str, str], tmp_path: 
     assert "   # *** hides a secret: write it there, or take a database's password from PGPASSWORD" in told
 
 
-def test_a_few_rows_first(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+def test_max_rows(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """`--max-rows` is exact, and the next run goes on behind them; status 5."""
     file = write(tmp_path / "cards.csv", 30, wrong=2)
     for number in (1, 2):
@@ -335,10 +325,8 @@ def test_a_few_rows_first(sandbox: Sandbox, environment: dict[str, str], tmp_pat
         assert "maximum of 3 rows stored" in ended.stdout
 
 
-def test_a_file_that_cannot_be_written_is_a_failure(
-    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where it stopped as asked: status 1, a former report stays whole, and no file is named that is not there."""
+def test_unwritable_file(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be written is status 1, also after `--max-rows`; a former report stays whole."""
     file, page = write(tmp_path / "cards.csv", 30), tmp_path / "report.html"
     assert migrate(environment, file, *MAPPED, "--report", page, "--max-rows", "1").returncode == 5
     former = page.read_text()
@@ -354,8 +342,8 @@ def test_a_file_that_cannot_be_written_is_a_failure(
     assert (page.read_text(), [*tmp_path.glob("*.part")]) == (former, [])
 
 
-def test_the_share_is_that_of_ended_rows(environment: dict[str, str], tmp_path: Path) -> None:
-    """Not of those that were read ahead, which is all of them in a small file."""
+def test_failure_share(environment: dict[str, str], tmp_path: Path) -> None:
+    """The share counts ended rows, not those read ahead, which are all in a small file."""
     ended = migrate(environment, write(tmp_path / "cards.csv", 40), *MAPPED, "--rate", "20", "--json")
     *progress, _ = events(ended)
     assert len(progress) > 1
@@ -370,7 +358,7 @@ def test_too_many_rejects(environment: dict[str, str], tmp_path: Path) -> None:
     assert "more than 3 rows were rejected" in ended.stdout
 
 
-def test_outside_its_window_it_does_not_begin(environment: dict[str, str], tmp_path: Path) -> None:
+def test_closed_window(environment: dict[str, str], tmp_path: Path) -> None:
     """The message says when the window opens."""
     now = time.localtime()
     window = f"{(now.tm_hour + 2) % 24:02}:00-{(now.tm_hour + 3) % 24:02}:00"
@@ -381,7 +369,7 @@ def test_outside_its_window_it_does_not_begin(environment: dict[str, str], tmp_p
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_finishes_and_says_how_to_go_on(
+def test_ctrl_c(
     sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start, number: int, status: int
 ) -> None:
     """Calls in progress end, files are written, and the printed command stores the rest once."""
@@ -399,8 +387,8 @@ def test_ctrl_c_finishes_and_says_how_to_go_on(
     assert (len(stored(sandbox)), set(stored(sandbox).values())) == (150, {1})
 
 
-def test_ctrl_c_twice_ends_at_once(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start) -> None:
-    """Even while a response is waited for; the next run looks up what may be stored, and nothing is twice."""
+def test_second_ctrl_c(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start) -> None:
+    """It ends even while a response is waited for; the next run looks up what may be stored, and nothing is twice."""
     file = write(tmp_path / "cards.csv", 4)
     sandbox.fault("POST /v2/accountvaults", "silence", times=4)
     process = start("migrate", str(file), *MAPPED, **environment)
@@ -418,16 +406,13 @@ def test_ctrl_c_twice_ends_at_once(sandbox: Sandbox, environment: dict[str, str]
 
 
 def until_some_are_stored(sandbox: Sandbox, most: int = 3) -> None:
-    """Wait until a migration is under way."""
     deadline = time.monotonic() + 20
     while len(stored(sandbox)) <= most:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def test_a_report_names_where_it_was_and_what_there_is(
-    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_report(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """Gateway, location, input, begin and end with offset, totals of all runs, rejects: page, JSON, terminal."""
     file, rejects = write(tmp_path / "cards.csv", 12, wrong=2), tmp_path / "rejects.csv"
     html, values = tmp_path / "report.html", tmp_path / "report.json"
@@ -455,7 +440,7 @@ def test_a_report_names_where_it_was_and_what_there_is(
     assert f"migrate journal {tmp_path / 'cards.journal'} --state rejected lists them" in without.stdout
 
 
-def test_only_failures_are_failures(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+def test_failures(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """Lookups without a result and rejected rows do not count. Other failures have a reason."""
     file, values = write(tmp_path / "cards.csv", 40), tmp_path / "report.json"
     migrate(environment, file, *MAPPED, "--max-rows", "1")
@@ -477,8 +462,8 @@ def test_only_failures_are_failures(sandbox: Sandbox, environment: dict[str, str
     assert "3 attempts failed: 3 too many requests (429)" in refused.stdout
 
 
-def test_the_fields_are_listed() -> None:
-    """Each that a column can fill, with its length and what it is required for, as a table and as JSON."""
+def test_fields() -> None:
+    """Each field that a column can fill is listed, with its length and what requires it, as a table and as JSON."""
     listed = migrate({"COLUMNS": "200"}, "fields")
     assert listed.returncode == 0
     (line,) = [line for line in listed.stdout.splitlines() if line.startswith("account_number")]
@@ -512,7 +497,7 @@ def test_verify(environment: dict[str, str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_verify_shows_the_worst_first_and_writes_all(environment: dict[str, str], tmp_path: Path, suffix: str) -> None:
+def test_verification(environment: dict[str, str], tmp_path: Path, suffix: str) -> None:
     """Of 150 rows that are not stored and one account that differs, that one is shown first; reasons are counted."""
     file, out = write(tmp_path / "cards.csv", 153), tmp_path / f"findings.{suffix}"
     migrate(environment, file, *MAPPED, "--max-rows", "3")
@@ -538,7 +523,7 @@ def test_verify_shows_the_worst_first_and_writes_all(environment: dict[str, str]
     assert (refused.returncode, "expected --force to replace it" in said(refused)) == (2, True)
 
 
-def test_verify_fails_when_nothing_can_be_read(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+def test_unreadable_vaults(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """Wrong credentials, or a gateway that answers nothing: status 1, in a sentence, and not once for each row."""
     file = write(tmp_path / "cards.csv", 120)
     migrate(environment, file, *MAPPED)
@@ -567,7 +552,7 @@ def test_journal(environment: dict[str, str], tmp_path: Path) -> None:
     assert (none.returncode, (tmp_path / "none.journal").exists()) == (2, False)
 
 
-def test_help_names_what_there_is() -> None:
+def test_help() -> None:
     """The migration's own options, its exit statuses, and the two other commands."""
     ended = migrate_apart({}, "--help")
     assert ended.returncode == 0
@@ -583,7 +568,7 @@ def test_help_names_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(("concurrency", "connections"), [(64, 100), (256, 256)])
-def test_each_concurrent_call_has_a_connection(
+def test_connections(
     environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch, concurrency: int, connections: int
 ) -> None:
     """The client of a migration has as many connections as calls at the same time, and the usual 100 at least."""

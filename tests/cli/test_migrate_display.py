@@ -10,7 +10,7 @@ from gateway_async.cli.migrate.display import BarDisplay, JsonDisplay, LineDispl
 from gateway_async.migration import Report
 
 
-def test_the_rate_is_that_of_the_last_seconds() -> None:
+def test_rate() -> None:
     """Five of them, so that a slow start is soon forgotten. Skipped rows do not count."""
     meter = ProgressMeter(lambda: None)
     for second in range(1, 21):
@@ -19,7 +19,7 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
     assert (meter.rate, meter.share, meter.eta) == (100.0, None, None)
 
 
-def test_the_remaining_time_comes_from_the_input() -> None:
+def test_remaining_time() -> None:
     """If a quarter is read in ten seconds, thirty remain. Before anything is read, the time is not known."""
     share = [0.0]
     meter = ProgressMeter(lambda: share[0])
@@ -33,8 +33,8 @@ def test_the_remaining_time_comes_from_the_input() -> None:
     assert remaining == pytest.approx(30)
 
 
-def test_lines_come_every_five_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    """Elsewhere than on a terminal; with what it waits for."""
+def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Elsewhere than on a terminal, lines come every five seconds, with what it waits for."""
     output = io.StringIO()
     display = LineDisplay(ProgressMeter(lambda: 0.5), Console(file=output, width=200))
     for tenth in range(120):
@@ -48,8 +48,8 @@ def test_lines_come_every_five_seconds(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == ""
 
 
-def test_events_come_every_second(capsys: pytest.CaptureFixture[str]) -> None:
-    """On standard output, one object a line; what is said to people is not among them."""
+def test_events(capsys: pytest.CaptureFixture[str]) -> None:
+    """Events come every second on standard output, one object a line, without what is said to people."""
     display = JsonDisplay(ProgressMeter(lambda: None))
     for tenth in range(25):
         display.show(Report(stored=tenth, seconds=tenth / 10))
@@ -61,7 +61,7 @@ def test_events_come_every_second(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.err == "Finishing\n"
 
 
-def test_a_terminal_shows_a_bar() -> None:
+def test_bar() -> None:
     """With share, rate, counts and calls, drawn in place and taken away at the end."""
     output = io.StringIO()
     display = BarDisplay(ProgressMeter(lambda: 0.5), Console(file=output, force_terminal=True, width=100, height=20))

@@ -16,23 +16,19 @@ HEADER = "key,account_number,exp_date\n"
 
 
 def write(folder: Path, rows: int = 4) -> str:
-    """Write a file of cards and return its path."""
     file = folder / "cards.csv"
     file.write_text(HEADER + "".join(f"{row},4111111111111111,12/30\n" for row in range(rows)), encoding="utf-8")
     return str(file)
 
 
 def address_of(process: Process) -> str:
-    """Read the line that names the page."""
     assert process.stderr
     label, _, address = process.stderr.readline().strip().partition(": ")
     assert label == "Live page"
     return address
 
 
-def test_the_page_says_that_the_migration_stops(
-    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start
-) -> None:
+def test_stopping(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start) -> None:
     """An open page sees it run, stop and end. Afterwards nothing is served any more."""
     sandbox.fault("POST /v2/accountvaults", "delay", seconds=4, times=4)
     process = start("migrate", write(tmp_path), "--serve", "0", **environment)
@@ -56,8 +52,7 @@ def test_the_page_says_that_the_migration_stops(
         httpx.get(address)
 
 
-def test_the_page_says_what_the_migration_waits_for(environment: dict[str, str], tmp_path: Path, start: Start) -> None:
-    """A page exists before the window opens."""
+def test_a_page_exists_before_the_window_opens(environment: dict[str, str], tmp_path: Path, start: Start) -> None:
     hour = time.localtime().tm_hour
     window = f"{(hour + 2) % 24:02}:00-{(hour + 3) % 24:02}:00"
     options = ("--window", window, "--wait-for-window", "--serve", "0", "--json")
@@ -70,7 +65,6 @@ def test_the_page_says_what_the_migration_waits_for(environment: dict[str, str],
 
 
 def test_a_port_that_is_taken_is_wrong_usage(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
-    """Nothing is sent."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         ended = run("migrate", write(tmp_path), "--serve", port, **environment)
@@ -79,7 +73,7 @@ def test_a_port_that_is_taken_is_wrong_usage(sandbox: Sandbox, environment: dict
     assert sandbox.ledger()["stored"] == {}
 
 
-def test_a_plan_has_no_page(tmp_path: Path) -> None:
+def test_plan(tmp_path: Path) -> None:
     """A plan is over before anyone could open a page."""
     ended = run("migrate", write(tmp_path), "--plan", "--serve", "0")
     assert (ended.returncode, "serve: not allowed with --plan" in ended.stderr) == (2, True)

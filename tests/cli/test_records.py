@@ -19,7 +19,6 @@ CARD = "4111111111111111"
 
 
 def parsed(ended: Ended) -> dict[str, Any]:
-    """The record that a command printed."""
     assert (ended.returncode, ended.stderr) == (0, "")
     record: dict[str, Any] = json.loads(ended.stdout)
     return record
@@ -33,7 +32,6 @@ def run_with_input(text: str, environment: dict[str, str], *arguments: str) -> E
 
 @pytest.fixture
 def contact(environment: dict[str, str]) -> dict[str, Any]:
-    """A contact that the command created."""
     new = (
         "create",
         "contacts",
@@ -78,7 +76,7 @@ def test_fields_are_options(environment: dict[str, str]) -> None:
     )
 
 
-def test_card_number_in_an_option(sandbox: Sandbox, environment: dict[str, str]) -> None:
+def test_secret_option(sandbox: Sandbox, environment: dict[str, str]) -> None:
     """An option reads a secret from standard input too, and warns of one in the arguments."""
     fields = ("--exp-date", "1230", "--contact-id", sandbox.contact_id)
     created = run_with_input(f"{CARD}\n", environment, "create", "account_vaults", "--account-number", "@-", *fields)
@@ -96,7 +94,7 @@ def test_card_number_in_an_option(sandbox: Sandbox, environment: dict[str, str])
 @pytest.mark.parametrize(
     "arguments", [("get", "users", "me"), ("create", "contacts", "--last-name", "Ada"), ("list", "contacts")]
 )
-def test_json_is_one_line(environment: dict[str, str], arguments: tuple[str, ...]) -> None:
+def test_json(environment: dict[str, str], arguments: tuple[str, ...]) -> None:
     """With `--json` a terminal gets a line for each record; without it, a person gets one that is easier to read."""
     shown = run_on_terminal(*arguments, "--json", **environment).stdout
     assert json.loads(shown)["id"]
@@ -130,7 +128,7 @@ def test_list(sandbox: Sandbox, environment: dict[str, str]) -> None:
     assert {given: run("list", "account-vaults", "--count", *given, **environment).stdout for given in counts} == counts
 
 
-def test_card_number_from_standard_input(sandbox: Sandbox, environment: dict[str, str]) -> None:
+def test_standard_input(sandbox: Sandbox, environment: dict[str, str]) -> None:
     """With `@-` a secret is in no argument, and it is in no output."""
     fields = ("-f", "account_number=@-", "-f", "exp_date=1230", "-f", f"contact_id={sandbox.contact_id}")
     created = run_with_input(f"{CARD}\n", environment, "create", "account_vaults", *fields)
@@ -139,8 +137,7 @@ def test_card_number_from_standard_input(sandbox: Sandbox, environment: dict[str
     assert CARD not in created.stdout
 
 
-def test_card_number_on_the_command_line(sandbox: Sandbox, environment: dict[str, str]) -> None:
-    """A card number in an argument is taken with a warning, and not shown."""
+def test_a_card_number_in_an_argument_is_taken_with_a_warning(sandbox: Sandbox, environment: dict[str, str]) -> None:
     fields = ("-f", f"account_number={CARD}", "-f", "exp_date=1330", "-f", f"contact_id={sandbox.contact_id}")
     created = run("create", "account_vaults", *fields, **environment)
     assert (created.returncode, created.stdout) == (2, "")
@@ -167,7 +164,7 @@ def test_json_body(environment: dict[str, str], tmp_path: Path, wrapped: bool) -
 
 
 @pytest.mark.parametrize("form", ["{%s}", '{"accountvault": {%s}}', '{"accountvault": {}, "accountvault": {%s}}'])
-def test_a_name_that_a_json_body_has_twice(environment: dict[str, str], form: str) -> None:
+def test_repeated_name(environment: dict[str, str], form: str) -> None:
     """One of two card numbers would be stored, so the body is refused, without a number."""
     body = form % f'"account_number": "{CARD}", "exp_date": "1230", "account_number": "5454545454545454"'
     ended = run_with_input(body, environment, "create", "account_vaults", "--data", "-")
@@ -177,7 +174,7 @@ def test_a_name_that_a_json_body_has_twice(environment: dict[str, str], form: st
     assert CARD not in ended.stderr
 
 
-def test_a_name_that_an_inner_object_has_twice(environment: dict[str, str]) -> None:
+def test_inner_name(environment: dict[str, str]) -> None:
     """Of two items with one name, one would be lost."""
     body = '{"title": "Tea", "due_date": "2030-01-01", "item_list": {"Tea": 1, "Tea": 2}}'
     ended = run_with_input(body, environment, "create", "quick_invoices", "--data", "-")
@@ -185,8 +182,7 @@ def test_a_name_that_an_inner_object_has_twice(environment: dict[str, str]) -> N
     assert "--data: has Tea more than once" in ended.stderr
 
 
-def test_a_sale_at_a_terminal(sandbox: Sandbox, environment: dict[str, str]) -> None:
-    """The command waits until the customer has paid."""
+def test_a_sale_at_a_terminal_waits_until_the_customer_has_paid(sandbox: Sandbox, environment: dict[str, str]) -> None:
     fields = ("-f", "action=sale", "-f", "transaction_amount=1.00", "-f", f"terminal_id={sandbox.terminal_id}")
     assert parsed(run("create", "router_transactions", *fields, **environment))["status_id"] == 101
 
@@ -230,7 +226,7 @@ def test_own_user(sandbox: Sandbox, environment: dict[str, str]) -> None:
     assert parsed(run("get", "users", "me", **environment))["id"] == sandbox.user_id
 
 
-def test_help_lists_the_fields() -> None:
+def test_create_help() -> None:
     """The help of a create has the fields of all classes that it may send."""
     shown = run("create", "account_vaults", "-h").stdout
     assert [
@@ -242,7 +238,7 @@ def test_help_lists_the_fields() -> None:
 
 
 @pytest.mark.parametrize("group", [records.GET, records.LIST, records.CREATE, records.UPDATE, records.DELETE])
-def test_the_nouns_are_those_of_the_client(group: records.VerbGroup) -> None:
+def test_nouns(group: records.VerbGroup) -> None:
     """A verb has the resources of the client that have this method, and the help lists them."""
     resources = group.list_commands(None)
     shown = run(str(group.name), "--help").stdout

@@ -31,7 +31,6 @@ LAST_LINE = "Press Ctrl-C to stop.\n"
 
 
 def client(facts: Facts) -> AsyncGateway:
-    """A client of the sandbox that printed `facts`."""
     credentials = UserApiKey(facts["user_id"], facts["user_api_key"])
     return AsyncGateway(facts["base_url"], developer_id=facts["developer_id"], credentials=credentials)
 
@@ -93,7 +92,7 @@ def test_welcome(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif((sh := shutil.which("sh")) is None, reason="pastes into sh")
-def test_welcome_works_when_pasted(start: Start) -> None:
+def test_pasted_welcome(start: Start) -> None:
     """The `export` lines that are shown are all that `AsyncGateway.from_env()` needs."""
     lines = welcome_of(start("sandbox", "--port", "0"))
     exports = [line for line in lines if "export" in line]
@@ -119,7 +118,7 @@ def test_host(serve: Serve) -> None:
         ("theirs.txt", "it is not a database"),
     ],
 )
-def test_data_file_that_cannot_be_used(serve: Serve, tmp_path: Path, name: str, reason: str) -> None:
+def test_unusable_file(serve: Serve, tmp_path: Path, name: str, reason: str) -> None:
     """A one-line error with status 1; another sandbox goes on, and another program's file is not changed."""
     process, _ = serve("--data", str(tmp_path / "sandbox.db"))
     theirs, data = tmp_path / "theirs.txt", tmp_path / name
@@ -132,7 +131,7 @@ def test_data_file_that_cannot_be_used(serve: Serve, tmp_path: Path, name: str, 
     assert stop(process) == (0, "", "")
 
 
-def test_postback_host_that_is_none() -> None:
+def test_postback_host() -> None:
     """An address where the name of a host is asked for is a one-line error with status 1."""
     ended = run("sandbox", "--json", "--port", "0", "--allow-postback-host", "http://shop.test/")
     line = "gateway-async: --allow-postback-host: must be host names or addresses, without scheme, port and path.\n"
@@ -177,7 +176,7 @@ def test_request_log(start: Start) -> None:
     assert not any(secret in log for secret in ("planted", "4111"))
 
 
-def test_request_without_a_response_is_logged(start: Start) -> None:
+def test_closed_connection(start: Start) -> None:
     """A fault that closes the connection is shown as such."""
     process = start("sandbox", "--port", "0")
     url = next(line.split()[-1] for line in welcome_of(process) if "_sandbox" in line).removesuffix("/_sandbox/")
@@ -190,7 +189,7 @@ def test_request_without_a_response_is_logged(start: Start) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--quiet",)], ids=["", "quiet"])
-def test_ignored_fields_are_logged(start: Start, options: tuple[str, ...]) -> None:
+def test_ignored_fields(start: Start, options: tuple[str, ...]) -> None:
     """A field that the gateway does not know is a line of the log, which `--quiet` silences."""
     process = start("sandbox", "--port", "0", *options)
     lines = [line.strip().removeprefix("export ") for line in welcome_of(process)]
@@ -213,8 +212,7 @@ def test_quiet(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("host", "warned"), [("0.0.0.0", True), ("127.0.0.1", False)])  # noqa: S104  what is warned of
-def test_listening_beyond_this_machine(start: Start, host: str, warned: bool) -> None:
-    """A sandbox that other machines can reach says so."""
+def test_listening_beyond_this_machine_is_said(start: Start, host: str, warned: bool) -> None:
     process = start("sandbox", "--json", "--port", "0", "--host", host)
     assert process.stdout
     assert process.stdout.readline()

@@ -50,7 +50,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_colors_only_where_they_are_wanted(files: Path, environment: dict[str, str], name: str) -> None:
+def test_no_color(files: Path, environment: dict[str, str], name: str) -> None:
     """With `NO_COLOR` there is no color, and with `TERM=dumb` no code at all."""
     arguments = [each.replace("FILES", str(files)) for each in SHOWN[name]]
     assert COLOR.search(run_on_color_terminal(*arguments, **environment, NO_COLOR="1").stdout) is None
@@ -75,7 +75,7 @@ COMMAND_LINES = [
 
 
 @pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
-def test_help_is_whole_at_any_width(arguments: tuple[str, ...]) -> None:
+def test_help_width(arguments: tuple[str, ...]) -> None:
     """No line is too long, no name is cut, and the words for values and arguments are the usual ones."""
     names = names_in(run(*arguments, "--help", COLUMNS="200").stdout)
     for columns in (60, 80, 120):

@@ -101,8 +101,8 @@ def wire_port(request: bytes) -> bytes:
     return request.split(b"127.0.0.1:")[1].split(b"\r\n")[0]
 
 
-async def test_a_body_of_unknown_length_goes_in_chunks() -> None:
-    """As httpx sends it, though perhaps in other pieces."""
+async def test_chunks() -> None:
+    """A body of unknown length goes in chunks, as httpx sends it, though perhaps in other pieces."""
 
     async def told(wire: Wire) -> None:
         request, _ = await wire.request()
@@ -147,7 +147,7 @@ async def test_addresses_and_tls(
 
 @pytest.mark.parametrize("line", ["X-Long: " + "a" * 70_000, "\r\n".join(f"X-{n}: {n}" for n in range(9000))],
                          ids=["a long line", "many lines"])  # fmt: skip
-async def test_a_head_without_end_is_none(line: str) -> None:
+async def test_endless_head(line: str) -> None:
     """Reject a head of more than 64 KiB, and close the connection."""
     long = always(head("200 OK", line, "Content-Length: 0"))
     async with serving(long) as peer, client(peer) as http:
@@ -157,7 +157,7 @@ async def test_a_head_without_end_is_none(line: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["X-Note", "X-No\nte"])
-async def test_a_header_cannot_hold_a_line_break(name: str) -> None:
+async def test_header_line_break(name: str) -> None:
     """Nothing is sent of a request whose header would be read as two."""
     async with serving() as peer, client(peer) as http:
         with pytest.raises(httpx.LocalProtocolError):
@@ -167,7 +167,6 @@ async def test_a_header_cannot_hold_a_line_break(name: str) -> None:
 
 @pytest.mark.parametrize("length", ["4", "9"])
 async def test_a_body_of_another_length_than_its_head_says(length: str) -> None:
-    """Raise an error, instead of a request that waits for the rest."""
     async with serving() as peer, client(peer) as http:
         with pytest.raises(httpx.LocalProtocolError):
             await http.post("/", content=b"a sale", headers={"Content-Length": length})

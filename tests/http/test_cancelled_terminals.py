@@ -84,7 +84,7 @@ def client(peer: Peer, transport: PooledTransport, leases: Leases, *, secured: b
 
 
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
-async def test_a_thousand_cancelled_calls(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_thousand_cancellations(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave no connection, slot, queue, lease or task behind; the pool is as large as before."""
     monkeypatch.setattr(lookup, "LOOKUP_SECONDS", 0.2)  # no lookup gets a response before its time limit
     leases, transport = Leases(), PooledTransport(max_terminals=AT_ONCE, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))

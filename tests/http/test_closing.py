@@ -65,7 +65,7 @@ async def test_closing_under_cancellation() -> None:
         await peer.deserted()
 
 
-async def test_calls_under_way_end_when_the_transport_is_closed() -> None:
+async def test_sent_calls() -> None:
     """A call that waits for its response then fails, and says that it may have been sent."""
     async with serving(never_respond) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         crowd = [Progress() for _ in range(20)]
@@ -78,7 +78,7 @@ async def test_calls_under_way_end_when_the_transport_is_closed() -> None:
     assert {progress.stage for progress in crowd} == {Stage.SENDING}
 
 
-async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unsent_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that waits for a slot or a connection then fails, and nothing of it is sent any more."""
     monkeypatch.setattr(module, "_MAX_CONNECTING", 1)
     async with (
@@ -97,7 +97,7 @@ async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(monk
     assert [progress.may_have_been_sent for progress in crowd] == [False] * 9
 
 
-async def test_connection_that_is_made_while_the_transport_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_late_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is sent over it: it came too late, and is closed."""
 
     async def connect_too_late(*address: Any) -> Connection:
@@ -115,7 +115,7 @@ async def test_connection_that_is_made_while_the_transport_is_closed(monkeypatch
         assert (use(http).in_use, connecting(http)) == (0, 0)
 
 
-async def test_closing_while_an_old_connection_is_closed() -> None:
+async def test_idle_connection() -> None:
     """A call that was about to take the next idle connection takes none."""
     pool = ConnectionPool(2, max_idle=2, keepalive_expiry=4.0)
 
@@ -147,7 +147,7 @@ async def post_and_fail(
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("steps", range(4))
-async def test_a_cancelled_close_is_repeated(steps: int) -> None:
+async def test_cancelled_close(steps: int) -> None:
     """A close that `Task.cancel` interrupts can be repeated, and leaves no connection open."""
     async with serving(together(2)) as peer:
         transport = PooledTransport()

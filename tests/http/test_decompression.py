@@ -33,15 +33,15 @@ def packed(coding: str, body: bytes) -> bytes:
      ("deflate", raw_deflate(TEXT)), ("GZIP", gzip.compress(TEXT)), ("identity", TEXT)],
     ids=["gzip", "x-gzip", "deflate", "deflate without a header", "in capitals", "not packed"],
 )  # fmt: skip
-async def test_a_packed_body_is_unpacked(coding: str, body: bytes) -> None:
-    """In each of the ways that the client offers to take, and the response says no more that it is packed."""
+async def test_codings(coding: str, body: bytes) -> None:
+    """A body is unpacked in each way that the client offers, and the response no longer says that it is packed."""
     async with serving(once(packed(coding, body))) as peer, client(peer) as http:
         response = await http.get("/")
     assert response.content == TEXT
     assert response.headers.get("content-encoding") in (None, "identity")
 
 
-async def test_no_body_at_all() -> None:
+async def test_empty_body() -> None:
     """A head that says gzip with nothing behind it, as to a 204, is an empty response."""
     async with (
         serving(once(b"HTTP/1.1 204 No Content\r\nContent-Encoding: gzip\r\n\r\n")) as peer,
@@ -53,16 +53,15 @@ async def test_no_body_at_all() -> None:
 @pytest.mark.parametrize(
     "body", [gzip.compress(TEXT)[:-9], b"\x1f\x8b garbage", b"\x1f"], ids=["cut", "garbage", "a byte"]
 )
-async def test_a_body_that_is_not_what_its_head_says(body: bytes) -> None:
-    """Cut off or garbage, it is an error, and never part of a response that passes for the whole."""
+async def test_damaged_body(body: bytes) -> None:
+    """A packed body that is cut off or garbage is an error, never part of a response that passes for the whole."""
     async with serving(once(packed("gzip", body))) as peer, client(peer) as http:
         with pytest.raises(httpx.DecodingError):
             await http.get("/")
 
 
 @pytest.mark.parametrize("coding", ["gzip, gzip", "br", "compress"])
-async def test_a_coding_that_was_not_offered(coding: str) -> None:
-    """Reject unknown codings, except for an empty body."""
+async def test_a_coding_that_was_not_offered_is_rejected(coding: str) -> None:
     for body in (gzip.compress(gzip.compress(TEXT)), b""):
         async with serving(once(packed(coding, body))) as peer, client(peer) as http:
             if not body:
@@ -73,8 +72,8 @@ async def test_a_coding_that_was_not_offered(coding: str) -> None:
 
 
 @pytest.mark.parametrize("behind", [b"\0", b"x" * 100_000, gzip.compress(TEXT)], ids=["a byte", "much", "another"])
-async def test_something_behind_a_packed_body(behind: bytes) -> None:
-    """Is refused at once: zlib would keep all of it, and no limit of the body counts it."""
+async def test_trailing_data(behind: bytes) -> None:
+    """Data behind a packed body is refused at once: zlib would keep it, and no limit of the body counts it."""
     async with serving(once(packed("gzip", gzip.compress(TEXT) + behind))) as peer, client(peer) as http:
         with pytest.raises(httpx.DecodingError, match="follows the compressed body"):
             await http.get("/")
@@ -86,7 +85,6 @@ ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 @ON_ASYNCIO
 async def test_a_bomb_is_unpacked_a_little_at_a_time() -> None:
-    """Decompress 200 KB to 200 MB in steps, up to the reader's limit."""
     bomb = gzip.compress(bytes(200_000_000), compresslevel=6)
     async with serving(once(packed("gzip", bomb))) as peer, client(peer) as http:
         tracemalloc.start()
@@ -105,7 +103,7 @@ async def test_a_bomb_is_unpacked_a_little_at_a_time() -> None:
 
 
 @ON_ASYNCIO
-async def test_the_client_ends_a_bomb_at_its_limit() -> None:
+async def test_bomb() -> None:
     """A response that unpacks to more than the client takes is malformed, long before it is unpacked."""
     from gateway_async import AsyncGateway, MalformedReplyError, UserApiKey
 

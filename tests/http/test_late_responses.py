@@ -42,7 +42,6 @@ class Gateway:
         self.loses = True
 
     async def serve(self, wire: Wire) -> None:
-        """Answer the requests of one connection."""
         repeated: bytes | None = None
         while True:
             head, body = await wire.request()
@@ -64,7 +63,6 @@ class Gateway:
             await wire.send(repeated)
 
     def read(self, plural: str, rest: list[str], query: dict[str, list[str]]) -> bytes:
-        """Respond to a read of a record or a list."""
         rows = self.records[plural]
         if rest:
             found = [row for row in rows if rest[0] in row.values()]
@@ -76,7 +74,6 @@ class Gateway:
 
 
 def respond(status: int, content: Any) -> bytes:
-    """Write a response."""
     body = json.dumps(content).encode()
     return b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
         status,
@@ -100,13 +97,11 @@ async def look_for_nothing(gateway: AsyncGateway) -> None:
 
 
 async def fail(call: Callable[[], Awaitable[object]]) -> None:
-    """Make a call whose error does not matter."""
     with contextlib.suppress(GatewayError):
         await call()
 
 
-async def test_a_lost_sale_is_found_and_not_sent_again() -> None:
-    """The late 404 of another read is not the response to its lookup."""
+async def test_a_late_404_of_another_read_is_not_the_response_to_a_lookup() -> None:
     peer_gateway = Gateway()
     async with serving(peer_gateway.serve) as peer, client(peer.url) as gateway:
         await look_for_nothing(gateway)
@@ -116,7 +111,7 @@ async def test_a_lost_sale_is_found_and_not_sent_again() -> None:
     assert peer_gateway.creates == 2
 
 
-async def test_recover_never_says_not_made_of_an_executed_sale(tmp_path: Path) -> None:
+async def test_recovery(tmp_path: Path) -> None:
     """Each lookup and each list that confirms it has a connection of its own."""
     peer_gateway = Gateway()
     path = tmp_path / "ledger.db"
@@ -133,7 +128,7 @@ async def test_recover_never_says_not_made_of_an_executed_sale(tmp_path: Path) -
     assert {each.outcome for each in recovered} <= {"found"}
 
 
-async def test_what_is_compared_with_a_list_before_is_read_on_connections_of_its_own() -> None:
+async def test_read_before() -> None:
     """An old list would show a new recurring as one that existed."""
     new = RecurringCreate(
         account_vault_id="vault", interval=1, interval_type="m", start_date=date(2030, 1, 1), transaction_amount="5.00"
@@ -146,7 +141,7 @@ async def test_what_is_compared_with_a_list_before_is_read_on_connections_of_its
         assert (await gateway.recurrings.create(new)).id == "made-2"
 
 
-async def test_a_refund_reads_its_payment_on_a_connection_of_its_own() -> None:
+async def test_refund() -> None:
     """A late copy of another payment would be refunded in its place."""
     peer_gateway = Gateway()
     peer_gateway.loses = False
@@ -162,7 +157,7 @@ async def test_a_refund_reads_its_payment_on_a_connection_of_its_own() -> None:
     assert str(refund.transaction_amount) == "1.00"
 
 
-async def test_a_late_404_does_not_prove_a_deletion() -> None:
+async def test_deletion() -> None:
     """The deletion never arrives, and its lookups read the record on connections of their own."""
     peer_gateway = Gateway()
     peer_gateway.records["contacts"] = [{"id": "c", "last_name": "Smith"}]
@@ -185,7 +180,6 @@ class Repeating:
         self.executed = 0
 
     async def serve(self, wire: Wire) -> None:
-        """Answer the requests of one connection."""
         await wire.request()
         self.executed += 1
         while True:
@@ -210,9 +204,7 @@ VOID = {"transaction": {"action": "void"}}
     ],
     ids=["delete", "remove a file", "resend", "create without an id", "action", "request", "request at a terminal"],
 )
-async def test_a_write_whose_response_could_be_any_others_gets_its_own(
-    write: Callable[[AsyncGateway], Awaitable[object]], response: bytes
-) -> None:
+async def test_written_calls(write: Callable[[AsyncGateway], Awaitable[object]], response: bytes) -> None:
     """A late response says as much as the right one, so each of these writes is the first request of a connection."""
     peer_gateway = Repeating(response)
     async with serving(peer_gateway.serve) as peer, client(peer.url) as gateway:
@@ -221,7 +213,7 @@ async def test_a_write_whose_response_could_be_any_others_gets_its_own(
     assert peer_gateway.executed == 3
 
 
-async def test_a_list_has_no_rows_of_another_contact() -> None:
+async def test_list_rows() -> None:
     """Rows that contradict a filter are read again on a connection of their own."""
     peer_gateway = Gateway()
     peer_gateway.records["transactions"] = PAYMENTS
@@ -235,8 +227,7 @@ async def test_a_list_has_no_rows_of_another_contact() -> None:
             assert [payment.id for payment in (await payments).records] == [f"{contact}1", f"{contact}2"]
 
 
-async def test_a_record_that_was_read_is_the_requested_one() -> None:
-    """A read whose response shows another record is repeated on a connection of its own."""
+async def test_a_read_whose_response_shows_another_record_is_repeated() -> None:
     peer_gateway = Gateway()
     peer_gateway.records["transactions"] = PAYMENTS
     async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=6) as gateway:
@@ -247,7 +238,7 @@ async def test_a_record_that_was_read_is_the_requested_one() -> None:
             assert (await gateway.transactions.get(name)).id == name
 
 
-async def test_rows_that_contradict_a_filter_on_each_connection_are_an_error() -> None:
+async def test_contradicting_rows() -> None:
     """A gateway that ignores the filter would otherwise have its other payments refunded."""
 
     async def ignore_filters(wire: Wire) -> None:
@@ -274,7 +265,6 @@ class Behind:
         self.creates: list[int] = []
 
     async def serve(self, wire: Wire) -> None:
-        """Answer the requests of one connection; count its creates."""
         creates, is_behind = 0, False
         while True:
             head, body = await wire.request()
@@ -297,7 +287,7 @@ class Behind:
                 await wire.send(self.refusal)
 
 
-async def test_a_connection_is_not_used_again_after_a_refusal() -> None:
+async def test_after_a_refusal() -> None:
     """A copy of the refusal cannot be taken for that of the next write."""
     peer_gateway = Behind(422)
     async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=1) as gateway:
@@ -307,7 +297,7 @@ async def test_a_connection_is_not_used_again_after_a_refusal() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 402, 403, 409, 410, 422])
-async def test_the_refusal_of_another_call_is_not_believed(status: int, tmp_path: Path) -> None:
+async def test_foreign_refusal(status: int, tmp_path: Path) -> None:
     """The sale that it seems to refuse is found, and recorded as done; the connection is not used again."""
     peer_gateway = Behind(status)
     ledger = SqliteLedger(tmp_path / "ledger.db")
@@ -325,7 +315,7 @@ async def test_the_refusal_of_another_call_is_not_believed(status: int, tmp_path
     assert [each.outcome for each in entries] == ["refused", "done", "done"]
 
 
-async def test_a_refusal_that_may_be_of_another_call_leaves_the_outcome_unknown_if_the_lookup_fails() -> None:
+async def test_failed_lookup() -> None:
     """The sale was executed. A refusal on a new connection is believed even then."""
     peer_gateway = Behind(422)
     async with serving(peer_gateway.serve) as peer, client(peer.url, max_connections=1) as gateway:

@@ -26,15 +26,13 @@ FIELDS = [("Host", "gateway.example"), ("X-Name", "Ada"), ("Content-Length", "6"
 
 
 def lazy(address: str = ADDRESSES[0], target: str = TARGETS[0]) -> LazyRequest:
-    """Make a request with a body in memory."""
     base = BaseUrl.parse(httpx.URL(address))
     return LazyRequest("POST", base, target, header_lines(FIELDS), b"a sale", {"timeout": {}})
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_the_bytes_are_those_of_httpx(address: str, target: str) -> None:
-    """Send what httpx would build from the same URL, headers and body."""
+def test_the_bytes_are_those_that_httpx_would_build(address: str, target: str) -> None:
     httpx_request = httpx.Request("POST", f"{address.rstrip('/')}{target}", headers=FIELDS, content=b"a sale")
     request = lazy(address, target)
     assert encode_request(request) == encode_request(httpx_request)
@@ -44,7 +42,7 @@ def test_the_bytes_are_those_of_httpx(address: str, target: str) -> None:
     assert encode_request(request) == encode_request(httpx_request)  # now from what was built
 
 
-def test_a_change_is_sent() -> None:
+def test_changes() -> None:
     """A transport around this package's own may change headers, the URL and the body."""
     request = lazy()
     request.headers["X-Name"] = "Grace"
@@ -58,7 +56,7 @@ def test_a_change_is_sent() -> None:
     assert encode_request(request)[1].endswith(b"\r\n\r\na void")
 
 
-def test_a_body_in_chunks_is_not_encoded() -> None:
+def test_chunks() -> None:
     """Only the head of an upload is encoded; its chunks follow."""
     upload = object.__new__(Upload)
     request = LazyRequest("POST", BaseUrl.parse(httpx.URL(ADDRESSES[0])), "/v2/x", header_lines(FIELDS), upload, {})
@@ -70,7 +68,7 @@ def test_a_body_in_chunks_is_not_encoded() -> None:
 
 @pytest.mark.parametrize("value", ["a\r\nb", "a\nb", "a\rb", "a\0b"])
 @pytest.mark.parametrize("is_untouched", [True, False])
-def test_a_line_break_in_a_header_is_refused(value: str, is_untouched: bool) -> None:
+def test_header_line_break(value: str, is_untouched: bool) -> None:
     """No header of one request becomes two, or the start of another request."""
     request = lazy()
     if not is_untouched:
@@ -80,13 +78,12 @@ def test_a_line_break_in_a_header_is_refused(value: str, is_untouched: bool) -> 
 
 
 @pytest.mark.parametrize("target", ["/v2/x HTTP/1.1\r\nX-Name: Grace", "/v2/x\n", "/v2/x\r", "/v2/x\0"])
-def test_a_line_break_in_the_target_is_refused(target: str) -> None:
-    """No request line becomes two."""
+def test_a_line_break_in_the_target_makes_no_second_request(target: str) -> None:
     with pytest.raises(httpx.LocalProtocolError, match="line break"):
         encode_request(lazy(target=target))
 
 
-def test_headers_of_a_response() -> None:
+def test_response_headers() -> None:
     """Build headers when something reads them, and ignore the case of names."""
     response = LazyResponse(200, [(b"Content-Type", b"text/html")], httpx.ByteStream(b""), b"HTTP/1.1")
     headers = headers_of(response)

@@ -57,8 +57,7 @@ async def test_limit_of_connections() -> None:
         assert (busiest, peer.opened) == (3, 3)
 
 
-async def test_slots_are_given_in_order() -> None:
-    """Serve the call that has waited longest."""
+async def test_the_call_that_has_waited_longest_gets_the_slot() -> None:
     order: list[bytes] = []
 
     async def note(wire: Wire) -> None:
@@ -111,7 +110,7 @@ async def test_limit_of_terminals() -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_new_connections_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_simultaneous_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """While some connections are set up the next ones wait, so that thousands of calls can begin at once."""
     monkeypatch.setattr(module, "_MAX_CONNECTING", 3)
     async with serving(never_respond) as peer, client(peer) as http, anyio.create_task_group() as tasks:
@@ -123,7 +122,6 @@ async def test_new_connections_are_made_a_few_at_a_time(monkeypatch: pytest.Monk
 
 
 async def begin_and_stall() -> AsyncIterator[bytes]:
-    """Give a body that does not come to its end."""
     yield b"a"
     yield b" sa"
     await anyio.sleep_forever()
@@ -158,7 +156,7 @@ PHASES = {
 
 
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
-async def test_cancelled_calls_leave_nothing_behind(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancelled_calls(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls that are cancelled, in whichever phase, leave no connection open and no slot taken."""
     slots = phase.held if phase.stage is Stage.QUEUED else phase.calls
     monkeypatch.setattr(module, "_MAX_CONNECTING", phase.held)
@@ -200,7 +198,7 @@ async def test_cancelled_connecting(deaf_port: Peer) -> None:
         await all_get_a_slot(http, 100)
 
 
-async def test_cancellation_at_every_step() -> None:
+async def test_every_step() -> None:
     """A call may be cancelled at any step of the event loop: its slot and its connection are accounted for."""
     async with serving() as peer, client(peer, max_connections=1) as http:
         for steps in range(100):
@@ -237,16 +235,13 @@ class Kept:
     idle_seconds = 0.0
 
     def finish(self) -> bool:
-        """End an exchange."""
         return True
 
     async def aclose(self) -> None:
         """Close nothing."""
 
 
-async def test_a_call_that_is_cancelled_as_it_gets_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The slot goes to the next call in line."""
-
+async def test_the_slot_of_a_cancelled_call_goes_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     async def connect(*_address: object) -> Kept:
         await anyio.lowlevel.checkpoint()
         return Kept()
@@ -280,14 +275,12 @@ class Crowd:
         self.tasks: list[asyncio.Task[object]] = []
 
     async def connect(self, *_address: object) -> Kept:
-        """Open a connection, or fail."""
         await self.pause()
         if self.draw.random() < 0.2:
             raise httpx.ConnectError("refused")
         return Kept()
 
     async def call(self, scope: anyio.CancelScope) -> None:
-        """Use a connection."""
         if (task := asyncio_task()) is not None:
             self.tasks.append(task)
         with scope, contextlib.suppress(httpx.ConnectError, httpx.PoolTimeout, asyncio.CancelledError):
@@ -303,20 +296,18 @@ class Crowd:
                 await self.pool.release(ORIGIN, connection, discard=self.draw.random() < 0.3)
 
     async def pause(self, steps: int = 3) -> None:
-        """Wait for fewer steps than that."""
         for _ in range(self.draw.randrange(steps)):
             await anyio.lowlevel.checkpoint()
 
 
 def asyncio_task() -> "asyncio.Task[object] | None":
-    """Return the current task of asyncio; None on trio."""
     try:
         return asyncio.current_task()
     except RuntimeError:
         return None
 
 
-async def test_no_schedule_loses_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_random_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls begin, end, fail, time out and are cancelled at random, natively too; then every slot is free."""
     for seed in range(30):
         busiest, use = await run_schedule(seed, monkeypatch)
@@ -341,8 +332,7 @@ async def run_schedule(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int,
     return crowd.busiest, pool.use()
 
 
-async def test_failed_calls_leave_nothing_behind(closed_port: Peer) -> None:
-    """Calls that fail give their slots back."""
+async def test_calls_that_fail_give_their_slots_back(closed_port: Peer) -> None:
     async with client(closed_port, max_connections=2) as http:
         for _ in range(5):
             with pytest.raises(httpx.ConnectError):

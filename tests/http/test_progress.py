@@ -41,15 +41,14 @@ async def test_refused_port(closed_port: Peer) -> None:
         assert await post(http) == (Stage.CONNECTING, False, httpx.ConnectError)
 
 
-async def test_connection_that_does_not_come_about(deaf_port: Peer) -> None:
+async def test_connecting(deaf_port: Peer) -> None:
     """A time-out while connecting says so: nothing can have left."""
     async with client(deaf_port) as http:
         fate = await post(http, timeout=httpx.Timeout(5, connect=0.05))
         assert fate == (Stage.CONNECTING, False, httpx.ConnectTimeout)
 
 
-async def test_request_that_cannot_be_sent() -> None:
-    """Report an invalid request before any byte can be sent."""
+async def test_an_invalid_request_is_reported_before_any_byte_is_sent() -> None:
     async with serving() as peer, client(peer, verify="/no/such/authority.pem") as http:
         broken_header = await post(http, headers={"X-Note": "a\r\nb"})
         assert broken_header == (Stage.QUEUED, False, httpx.LocalProtocolError)
@@ -70,7 +69,7 @@ async def test_no_free_slot() -> None:
 
 
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
-async def test_server_that_closes_after_it_has_read_the_request(reset: bool) -> None:
+async def test_closed_after_reading(reset: bool) -> None:
     """A connection that ends after the request was read is never reported as one that was not made."""
 
     async def read_and_close(wire: Wire) -> None:
@@ -86,7 +85,7 @@ async def test_server_that_closes_after_it_has_read_the_request(reset: bool) -> 
         assert peer.opened == 1
 
 
-async def test_reset_before_the_request_is_read() -> None:
+async def test_early_reset() -> None:
     """A connection that is reset after the first byte may have carried the request: this side cannot know."""
 
     async def reset(wire: Wire) -> None:
@@ -99,8 +98,7 @@ async def test_reset_before_the_request_is_read() -> None:
         assert issubclass(error or object, httpx.TransportError)
 
 
-async def test_kept_connection_that_ends_under_the_next_request() -> None:
-    """A write on a kept connection that ends without a response is reported, not sent again."""
+async def test_a_write_on_a_kept_connection_that_ends_is_not_sent_again() -> None:
     seen: list[bytes] = []
 
     async def respond_to_the_first(wire: Wire) -> None:
@@ -123,7 +121,7 @@ async def test_kept_connection_that_ends_under_the_next_request() -> None:
     ],
     ids=["no head", "half a body"],
 )
-async def test_response_that_cannot_be_read(response: bytes, stage: Stage) -> None:
+async def test_unreadable_response(response: bytes, stage: Stage) -> None:
     """Once the head is there the call counts as answered, though the rest be missing; garbage is not a head."""
     async with serving(once(response)) as peer, client(peer) as http:
         assert await post(http) == (stage, True, httpx.RemoteProtocolError)
@@ -141,7 +139,7 @@ async def test_cancelled_calls() -> None:
 
 @pytest.mark.parametrize("kept", [False, True], ids=["new connection", "kept connection"])
 @pytest.mark.parametrize("secured", [False, True], ids=["plain", "tls"])
-async def test_the_check_before_sending_comes_last(
+async def test_final_check(
     server_tls: ssl.SSLContext, client_tls: ssl.SSLContext, *, secured: bool, kept: bool
 ) -> None:
     """The connection is open, and nothing of the request is written; what the check raises ends the request."""
@@ -179,7 +177,7 @@ async def test_the_check_before_sending_comes_last(
     assert bodies == [*([b""] if kept else []), b"a sale"]
 
 
-async def test_connection_that_ends_under_the_check() -> None:
+async def test_impatient_server() -> None:
     """A server may lose patience while the lease is renewed: nothing was written, and that is what the error says."""
 
     async def leave(wire: Wire) -> None:
@@ -199,7 +197,7 @@ async def test_connection_that_ends_under_the_check() -> None:
     assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
 
 
-async def test_request_is_left_as_it_was() -> None:
+async def test_unchanged_request() -> None:
     """The transport adds nothing to a request, which its maker may send again."""
     async with serving() as peer, client(peer) as http:
         request = http.build_request("POST", "/", content=b"a sale", extensions={PROGRESS: Progress()})

@@ -40,7 +40,6 @@ class Forwarding:
     closes_at_response: bool = False
 
     async def __call__(self, wire: Wire) -> None:
-        """Serve one connection."""
         head, _ = await wire.request()
         self.heads.append(head)
         target = re.match(rb"CONNECT \[?([^ ]+?)\]?:(\d+) HTTP/1.1\r\n", head)
@@ -69,13 +68,12 @@ async def _close(_: bytes) -> None:
 
 
 def proxy_of(peer: Peer, credentials: str = "") -> Proxy:
-    """Return the proxy at a server of a test."""
     proxy, problem = Proxy.parse(peer.url.replace("http://", f"http://{credentials}"))
     assert proxy, problem
     return proxy
 
 
-async def test_calls_share_a_tunnel(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+async def test_tunnel(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
     """The proxy opens one tunnel, in which TLS is spoken with the gateway; the calls keep the connection."""
     forward = Forwarding()
     async with (
@@ -101,7 +99,7 @@ async def test_ipv6_gateway(server_tls: ssl.SSLContext, client_tls: ssl.SSLConte
     assert forward.heads[0].startswith(b"CONNECT [::1]:")
 
 
-async def test_gateway_whose_name_is_not_ascii() -> None:
+async def test_international_name() -> None:
     """The proxy gets the name that the URL means (IDNA 2008), not a similar one."""
     heads: list[bytes] = []
 
@@ -115,7 +113,7 @@ async def test_gateway_whose_name_is_not_ascii() -> None:
     assert heads[0].startswith(b"CONNECT xn--fa-hia.test:443 ")
 
 
-async def test_credentials_of_the_proxy() -> None:
+async def test_credentials() -> None:
     """Percent-encoded credentials are decoded, sent to the proxy only, and are in no text."""
     forward, seen = Forwarding(), []
 
@@ -154,7 +152,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-async def test_a_proxy_that_refuses(name: str) -> None:
+async def test_refusing_proxy(name: str) -> None:
     """Nothing of the request is sent, the error says why in words of ours, and the connection is closed."""
     script, reason = REFUSALS[name]
     async with serving() as peer, serving(script) as proxy, client(peer, proxy=proxy_of(proxy)) as http:
@@ -168,15 +166,14 @@ async def test_a_proxy_that_refuses(name: str) -> None:
     assert peer.opened == 0
 
 
-async def test_a_proxy_that_does_not_respond() -> None:
-    """The time for connecting includes the tunnel."""
+async def test_the_time_for_connecting_includes_the_tunnel() -> None:
     async with serving() as peer, serving(Wire.gone) as proxy, client(peer, proxy=proxy_of(proxy)) as http:
         with pytest.raises(httpx.ConnectTimeout):
             await http.get("/", timeout=httpx.Timeout(5, connect=0.2))
         await proxy.deserted()
 
 
-async def test_a_tunnel_that_breaks_is_a_lost_response() -> None:
+async def test_broken_tunnel() -> None:
     """A proxy that hangs up after the request has left says nothing about it."""
     async with serving() as peer, serving(Forwarding(closes_at_response=True)) as proxy:
         async with client(peer, proxy=proxy_of(proxy)) as http:
@@ -201,7 +198,7 @@ async def test_a_tunnel_that_breaks_is_a_lost_response() -> None:
         7,
     ],
 )
-def test_addresses_of_other_forms(address: str) -> None:
+def test_invalid_addresses(address: str) -> None:
     """The option is named, and its value, which may have a password, is not repeated."""
     with pytest.raises(InvalidRequestError) as caught:
         AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), proxy=address)
@@ -209,7 +206,7 @@ def test_addresses_of_other_forms(address: str) -> None:
     assert leaks(caught.value, ["hunter2"], [__file__]) == set()
 
 
-def test_a_wrong_option_does_not_show_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_option(monkeypatch: pytest.MonkeyPatch) -> None:
     """No frame of the error holds the address of `GATEWAY_PROXY`."""
     for name in ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY"):
         monkeypatch.setenv(f"GATEWAY_{name}", "https://gateway.test")
@@ -220,7 +217,7 @@ def test_a_wrong_option_does_not_show_the_password(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_gateway_on_this_machine_needs_no_proxy() -> None:
+async def test_local_gateway() -> None:
     """Plain http to the sandbox does not leave the machine."""
     forward = Forwarding()
     async with Sandbox() as sandbox, serving(forward) as proxy, sandbox.gateway(proxy=proxy.url) as gateway:
@@ -229,7 +226,6 @@ async def test_a_gateway_on_this_machine_needs_no_proxy() -> None:
 
 
 def test_a_proxy_and_a_transport_exclude_each_other() -> None:
-    """The transport has settings of its own."""
     with pytest.raises(InvalidRequestError, match="proxy: not possible with a transport"):
         AsyncGateway(
             "https://gateway.test",
@@ -246,9 +242,7 @@ def test_a_proxy_and_a_transport_exclude_each_other() -> None:
     [b"HTTP/1.1 407 no shop:hunter2 here\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 no shop:hunter2 here\r\n\r\n"],
     ids=["reason phrase", "no HTTP"],
 )
-async def test_a_transport_of_httpx_quotes_no_reason_phrase(
-    response: bytes, client_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_reason_phrase(response: bytes, client_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture) -> None:
     """A proxy may repeat its password there; neither the error nor the log has it, with a transport of the caller's."""
     async with serving() as peer, serving(once(response, linger=True)) as proxy:
         transport = httpx.AsyncHTTPTransport(proxy=f"http://shop:hunter2@{proxy.url[7:]}", verify=client_tls)
@@ -261,7 +255,7 @@ async def test_a_transport_of_httpx_quotes_no_reason_phrase(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_sale_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sale(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lost response is looked up through the proxy of `GATEWAY_PROXY`. After a refusal, nothing was sent."""
     forward = Forwarding()
     async with Sandbox() as sandbox, serving(forward) as proxy:
@@ -286,7 +280,6 @@ async def test_a_sale_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def _repair(forward: Forwarding) -> None:
-    """Let the tunnels work that are opened after the first one."""
     while not forward.heads:
         await anyio.sleep(0.01)
     forward.closes_at_response = False

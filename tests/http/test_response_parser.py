@@ -8,7 +8,7 @@ from gateway_async._http.response_parser import ResponseParser
 LONGEST = 64 * 1024
 
 
-def test_a_response_without_a_valid_status_is_bounded() -> None:
+def test_endless_status() -> None:
     """A parser that never sees the end of a head keeps at most 64 KiB."""
     parser = ResponseParser()
     parser.feed(b"HTTP/1.1 000 Odd\r\nContent-Length: 1000000\r\n\r\n")

@@ -49,7 +49,7 @@ async def test_newest_connection_first() -> None:
         assert [(await http.get("/")).text for _ in range(3)] == ["1", "1", "1"]
 
 
-async def test_a_connection_of_its_own() -> None:
+async def test_own_connection() -> None:
     """A request that asks for it gets a new connection, although one is idle, and leaves none behind."""
     async with serving(respond_to_all) as peer, client(peer) as http:
         assert (await http.get("/")).text == "1"
@@ -71,7 +71,7 @@ async def test_connection_that_the_server_closed_while_idle() -> None:
             await peer.deserted()
 
 
-async def test_unsolicited_response_while_idle() -> None:
+async def test_idle_bytes() -> None:
     """Bytes that come in while a connection is idle end it, and reach no call."""
     strayed = anyio.Event()
 
@@ -90,8 +90,7 @@ async def test_unsolicited_response_while_idle() -> None:
         assert (await http.get("/")).text == "2"
 
 
-async def test_response_that_came_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send nothing to a server that sends data first."""
+async def test_nothing_is_sent_to_a_server_that_sends_data_first(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bytes] = []
     spoken = anyio.Event()
 
@@ -129,7 +128,7 @@ READ_AT_ONCE = 65536
     [(1, STRAY), (1, STRAY[:10]), (READ_AT_ONCE - len(HEAD % 0), STRAY)],
     ids=["a response", "a piece of one", "one that is not read with the first"],
 )
-async def test_unsolicited_response_behind_another(length: int, stray: bytes) -> None:
+async def test_trailing_bytes(length: int, stray: bytes) -> None:
     """Close the connection after data behind a response; pass it to no call."""
 
     async def twice(wire: Wire) -> None:
@@ -142,7 +141,7 @@ async def test_unsolicited_response_behind_another(length: int, stray: bytes) ->
         await peer.deserted()
 
 
-async def test_stray_response_on_a_connection_that_was_kept() -> None:
+async def test_stray_response() -> None:
     """The connection is closed at once, however many calls it has served before."""
 
     async def stray_later(wire: Wire) -> None:
@@ -195,7 +194,7 @@ async def test_discarded_connection() -> None:
         assert (await http.get("/")).text == "2"
 
 
-async def test_discarding_before_the_body_is_read() -> None:
+async def test_early_distrust() -> None:
     """A connection may be distrusted by the head alone, and more than once."""
     async with serving() as peer, client(peer) as http:
         progress = Progress()
@@ -206,8 +205,7 @@ async def test_discarding_before_the_body_is_read() -> None:
         assert use(http).in_use == 0
 
 
-async def test_discarding_in_a_cancelled_task() -> None:
-    """Cancellation does not keep a distrusted connection alive."""
+async def test_cancellation_does_not_keep_a_distrusted_connection_alive() -> None:
     async with serving() as peer, client(peer) as http:
         progress = Progress()
         await http.get("/", extensions={PROGRESS: progress})
@@ -217,15 +215,14 @@ async def test_discarding_in_a_cancelled_task() -> None:
         await peer.deserted()
 
 
-async def test_connections_that_grew_old() -> None:
-    """Close expired connections when the next one is returned."""
+async def test_expired_connections_are_closed_when_the_next_one_is_returned() -> None:
     async with serving(together(10)) as peer, client(peer, keepalive_expiry=0.0) as http:
         await at_once(http, 10)
         await until(lambda: peer.open == 1)
         assert idle(http) == 1
 
 
-async def test_connection_comes_back_last(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_returned_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the caller still discard a connection while expired ones are closed."""
     pool, seen = ConnectionPool(2, max_idle=1, keepalive_expiry=4.0), []
 
@@ -257,7 +254,7 @@ async def test_idle_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         assert idle(http, "terminal") == 3
 
 
-async def test_lanes_share_no_connection() -> None:
+async def test_lanes() -> None:
     """An idle ordinary connection is not taken by a terminal, nor the other way round."""
     async with serving() as peer, client(peer) as http:
         pools = ["ordinary", "terminal", "ordinary", "terminal"]
@@ -265,7 +262,7 @@ async def test_lanes_share_no_connection() -> None:
         assert responses == ["1", "2", "1", "2"]
 
 
-async def test_origins_share_no_connection() -> None:
+async def test_origins() -> None:
     """A connection is used only for the scheme, host and port that it was made for."""
     async with serving() as one, serving() as other, httpx.AsyncClient(transport=PooledTransport()) as http:
         for peer in (one, other, one, other):

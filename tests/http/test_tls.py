@@ -40,7 +40,7 @@ async def test_unknown_authority(server_tls: ssl.SSLContext) -> None:
         assert use(http).in_use == 0
 
 
-async def test_certificate_of_another_host(authority: trustme.CA, client_tls: ssl.SSLContext) -> None:
+async def test_foreign_certificate(authority: trustme.CA, client_tls: ssl.SSLContext) -> None:
     """A server that shows another's certificate, though one that we trust, gets nothing either."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("gateway.test").configure_cert(context)
@@ -49,7 +49,7 @@ async def test_certificate_of_another_host(authority: trustme.CA, client_tls: ss
             await http.get("/")
 
 
-async def test_authority_in_a_file(authority: trustme.CA, server_tls: ssl.SSLContext, tmp_path: Path) -> None:
+async def test_bundles(authority: trustme.CA, server_tls: ssl.SSLContext, tmp_path: Path) -> None:
     """Trust the certificates of a CA bundle, or of a folder (here an empty one)."""
     authority.cert_pem.write_to_path(bundle := str(tmp_path / "authority.pem"))
     async with serving(tls=server_tls) as peer:
@@ -66,7 +66,7 @@ async def test_no_verification(server_tls: ssl.SSLContext) -> None:
         assert (await http.get("/")).text == "1"
 
 
-async def test_server_that_speaks_no_tls(client_tls: ssl.SSLContext) -> None:
+async def test_clear_text(client_tls: ssl.SSLContext) -> None:
     """A server that answers a TLS greeting in clear text was never connected."""
 
     async def shout(wire: Wire) -> None:
@@ -81,7 +81,7 @@ async def test_server_that_speaks_no_tls(client_tls: ssl.SSLContext) -> None:
         await peer.deserted()
 
 
-async def test_handshake_that_does_not_end(client_tls: ssl.SSLContext) -> None:
+async def test_endless_handshake(client_tls: ssl.SSLContext) -> None:
     """A handshake that does not end is a connect time-out, and its socket is closed."""
     async with serving(lambda wire: wire.gone()) as peer, client(peer, verify=client_tls) as http:
         with pytest.raises(httpx.ConnectTimeout):
@@ -94,11 +94,9 @@ async def test_handshake_that_does_not_end(client_tls: ssl.SSLContext) -> None:
     [(1, STRAY), (60_000, b"HTTP/1.1 200 OK\r\nContent-Length: 12000\r\n\r\n" + b"s" * 12_000)],
     ids=["in its own record", "partly beyond one read"],
 )
-async def test_unsolicited_response_in_a_tls_record(
+async def test_a_second_response_in_a_record_is_dropped(
     length: int, stray: bytes, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
 ) -> None:
-    """Drop a second response."""
-
     async def twice(wire: Wire) -> None:
         await wire.request()
         assert isinstance(wire.stream, TLSStream)
@@ -129,7 +127,7 @@ async def test_broken_record(server_tls: ssl.SSLContext, client_tls: ssl.SSLCont
         await peer.deserted()
 
 
-async def test_certificates_are_loaded_when_needed(server_tls: ssl.SSLContext) -> None:
+async def test_lazy_certificates(server_tls: ssl.SSLContext) -> None:
     """A client that speaks http only never loads the trusted certificates, and one that needs them does so once."""
     transport = PooledTransport(verify=False)
     async with serving() as plain, serving(tls=server_tls) as secured, httpx.AsyncClient(transport=transport) as http:
@@ -139,7 +137,7 @@ async def test_certificates_are_loaded_when_needed(server_tls: ssl.SSLContext) -
         assert isinstance(vars(transport)["_ssl_context"], ssl.SSLContext)
 
 
-async def test_the_environment_has_no_say(
+async def test_environment(
     authority: trustme.CA, server_tls: ssl.SSLContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The environment names neither the trusted authorities nor a file for the keys of connections."""
@@ -162,17 +160,14 @@ async def test_no_tls_older_than_1_2(verify: bool) -> None:
     assert PooledTransport(verify=verify)._ssl_context.minimum_version is ssl.TLSVersion.TLSv1_2
 
 
-async def test_a_context_is_used_as_it_is(client_tls: ssl.SSLContext) -> None:
-    """Use a given context unchanged."""
+async def test_a_given_context_is_used_unchanged(client_tls: ssl.SSLContext) -> None:
     assert PooledTransport(verify=client_tls)._ssl_context is client_tls
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", pytest.param(("asyncio", {"use_uvloop": True}), id="uvloop")])
 @pytest.mark.parametrize("pool", ["ordinary", "terminal"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_cancelled_at_each_step(
-    method: str, pool: str, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
-) -> None:
+async def test_cancelled_steps(method: str, pool: str, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
     """Cancel a call at each step of the event loop: handshake, sending and reading lose no slot and no connection."""
     ended = 0
     async with serving(tls=server_tls) as peer:

@@ -48,7 +48,7 @@ GARBAGE = b"\x00\x01 what is this\r\n\r\n"
     ],
     ids=["length", "chunked", "204", "100", "103", "redirect"],
 )
-async def test_response_with_an_end_of_its_own(response: bytes, status: int, body: bytes) -> None:
+async def test_measured_response(response: bytes, status: int, body: bytes) -> None:
     """A response that says where it ends is read whole, and the next call goes over the same connection."""
     async with serving(always(response)) as peer, client(peer) as http:
         responses = [await http.post("/", content=b"question") for _ in range(2)]
@@ -66,7 +66,7 @@ async def test_head_request(body: bytes, connections: int) -> None:
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nConnection: close", b"HTTP/1.0 200 OK"])
-async def test_connection_that_the_server_will_not_keep(head: bytes) -> None:
+async def test_closed_connection(head: bytes) -> None:
     """A connection that is to be closed after the response is not used again, and we close it too."""
     async with serving(always(head + b"\r\nContent-Length: 2\r\n\r\nok")) as peer, client(peer) as http:
         assert [(await http.get("/")).text for _ in range(2)] == ["ok", "ok"]
@@ -74,13 +74,12 @@ async def test_connection_that_the_server_will_not_keep(head: bytes) -> None:
         await peer.deserted()
 
 
-async def test_body_without_a_length() -> None:
-    """A body that nothing measures lasts until the server closes."""
+async def test_a_body_without_a_length_lasts_until_the_server_closes() -> None:
     async with serving(once(b"HTTP/1.1 200 OK\r\n\r\nall of it")) as peer, client(peer) as http:
         assert (await http.get("/")).text == "all of it"
 
 
-async def test_a_request_that_was_sent_is_let_go() -> None:
+async def test_released_request() -> None:
     """While its response is awaited nothing is kept of it: thousands may wait at terminals."""
     async with serving(never_respond) as peer, anyio.create_task_group() as tasks:
         request = httpx.Request("POST", peer.url, content=b"question")
@@ -102,7 +101,7 @@ async def test_large_upload() -> None:
         assert (await http.post("/", content=bytes(8_000_000))).text == "8000000"
 
 
-async def test_refusal_while_the_body_is_sent() -> None:
+async def test_early_refusal() -> None:
     """A response that comes before the whole request was read, from a server that then closes, is not lost."""
 
     async def refuse(wire: Wire) -> None:
@@ -146,9 +145,7 @@ ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @ON_ASYNCIO
 @pytest.mark.parametrize("secured", [False, pytest.param(True, id="tls")])
 @pytest.mark.parametrize("end", ["stay", "close", "reset"])
-async def test_response_to_an_upload_that_is_not_read(
-    end: str, secured: bool, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
-) -> None:
+async def test_unread_upload(end: str, secured: bool, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
     """A refusal ends the upload at once, whatever the server then does; the connection is not used again."""
     script = early(REFUSED, end)
     async with serving(script, tls=server_tls if secured else None) as peer, client(peer, verify=client_tls) as http:
@@ -159,15 +156,14 @@ async def test_response_to_an_upload_that_is_not_read(
 
 @ON_ASYNCIO
 @pytest.mark.parametrize("response", [GARBAGE, b"HTTP/1.1 413 Too"], ids=["garbage", "half a head"])
-async def test_upload_to_a_server_that_breaks_off(response: bytes) -> None:
-    """End the upload after an invalid response."""
+async def test_an_upload_ends_after_an_invalid_response(response: bytes) -> None:
     async with serving(early(response, "close")) as peer, client(peer) as http:
         with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
             await http.post("/", content=steps(1000), timeout=5)
         await peer.deserted()
 
 
-async def test_word_to_go_on_with_an_upload() -> None:
+async def test_informational_response() -> None:
     """Continue the upload after an informational response, and keep the connection."""
 
     async def go_on(wire: Wire) -> None:
@@ -212,7 +208,7 @@ async def test_framing_without_end(framing: bytes) -> None:
     ],
     ids=["garbage", "nothing", "half a head", "half a body", "half a chunk", "endless head"],
 )
-async def test_response_that_is_none(response: bytes) -> None:
+async def test_invalid_responses(response: bytes) -> None:
     """Raise httpx's error for a cut or invalid response, and close the connection."""
     async with serving(once(response)) as peer, client(peer) as http:
         with pytest.raises(httpx.RemoteProtocolError):
@@ -240,8 +236,7 @@ async def test_silent_server() -> None:
         await peer.deserted()
 
 
-async def test_server_that_does_not_read(busy_port: Peer) -> None:
-    """A server that takes in nothing of a large body is a write time-out."""
+async def test_a_server_that_does_not_read_is_a_write_time_out(busy_port: Peer) -> None:
     async with client(busy_port) as http:
         with pytest.raises(httpx.WriteTimeout):
             await http.post("/", content=bytes(20_000_000), timeout=httpx.Timeout(5, write=0.05))
@@ -278,7 +273,7 @@ LENGTHS: dict[str, tuple[Callable[[AsyncGateway], Awaitable[object]], list[bytes
 
 @pytest.mark.parametrize("transport", [None, httpx.AsyncHTTPTransport], ids=["ours", "httpx"])
 @pytest.mark.parametrize(("verb", "lengths"), LENGTHS.values(), ids=LENGTHS)
-async def test_the_length_of_an_empty_body_is_sent(
+async def test_empty_body(
     verb: Callable[[AsyncGateway], Awaitable[object]],
     lengths: list[bytes],
     transport: Callable[[], httpx.AsyncBaseTransport] | None,
@@ -302,7 +297,7 @@ async def test_the_length_of_an_empty_body_is_sent(
     assert re.findall(rb"(?i)\r\ncontent-length: *(\d+)", heads[0]) == lengths
 
 
-def test_transport_is_made_outside_an_event_loop() -> None:
+def test_late_loop() -> None:
     """A client may be built before there is an event loop; it belongs to the first that uses it."""
     import asyncio
 

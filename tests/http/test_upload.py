@@ -39,7 +39,6 @@ LARGEST = 5_242_880
 
 
 def client(url: str, **options: Any) -> AsyncGateway:
-    """A client of the server at `url`."""
     return AsyncGateway(url, developer_id="dev", credentials=UserApiKey("user", "key"), location_id="loc", **options)
 
 
@@ -53,7 +52,6 @@ def never_asked() -> httpx.MockTransport:
 
 
 def parts(head: bytes, body: bytes) -> dict[str, tuple[str | None, str | None, bytes]]:
-    """The parts of a multipart request: name → filename, content type and content."""
     boundary = first(rb"boundary=([^;\r]+)", head) or ""
     found = {}
     for piece in body.split(b"--" + boundary.encode())[1:-1]:
@@ -64,7 +62,6 @@ def parts(head: bytes, body: bytes) -> dict[str, tuple[str | None, str | None, b
 
 
 def first(pattern: bytes, text: bytes) -> str | None:
-    """Return the first group that a pattern finds, if it does."""
     match = re.search(pattern, text)
     return match and match[1].decode()
 
@@ -77,8 +74,6 @@ class Inbox:
         self.bodies: list[bytes] = []
 
     def script(self, *responses: bytes) -> Script:
-        """Answer the requests of each connection in order."""
-
         async def run(wire: Wire) -> None:
             while True:
                 head, body = await wire.request()
@@ -90,7 +85,6 @@ class Inbox:
 
     @property
     def parts(self) -> dict[str, tuple[str | None, str | None, bytes]]:
-        """Return the parts of the last request."""
         return parts(self.heads[-1], self.bodies[-1])
 
 
@@ -103,7 +97,6 @@ async def receiving(*responses: bytes) -> AsyncIterator[tuple[Inbox, AsyncGatewa
 
 
 def response(status: int, body: str = "") -> bytes:
-    """A response with a JSON body."""
     return (
         f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
     )
@@ -115,7 +108,7 @@ MADE = response(201, '{"quickinvoice": {"id": "i", "quick_invoice_api_id": "mine
 # --- what arrives
 
 
-async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
+async def test_form(tmp_path: Path) -> None:
     """Text and files, from bytes, a path, an open file and a path as text, with types; the length is told ahead."""
     path = tmp_path / "photo"
     path.write_bytes(os.urandom(200_000))
@@ -157,7 +150,7 @@ async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
         (response(201), None),
     ],
 )
-async def test_one_file_is_attached(said: bytes, file: QuickInvoiceFile | None) -> None:
+async def test_attachment(said: bytes, file: QuickInvoiceFile | None) -> None:
     """In the contract's field; the response is read as far as possible, and no invoice's id is taken for a file's."""
     async with receiving(said) as (inbox, gateway):
         assert await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF")) == file
@@ -165,7 +158,7 @@ async def test_one_file_is_attached(said: bytes, file: QuickInvoiceFile | None) 
     assert inbox.parts == {"file[file]": ("a.pdf", "application/pdf", b"%PDF")}
 
 
-async def test_a_form_is_sent_again_whole(tmp_path: Path) -> None:
+async def test_repeated_form(tmp_path: Path) -> None:
     """A path is opened again, an open file starts again where it stood."""
     path = tmp_path / "a.pdf"
     path.write_bytes(b"from a path")
@@ -187,7 +180,7 @@ async def test_a_form_is_sent_again_whole(tmp_path: Path) -> None:
         assert b"read before" not in body
 
 
-async def test_a_file_is_put_back_where_it_stood() -> None:
+async def test_file_position() -> None:
     """Given twice, it is sent twice, and whole again by the next call, whether nothing was sent or it was refused."""
     file = io.BytesIO(b"read before; the file")
     file.seek(len(b"read before; "))
@@ -216,7 +209,6 @@ def fifo(folder: Path) -> Path:
 
 
 def closed() -> BinaryIO:
-    """A file that was closed too early."""
     file = io.BytesIO(b"x")
     file.close()
     return file
@@ -240,7 +232,7 @@ def unreadable(folder: Path) -> dict[str, tuple[Any, str]]:
     }
 
 
-async def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+async def test_unreadable_files(tmp_path: Path) -> None:
     """Every file is named by its place, and nothing is sent."""
     wrong = unreadable(tmp_path)
     async with client("https://gateway.test", transport=never_asked()) as gateway:
@@ -262,7 +254,7 @@ async def test_all_unreadable_files_are_named_at_once(tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in caught.value.problems] == ["files[0]", "files[2]"]
 
 
-async def test_sizes_can_be_left_to_the_gateway() -> None:
+async def test_unlimited_size() -> None:
     """With limits off a file of any size is sent, and the largest allowed one always."""
     inbox = Inbox()
     async with serving(inbox.script(response(201))) as peer:
@@ -285,7 +277,6 @@ class Failing(io.BytesIO):
         self.gives = gives
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As long as it goes."""
         if self.tell() + (size or 0) <= self.gives:
             return super().read(size)
         if self.error:
@@ -301,7 +292,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("error", "says"), FAILURES.values(), ids=FAILURES)
-async def test_a_file_that_fails_in_mid_send_is_never_sent(error: Exception | None, says: str) -> None:
+async def test_broken_file(error: Exception | None, says: str) -> None:
     """The server gets no whole request; the invoice is looked up, and the outcome is said to be unknown."""
     async with receiving(response(403, '{"name": "Forbidden", "message": "no", "status": 403}')) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError, match=says):
@@ -310,7 +301,7 @@ async def test_a_file_that_fails_in_mid_send_is_never_sent(error: Exception | No
 
 
 @pytest.mark.parametrize("gives", [0, 100_000])
-async def test_a_file_that_fails_at_its_beginning_was_not_sent(gives: int) -> None:
+async def test_early_failure(gives: int) -> None:
     """Two steps of it are read before a connection is taken."""
     async with serving() as peer, client(peer.url, max_attempts=1) as gateway:
         with pytest.raises(NotSentError, match="cannot be read any more"):
@@ -318,7 +309,7 @@ async def test_a_file_that_fails_at_its_beginning_was_not_sent(gives: int) -> No
         assert peer.opened == 0
 
 
-async def test_a_file_that_fails_under_a_foreign_transport_may_have_been_sent() -> None:
+async def test_foreign_transport() -> None:
     """Never treat a file's exception as a refused connection."""
 
     async def handle(request: httpx.Request) -> httpx.Response:
@@ -335,7 +326,6 @@ class Growing(io.BytesIO):
     """A file that is longer after each look into it."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read, and append to the file meanwhile."""
         data = super().read(size)
         place = self.tell()
         if size:
@@ -345,14 +335,14 @@ class Growing(io.BytesIO):
         return data
 
 
-async def test_a_file_that_grows_is_sent_as_long_as_it_was() -> None:
+async def test_growing_file() -> None:
     """As many bytes as were promised, and the request is whole."""
     async with receiving(response(201)) as (inbox, gateway):
         await gateway.quick_invoices.attach_file("i", Attachment("log", Growing(b"x" * 100)))
     assert inbox.parts["file[file]"][2] == b"x" * 100
 
 
-async def test_a_file_that_vanishes_before_it_is_sent_was_not_sent(tmp_path: Path) -> None:
+async def test_vanished_file(tmp_path: Path) -> None:
     """Between two tries, say: nothing left, and that is what the error says."""
     path = tmp_path / "a.pdf"
     path.write_bytes(b"x")
@@ -374,7 +364,6 @@ class Slow(io.BytesIO):
         self.asked, self.may_respond = threading.Event(), threading.Event()
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Wait for the disk."""
         if size:
             self.asked.set()
             assert self.may_respond.wait(20)
@@ -383,13 +372,12 @@ class Slow(io.BytesIO):
 
 @pytest.fixture
 def slow() -> Iterator[Slow]:
-    """A slow file, which is let go at the end."""
     file = Slow()
     yield file
     file.may_respond.set()
 
 
-async def test_a_slow_disk_does_not_hold_up_the_event_loop(slow: Slow) -> None:
+async def test_slow_disk(slow: Slow) -> None:
     """While the file is waited for, other tasks run: one of them lets it go."""
 
     async def let_go() -> None:
@@ -410,12 +398,11 @@ class Watched(Slow):
         self.put_back: list[bool] = []
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Note whether a read is under way."""
         self.put_back.append(self.asked.is_set() and not self.may_respond.is_set())
         return super().seek(offset, whence)
 
 
-async def test_a_file_position_is_restored_after_reading() -> None:
+async def test_restored_position() -> None:
     """An attempt that is given up waits for its thread, lest the next attempt read the same file beside it."""
     file = Watched()
     form = Form((), (FilePart("file", "a", Attachment("a", file)),))
@@ -436,7 +423,6 @@ async def test_a_file_position_is_restored_after_reading() -> None:
 
 
 async def test_a_disk_that_hangs_ends_at_the_deadline(slow: Slow) -> None:
-    """The call does not wait for its thread."""
     async with serving() as peer, client(peer.url, timeout=0.3) as gateway:
         with anyio.fail_after(30):
             with pytest.raises((NotSentError, OutcomeUnknownError)):  # as far as the transport can tell
@@ -448,11 +434,10 @@ class Silent(Slow):
     """A file on a disk that does not even say what it is."""
 
     def seekable(self) -> bool:
-        """Wait for the disk."""
         return self.may_respond.wait(20)
 
 
-async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_dead_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at the files has its own bound; nothing was sent, and that is what the error says."""
     monkeypatch.setattr(upload, "_CHECK_SECONDS", 0.1)
     silent = Silent()
@@ -463,8 +448,6 @@ async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.M
 
 
 async def test_a_process_that_can_start_no_thread_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files cannot be checked, so the call is not sent."""
-
     def fail(*_: object, **_options: object) -> NoReturn:
         raise RuntimeError("can't start new thread")
 
@@ -474,7 +457,7 @@ async def test_a_process_that_can_start_no_thread_sends_nothing(monkeypatch: pyt
             await gateway.quick_invoices.create(INVOICE, files=[Attachment("a.txt", b"a")])
 
 
-async def test_a_lost_attachment_is_unknown() -> None:
+async def test_lost_attachment() -> None:
     """Nothing tells whose file it is, so it is neither looked up nor sent again."""
     async with receiving(response(500)) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError) as caught:
@@ -483,7 +466,7 @@ async def test_a_lost_attachment_is_unknown() -> None:
     assert len(inbox.heads) == 1
 
 
-async def test_closing_the_files_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failed_close(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure to close the files after sending loses neither the connection nor its slot."""
 
     def fail(*_: object) -> NoReturn:

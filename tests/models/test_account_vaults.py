@@ -26,13 +26,12 @@ from gateway_async.models.request import Request
         (RouterAccountVaultCreate, {"payment_method": "cc", "action": "store"}),
     ],
 )
-def test_what_a_class_implies(kind: type[Request], implied: dict[str, str]) -> None:
-    """Imply the payment method by the class."""
+def test_the_payment_method_is_implied_by_the_class(kind: type[Request], implied: dict[str, str]) -> None:
     assert dict(kind.implied) == implied
 
 
 @pytest.mark.parametrize("kind", [TicketVaultCreate, TransactionVaultCreate, VaultCopyCreate])
-def test_where_the_payment_method_is_a_choice(kind: Any) -> None:
+def test_chosen_method(kind: Any) -> None:
     """A ticket, a transaction or another vault may hold a card or a bank account; a card is assumed."""
     ticket = {"ticket": "t"} if kind is TicketVaultCreate else {}
     assert kind(**ticket).payment_method == "cc"
@@ -40,6 +39,6 @@ def test_where_the_payment_method_is_a_choice(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [CardVaultCreate, SwipedVaultCreate, AchVaultCreate, TicketVaultCreate])
-def test_all_ways_share_what_a_vault_takes(kind: type[Request]) -> None:
+def test_shared_fields(kind: type[Request]) -> None:
     """Title, contact, address and custom fields are the same everywhere."""
     assert issubclass(kind, VaultCreate)

@@ -65,7 +65,7 @@ def test_a_known_code_is_its_raw_value(kind: type[Any]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.integers(), st.text())
-def test_an_unknown_code_is_kept(kind: type[OpenInt | OpenStr], number: int, text: str) -> None:
+def test_unknown_code(kind: type[OpenInt | OpenStr], number: int, text: str) -> None:
     """A new code keeps its value and says that it is new."""
     value: Any = number if issubclass(kind, OpenInt) else text
     code = kind(value)
@@ -76,13 +76,12 @@ def test_an_unknown_code_is_kept(kind: type[OpenInt | OpenStr], number: int, tex
 
 @pytest.mark.parametrize("code", [TransactionStatus(101), TransactionStatus(999), EntryMode("K"), EntryMode("?")])
 def test_codes_pickle_and_copy(code: OpenInt | OpenStr) -> None:
-    """Known or not, a code survives a pickle and a copy."""
     again = pickle.loads(pickle.dumps(code))  # noqa: S301  our own bytes
     assert (again, type(again), again.known) == (code, type(code), code.known)
     assert copy.deepcopy(code) == code
 
 
-def test_unknown_codes_leave_no_trace() -> None:
+def test_unknown_codes() -> None:
     """Meeting a new code does not make it known, so one response cannot change how the next is read."""
     assert not TransactionStatus(998).known
     assert not TransactionStatus(998).known
@@ -96,12 +95,12 @@ NO_TEXTS: list[Any] = [None, 1, True, [], b"cc"]
 @pytest.mark.parametrize(
     ("kind", "value"), [*zip(repeat(TransactionStatus), NO_NUMBERS), *zip(repeat(PaymentMethod), NO_TEXTS)]
 )
-def test_a_code_of_the_wrong_type_is_refused(kind: type[OpenInt | OpenStr], value: Any) -> None:
+def test_wrong_types(kind: type[OpenInt | OpenStr], value: Any) -> None:
     """Only whole numbers are number codes, and only texts are text codes; the wire converts before."""
     with pytest.raises(ValueError, match=f"is not a valid {kind.__name__}"):
         kind(value)
 
 
-def test_a_code_named_like_an_attribute_is_still_unknown() -> None:
+def test_attribute_names() -> None:
     """`known` looks at the code, not at what its text resembles."""
     assert [AccountType(text).known for text in ("VISA", "known", "__members__", "")] == [False] * 4

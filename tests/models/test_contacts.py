@@ -6,11 +6,10 @@ from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 
 
 def names(kind: type[attrs.AttrsInstance]) -> set[str]:
-    """The names of a model's fields."""
     return {field.name for field in attrs.fields(kind)}
 
 
-def test_what_is_written_can_be_read() -> None:
+def test_readable_fields() -> None:
     """Read every field of a request from the record, except the create's switch."""
     assert names(ContactCreate) - names(Contact) == {"update_if_exists"}
     assert names(ContactUpdate) <= names(ContactCreate)

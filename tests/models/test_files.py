@@ -11,7 +11,7 @@ from gateway_async.models.files import Attachment
 @pytest.mark.parametrize(
     ("content", "kind"), [(b"secret bytes", "bytes"), (Path("a/b.pdf"), "path"), (io.BytesIO(b"secret bytes"), "file")]
 )
-def test_an_attachment_shows_its_name_and_not_its_content(content: object, kind: str) -> None:
+def test_attachment_repr(content: object, kind: str) -> None:
     """The filename, and whether it is bytes, a path or a file."""
     assert repr(Attachment("receipt.pdf", content)) == f"Attachment('receipt.pdf', <{kind}>)"  # type: ignore[arg-type]
 

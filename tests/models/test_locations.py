@@ -15,7 +15,7 @@ KINDS: list[type[Record]] = [Location, LocationInfo, ProductTransaction, Termina
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_odd_value_is_kept_in_extra(kind: type[Record]) -> None:
+def test_odd_value(kind: type[Record]) -> None:
     """A list or a word where something else is expected leaves the rest of the record readable."""
     for field in (field for field in attrs.fields(kind) if field.name not in ("id", "extra")):
         is_list = any(word in str(field.type) for word in ("tuple", "Sequence"))
@@ -31,7 +31,7 @@ def test_a_record_has_an_id(kind: type[Record]) -> None:
         structure(kind, {"name": "Shop", "title": "Counter"})
 
 
-def test_secrets_of_a_location_are_masked() -> None:
+def test_location_secrets() -> None:
     """Neither keys nor the bank account are in the repr; `reveal()` returns a key."""
     location = structure(
         Location,
@@ -44,14 +44,14 @@ def test_secrets_of_a_location_are_masked() -> None:
     assert location.ticket_hash_key.reveal() == "key-2"
 
 
-def test_secrets_of_a_user_are_masked() -> None:
+def test_user_secrets() -> None:
     """Keys are masked, and a password that a gateway returns is in `extra`, whose values are not shown."""
     user = structure(User, {"id": "x", "user_api_key": "key-1", "user_hash_key": "key-2", "password": "word-3"})
     assert not [secret for secret in ("key-1", "key-2", "word-3") if secret in repr(user)]
     assert user.user_api_key == Secret("key-1")
 
 
-def test_an_info_has_merchant_accounts_and_terminals() -> None:
+def test_location_info() -> None:
     """Both are records, with unknown settings in their `extra`."""
     info = structure(
         LocationInfo,

@@ -5,7 +5,7 @@ from gateway_async.models.postback_configs import PostbackConfig, PostbackConfig
 from gateway_async.models.request import UNSET
 
 
-def test_a_password_is_a_secret_from_the_start() -> None:
+def test_password() -> None:
     """In a create, in an update and in a record; in an update it can also be left out, or taken away."""
     create = PostbackConfigCreate(url="https://shop.test", resource="contact", basic_auth_password="pw")
     assert create.basic_auth_password == Secret("pw")

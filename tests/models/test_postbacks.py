@@ -14,11 +14,10 @@ RAW = {"id": "t1", "account_holder_name": "Ann Example", "custom_data": {"note":
 
 
 def postback(**raw: Any) -> Postback[Any]:
-    """A transaction's."""
     return postback_of("UPDATE", "transaction", {**RAW, **raw})
 
 
-def test_its_repr_shows_what_happened_to_which_record_and_nothing_of_the_record() -> None:
+def test_repr() -> None:
     """A log of postbacks holds no customer's data."""
     shown = repr(attrs.evolve(postback(), _statements=HandlerStatements()))
     assert "'UPDATE'" in shown
@@ -26,12 +25,12 @@ def test_its_repr_shows_what_happened_to_which_record_and_nothing_of_the_record(
     assert [word for word in ("Ann", CARD, "key", "statements") if word in shown] == []
 
 
-def test_its_repr_masks_card_numbers_that_stand_where_none_should() -> None:
+def test_masked_repr() -> None:
     """Mask a type, a resource and an id, which are foreign texts."""
     assert CARD not in repr(postback_of(CARD, CARD, {"id": CARD}))
 
 
-def test_it_is_a_value() -> None:
+def test_equality() -> None:
     """Equal ones are equal and hash alike, whatever their handlers write; so they do in a set."""
     one, same = postback(), postback().with_statements(HandlerStatements())
     assert one == same
@@ -45,21 +44,18 @@ def test_it_pickles() -> None:
 
 
 def test_its_raw_record_is_its_own() -> None:
-    """Changing what it was made of does not change it."""
     raw = dict(RAW)
     made = postback_of("UPDATE", "transaction", raw)
     raw["id"] = "t2"
     assert made.raw["id"] == "t1"
 
 
-def test_without_an_inbox_nothing_can_be_written() -> None:
-    """Raise at once instead of dropping the statement."""
+def test_without_an_inbox_writing_raises_at_once() -> None:
     with pytest.raises(RuntimeError, match="no inbox"):
         postback().execute("INSERT INTO effects VALUES (?)", 1)
 
 
-def test_what_is_written_is_kept_in_order() -> None:
-    """Collect statements with their values."""
+def test_written_statements_are_kept_in_order_with_their_values() -> None:
     statements = HandlerStatements()
     with_statements = postback().with_statements(statements)
     with_statements.execute("INSERT INTO effects VALUES (?, ?)", 1, "a")
@@ -67,7 +63,7 @@ def test_what_is_written_is_kept_in_order() -> None:
     assert statements.close() == (("INSERT INTO effects VALUES (?, ?)", (1, "a")), ("DELETE FROM waiting", ()))
 
 
-def test_what_is_written_too_late_is_not_lost_silently() -> None:
+def test_late_statement() -> None:
     """A task that a handler left behind learns that its statement comes too late."""
     statements = HandlerStatements()
     with_statements = postback().with_statements(statements)

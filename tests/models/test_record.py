@@ -22,19 +22,17 @@ from gateway_async.models.users import User
 VAULT = AccountVault(id="v1", last_four="1111", routing="072000326", ssn4="8264", extra={"_links": {"self": "x"}})
 
 
-def test_a_repr_shows_what_there_is() -> None:
+def test_repr() -> None:
     """Fields without a value are left out, bank data is hidden, and `extra` shows its keys."""
     assert repr(VAULT) == "AccountVault(id='v1', last_four='1111', routing=***, ssn4=***, extra=<_links>)"
 
 
 def test_a_repr_masks_card_numbers() -> None:
-    """A card number that someone typed into a text field, or into a key, is masked."""
     shown = repr(Contact(id="c", company_name="card 4111111111111111", extra={"4111111111111111": 1}))
     assert shown == "Contact(id='c', company_name='card ************1111', extra=<************1111>)"
 
 
-def test_a_record_is_frozen() -> None:
-    """Neither fields nor `extra` change."""
+def test_neither_fields_nor_extra_of_a_record_change() -> None:
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         VAULT.title = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
@@ -45,7 +43,7 @@ def test_a_record_is_frozen() -> None:
     "record",
     [VAULT, AccountVault(id="v2"), Transaction(id="t", tax=Decimal("1.50"), custom_data={"a": [1]}, extra={"b": {}})],
 )
-def test_a_record_pickles_and_copies(record: AccountVault | Transaction) -> None:
+def test_copies(record: AccountVault | Transaction) -> None:
     """A record crosses a process boundary and comes out equal, `extra` included and still read-only."""
     for again in (pickle.loads(pickle.dumps(record)), copy.copy(record), copy.deepcopy(record)):  # noqa: S301  our own bytes
         assert again == record
@@ -53,7 +51,7 @@ def test_a_record_pickles_and_copies(record: AccountVault | Transaction) -> None
 
 
 @pytest.mark.parametrize("kind", [Contact, Location, User])
-def test_the_number_of_a_customer_is_not_a_bank_account(kind: type[Contact | Location | User]) -> None:
+def test_customer_number(kind: type[Contact | Location | User]) -> None:
     """The JSON has it, as the repr does; a card number in it is masked."""
     record = kind(id="x", account_number="C-1001")
     assert record.to_dict()["account_number"] == "C-1001"
@@ -84,31 +82,30 @@ PLANTED = [*DATA.values(), "plain-9"]
     ],
     ids=lambda record: type(record).__name__,
 )
-def test_what_must_not_be_logged_is_masked(record: Record) -> None:
+def test_masked_fields(record: Record) -> None:
     """Neither the repr nor the JSON has the values of these fields, whether a model knows them or not."""
     shown = repr(record) + json.dumps(record.to_dict())
     assert [value for value in PLANTED if value in shown] == []
 
 
-def test_masked_data_keeps_its_form() -> None:
+def test_masked_data() -> None:
     """Other values of free-form data are shown as they are, and a missing one as null."""
     shown = repr(Transaction(id="t", custom_data={"a": Decimal("1.50"), "b": [{"cvv": None}]}))
     assert shown == "Transaction(id='t', custom_data={'a': Decimal('1.50'), 'b': [{'cvv': None}]})"
 
 
 def test_records_are_equal_by_value() -> None:
-    """Two records are equal when all fields and `extra` are."""
     assert AccountVault(id="v", extra={"a": 1}) == AccountVault(id="v", extra={"a": 1})
     assert AccountVault(id="v", extra={"a": 1}) != AccountVault(id="v")
 
 
-def test_records_can_stand_in_sets() -> None:
+def test_hashes() -> None:
     """A record with objects and lists in it is hashable too."""
     one = Transaction(id="t", custom_data={"a": 1}, additional_amounts=([],), extra={"b": {}})
     assert len({one, attrs.evolve(one), Transaction(id="t2")}) == 2
 
 
-def test_a_record_as_json() -> None:
+def test_json() -> None:
     """Amounts, times and codes are plain values; unknown fields stand beside the known ones."""
     record = Transaction(
         id="4111111111111111",
@@ -132,7 +129,7 @@ def test_a_record_as_json() -> None:
     assert {name: shown[name] for name in expected} == expected
 
 
-def test_a_record_as_json_is_masked() -> None:
+def test_masked_json() -> None:
     """Bank data, secrets, and card numbers in texts and names are masked at every depth."""
     record = AccountVault(
         id="v1",
@@ -147,13 +144,12 @@ def test_a_record_as_json_is_masked() -> None:
     assert "072000326" not in shown
 
 
-def test_an_api_id_is_a_value() -> None:
+def test_api_id() -> None:
     """Two of the same id and location are equal; the location may be left to the client."""
     assert ApiId("order-7") == ApiId("order-7", None)
     assert len({ApiId("order-7", "loc"), ApiId("order-7", location_id="loc"), ApiId("order-7")}) == 2
 
 
-def test_an_api_id_does_not_change() -> None:
-    """Reject a change of its attributes."""
+def test_an_api_id_rejects_a_change_of_its_attributes() -> None:
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         ApiId("order-7").value = "order-8"  # type: ignore[misc]

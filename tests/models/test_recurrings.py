@@ -32,7 +32,7 @@ SHOWN: dict[str, Any] = {
 }
 
 
-def test_a_recurring_is_read() -> None:
+def test_recurring() -> None:
     """Numbers and flags may be texts; what is uncertain stays in `extra`."""
     plan = structure(Recurring, SHOWN)
     assert (plan.start_date, plan.end_date, plan.next_run_date) == (
@@ -49,18 +49,16 @@ def test_a_recurring_is_read() -> None:
 
 @pytest.mark.parametrize("name", ["start_date", "end_date", "next_run_date"])
 @pytest.mark.parametrize("none", ["0000-00-00", None, ""])
-def test_a_date_of_zeros_is_none(name: str, none: str | None) -> None:
-    """So gateways write that a date is not set."""
+def test_a_date_of_zeros_is_not_set(name: str, none: str | None) -> None:
     assert getattr(structure(Recurring, {**SHOWN, name: none}), name) is None
 
 
 @pytest.mark.parametrize("active", ["0", 0, False])
 def test_a_flag_has_any_form(active: Any) -> None:
-    """Text, number or boolean."""
     assert structure(Recurring, {**SHOWN, "active": active}).active is False
 
 
-def test_a_new_code_is_kept() -> None:
+def test_new_code() -> None:
     """A status and a type that this version does not know do not make the record unreadable."""
     plan = structure(Recurring, {**SHOWN, "status": "paused", "recurring_type_id": "11e95f8ec39de8fbdb0a4f1a"})
     assert (plan.status, plan.recurring_type_id) == ("paused", "11e95f8ec39de8fbdb0a4f1a")
@@ -68,7 +66,7 @@ def test_a_new_code_is_kept() -> None:
     assert not plan.status.known
 
 
-def test_a_tag_and_a_note_are_read() -> None:
+def test_tag_and_note() -> None:
     """The links of a note stay in `extra`."""
     assert structure(Tag, {"id": "t", "title": "Rent", "location_id": "loc", "created_ts": 1}).title == "Rent"
     links = {"self": {"href": "https://a.test/v2/contacts/c/notes/n"}, "for": {"href": "https://a.test/v2/contacts/c"}}

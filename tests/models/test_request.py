@@ -47,7 +47,7 @@ NEEDED: list[tuple[type[Request], dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("kind", "needed", "missing"), [(kind, needed, name) for kind, needed in NEEDED for name in needed]
 )
-def test_a_missing_required_field_is_a_type_error(kind: type[Request], needed: dict[str, Any], missing: str) -> None:
+def test_required_field(kind: type[Request], needed: dict[str, Any], missing: str) -> None:
     """With all its required fields a request is made; without any one of them it is a type error."""
     assert kind(**needed) is not None
     with pytest.raises(TypeError, match=missing):
@@ -69,16 +69,14 @@ def test_a_missing_required_field_is_a_type_error(kind: type[Request], needed: d
         (TransactionCreate, {"action": "sale"}, dict.fromkeys(["cvv", "track_data", "ticket"], Secret("s"))),
     ],
 )
-def test_account_data_is_masked_from_the_start(
-    kind: type[Request], fields: dict[str, Any], secrets: dict[str, Secret]
-) -> None:
+def test_account_data(kind: type[Request], fields: dict[str, Any], secrets: dict[str, Secret]) -> None:
     """Numbers, CVV, track data and tickets become secrets as soon as the request is made."""
     new = kind(**fields | {name: secret.reveal() for name, secret in secrets.items()})
     assert {name: getattr(new, name) for name in secrets} == secrets
     assert [type(getattr(new, name)) for name in secrets] == [type(secret) for secret in secrets.values()]
 
 
-def test_a_repr_shows_what_was_given() -> None:
+def test_repr() -> None:
     """Defaults are left out; secrets are masked, personal data hidden, and `extra` shows its keys."""
     assert repr(AchVaultCreate(**BANK_ACCOUNT, ssn4="8264", extra={"loyalty": "gold"})) == (
         "AchVaultCreate(ssn4=***, account_number=AccountNumber('************9012'), "
@@ -87,7 +85,7 @@ def test_a_repr_shows_what_was_given() -> None:
     )
 
 
-def test_a_repr_of_an_update_tells_null_from_left_out() -> None:
+def test_null_fields() -> None:
     """None is sent, so it is shown; what is left out is not."""
     assert repr(AccountVaultUpdate(title=None)) == "AccountVaultUpdate(title=None)"
 
@@ -96,7 +94,7 @@ def test_a_repr_masks_card_numbers() -> None:
     assert repr(ContactCreate(last_name="4111 1111 1111 1111")) == "ContactCreate(last_name='************1111')"
 
 
-def test_a_repr_masks_personal_data() -> None:
+def test_masked_repr() -> None:
     """A date of birth is hidden, and so are confidential names within free-form data."""
     contact = ContactCreate(last_name="Smith", date_of_birth=date(1983, 5, 6))
     assert repr(contact) == "ContactCreate(last_name='Smith', date_of_birth=***)"
@@ -107,31 +105,27 @@ def test_a_repr_masks_personal_data() -> None:
 
 @pytest.mark.parametrize(("extra", "shown"), [({}, ""), ({1: 2}, ", extra=<1>"), (5, ""), (None, "")])
 def test_a_repr_survives_a_wrong_extra(extra: Any, shown: str) -> None:
-    """Show an invalid request without an error."""
     assert repr(ContactCreate(last_name="Smith", extra=extra)) == f"ContactCreate(last_name='Smith'{shown})"
 
 
 def test_left_out_is_the_default_of_an_update() -> None:
-    """Every field of an update starts as `UNSET`."""
     fields = attrs.asdict(ContactUpdate(), recurse=False)
     del fields["extra"]
     assert set(fields.values()) == {UNSET}
 
 
-def test_unset_is_one_of_a_kind() -> None:
-    """Show its name, and copy and pickle to itself."""
+def test_unset_copies_and_pickles_to_itself() -> None:
     assert repr(UNSET) == "UNSET"
     assert copy.deepcopy(UNSET) is UNSET
     assert pickle.loads(pickle.dumps(UNSET)) is UNSET  # noqa: S301  our own bytes
 
 
-def test_fields_are_keyword_only() -> None:
+def test_keywords() -> None:
     """Positions would make two texts easy to swap."""
     with pytest.raises(TypeError):
         ContactCreate("Smith")  # type: ignore[arg-type, call-arg]
 
 
-def test_a_request_is_frozen() -> None:
-    """Reject changes, so that the checked content is sent."""
+def test_a_request_rejects_changes_once_it_is_made() -> None:
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         ContactCreate(last_name="Smith").last_name = ""  # type: ignore[misc]

@@ -20,7 +20,7 @@ def test_the_named_ranges(name: str) -> None:
     assert getattr(TimeRange, name.upper().replace(" ", "_")) == TimeRange(name, None, None)
 
 
-def test_a_span_of_ones_own() -> None:
+def test_custom_span() -> None:
     """`custom` keeps both ends, in any time zone; a moment is a span too."""
     end = datetime(2025, 3, 2, tzinfo=timezone(timedelta(hours=-5)))
     assert TimeRange.custom(NOON, end) == TimeRange("custom", NOON, end)
@@ -28,7 +28,7 @@ def test_a_span_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize("wrong", [datetime(2025, 3, 1), date(2025, 3, 1), "2025-03-01", 1740830400, None])  # noqa: DTZ001  the mistake under test
-def test_an_end_without_a_time_zone_is_refused(wrong: Any) -> None:
+def test_naive_end(wrong: Any) -> None:
     """Only aware datetimes say what they mean."""
     with pytest.raises(InvalidRequestError, match="aware datetimes"):
         TimeRange.custom(wrong, NOON)
@@ -36,7 +36,7 @@ def test_an_end_without_a_time_zone_is_refused(wrong: Any) -> None:
         TimeRange.custom(NOON, wrong)
 
 
-def test_a_span_in_the_hour_that_a_day_has_twice() -> None:
+def test_repeated_hour() -> None:
     """Times in one zone are compared as moments, not by their clocks, when summer time ends."""
     summer = datetime(2026, 10, 25, 2, 30, fold=0, tzinfo=BERLIN)
     winter = datetime(2026, 10, 25, 2, 10, fold=1, tzinfo=BERLIN)
@@ -45,7 +45,7 @@ def test_a_span_in_the_hour_that_a_day_has_twice() -> None:
         TimeRange.custom(winter, summer)
 
 
-def test_a_span_that_ends_before_it_starts_is_refused() -> None:
+def test_reversed_span() -> None:
     """The gateway would answer an empty list, which looks like a response."""
     with pytest.raises(InvalidRequestError, match="end is before start"):
         TimeRange.custom(NOON, NOON - timedelta(seconds=1))

@@ -15,12 +15,11 @@ NEITHER = {135, 191, 331}
 
 
 def transaction(status: int | None, **fields: Any) -> Transaction:
-    """A transaction with a status."""
     return Transaction(id="t1", status_id=None if status is None else TransactionStatus(status), **fields)
 
 
 @pytest.mark.parametrize("status", [*sorted(APPROVED | DECLINED | VOIDED | NEITHER), 999, None])
-def test_what_a_status_says(status: int | None) -> None:
+def test_status(status: int | None) -> None:
     """Derive approved, declined and voided from the status alone."""
     record = transaction(status)
     expected = (status in APPROVED, status in DECLINED, status in VOIDED)
@@ -35,13 +34,13 @@ def test_every_known_status_is_judged() -> None:
     ("status", "reason", "partially"),
     [(101, 1201, True), (102, 1201, True), (101, 1000, False), (301, 1201, False), (101, None, False)],
 )
-def test_a_partial_approval_is_an_approval_with_its_reason(status: int, reason: int | None, partially: bool) -> None:
+def test_partial_approval(status: int, reason: int | None, partially: bool) -> None:
     """Reason 1201 with an approved status means that less was approved than asked for."""
     record = transaction(status, reason_code_id=None if reason is None else ReasonCode(reason))
     assert record.partially_approved is partially
 
 
-def test_a_decline_is_raised_on_request() -> None:
+def test_decline() -> None:
     """`raise_for_decline()` raises with the transaction, the reason code and the gateway's words."""
     record = transaction(301, reason_code_id=ReasonCode.INSUFFICIENT_FUNDS, verbiage="DECLINE", response_message="NSF")
     with pytest.raises(DeclinedError, match="NSF") as raised:
@@ -49,20 +48,19 @@ def test_a_decline_is_raised_on_request() -> None:
     assert (raised.value.transaction, raised.value.reason_code_id, raised.value.message) == (record, 1616, "NSF")
 
 
-def test_a_decline_without_a_message_quotes_the_verbiage() -> None:
+def test_decline_text() -> None:
     """Old records have only `verbiage`."""
     with pytest.raises(DeclinedError, match="DECLINE"):
         transaction(301, verbiage="DECLINE").raise_for_decline()
 
 
 @pytest.mark.parametrize("status", [101, 201, 331, 999, None])
-def test_what_is_no_decline_passes(status: int | None) -> None:
-    """`raise_for_decline()` returns the transaction, so that it can be chained."""
+def test_raise_for_decline_returns_the_transaction_if_it_is_none(status: int | None) -> None:
     record = transaction(status)
     assert record.raise_for_decline() is record
 
 
-def test_a_card_is_assumed() -> None:
+def test_payment_method() -> None:
     """`payment_method` is `cc` unless said otherwise, with and without a terminal."""
     sale = TransactionCreate(action="sale")
     at_terminal = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="1.00")

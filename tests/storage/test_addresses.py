@@ -55,7 +55,6 @@ class Store:
 
 
 async def record(opened: PostgresLedger) -> object:
-    """Record an intent."""
     await opened.record_intent(SALE)
     return None
 
@@ -69,7 +68,6 @@ async def pay(opened: PostgresLedger) -> object:
 
 
 async def store(opened: PostgresInbox) -> object:
-    """Store a postback."""
     return await opened.store(postback_of("CREATE", "contact", {"id": "c", "modified_ts": 1}))
 
 
@@ -103,13 +101,11 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreServer]:
 
 
 def with_login(url: str, user: str, password: str = ENCODED) -> str:
-    """Return an address with user and password."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{user}:{password}@{rest.rpartition('@')[2]}"
 
 
 async def error_of(operation: Operation) -> BaseException:
-    """Return the error that an operation raises."""
     with pytest.raises(Exception) as raised:  # noqa: PT011  any error, of any store
         await operation()
     return raised.value
@@ -126,7 +122,7 @@ def found_in(error: BaseException, opened: object) -> set[str]:
 @needs_postgres
 @pytest.mark.parametrize("name", STORES)
 @pytest.mark.parametrize("fault", ["wrong password", "refused", "unknown database", "setting"])
-async def test_a_postgres_that_cannot_be_used_tells_no_password(name: str, fault: str, postgres: StoreServer) -> None:
+async def test_postgres_password(name: str, fault: str, postgres: StoreServer) -> None:
     """Neither the objects nor the traceback of the error, nor the store itself, lead to the password."""
     dsn = with_login(postgres.url, "postgres")
     dsn = {
@@ -147,8 +143,8 @@ async def test_a_postgres_that_cannot_be_used_tells_no_password(name: str, fault
 
 @needs_postgres
 @pytest.mark.parametrize("name", STORES)
-async def test_a_lost_connection_tells_no_password(name: str, postgres: StoreServer) -> None:
-    """The same after the server was killed; with it back, the store works again."""
+async def test_lost_connection(name: str, postgres: StoreServer) -> None:
+    """A connection to a killed server leads to no password; with the server back, the store works again."""
     used = STORES[name](with_login(postgres.url, "postgres"))
     if name != "client":
         await used.operate()
@@ -167,7 +163,7 @@ async def test_a_lost_connection_tells_no_password(name: str, postgres: StoreSer
 @needs_redis
 @pytest.mark.parametrize("name", REDIS_STORES)
 @pytest.mark.parametrize("fault", ["wrong password", "refused", "lost"])
-async def test_a_redis_that_cannot_be_used_tells_no_password(name: str, fault: str, redis: StoreServer) -> None:
+async def test_redis_password(name: str, fault: str, redis: StoreServer) -> None:
     """Neither the objects nor the traceback of the error, nor the store itself, lead to the password."""
     url = with_login(redis.url, "default")
     used = REDIS_STORES[name](
@@ -190,7 +186,7 @@ async def test_a_redis_that_cannot_be_used_tells_no_password(name: str, fault: s
 
 
 @pytest.mark.skipif("ssl_password" not in signature(SSLConnection).parameters, reason="redis-py refuses the option")
-async def test_the_password_of_a_key_of_redis_is_not_told() -> None:
+async def test_redis_key() -> None:
     """Neither the store nor its error leads to the password of the key that the client shows."""
     url = f"rediss://127.0.0.1:{free_port()}/0?ssl_password={ENCODED}&ssl_ca_certs=/missing.pem"
     used = REDIS_STORES["lease"](url)
@@ -199,7 +195,7 @@ async def test_the_password_of_a_key_of_redis_is_not_told() -> None:
 
 
 @needs_redis
-async def test_a_cancelled_call_tells_no_password(redis: StoreServer) -> None:
+async def test_cancelled_call(redis: StoreServer) -> None:
     """The error of a time-out, whose cause is the cancelled command, leads to no password."""
     used = REDIS_STORES["lease"](with_login(redis.url, "default"))
     with redis.paused(), pytest.raises(TimeoutError) as raised, anyio.fail_after(0.1):
@@ -210,9 +206,7 @@ async def test_a_cancelled_call_tells_no_password(redis: StoreServer) -> None:
 
 @needs_postgres
 @pytest.mark.parametrize("name", sorted(STORES.keys() - {"client"}))
-async def test_the_password_of_the_environment_is_kept_as_a_secret(
-    name: str, postgres: StoreServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_environment_password(name: str, postgres: StoreServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """`PGPASSWORD` is read by us, because the driver's connection would keep it as text."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     used = STORES[name](postgres.url)
@@ -222,8 +216,8 @@ async def test_the_password_of_the_environment_is_kept_as_a_secret(
 
 
 @needs_postgres
-async def test_a_password_of_any_characters_is_used(postgres: StoreServer) -> None:
-    """In the login or among the options, percent-encoded."""
+async def test_encoded_password(postgres: StoreServer) -> None:
+    """A password of any characters is used, percent-encoded in the login or among the options."""
     for dsn in (with_login(postgres.url, "postgres"), f"{postgres.url}?password={ENCODED}"):
         used = STORES["ledger"](dsn)
         await used.operate()
@@ -250,8 +244,8 @@ INVALID: Final = (
 
 
 @pytest.mark.parametrize("make", [PostgresLedger, PostgresInbox, lambda dsn: PostgresJournal(dsn, "cards")])
-async def test_an_invalid_address_of_postgres_is_refused_at_once(make: Callable[[str], object]) -> None:
-    """One sentence, from the constructor, and no password; the half-made object can be shown."""
+async def test_postgres_addresses(make: Callable[[str], object]) -> None:
+    """An invalid address is one sentence from the constructor, without the password; the object can be shown."""
     for dsn in INVALID:
         with pytest.raises(InvalidRequestError) as refused:
             make(dsn)
@@ -278,10 +272,8 @@ _REDIS_PORT = "url: the port must be a number up to 65535 (in a password, / must
     ],
 )
 @pytest.mark.parametrize("make", [lambda url: RedisTerminalLease(url, owner="t"), lambda url: RedisRate(url, 1)])
-async def test_an_invalid_address_of_redis_is_refused_at_once(
-    make: Callable[[str], object], url: str, problem: str
-) -> None:
-    """One sentence, from the constructor, and no password."""
+async def test_redis_addresses(make: Callable[[str], object], url: str, problem: str) -> None:
+    """An invalid address is one sentence from the constructor, without the password."""
     with pytest.raises(InvalidRequestError) as refused:
         make(url)
     assert refused.value.problems == (problem,)
@@ -305,7 +297,7 @@ async def test_an_invalid_address_of_redis_is_refused_at_once(
         lambda: RedisRate("redis://h", "x", 5),  # type: ignore[arg-type]
     ],
 )
-async def test_an_object_with_wrong_arguments_can_be_shown(make: Callable[[], object]) -> None:
+async def test_repr(make: Callable[[], object]) -> None:
     """An error tracker calls repr for the local variables of the constructor."""
     with pytest.raises(InvalidRequestError) as refused:
         make()
@@ -313,7 +305,7 @@ async def test_an_object_with_wrong_arguments_can_be_shown(make: Callable[[], ob
 
 
 @pytest.mark.parametrize("make", [SqliteLedger, SqliteInbox, SqliteJournal])
-async def test_an_address_is_no_file(make: Callable[[str], object]) -> None:
+async def test_file_address(make: Callable[[str], object]) -> None:
     """The errors of a file show its path, so an address with a password is refused."""
     with pytest.raises(InvalidRequestError, match="path: invalid") as refused:
         make(f"postgresql+asyncpg://u:{ENCODED}@h/db")
@@ -331,7 +323,7 @@ async def test_an_address_is_no_file(make: Callable[[str], object]) -> None:
         ("postgresql://u:p@h/db?application_name=me@home", "postgresql://h/db"),
     ],
 )
-async def test_an_address_is_shown_without_its_login(dsn: str, shown: str) -> None:
-    """Hosts, ports and the database remain."""
+async def test_shown_address(dsn: str, shown: str) -> None:
+    """An address is shown without its login: hosts, ports and the database remain."""
     address, problem = Address.parse(dsn)
     assert (address and address.shown, problem) == (shown, "")

@@ -57,8 +57,8 @@ WRONG: Final = [
 
 
 @pytest.mark.parametrize(("make", "arguments", "name"), WRONG)
-def test_a_wrong_argument_is_named(make: Callable[..., object], arguments: dict[str, Any], name: str) -> None:
-    """In one line, which shows no password."""
+def test_wrong_argument(make: Callable[..., object], arguments: dict[str, Any], name: str) -> None:
+    """A wrong argument is named in one line, which shows no password."""
     with pytest.raises(InvalidRequestError) as refused:
         make(**arguments)
     (problem,) = refused.value.problems
@@ -67,7 +67,7 @@ def test_a_wrong_argument_is_named(make: Callable[..., object], arguments: dict[
 
 
 @pytest.mark.parametrize("make", CONSTRUCTORS)
-def test_right_arguments_are_accepted(make: Callable[..., object]) -> None:
+def test_right_arguments(make: Callable[..., object]) -> None:
     """A path may also be a `Path`; nothing is opened yet."""
     right = CONSTRUCTORS[make][0]
     make(**right)

@@ -72,12 +72,11 @@ def modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, in
 
 
 def modes_in(folder: Path) -> dict[str, int]:
-    """Return the mode of every file in a folder."""
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("kind", DATABASES)
-def test_a_database_is_private_from_its_first_byte(tmp_path: Path, modes: list[tuple[str, int]], kind: str) -> None:
+def test_new_database(tmp_path: Path, modes: list[tuple[str, int]], kind: str) -> None:
     """The file and SQLite's side files have mode 0600 at every moment."""
     file = DATABASES[kind](str(tmp_path / "data"))
     assert {"data", "data-wal"} <= {name for name, _ in modes}
@@ -87,7 +86,7 @@ def test_a_database_is_private_from_its_first_byte(tmp_path: Path, modes: list[t
 
 
 @pytest.mark.parametrize("kind", DATABASES)
-def test_an_existing_database_is_made_private(tmp_path: Path, kind: str) -> None:
+def test_readable_database(tmp_path: Path, kind: str) -> None:
     """Opening a readable file of ours removes the permissions of others, also from its side files."""
     first = DATABASES[kind](str(tmp_path / "data"))
     if kind == "sandbox":  # the sandbox needs the file for itself
@@ -100,7 +99,7 @@ def test_an_existing_database_is_made_private(tmp_path: Path, kind: str) -> None
     second.close()
 
 
-def test_a_database_of_another_program_keeps_its_mode(tmp_path: Path) -> None:
+def test_users_database(tmp_path: Path) -> None:
     """An inbox in the user's own database keeps its mode, and so does a rejected file."""
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as shop:
@@ -114,7 +113,7 @@ def test_a_database_of_another_program_keeps_its_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", DATABASES)
-def test_a_database_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_foreign_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Nothing is written to a file of another user, who could read it."""
     path = tmp_path / "data"
     path.touch(0o666)
@@ -124,7 +123,7 @@ def test_a_database_of_another_user_is_refused(tmp_path: Path, monkeypatch: pyte
     assert path.read_bytes() == b""
 
 
-def test_a_database_is_not_created_through_a_link(tmp_path: Path) -> None:
+def test_links(tmp_path: Path) -> None:
     """A dangling symbolic link is rejected, and a link to a ledger is followed."""
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "ledger")
@@ -143,7 +142,6 @@ def rejects(path: Path, kind: str) -> Any:
 
 
 async def one_entry() -> AsyncIterator[JournalEntry]:
-    """Make a stored row."""
     yield JournalEntry(
         key="k",
         api_id="m",
@@ -160,9 +158,7 @@ async def one_entry() -> AsyncIterator[JournalEntry]:
 
 
 @pytest.mark.anyio
-async def test_outputs_of_a_migration_are_private_from_the_first_byte(
-    tmp_path: Path, modes: list[tuple[str, int]]
-) -> None:
+async def test_migration_outputs(tmp_path: Path, modes: list[tuple[str, int]]) -> None:
     """Vault ids, reports and rejects have mode 0600 while they are written and afterwards, and previous ones too."""
     (tmp_path / "rejects.csv").write_text("key,problems\n")
     (tmp_path / "rejects.csv").chmod(0o644)
@@ -179,9 +175,7 @@ async def test_outputs_of_a_migration_are_private_from_the_first_byte(
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_link_and_another_users_file_are_not_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, force: bool
-) -> None:
+def test_unsafe_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, force: bool) -> None:
     """Both are rejected before anything is sent, and again when the file is created."""
     link, other = tmp_path / "link.csv", tmp_path / "other.csv"
     link.symlink_to(tmp_path / "target.csv")
@@ -201,7 +195,7 @@ def test_a_link_and_another_users_file_are_not_replaced(
 
 
 @pytest.mark.anyio
-async def test_files_are_written_without_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are written on Windows, which has neither owners nor modes."""
     monkeypatch.delattr(os, "geteuid")
     monkeypatch.delattr(os, "fchmod")
@@ -213,8 +207,7 @@ async def test_files_are_written_without_modes(tmp_path: Path, monkeypatch: pyte
     assert rejects(tmp_path / "rejects.csv", "csv").close()
 
 
-def test_an_existing_file_is_not_opened(tmp_path: Path) -> None:
-    """A file is created or rejected, never truncated."""
+def test_a_file_is_created_or_rejected_but_never_truncated(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("former")
     with pytest.raises(FileExistsError):
         create_private(tmp_path / "file")
@@ -233,7 +226,7 @@ WRITERS = {
 }
 
 
-def test_files_are_created_in_one_module() -> None:
+def test_creating_module() -> None:
     """No other module has a call that creates a file with a name."""
     calls = {"write_text", "write_bytes", "touch", "mkstemp", "NamedTemporaryFile", "sqlite3.connect", "os.open"}
     found = set()

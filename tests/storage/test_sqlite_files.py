@@ -49,12 +49,10 @@ KINDS = {
 
 
 def make_foreign(statement: str, path: Path, _: str) -> None:
-    """Make a database of another program."""
     ask_sqlite(path, statement)
 
 
 def make_other(path: Path, kind: str) -> None:
-    """Make a file of the other kind."""
     next(each.file for name, each in KINDS.items() if name != kind)(path).close()
 
 
@@ -78,15 +76,14 @@ REFUSED: dict[str, tuple[Callable[[Path, str], Any], str]] = {
 
 
 def content(path: Path) -> bytes | None:
-    """Return the content of a file, or None for a folder."""
     return path.read_bytes() if path.is_file() else None
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", REFUSED)
-async def test_another_file_is_refused_and_left_as_it_is(tmp_path: Path, kind: str, case: str) -> None:
-    """In plain words; not a byte of it is changed."""
+async def test_foreign_file(tmp_path: Path, kind: str, case: str) -> None:
+    """Another program's file is refused in plain words, and not a byte of it is changed."""
     path, (make, says) = tmp_path / "data", REFUSED[case]
     make(path, kind)
     before = content(path)
@@ -101,10 +98,9 @@ async def test_another_file_is_refused_and_left_as_it_is(tmp_path: Path, kind: s
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("step", ["ask_pragma", "_existing_names"])
-def test_a_file_that_is_made_while_it_is_looked_at(
+def test_a_file_that_is_made_meanwhile_is_not_taken_for_another_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, step: str
 ) -> None:
-    """The new file is not taken for another program's."""
     maker = threading.Thread(target=lambda: KINDS[kind].file(tmp_path / "data").close())
     ask = getattr(sqlite, step)
 
@@ -121,7 +117,7 @@ def test_a_file_that_is_made_while_it_is_looked_at(
 
 
 @pytest.mark.parametrize("file", [each.file for each in KINDS.values()], ids=KINDS)
-def test_a_commit_is_on_disk(file: Callable[[Path], Any], tmp_path: Path) -> None:
+def test_synced_commit(file: Callable[[Path], Any], tmp_path: Path) -> None:
     """Each commit is synced, on macOS also from the cache of the disk."""
     store = file(tmp_path / "file.db")
     assert sqlite.ask_pragma(store._connection, "synchronous") == 2

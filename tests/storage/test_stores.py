@@ -39,8 +39,6 @@ KINDS = [
 
 @attrs.frozen
 class Note:
-    """A row of the store."""
-
     key: str
     text: str
 
@@ -59,12 +57,10 @@ def add(notes: Sequence[Note]) -> Steps[Sequence[int]]:
 
 
 def read(*keys: str) -> Steps[dict[str, tuple[str, bool]]]:
-    """Read notes."""
     return {row["key"]: (row["text"], bool(row["is_long"])) for row in (yield READ, ([*keys],))}
 
 
 def add_one(key: str, text: str) -> Steps[None]:
-    """Add a note."""
     yield ADD, ([Note(key, text)],)
 
 
@@ -75,13 +71,11 @@ def refuse(key: str) -> Steps[Exception | None]:
 
 
 def fail(key: str) -> Steps[None]:
-    """Add a note, and then fail."""
     yield from add_one(key, "")
     yield "SELECT key FROM nowhere", ()
 
 
 def select_nowhere() -> Steps[None]:
-    """Read a table that does not exist."""
     yield "SELECT key FROM nowhere", ()
 
 
@@ -105,7 +99,6 @@ class Place:
         self.table = f"notes_{token_hex(6)}"
 
     def open(self) -> QueuedStore | PooledStore:
-        """Open a store, as another process does."""
         if self.kind == "file":
             return QueuedStore("notes", partial(SqliteBackend, self.path, FILE_FORMAT), LedgerError)
         database = Database(
@@ -123,19 +116,16 @@ class Place:
         )
 
     def ask(self, sql: str) -> Sequence[Sequence[Any]]:
-        """Return the rows of a query."""
         sql = sql.replace("@", "notes" if self.kind == "file" else self.table)
         return ask_sqlite(self.path, sql) if self.kind == "file" else ask_postgres(sql)
 
 
 def add_nothing() -> Steps[None]:
-    """Write nothing."""
     yield "DELETE FROM @ WHERE FALSE", ()
 
 
 @pytest.fixture
 async def place(kind: str, tmp_path: Path) -> AsyncIterator[Place]:
-    """Where stores of each kind can be opened."""
     made = Place(kind, tmp_path)
     yield made
     if made.kind != "file":
@@ -150,8 +140,8 @@ async def store(place: Place) -> AsyncIterator[QueuedStore | PooledStore]:
     await made.aclose()
 
 
-async def test_what_is_written_is_read(place: Place, store: QueuedStore | PooledStore) -> None:
-    """By the same store and by another one, with the same types; a known key changes nothing."""
+async def test_written_rows(place: Place, store: QueuedStore | PooledStore) -> None:
+    """A row is read by its store and by another one, with the same types; a known key changes nothing."""
     await store.run(add_one, "a", "short")
     await store.run(add_one, "a", "other")
     assert await store.run(read, "a", "b") == {"a": ("short", False)}
@@ -175,8 +165,8 @@ async def test_values_are_merged(store: QueuedStore | PooledStore) -> None:
     assert len(together) == 50
 
 
-async def test_what_is_written_soon_is_seen_next(place: Place, store: QueuedStore | PooledStore) -> None:
-    """And it is there after `flush`, for others."""
+async def test_deferred_writes(place: Place, store: QueuedStore | PooledStore) -> None:
+    """A deferred write is seen by the next read, and by others after `flush`."""
     await store.run_soon(add_one, "a", "soon")
     assert await store.read(read, "a") == {"a": ("soon", False)}
     await store.run_soon(add_one, "b", "soon")
@@ -184,7 +174,7 @@ async def test_what_is_written_soon_is_seen_next(place: Place, store: QueuedStor
     assert len(place.ask("SELECT key FROM @")) == 2
 
 
-async def test_an_operation_that_returns_an_error_fails_alone(store: QueuedStore | PooledStore) -> None:
+async def test_returned_error(store: QueuedStore | PooledStore) -> None:
     """Its caller gets the error; what runs with it is written."""
     refused: list[str] = []
 
@@ -202,11 +192,10 @@ async def test_an_operation_that_returns_an_error_fails_alone(store: QueuedStore
 
 
 async def run(store: QueuedStore | PooledStore, operation: Callable[..., Steps[Any]], *values: Any) -> None:
-    """Run an operation as a task."""
     await store.run(operation, *values)
 
 
-async def test_a_statement_that_fails_writes_nothing(store: QueuedStore | PooledStore) -> None:
+async def test_failed_statement(store: QueuedStore | PooledStore) -> None:
     """Its transaction is rolled back, and the store can be used again."""
     with pytest.raises(LedgerError, match="nowhere"):
         await store.run(fail, "a")
@@ -215,7 +204,7 @@ async def test_a_statement_that_fails_writes_nothing(store: QueuedStore | Pooled
     assert await store.read(read, "a") == {"a": ("again", False)}
 
 
-async def test_a_read_that_fails_fails_alone(store: QueuedStore | PooledStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failed_read(store: QueuedStore | PooledStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writes of its batch are committed, and the other reads are returned."""
     monkeypatch.setattr(group_commit, "_COMMIT_INTERVAL_SECONDS", 0.2)  # what follows the first commit comes together
     await store.run(add_one, "a", "first")
@@ -240,9 +229,7 @@ async def test_a_read_that_fails_fails_alone(store: QueuedStore | PooledStore, m
     assert await store.read(read, "b") == {"b": ("kept", False)}
 
 
-async def test_a_read_sees_what_is_written_with_it(
-    store: QueuedStore | PooledStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_read_order(store: QueuedStore | PooledStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads come after the commit of their batch, also if they were called for before."""
     monkeypatch.setattr(group_commit, "_COMMIT_INTERVAL_SECONDS", 0.2)
     await store.run(add_one, "a", "first")
@@ -250,8 +237,8 @@ async def test_a_read_sees_what_is_written_with_it(
     assert set(await store.read(read, "a", "b")) == {"a", "b"}
 
 
-async def test_a_closed_store_can_be_opened_again(store: QueuedStore | PooledStore) -> None:
-    """Until then it says that it is closed."""
+async def test_reopened_store(store: QueuedStore | PooledStore) -> None:
+    """A closed store can be opened again; until then it says that it is closed."""
     await store.run(add_one, "a", "kept")
     await store.aclose()
     await store.aclose()
@@ -262,14 +249,14 @@ async def test_a_closed_store_can_be_opened_again(store: QueuedStore | PooledSto
 
 
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[2:])
-async def test_a_text_with_nul_is_stored(store: QueuedStore | PooledStore) -> None:
+async def test_nul(store: QueuedStore | PooledStore) -> None:
     """PostgreSQL cannot store NUL: it is replaced, and the other rows are stored as they are."""
     await store.run(add, [Note("a", "x\0y"), Note("b", "plain")])
     assert await store.run(read, "a", "b") == {"a": ("x?y", False), "b": ("plain", False)}
 
 
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[2:3])
-async def test_a_lost_connection_is_replaced(place: Place, store: QueuedStore) -> None:
+async def test_lost_connection(place: Place, store: QueuedStore) -> None:
     """An operation whose connection was lost runs once more."""
     await store.run(add_one, "a", "kept")
     backend: Any = store.writer._backend
@@ -280,7 +267,7 @@ async def test_a_lost_connection_is_replaced(place: Place, store: QueuedStore) -
 
 
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:2])
-async def test_a_file_on_a_full_disk_takes_nothing(place: Place, store: QueuedStore) -> None:
+async def test_full_disk(place: Place, store: QueuedStore) -> None:
     """Waiting tasks get the error; deferred operations run when there is room."""
     await store.run(add_one, "a", "kept")
     with full_disk():
@@ -292,7 +279,7 @@ async def test_a_file_on_a_full_disk_takes_nothing(place: Place, store: QueuedSt
 
 
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
-async def test_a_file_that_was_moved_takes_nothing(place: Place, store: QueuedStore) -> None:
+async def test_moved_file(place: Place, store: QueuedStore) -> None:
     """A write to a file without a name would be lost with the process."""
     await store.run(add_one, "a", "kept")
     elsewhere = place.path.rename(place.path.with_name("elsewhere.db"))
@@ -304,7 +291,7 @@ async def test_a_file_that_was_moved_takes_nothing(place: Place, store: QueuedSt
 
 
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
-async def test_a_reader_does_not_wait_for_a_writer(place: Place, store: QueuedStore) -> None:
+async def test_concurrent_reader(place: Place, store: QueuedStore) -> None:
     """Another process may hold the lock of the file for long."""
     await store.run(add_one, "a", "kept")
     with sqlite3.connect(place.path, isolation_level=None) as other:
@@ -319,7 +306,6 @@ async def test_a_reader_does_not_wait_for_a_writer(place: Place, store: QueuedSt
 
 
 async def open_ledger(address: str) -> None:
-    """Open a ledger, and read it."""
     ledger = PostgresLedger(address)
     try:
         await ledger.open_intents()
@@ -328,7 +314,6 @@ async def open_ledger(address: str) -> None:
 
 
 async def open_inbox(address: str) -> None:
-    """Open an inbox, and read it."""
     inbox = PostgresInbox(address)
     try:
         await inbox.list()
@@ -337,7 +322,6 @@ async def open_inbox(address: str) -> None:
 
 
 async def open_journal(address: str) -> None:
-    """Open a journal."""
     journal = PostgresJournal(address, "cards")
     try:
         await journal.start("cards")
@@ -346,7 +330,6 @@ async def open_journal(address: str) -> None:
 
 
 def ask_database(statement: str, address: str = POSTGRES) -> list[str]:
-    """Return the first column of a statement's rows."""
     import asyncpg
 
     async def run() -> list[str]:
@@ -374,7 +357,7 @@ def encoded(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     [(open_ledger, LedgerError), (open_inbox, InboxError), (open_journal, JournalError)],
     ids=["ledger", "inbox", "journal"],
 )
-def test_a_database_that_is_not_in_utf_8(
+def test_database_encoding(
     encoded: tuple[str, str], open_store: Callable[[str], Coroutine[Any, Any, None]], error: type[Exception]
 ) -> None:
     """A name with an emoji could not be stored later, so the store is not opened, and no table is created."""
@@ -385,7 +368,7 @@ def test_a_database_that_is_not_in_utf_8(
 
 
 @postgres_only
-def test_an_inbox_belongs_to_its_event_loop() -> None:
+def test_event_loop() -> None:
     """The use and the end in another one fail with one sentence each."""
     table = f"inbox_{token_hex(6)}"
     inbox = PostgresInbox(POSTGRES, table=table)

@@ -47,11 +47,9 @@ class Recorded:
         return ["  " * depth(span.context.span_id) + span.name for span in self.spans if span.context]
 
     def points(self, metric: str) -> list[Any]:
-        """Return the data points of a metric."""
         return [point for name, point in self.all_points() if name == metric]
 
     def all_points(self) -> list[tuple[str, Any]]:
-        """Return the data points of all metrics, each with the name of its metric."""
         data = self._metrics.get_metrics_data()
         return [
             (each.name, point)
@@ -64,7 +62,6 @@ class Recorded:
 
 @pytest.fixture
 def recorded() -> Iterator[Recorded]:
-    """Make an observer that records in memory."""
     exporter, reader, tracers = InMemorySpanExporter(), InMemoryMetricReader(), TracerProvider()
     tracers.add_span_processor(SimpleSpanProcessor(exporter))
     meters = MeterProvider(metric_readers=[reader])

@@ -11,7 +11,7 @@ from gateway_async.sandbox import Sandbox
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_client_is_ready(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_ready_client(sandbox: Sandbox, tmp_path: Path) -> None:
     """The gateway responds, the credentials are accepted, and the ledger has no open intents."""
     async with sandbox.gateway(ledger=SqliteLedger(tmp_path / "payments.db")) as gateway:
         readiness = await gateway.check()
@@ -20,7 +20,7 @@ async def test_a_client_is_ready(sandbox: Sandbox, tmp_path: Path) -> None:
     assert 0 < readiness.seconds < 5
 
 
-async def test_a_gateway_that_is_down_is_a_problem(sandbox: Sandbox) -> None:
+async def test_unavailable_gateway(sandbox: Sandbox) -> None:
     """Nothing is raised, and the problem names the request."""
     async with sandbox.gateway() as gateway:
         sandbox.stop()
@@ -30,7 +30,7 @@ async def test_a_gateway_that_is_down_is_a_problem(sandbox: Sandbox) -> None:
     assert readiness.open_intent_count is None
 
 
-async def test_rejected_credentials_are_a_problem_of_their_own(sandbox: Sandbox) -> None:
+async def test_rejected_credentials(sandbox: Sandbox) -> None:
     """The gateway is there, and the key is wrong; the problem does not show it."""
     async with sandbox.gateway(credentials=UserApiKey(sandbox.user_id, "k" * 24)) as gateway:
         readiness = await gateway.check()
@@ -39,18 +39,12 @@ async def test_rejected_credentials_are_a_problem_of_their_own(sandbox: Sandbox)
     assert "k" * 24 not in repr(readiness)
 
 
-async def test_a_broken_ledger_is_a_problem(sandbox: Sandbox) -> None:
-    """Return any exception of a ledger as a problem."""
-
+async def test_any_exception_of_a_ledger_is_a_problem(sandbox: Sandbox) -> None:
     class Broken:
-        """A ledger that cannot be read."""
-
         async def open_intents(self, _terminal_id: str | None = None) -> Any:
-            """Fail as a full disk does."""
             raise OSError("disk")
 
         async def record_intent(self, *_: Any) -> None:
-            """Fail likewise."""
             raise OSError("disk")
 
         async def aclose(self) -> None:
@@ -63,15 +57,14 @@ async def test_a_broken_ledger_is_a_problem(sandbox: Sandbox) -> None:
     assert "disk" in (readiness.ledger_problem or "")
 
 
-async def test_a_closed_client_is_not_ready(sandbox: Sandbox) -> None:
+async def test_closed_client(sandbox: Sandbox) -> None:
     """The probe of a service that shuts down fails without an error."""
     async with sandbox.gateway() as gateway:
         pass
     assert not (await gateway.check()).is_ready
 
 
-async def test_an_invalid_timeout_is_rejected(sandbox: Sandbox) -> None:
-    """A mistake of the program is raised."""
+async def test_an_invalid_timeout_is_raised_as_a_mistake(sandbox: Sandbox) -> None:
     async with sandbox.gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="timeout"):
             await gateway.check(timeout=0)

@@ -21,8 +21,7 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_idle_client_is_healthy(sandbox: Sandbox) -> None:
-    """Nothing is in use before the first call."""
+async def test_nothing_is_in_use_before_the_first_call(sandbox: Sandbox) -> None:
     async with sandbox.gateway(max_connections=7, max_terminals=5) as gateway:
         assert gateway.health() == Health(
             ordinary=PoolUse(in_use=0, waiting=0, limit=7),
@@ -34,7 +33,7 @@ async def test_an_idle_client_is_healthy(sandbox: Sandbox) -> None:
         )
 
 
-async def test_calls_at_a_terminal_are_counted(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
+async def test_terminal_calls(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
     """One call has the terminal, a connection and an intent; the other one waits in the queue."""
     box = sandbox_by_hand
     ledger = SqliteLedger(tmp_path / "payments.db")
@@ -60,7 +59,7 @@ async def test_calls_that_wait_for_a_connection_are_counted(sandbox: Sandbox) ->
         await until(lambda: gateway.health().ordinary == PoolUse(in_use=1, waiting=1, limit=1))
 
 
-async def test_unknown_outcomes_and_retries_are_counted_in_views_too() -> None:
+async def test_shared_counts() -> None:
     """The client and its views share the counts; another transport has no pools."""
 
     def fail(_: httpx.Request) -> httpx.Response:

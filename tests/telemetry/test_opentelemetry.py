@@ -33,25 +33,22 @@ TARGET = {"http.request.method": "POST", "url.template": "/v2/transactions"}
 
 
 def sale(api_id: str = "order-7") -> TransactionCreate:
-    """Make a sale."""
     return TransactionCreate(
         action="sale", transaction_amount="12.50", account_number=CARD, exp_date="1230", transaction_api_id=api_id
     )
 
 
 def sale_at(box: Sandbox, api_id: str) -> RouterTransactionCreate:
-    """Make a sale at the terminal of a sandbox."""
     return RouterTransactionCreate(
         action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id=api_id
     )
 
 
 def labels(recorded: Recorded, metric: str) -> list[dict[str, Any]]:
-    """Return the attributes of each data point of a metric."""
     return [dict(point.attributes) for point in recorded.points(metric)]
 
 
-async def test_a_call_has_a_span_with_one_attempt(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_call_span(sandbox: Sandbox, recorded: Recorded) -> None:
     """The names and attributes are those of the semantic conventions, and the parent is the span of the caller."""
     tracer = recorded.tracers.get_tracer("test")
     async with sandbox.gateway(observers=[recorded.observer]) as gateway:
@@ -74,7 +71,7 @@ async def test_a_call_has_a_span_with_one_attempt(sandbox: Sandbox, recorded: Re
     assert labels(recorded, "gateway_async.call.duration") == [{**TARGET, "gateway_async.outcome": "done"}]
 
 
-async def test_a_retry_has_an_attempt_of_its_own(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_retry(sandbox: Sandbox, recorded: Recorded) -> None:
     """The failed attempt is marked as an error, and the call is not."""
     sandbox.fault("GET /v2/contacts/{id}", "unavailable", retry_after=0)
     async with sandbox.gateway(observers=[recorded.observer]) as gateway:
@@ -98,7 +95,7 @@ async def test_a_retry_has_an_attempt_of_its_own(sandbox: Sandbox, recorded: Rec
     assert (attempts.count, attempts.sum) == (1, 2)
 
 
-async def test_a_lookup_is_a_span_around_its_reads(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_lookup(sandbox: Sandbox, recorded: Recorded) -> None:
     """After a lost response, the lookup and its outcome are recorded."""
     sandbox.fault(CREATE, "close_after_commit")
     async with sandbox.gateway(observers=[recorded.observer]) as gateway:
@@ -110,7 +107,7 @@ async def test_a_lookup_is_a_span_around_its_reads(sandbox: Sandbox, recorded: R
     assert labels(recorded, "gateway_async.lookups") == [{**TARGET, **outcome}]
 
 
-async def test_an_unknown_outcome_is_an_error(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_unknown_outcome(sandbox: Sandbox, recorded: Recorded) -> None:
     """The call and its lookup are marked as errors, and the outcome is a label of the metric."""
     sandbox.fault(CREATE, "close_after_commit")
     sandbox.fault("GET /v2/transactions", "unavailable", times=100, retry_after=0)
@@ -125,7 +122,7 @@ async def test_an_unknown_outcome_is_an_error(sandbox: Sandbox, recorded: Record
     ]
 
 
-async def test_a_refused_call_has_failed(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_refused_call(sandbox: Sandbox, recorded: Recorded) -> None:
     """The type of the error is a label, its text is not recorded."""
     async with sandbox.gateway(observers=[recorded.observer]) as gateway:
         with pytest.raises(NotFoundError):
@@ -136,7 +133,7 @@ async def test_a_refused_call_has_failed(sandbox: Sandbox, recorded: Recorded) -
     assert "missing" not in "".join(span.to_json() for span in recorded.spans)
 
 
-async def test_the_wait_for_a_terminal_is_a_span(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
+async def test_terminal_wait(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
     """The second call waits for the first one, and both waits end before their calls."""
     box = sandbox_by_hand
     async with box.gateway(observers=[recorded.observer]) as gateway, anyio.create_task_group() as tasks:
@@ -154,7 +151,7 @@ async def test_the_wait_for_a_terminal_is_a_span(sandbox_by_hand: Sandbox, recor
     assert waits.count == 2
 
 
-async def test_a_cancelled_wait_for_a_terminal_ends(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
+async def test_cancelled_wait(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
     """A call that never gets its terminal has a wait that failed, and no call."""
     box = sandbox_by_hand
     waits: list[object] = []
@@ -172,7 +169,7 @@ async def test_a_cancelled_wait_for_a_terminal_ends(sandbox_by_hand: Sandbox, re
     assert [span.name for span in failed] == ["wait for terminal"]
 
 
-async def test_a_cancelled_call_is_recorded_with_its_lookup(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
+async def test_cancelled_call(sandbox_by_hand: Sandbox, recorded: Recorded) -> None:
     """Nothing stays the current span, and the lookup has its outcome."""
     box = sandbox_by_hand
     async with box.gateway(observers=[recorded.observer]) as gateway, anyio.create_task_group() as tasks:
@@ -187,8 +184,8 @@ async def test_a_cancelled_call_is_recorded_with_its_lookup(sandbox_by_hand: San
     assert (lookup["gateway_async.outcome"], lookup["gateway_async.cancelled"]) == ("found", True)
 
 
-async def test_no_attribute_shows_a_card_number_or_a_key(sandbox: Sandbox, recorded: Recorded) -> None:
-    """Also if an id is a card number, and if a response is lost."""
+async def test_leaks(sandbox: Sandbox, recorded: Recorded) -> None:
+    """No attribute shows a card number or a key, even if an id is one, or a response is lost."""
     sandbox.fault(CREATE, "close_after_commit")
     async with sandbox.gateway(observers=[recorded.observer]) as gateway:
         await gateway.transactions.create(sale(CARD))
@@ -202,7 +199,7 @@ async def test_no_attribute_shows_a_card_number_or_a_key(sandbox: Sandbox, recor
         assert secret not in spans + metrics
 
 
-async def test_trace_headers_name_the_attempt(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_trace_headers(sandbox: Sandbox, recorded: Recorded) -> None:
     """Each request carries the `traceparent` of its own attempt."""
     sent: list[str | None] = []
 
@@ -225,22 +222,20 @@ async def test_trace_headers_name_the_attempt(sandbox: Sandbox, recorded: Record
 
 
 @pytest.mark.parametrize("event", [RecordDiffers(call=CREATE, differences=()), RetryBudgetExhausted(call=CREATE)])
-def test_rare_events_are_counted(event: Any, recorded: Recorded) -> None:
-    """Each has a counter by call."""
+def test_rare_events_have_a_counter_by_call(event: Any, recorded: Recorded) -> None:
     recorded.observer(event)
     names = {RecordDiffers: "differing_records", RetryBudgetExhausted: "retries_refused"}
     (point,) = recorded.points(f"gateway_async.{names[type(event)]}")
     assert (point.value, dict(point.attributes)) == (1, TARGET)
 
 
-def test_a_lost_lease_is_counted(recorded: Recorded) -> None:
-    """A failed renewal has a counter by call."""
+def test_a_failed_lease_renewal_has_a_counter_by_call(recorded: Recorded) -> None:
     recorded.observer(LeaseRenewalFailed(call=CREATE, terminal_id="t", reason="away"))
     (point,) = recorded.points("gateway_async.lease_renewals_failed")
     assert point.value == 1
 
 
-async def test_health_is_recorded_as_gauges(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_gauges(sandbox: Sandbox, recorded: Recorded) -> None:
     """Each pool has its own values; the other values have no attributes."""
     async with sandbox.gateway() as gateway:
         recorded.observer.record_health(gateway.health())
@@ -254,7 +249,7 @@ async def test_health_is_recorded_as_gauges(sandbox: Sandbox, recorded: Recorded
     }
 
 
-async def test_an_observer_of_a_part_of_a_call_ends_nothing(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_late_observer(sandbox: Sandbox, recorded: Recorded) -> None:
     """An observer that is added during a call ignores ends without a start."""
     with_one: list[object] = []
 
@@ -270,7 +265,6 @@ async def test_an_observer_of_a_part_of_a_call_ends_nothing(sandbox: Sandbox, re
 
 
 def test_the_client_does_not_load_opentelemetry() -> None:
-    """A client without the observer needs no extra."""
     program = """
 import sys
 from gateway_async import AsyncGateway, UserApiKey

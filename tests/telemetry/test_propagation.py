@@ -18,25 +18,22 @@ from gateway_async._execution.events import read_trace_headers
         ({"baggage": "ü"}, []),
     ],
 )
-def test_only_headers_of_traces_are_sent(headers: dict[str, str], fields: list[tuple[str, str]]) -> None:
+def test_trace_headers(headers: dict[str, str], fields: list[tuple[str, str]]) -> None:
     """Neither credentials nor line breaks nor other characters than ASCII pass."""
     assert read_trace_headers(lambda: headers) == fields
 
 
 def broken() -> dict[str, str]:
-    """Fail as a broken propagator does."""
     raise ZeroDivisionError
 
 
 @pytest.mark.parametrize("function", [broken, lambda: None])
 def test_a_failure_is_logged_and_ignored(function: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """The request is sent without headers of traces."""
     assert read_trace_headers(function) == []
     assert caplog.messages == ["trace_headers failed"]
 
 
 async def later() -> dict[str, str]:
-    """Return no headers."""
     return {}
 
 

@@ -29,7 +29,7 @@ def values(recorded: Recorded, prefix: str) -> dict[tuple[str, ...], float]:
     }
 
 
-async def test_an_inbox_has_gauges(recorded: Recorded, tmp_path: Path) -> None:
+async def test_inbox_gauges(recorded: Recorded, tmp_path: Path) -> None:
     """The depth, what is in progress, dead or retried, and the age of the oldest."""
     now = [1000.0]
     inbox = SqliteInbox(tmp_path / "inbox.db", now=lambda: now[0])
@@ -51,14 +51,13 @@ async def test_an_inbox_has_gauges(recorded: Recorded, tmp_path: Path) -> None:
     }
 
 
-async def test_an_inbox_that_cannot_be_read_is_not_available(recorded: Recorded, tmp_path: Path) -> None:
-    """No other gauge is set."""
+async def test_an_inbox_that_cannot_be_read_sets_no_other_gauge(recorded: Recorded, tmp_path: Path) -> None:
     shop = PostbackReceiver(USER, PASSWORD, inbox=SqliteInbox(tmp_path / "missing" / "inbox.db"))
     ReceiverMetrics(meter_provider=recorded.meters).record(await shop.health())
     assert values(recorded, "gateway_async.inbox.") == {("available",): 0}
 
 
-async def test_results_are_counters_with_few_attributes(recorded: Recorded) -> None:
+async def test_result_counters(recorded: Recorded) -> None:
     """Repeated records add only what is new, and no attribute has a card number, an id or a password."""
     shop = PostbackReceiver(USER, PASSWORD)
     shop.on("transaction")(fail_for_cards)
@@ -77,13 +76,11 @@ async def test_results_are_counters_with_few_attributes(recorded: Recorded) -> N
 
 
 async def fail_for_cards(postback: Any) -> None:
-    """Fail for the records with a description."""
     if "description" in postback.raw:
         raise ValueError(CARD)
 
 
 async def test_a_receiver_is_watched(recorded: Recorded) -> None:
-    """The health is recorded until the task is cancelled."""
     shop = PostbackReceiver(USER, PASSWORD)
     metrics = ReceiverMetrics(meter_provider=recorded.meters)
     async with anyio.create_task_group() as tasks:
@@ -95,7 +92,7 @@ async def test_a_receiver_is_watched(recorded: Recorded) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_a_migration_counts_its_rows(recorded: Recorded, sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_migration_counters(recorded: Recorded, sandbox: Sandbox, tmp_path: Path) -> None:
     """At the end, the counters are the numbers of the report, and nothing is in progress."""
     rows = [
         CardVaultCreate(account_number=card, exp_date="1230", account_vault_api_id=f"row-{number}")
@@ -112,7 +109,7 @@ async def test_a_migration_counts_its_rows(recorded: Recorded, sandbox: Sandbox,
     assert (found["calls",], found["limit",], found["failed_attempts",]) == (0, report.limit, report.failed_attempts)
 
 
-async def test_open_intents_are_a_gauge(recorded: Recorded) -> None:
+async def test_open_intents(recorded: Recorded) -> None:
     """A readiness without a ledger sets nothing."""
     recorded.observer.record_readiness(Readiness(seconds=0.1))
     assert recorded.points("gateway_async.open_intents") == []
