@@ -1,6 +1,7 @@
 """A gateway that answers by script: what each request gets, in order, and what it was asked."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -28,6 +29,10 @@ ScriptedResponse = (
 )
 
 
+Outcome = dict[str, Any] | type[Exception] | tuple[type[Exception], str]
+"""Fields of a result, or the class of an error, perhaps with words of its text."""
+
+
 class BrokenOff(httpx.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Half of it."""
@@ -39,7 +44,7 @@ class Script(httpx.AsyncBaseTransport):
     """Answers each request with the next of its responses; the last one stays."""
 
     def __init__(self, **responses: list[ScriptedResponse]) -> None:
-        self.responses = responses
+        self.responses = {method: [*given] for method, given in responses.items()}
         self.asked: list[httpx.Request] = []
         self.events: list[Event] = []
 
@@ -101,6 +106,26 @@ class UsedConnections(Script):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         request.extensions[PROGRESS].is_reused = self.reuses_connections
         return await super().handle_async_request(request)
+
+
+def case(sentence: str, verb: Verb[Any], outcome: Outcome, requests: str, **responses: list[ScriptedResponse]) -> Any:
+    """A call for `check_case`; `requests` has the methods of all requests, lookups in a row as one GET."""
+    return pytest.param(verb, responses, outcome, requests, id=sentence)
+
+
+async def check_case(
+    verb: Verb[Any], responses: dict[str, list[ScriptedResponse]], outcome: Outcome, requests: str
+) -> None:
+    """Make a call, and compare the fields of its result, or its error, and what was sent."""
+    script = Script(**responses)
+    if isinstance(outcome, dict):
+        result = await script.run(verb)
+        assert {name: getattr(result, name) for name in outcome} == outcome
+    else:
+        kind, match = outcome if isinstance(outcome, tuple) else (outcome, None)
+        await script.fail(verb, kind, match=match)
+    assert re.sub("GET( GET)+", "GET", " ".join(script.methods)) == requests
+    assert len({request.content for request in script.asked if request.method != "GET"}) == 1, "a repeat differs"
 
 
 async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:
