@@ -125,7 +125,7 @@ async def check_case(
         kind, match = outcome if isinstance(outcome, tuple) else (outcome, None)
         await script.fail(verb, kind, match=match)
     assert re.sub("GET( GET)+", "GET", " ".join(script.methods)) == requests
-    assert len({request.content for request in script.asked if request.method != "GET"}) == 1, "a repeat differs"
+    assert len({request.content for request in script.asked if request.method != "GET"}) <= 1, "a repeat differs"
 
 
 async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:

@@ -35,6 +35,8 @@ from .scripted_transport import (
     Script,
     ScriptedResponse,
     absent,
+    case,
+    check_case,
     echo,
     error_of,
     record,
@@ -51,9 +53,6 @@ FILES = ProductFileCreate(title="Files", product_file_credential_id="credential"
 DONE = httpx.Response(204)
 
 Verb = Callable[[AsyncGateway], Awaitable[Any]]
-
-
-DELETED = refusal(409, "deleted")
 
 
 def invoice(**fields: Any) -> httpx.Response:
@@ -146,49 +145,67 @@ async def test_file_responses(response: httpx.Response, made: ProductFile) -> No
     assert await Script(post=[response]).run(lambda g: g.product_files.create(FILES)) == made
 
 
-# --- lost responses: creates
+# --- lost responses
+
+REUSED = attrs.evolve(INVOICE, quick_invoice_api_id="mine")
+CHANGES = PostbackConfigUpdate(is_active=False)
+UNMARKED: dict[str, Verb] = {
+    "resent invoice": lambda g: g.quick_invoices.resend("i"),
+    "resent paylink": lambda g: g.paylinks.resend("p"),
+    "new config": lambda g: g.postback_configs.create(CONFIG),
+    "new file": lambda g: g.product_files.create(FILES),
+}
+MOVES: dict[str, Verb] = {
+    "payment put on an invoice": lambda g: g.quick_invoices.add_transaction("i", "t"),
+    "payment taken off an invoice": lambda g: g.quick_invoices.remove_transaction("i", "t"),
+}
 
 
-async def test_lost_invoice() -> None:
-    """Found, it is the result; nothing is sent twice."""
-    script = Script(post=[LOST], get=[invoice(title="Lunch", item_list={"Tea": 2.5})])
-    assert (await script.run(lambda g: g.quick_invoices.create(INVOICE))).id == "i"
-    assert script.methods == ["POST", "GET"]
+async def delete_config(gateway: AsyncGateway) -> None:
+    await gateway.postback_configs.delete("c")
 
 
-async def test_reused_id() -> None:
-    """Title and items tell the invoice that was sent from one that had the caller's id before."""
-    script = Script(post=[LOST], get=[invoice(title="Dinner", item_list={"Tea": "2.50"})])
-    error = await script.fail(
-        lambda g: g.quick_invoices.create(attrs.evolve(INVOICE, quick_invoice_api_id="mine")),
-        MismatchedWriteError,
-        match="title is 'Dinner', not 'Lunch'",
-    )
-    assert isinstance(error.record, QuickInvoice)
-    assert error.record.title == "Dinner"
-    assert script.methods == ["POST", "GET"]
+CASES = [
+    case("an invoice that is found is the result", lambda g: g.quick_invoices.create(INVOICE), {"id": "i"}, "POST GET",
+         post=[LOST], get=[invoice(title="Lunch", item_list={"Tea": 2.5})]),
+    case("the title tells the invoice from one that had the caller's id before",
+         lambda g: g.quick_invoices.create(REUSED), (MismatchedWriteError, "title is 'Dinner', not 'Lunch'"),
+         "POST GET",
+         post=[LOST], get=[invoice(title="Dinner", item_list={"Tea": "2.50"})]),
+    case("a lost paylink is sent again under its id if it is not there", lambda g: g.paylinks.create(PAYLINK), {},
+         "POST GET POST", post=[LOST, echo("paylink")], get=[NOT_THERE]),
+    *(
+        case(f"a lost {name} leaves no evidence", verb, OutcomeUnknownError, "POST", post=[LOST])
+        for name, verb in UNMARKED.items()
+    ),
+    *(
+        case(f"a {name} is unknown if the record is old and has no such field", verb, OutcomeUnknownError, "PUT GET",
+             put=[LOST], get=[record("transaction", id="t"), invoice()])
+        for name, verb in MOVES.items()
+    ),
+    case("a payment may name its invoice by a number", lambda g: g.quick_invoices.add_transaction("11", "t"),
+         {"id": "11"}, "PUT GET",
+         put=[LOST], get=[record("transaction", id="t", quick_invoice_id=11), invoice(id="11")]),
+    case("a refused payment that is on another invoice was not put on this one", MOVES["payment put on an invoice"],
+         ValidationError, "PUT GET", put=[refused(transaction_id="is on another invoice")], get=[payment("other")]),
+    case("configs cannot be read, and setting one twice is setting it once",
+         lambda g: g.postback_configs.update("c", CHANGES), {"is_active": False}, "PUT PUT",
+         put=[LOST, record("postbackconfig", id="c", is_active="0")]),
+    *(
+        case(f"{number}: a config that is gone now or was gone before is deleted", delete_config, {}, "DELETE DELETE",
+             delete=[LOST, response])
+        for number, response in enumerate((DONE, NOT_THERE, refusal(409, "deleted")))
+    ),
+    case("`success` in a body does not say that the config is gone", delete_config, OutcomeUnknownError,
+         "DELETE DELETE DELETE DELETE", delete=[httpx.Response(200, json={"success": False})]),
+    case("the first 404 is no effect of an earlier attempt", delete_config, NotFoundError, "DELETE DELETE",
+         delete=[NOT_THERE]),
+]  # fmt: skip
 
 
-async def test_a_lost_paylink_is_sent_again_under_its_id_if_it_is_not_there() -> None:
-    script = Script(post=[LOST, echo("paylink")], get=[NOT_THERE])
-    await script.run(lambda g: g.paylinks.create(PAYLINK))
-    first, second = (body["paylink"]["paylink_api_id"] for body in script.bodies("POST"))
-    assert first == second
-
-
-UNMARKED: list[tuple[Verb, str]] = [
-    (lambda g: g.quick_invoices.resend("i"), "POST"),
-    (lambda g: g.paylinks.resend("p"), "POST"),
-    (lambda g: g.postback_configs.create(CONFIG), "POST"),
-    (lambda g: g.product_files.create(FILES), "POST"),
-]
-
-
-@pytest.mark.parametrize(("verb", "method"), UNMARKED)
-async def test_a_lost_call_without_evidence_is_neither_looked_up_nor_repeated(verb: Verb, method: str) -> None:
-    script = Script(**{method.lower(): [LOST]})  # type: ignore[arg-type]
-    await script.fail(verb, OutcomeUnknownError)
-    assert script.methods == [method]
+@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CASES)
+async def test_requests_and_outcomes_of_lost_writes(verb: Verb, responses: Any, outcome: Any, requests: str) -> None:
+    await check_case(verb, responses, outcome, requests)
 
 
 # --- lost responses: changes
@@ -282,20 +299,6 @@ async def test_unmoved_payment(verb: str, done: str | None, not_done: str | None
     assert done != not_done
 
 
-@pytest.mark.parametrize("verb", ["add_transaction", "remove_transaction"])
-async def test_unassigned_payment(verb: str) -> None:
-    """Old transactions have no such field: that is neither an invoice nor none."""
-    script = Script(put=[LOST], get=[record("transaction", id="t"), invoice()])
-    await script.fail(lambda gateway: getattr(gateway.quick_invoices, verb)("i", "t"), OutcomeUnknownError)
-    assert script.methods == ["PUT", "GET", "GET", "GET"]
-
-
-async def test_a_payment_may_name_its_invoice_by_a_number() -> None:
-    script = Script(put=[LOST], get=[record("transaction", id="t", quick_invoice_id=11), invoice(id="11")])
-    assert (await script.run(lambda g: g.quick_invoices.add_transaction("11", "t"))).id == "11"
-    assert script.methods == ["PUT", "GET", "GET"]
-
-
 async def test_unreadable_invoice() -> None:
     """The error can be asked again, and then gives the invoice."""
     script = Script(put=[LOST], get=[payment("i"), httpx.Response(500)])
@@ -303,13 +306,6 @@ async def test_unreadable_invoice() -> None:
         error = await error_of(gateway.quick_invoices.add_transaction("i", "t"), OutcomeUnknownError)
         script.responses["get"] = [payment("i"), invoice()]
         assert (await resolved(error, QuickInvoice)).id == "i"
-
-
-async def test_refused_payment() -> None:
-    """The payment does not show the invoice, so no copy of the request was executed."""
-    script = Script(put=[refused(transaction_id="belongs to another invoice")], get=[payment("other")])
-    await script.fail(lambda g: g.quick_invoices.add_transaction("i", "t"), ValidationError)
-    assert script.methods == ["PUT", "GET"]
 
 
 SHOWN: dict[str, tuple[Callable[[AsyncGateway], Awaitable[Any]], httpx.Response, httpx.Response]] = {
@@ -354,14 +350,6 @@ async def test_repeated_change(
 # --- lost responses: what no read shows
 
 
-async def test_config_change() -> None:
-    """Configs cannot be read; setting one twice is setting it once."""
-    changes = PostbackConfigUpdate(is_active=False)
-    script = Script(put=[LOST, record("postbackconfig", id="c", is_active="0")])
-    assert (await script.run(lambda g: g.postback_configs.update("c", changes))).is_active is False
-    assert script.methods == ["PUT", "PUT"]
-
-
 async def test_unsent_repeat() -> None:
     """Raise from `resolve()` without sending: a repeat could undo a later change."""
     script = Script(put=[LOST])
@@ -372,25 +360,6 @@ async def test_unsent_repeat() -> None:
         sent = len(script.asked)
         await error_of(error.resolve(), OutcomeUnknownError)
     assert len(script.asked) == sent
-
-
-@pytest.mark.parametrize("response", [DONE, NOT_THERE, DELETED])
-async def test_lost_deletion(response: httpx.Response) -> None:
-    """Gone now or gone before: it is gone."""
-    script = Script(delete=[LOST, response])
-    await script.run(lambda g: g.postback_configs.delete("c"))
-    assert script.methods == ["DELETE", "DELETE"]
-
-
-async def test_deletion_body() -> None:
-    """`{"success": false}` does not say that the config is gone, however often it comes."""
-    script = Script(delete=[httpx.Response(200, json={"success": False})])
-    await script.fail(lambda g: g.postback_configs.delete("c"), OutcomeUnknownError)
-
-
-async def test_missing_config() -> None:
-    """Treat the first 404 as a refusal, not as an effect of an earlier attempt."""
-    await Script(delete=[NOT_THERE]).fail(lambda g: g.postback_configs.delete("c"), NotFoundError)
 
 
 # --- links

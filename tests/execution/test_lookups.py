@@ -8,6 +8,8 @@ import pytest
 import trio
 
 from gateway_async import (
+    AccountVault,
+    AsyncGateway,
     ConnectionLostError,
     HashKey,
     MismatchedReplyError,
@@ -33,6 +35,8 @@ from .scripted_transport import (
     UsedConnections,
     Verb,
     absent,
+    case,
+    check_case,
     error_of,
     listed,
     record,
@@ -62,16 +66,43 @@ def vaults(*ids: str) -> httpx.Response:
 async def test_new_card() -> None:
     """The contact's vaults are listed before the store and after its lost response, and it is sent once."""
     script = Script(post=[LOST], get=[vaults("old"), vaults("old"), vaults("new", "old")])
-    assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
+    assert (await script.run(store)).id == "new"
     assert script.methods == ["GET", "POST", "GET", "GET"]
     assert {request.url.params["contact_id"] for request in script.asked if request.method == "GET"} == {"c"}
 
 
-async def test_answered_store() -> None:
-    """Where the response comes, the list before it was all."""
-    script = Script(post=[record("accountvault", id="new")], get=[vaults()])
-    assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
-    assert script.methods == ["GET", "POST"]
+async def store(gateway: AsyncGateway) -> AccountVault:
+    return await gateway.router_account_vaults.create(STORE)
+
+
+OTHERS: list[dict[str, Any]] = [
+    {"id": "old"}, {"id": "x", "contact_id": "d"}, {"id": "x", "account_vault_api_id": "of-another-client"}
+]  # fmt: skip
+CASES = [
+    case("a response takes no lookup", store, {"id": "new"}, "GET POST",
+         post=[record("accountvault", id="new")], get=[vaults()]),
+    *(
+        case(f"a terminal does not store {others}", store, {"id": "new"}, "GET POST GET",
+             post=[record("accountvault", **others)], get=[vaults("old"), vaults("new", "old")])
+        for others in OTHERS
+    ),
+    case("a refused store is neither looked up nor in doubt", store, ValidationError, "GET POST",
+         post=[refused(terminal_id="Terminal not found")], get=[vaults()]),
+    case("a 404 to a change of a record that exists is that to another request", lambda g: g.transactions.void("found"),
+         OutcomeUnknownError, "PUT GET", put=[NOT_THERE], get=[APPROVED]),
+    case("a 404 to a void that the lookup confirms", lambda g: g.transactions.void("found"), NotFoundError, "PUT GET",
+         put=[NOT_THERE], get=[absent]),
+    case("a 404 to a deletion that the lookup confirms", lambda g: g.contacts.delete("found"), NotFoundError,
+         "DELETE GET", delete=[NOT_THERE], get=[absent]),
+    case("the amount of a declined increment stays", lambda g: g.transactions.increment("found", "15.00"),
+         {"reason_code_id": 1661}, "PUT",
+         put=[record("transaction", status_id=102, transaction_amount="10.00", reason_code_id=1661)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CASES)
+async def test_requests_and_outcomes_of_lookups(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
+    await check_case(verb, responses, outcome, requests)
 
 
 @pytest.mark.parametrize(
@@ -80,16 +111,14 @@ async def test_answered_store() -> None:
 async def test_missing_list(response: ScriptedResponse) -> None:
     """A store that could not be looked up is not begun."""
     script = Script(post=[record("accountvault")], get=[response])
-    await script.fail(lambda g: g.router_account_vaults.create(STORE), NotSentError, timeout=5)
+    await script.fail(store, NotSentError, timeout=5)
     assert "POST" not in script.methods
 
 
 async def test_several_cards() -> None:
     """Which of them the terminal stored, only a person can tell."""
     async with Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")]).gateway() as gateway:
-        error = await error_of(
-            gateway.router_account_vaults.create(STORE), OutcomeUnknownError, match="several records are new: b, a"
-        )
+        error = await error_of(store(gateway), OutcomeUnknownError, match="several records are new: b, a")
         await error_of(error.resolve(), OutcomeUnknownError, match="several records are new: b, a")
     assert error.reached is SendStage.SENT
 
@@ -98,7 +127,7 @@ async def test_no_card() -> None:
     """The customer may still present it: for the device's time, and two minutes more; then it was never stored."""
     script = Script(post=[LOST], get=[vaults("old")])
     async with script.gateway(terminal_timeout=60) as gateway:
-        error = await error_of(gateway.router_account_vaults.create(STORE), OutcomeUnknownError)
+        error = await error_of(store(gateway), OutcomeUnknownError)
         assert 9 <= trio.current_time() <= 10
         await error_of(error.resolve(), OutcomeUnknownError)
         await anyio.sleep(350)
@@ -151,7 +180,7 @@ async def test_doubt_start() -> None:
 async def test_cancelled_store() -> None:
     """Report a stored card to the observers of a cancelled call."""
     script = Script(post=[silent], get=[vaults("old"), vaults("new", "old")])
-    await script.cancel(lambda g: g.router_account_vaults.create(STORE), 5)
+    await script.cancel(store, 5)
     assert [(event.outcome, event.cancelled) for event in script.events_of(OutcomeLookedUp)] == [("found", True)]
 
 
@@ -159,16 +188,16 @@ async def test_acquired_terminal() -> None:
     """Never take the card of the call before for this call's."""
     stored = 0
 
-    def store(_: httpx.Request) -> ScriptedResponse:
+    def lose(_: httpx.Request) -> ScriptedResponse:
         nonlocal stored
         stored += 1
         return LOST
 
-    script = Script(post=[store], get=[lambda _: vaults(*[f"card-{number}" for number in range(stored, 0, -1)])])
+    script = Script(post=[lose], get=[lambda _: vaults(*[f"card-{number}" for number in range(stored, 0, -1)])])
     found: list[str] = []
 
     async def create() -> None:
-        found.append((await gateway.router_account_vaults.create(STORE)).id)
+        found.append((await store(gateway)).id)
 
     async with script.gateway() as gateway, anyio.create_task_group() as tasks:
         for _ in range(3):
@@ -176,26 +205,9 @@ async def test_acquired_terminal() -> None:
     assert found == ["card-1", "card-2", "card-3"]
 
 
-@pytest.mark.parametrize(
-    "others", [{"id": "old"}, {"id": "x", "contact_id": "d"}, {"id": "x", "account_vault_api_id": "somebody-elses"}]
-)
-async def test_foreign_responses(others: dict[str, Any]) -> None:
-    """A vault that was there before, another contact's, or one with an integrator's id, which no terminal gives."""
-    script = Script(post=[record("accountvault", **others)], get=[vaults("old"), vaults("new", "old")])
-    assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
-
-
-async def test_a_refused_store_is_neither_looked_up_nor_in_doubt() -> None:
-    script = Script(post=[refused(terminal_id="Terminal not found")], get=[vaults()])
-    await script.fail(lambda g: g.router_account_vaults.create(STORE), ValidationError)
-    assert script.methods == ["GET", "POST"]
-
-
 async def test_a_hash_key_may_list_the_vaults() -> None:
     script = Script(post=[LOST], get=[vaults("old"), vaults("new", "old")])
-    assert (
-        await script.run(lambda g: g.router_account_vaults.create(STORE), credentials=HashKey("user", "key"))
-    ).id == "new"
+    assert (await script.run(store, credentials=HashKey("user", "key"))).id == "new"
 
 
 # --- older responses that come late
@@ -238,26 +250,6 @@ async def test_declined_action(action: str, given: dict[str, Any], after: dict[s
         script = Script(put=[record("transaction", **response)])
         await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
         assert script.methods == ["PUT"]
-
-
-async def test_unproven_404() -> None:
-    """The response was that to another request: the change may have been executed, or may still be."""
-    await Script(put=[NOT_THERE], get=[APPROVED]).fail(lambda g: g.transactions.void("found"), OutcomeUnknownError)
-
-
-@pytest.mark.parametrize("call", [lambda g: g.transactions.void("found"), lambda g: g.contacts.delete("found")])
-async def test_confirmed_404(call: Verb[Any]) -> None:
-    """A deletion of what does not exist is refused too."""
-    script = Script(put=[NOT_THERE], delete=[NOT_THERE], get=[absent])
-    await script.fail(call, NotFoundError)
-
-
-async def test_declined_increment() -> None:
-    """Its amount stays, and its reason code says why."""
-    declined = record("transaction", status_id=102, transaction_amount="10.00", reason_code_id=1661)
-    script = Script(put=[declined])
-    result = await script.run(lambda g: g.transactions.increment("found", "15.00"))
-    assert (result.reason_code_id, script.methods) == (1661, ["PUT"])
 
 
 async def test_unchanged_transaction() -> None:

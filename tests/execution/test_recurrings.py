@@ -32,6 +32,9 @@ from .scripted_transport import (
     NOT_THERE,
     Script,
     ScriptedResponse,
+    Verb,
+    case,
+    check_case,
     echo,
     error_of,
     listed,
@@ -47,6 +50,7 @@ pytestmark = pytest.mark.anyio
 NEW = RecurringCreate(
     account_vault_id="v", interval=1, interval_type="m", start_date=date(2030, 1, 31), transaction_amount="10.00"
 )
+CHANGES = RecurringUpdate(end_date=None, description="Rent", active=True)
 PLAN = {"id": "r", "interval": 1, "interval_type": "m", "next_run_date": "2019-02-23", "end_date": "2020-10-22"}
 
 
@@ -121,76 +125,50 @@ async def test_own_vault_id() -> None:
     assert script.bodies("POST")[0]["recurring"]["account_vault_api_id"] == "mine"
 
 
-async def test_an_unknown_vault_is_not_found_and_nothing_is_sent() -> None:
-    script = Script(get=[NOT_THERE])
-    new = attrs.evolve(NEW, account_vault_id=None, account_vault_api_id="mine")
-    await script.fail(lambda g: g.recurrings.create(new), NotFoundError)
-    assert script.methods == ["GET"]
-
-
-OLDER = record("recurring", **row("old"))
-
-
-@pytest.mark.parametrize(
-    "response", [LOST, OLDER, *(httpx.Response(status) for status in (500, 503, 429)), httpx.Response(200, json={})]
-)
-async def test_a_lost_create_is_the_only_new_one(response: ScriptedResponse) -> None:
-    script = Script(
-        get=[listed("recurrings", row("old")), listed("recurrings", row("new"), row("old"))], post=[response]
-    )
-    assert (await script.run(create)).id == "new"
-    assert script.methods == ["GET", "POST", "GET"]
-
-
+OLD, NONE = listed("recurrings", row("old")), listed("recurrings")
+BY_OWN_ID = attrs.evolve(NEW, account_vault_id=None, account_vault_api_id="mine")
+LOST_CREATES: list[ScriptedResponse] = [
+    LOST, record("recurring", **row("old")), *(httpx.Response(status) for status in (500, 503, 429)),
+    httpx.Response(200, json={}),
+]  # fmt: skip
 NOT_ONE: dict[str, tuple[httpx.Response, str]] = {
-    "none": (listed("recurrings", row("old")), "connection reset"),
+    "none": (OLD, "connection reset"),
     "two": (listed("recurrings", row("a"), row("b"), row("old")), "several records are new: a, b"),
-    "another amount": (listed("recurrings", row("a", transaction_amount="11.00"), row("old")), "not as sent: a"),
-    "another interval": (listed("recurrings", row("a", interval=2), row("old")), "not as sent: a"),
-    "another date": (listed("recurrings", row("a", start_date="2030-02-01"), row("old")), "not as sent: a"),
+    "one of another amount": (listed("recurrings", row("a", transaction_amount="11.00"), row("old")), "not as sent: a"),
+    "one of another interval": (listed("recurrings", row("a", interval=2), row("old")), "not as sent: a"),
+    "one of another date": (listed("recurrings", row("a", start_date="2030-02-01"), row("old")), "not as sent: a"),
     "no list": (httpx.Response(200, json={}), "its lookup failed"),
 }
+CREATES = [
+    *(
+        case(f"{number}: the only new one is the lost one", create, {"id": "new"}, "GET POST GET",
+             get=[OLD, listed("recurrings", row("new"), row("old"))], post=[response])
+        for number, response in enumerate(LOST_CREATES)
+    ),
+    *(
+        case(f"unknown: {name}", create, (OutcomeUnknownError, reason), "GET POST GET",
+             get=[OLD, response], post=[LOST])
+        for name, (response, reason) in NOT_ONE.items()
+    ),
+    case("an unknown vault is not found", lambda g: g.recurrings.create(BY_OWN_ID), NotFoundError, "GET",
+         get=[NOT_THERE]),
+    case("of two new ones, that with the sent values is this client's", create, {"id": "new"}, "GET POST GET",
+         get=[NONE, listed("recurrings", row("other", transaction_amount="11.00"), row("new"))], post=[LOST]),
+    case("fields that the gateway omits are not compared", create, {"id": "new"}, "GET POST GET",
+         get=[NONE, listed("recurrings", {"id": "new", "created_ts": 100, "account_vault_id": "v"})], post=[LOST]),
+    case("nothing can have been created by what never left", create, {"id": "made"}, "GET POST POST",
+         get=[NONE], post=[NEVER_LEFT, echo("recurring")]),
+    case("a 429 is a refusal, unless a lookup shows the contrary", create, RateLimitError, "GET POST GET",
+         get=[NONE], post=[refusal(429)]),
+    case("a response for another vault is a mismatch", create,
+         (MismatchedWriteError, "account_vault_id is 'another', not 'v'"), "GET POST GET",
+         get=[NONE], post=[echo("recurring", account_vault_id="another")]),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("response", "reason"), NOT_ONE.values(), ids=NOT_ONE)
-async def test_lost_create(response: httpx.Response, reason: str) -> None:
-    """Without exactly one new recurring with the sent values, the outcome is unknown."""
-    script = Script(get=[listed("recurrings", row("old")), response], post=[LOST])
-    await script.fail(create, OutcomeUnknownError, match=reason)
-    assert script.methods.count("POST") == 1
-
-
-async def test_other_values() -> None:
-    """Another client created it; ours is the one with the sent values."""
-    other = row("other", transaction_amount="11.00")
-    script = Script(get=[listed("recurrings"), listed("recurrings", other, row("new"))], post=[LOST])
-    assert (await script.run(create)).id == "new"
-
-
-async def test_hidden_value() -> None:
-    """A gateway may omit fields, so the new one is accepted without them."""
-    shown = {"id": "new", "created_ts": 100, "account_vault_id": "v"}
-    script = Script(get=[listed("recurrings"), listed("recurrings", shown)], post=[LOST])
-    assert (await script.run(create)).id == "new"
-
-
-async def test_unsent_request() -> None:
-    """Nothing can have been created, and the list is not read again."""
-    script = Script(get=[listed("recurrings")], post=[NEVER_LEFT, echo("recurring")])
-    assert (await script.run(create)).id == "made"
-    assert script.methods == ["GET", "POST", "POST"]
-
-
-async def test_throttled_create() -> None:
-    """A 429 is a refusal, unless a lookup shows the contrary."""
-    script = Script(get=[listed("recurrings")], post=[refusal(429)])
-    await script.fail(create, RateLimitError)
-    assert script.methods == ["GET", "POST", "GET"]
-
-
-async def test_a_response_for_another_vault_is_a_mismatch() -> None:
-    script = Script(get=[listed("recurrings")], post=[echo("recurring", account_vault_id="another")])
-    await script.fail(create, MismatchedWriteError, match="account_vault_id is 'another', not 'v'")
+@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CREATES)
+async def test_requests_and_outcomes_of_creates(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
+    await check_case(verb, responses, outcome, requests)
 
 
 async def test_proven_absence() -> None:
@@ -274,13 +252,52 @@ async def test_a_number_of_charges_is_a_whole_number_above_0(count: Any) -> None
     assert script.asked == []
 
 
-async def test_running_charge() -> None:
-    """The charge has moved the next date too: by two intervals it was skipped, and by one nothing is certain."""
-    script = Script(get=[plan("t"), plan("t", "u", next_run_date="2019-04-23")], post=[LOST])
-    assert (await script.run(skip)).next_run_date == date(2019, 4, 23)
-    script = Script(get=[plan("t"), plan("t", "u", next_run_date="2019-03-23")], post=[LOST])
-    await script.fail(skip, OutcomeUnknownError, match="connection reset")
-    assert script.methods.count("POST") == 1
+UNPROVEN: dict[str, tuple[dict[str, Any], str]] = {
+    "not moved": ({}, "connection reset$"),
+    "moved too far": ({"next_run_date": "2019-05-23"}, "another number of intervals"),
+    "moved back": ({"next_run_date": "2019-01-23"}, "another number of intervals"),
+    "the end moved": ({"next_run_date": "2019-03-23", "end_date": "2020-11-22"}, "another number of intervals"),
+    "between two dates": ({"next_run_date": "2019-03-10"}, "not a number of intervals apart"),
+    "no next charge": ({"next_run_date": "0000-00-00", "status": "ended"}, "it shows no next charge"),
+    "no transactions": ({"next_run_date": "2019-03-23", "transactions": None}, "a charge may have run"),
+    "moved by a charge": ({"next_run_date": "2019-03-23", "transactions": [{"id": "t"}, {"id": "u"}]}, "reset"),
+}
+MISSING: list[dict[str, Any]] = [{"next_run_date": "0000-00-00"}, {"interval": None}, {"transactions": None}]
+SKIPPED = date(2019, 3, 23)
+SKIPS = [
+    *(
+        case(f"unknown: {name}", skip, (OutcomeUnknownError, reason), "GET POST GET",
+             get=[plan("t"), plan("t", **after)], post=[LOST])
+        for name, (after, reason) in UNPROVEN.items()
+    ),
+    *(
+        case(f"without {before} a lost one cannot be found", skip, OutcomeUnknownError, "GET POST GET",
+             get=[plan(**before), plan(next_run_date=str(SKIPPED))], post=[LOST])
+        for before in MISSING
+    ),
+    *(
+        case(f"without {before} the gateway decides whether it can be skipped", skip, {"next_run_date": SKIPPED},
+             "GET POST", get=[plan(**before)], post=[plan(next_run_date=str(SKIPPED))])
+        for before in MISSING
+    ),
+    case("beside a charge, two intervals show the skip", skip, {"next_run_date": date(2019, 4, 23)}, "GET POST GET",
+         get=[plan("t"), plan("t", "u", next_run_date="2019-04-23")], post=[LOST]),
+    case("the dates of another recurring are not compared", skip, (NotSentError, "id is 'another'"), "GET",
+         get=[plan(id="another")]),
+    case("a refusal is checked, because a proxy may have sent the request twice", skip, ValidationError,
+         "GET POST GET", get=[plan()], post=[refused(status="Skip Payment is not allowed when status is ended.")]),
+    case("a plan may end when it is activated, as all its charges may be in the past",
+         lambda g: g.recurrings.activate("r"), {"status": "ended"}, "POST GET",
+         post=[plan(status="ended")], get=[plan(status="ended")]),
+    case("a date that is set to null may come back as zeros", lambda g: g.recurrings.update("r", CHANGES),
+         {"end_date": None}, "PUT GET",
+         put=[LOST], get=[plan(end_date="0000-00-00", description="Rent", active="1")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), SKIPS)
+async def test_requests_and_outcomes_of_changes(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
+    await check_case(verb, responses, outcome, requests)
 
 
 async def test_paid_by_link() -> None:
@@ -302,34 +319,6 @@ async def test_fewer_intervals() -> None:
             assert await error.resolve(wait=1.0) is None
 
 
-UNPROVEN: dict[str, tuple[dict[str, Any], str]] = {
-    "not moved": ({}, "connection reset$"),
-    "moved too far": ({"next_run_date": "2019-05-23"}, "another number of intervals"),
-    "moved back": ({"next_run_date": "2019-01-23"}, "another number of intervals"),
-    "the end moved": ({"next_run_date": "2019-03-23", "end_date": "2020-11-22"}, "another number of intervals"),
-    "between two dates": ({"next_run_date": "2019-03-10"}, "not a number of intervals apart"),
-    "no next charge": ({"next_run_date": "0000-00-00", "status": "ended"}, "it shows no next charge"),
-    "no transactions": ({"next_run_date": "2019-03-23", "transactions": None}, "a charge may have run"),
-}
-
-
-@pytest.mark.parametrize(("after", "reason"), UNPROVEN.values(), ids=UNPROVEN)
-async def test_unproven_skip(after: dict[str, Any], reason: str) -> None:
-    """Without proof of this skip, the outcome is unknown."""
-    script = Script(get=[plan("t"), plan("t", **after)], post=[LOST])
-    await script.fail(skip, OutcomeUnknownError, match=reason)
-    assert script.methods.count("POST") == 1
-
-
-@pytest.mark.parametrize("before", [{"next_run_date": "0000-00-00"}, {"interval": None}, {"transactions": None}])
-async def test_missing_dates(before: dict[str, Any]) -> None:
-    """The gateway decides whether it can be skipped; only the lookup needs the dates."""
-    script = Script(get=[plan(**before), plan(next_run_date="2019-03-23")], post=[LOST])
-    await script.fail(skip, OutcomeUnknownError)
-    script = Script(get=[plan(**before)], post=[plan(next_run_date="2019-03-23")])
-    assert (await script.run(skip)).next_run_date == date(2019, 3, 23)
-
-
 @pytest.mark.parametrize("verb", ["skip", "defer"])
 async def test_old_response(verb: str) -> None:
     """A late response to the read shows the old dates; as for a lost one, the lookup finds what has moved."""
@@ -342,20 +331,6 @@ async def test_old_response(verb: str) -> None:
     script = Script(get=[plan("t")], post=[plan("t")])
     await script.fail(operation, MismatchedWriteError, match="next_run_date is still 2019-02-23")
     assert script.methods.count("POST") == 1
-
-
-async def test_other_recurring() -> None:
-    """A response with another id is rejected, before and after."""
-    script = Script(get=[plan(id="another")], post=[LOST])
-    await script.fail(skip, NotSentError, match="id is 'another'")
-    assert script.methods.count("POST") == 0
-
-
-async def test_refused_skip() -> None:
-    """The recurring is read again, because a proxy may have sent the request twice. It has not changed."""
-    script = Script(get=[plan()], post=[refused(status="Skip Payment is not allowed when status is ended.")])
-    await script.fail(skip, ValidationError)
-    assert script.methods == ["GET", "POST", "GET"]
 
 
 # --- hold and activate
@@ -396,13 +371,6 @@ async def test_a_status_is_recognized_in_title_case(verb: str, path: str, done: 
     await script.fail(lambda g: getattr(g.recurrings, verb)("r"), MismatchedWriteError, match="shows no effect")
 
 
-async def test_ended_plan() -> None:
-    """All its charges may be in the past."""
-    script = Script(post=[plan(status="ended")], get=[plan(status="ended")])
-    assert (await script.run(lambda g: g.recurrings.activate("r"))).status == "ended"
-    assert script.methods == ["POST", "GET"]
-
-
 @pytest.mark.parametrize(("verb", "done", "before"), [("hold", "on hold", "active"), ("activate", "active", "on hold")])
 async def test_refused_repetition(verb: str, done: str, before: str) -> None:
     """A second "not allowed" may be the effect of the first attempt."""
@@ -412,15 +380,6 @@ async def test_refused_repetition(verb: str, done: str, before: str) -> None:
 
 
 # --- update and delete
-
-
-async def test_lost_update() -> None:
-    """A date that is set to null may come back as zeros."""
-    changes = RecurringUpdate(end_date=None, description="Rent", active=True)
-    done = plan(end_date="0000-00-00", description="Rent", active="1")
-    script = Script(put=[LOST], get=[done])
-    assert (await script.run(lambda g: g.recurrings.update("r", changes))).end_date is None
-    assert script.methods == ["PUT", "GET"]
 
 
 @pytest.mark.parametrize(

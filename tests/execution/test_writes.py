@@ -82,6 +82,10 @@ async def test_lost_response() -> None:
     assert dict(script.asked[1].url.params) == {"api_id": "1", "location_id": "loc"}
 
 
+def selling(**changes: Any) -> Verb[Transaction]:
+    return lambda gateway: gateway.transactions.create(attrs.evolve(SALE, **changes))
+
+
 async def reverse(gateway: AsyncGateway) -> Transaction:
     return await gateway.transactions.update("found", REVERSAL)
 
@@ -97,6 +101,7 @@ REFUND = TransactionCreate(
     action="refund", transaction_amount="12.50", previous_transaction_id="found", transaction_api_id="order"
 )
 VAULT = TicketVaultCreate(ticket="t", contact_id="c", account_vault_api_id="mine")
+ODD: list[dict[str, Any]] = [{"status_id": "good"}, {"transaction_amount": "much"}, {"id": []}]
 TAKEN_UNKNOWN = (OutcomeUnknownError, "transaction_api_id exists already")
 REQUESTS = [
     case("nothing was sent", sell, NotSentError, "POST POST POST", post=[NEVER_LEFT]),
@@ -155,8 +160,7 @@ REQUESTS = [
         for after in ("12.50", "11.00")
     ),
     *(
-        case(f"a debit card pays no {fee}",
-             lambda g, fee=fee: g.transactions.create(attrs.evolve(SALE, transaction_amount="102.00", **{fee: "2.00"})),
+        case(f"a debit card pays no {fee}", selling(transaction_amount="102.00", **{fee: "2.00"}),
              {"approved": True, "transaction_amount": Decimal("100.00")}, "POST",
              post=[echo("transaction", transaction_amount="100.00", auth_amount="100.00", status_id=101)])
         for fee in ("surcharge_amount", "tax")
@@ -168,7 +172,7 @@ REQUESTS = [
     *(
         case(f"nothing is guessed of {odd}", sell, OutcomeUnknownError, "POST GET",
              post=[echo("transaction", **odd)], get=[record("transaction", **{"status_id": 101, **odd})])
-        for odd in ({"status_id": "good"}, {"transaction_amount": "much"}, {"id": []})
+        for odd in ODD
     ),
     case("a message without a field may say that the id is taken", sell_named, DuplicateError, "POST",
          post=[refusal(422, "transaction_api_id already exists in this location")]),
