@@ -82,7 +82,7 @@ def test_what_is_replayed_waits_again_and_is_listed_so(path: Path, options: tupl
 
 
 def test_given_up(path: Path) -> None:
-    """What is given up is listed no longer, so the exit status is that of an inbox in good order."""
+    """Postbacks that were given up are listed no longer: the exit status is that of an inbox in good order."""
     ended = run("inbox", str(path), "--json", "--discard", "1")
     assert (ended.returncode, ended.stderr, listed(ended)) == (0, "", [(1, "dead", "discarded")])
     ended = run("inbox", str(path), "--json")

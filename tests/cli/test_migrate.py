@@ -388,7 +388,7 @@ def test_ctrl_c(
 
 
 def test_second_ctrl_c(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start) -> None:
-    """It ends even while a response is waited for; the next run looks up what may be stored, and nothing is twice."""
+    """Even a call without a response ends; the next run looks up what may be stored, and nothing is twice."""
     file = write(tmp_path / "cards.csv", 4)
     sandbox.fault("POST /v2/accountvaults", "silence", times=4)
     process = start("migrate", str(file), *MAPPED, **environment)
