@@ -46,10 +46,11 @@ def test_a_signature(proof: Credentials, headers: Pairs, params: Pairs) -> None:
 
 
 def test_hash_key() -> None:
-    """Another second, another hash-key; the key itself is never sent."""
-    first, second = (sign(HashKey("user-1", "hash-secret"), "dev-1", NOW + later).headers for later in (0, 1))
-    assert dict(first)["hash-key"] != dict(second)["hash-key"]
-    assert "hash-secret" not in str(first)
+    """Another second, another hash-key; the key itself is never sent, and masked with the hash-key."""
+    first, second = (sign(HashKey("user-1", "hash-secret"), "dev-1", NOW + later) for later in (0, 1))
+    assert dict(first.headers)["hash-key"] != dict(second.headers)["hash-key"]
+    assert "hash-secret" not in str(first.headers)
+    assert {secret.reveal() for secret in first.secrets} == {"hash-secret", DIGEST}
 
 
 def test_without_credentials() -> None:

@@ -87,10 +87,17 @@ def test_unsendable_arguments(value: object) -> None:
         revoke(Secret(value))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("value", [".", ".."])
+def test_a_token_that_would_name_another_path_is_not_revoked(value: str) -> None:
+    with pytest.raises(InvalidRequestError, match="token"):
+        revoke(Secret(value))
+
+
 def test_revoking() -> None:
     """Percent-encode the token in the path, and mask it in every text."""
     call = revoke(Secret("tok/en wörd"))
     assert (call.request.method, call.request.path) == ("DELETE", "/v2/token/tok%2Fen%20w%C3%B6rd")
+    assert call.repeat_effect is RepeatEffect.IDEMPOTENT
     assert "tok" not in str(call).removeprefix("DELETE /v2/token/")
     assert "w%C3%B6rd" not in repr(call)
 
