@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gateway_async._secrets import Secret
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import (
     EXISTS,
@@ -18,10 +19,11 @@ from gateway_async._wire.evidence import (
     NAMES_PAYMENT,
     Evidence,
     UnprovenError,
+    describe_missing,
     evidence_of,
     is_executed,
 )
-from gateway_async.models.codes import TransactionAction
+from gateway_async.models.codes import ReasonCode, TransactionAction
 
 MOVES = (IS_ON_INVOICE, IS_OFF_INVOICE)
 SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
@@ -45,6 +47,12 @@ SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": "2.00"}, True),
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": "0.00"}, False),
     ("authincrement", {"transaction_amount": "15.00"}, {"status_id": 301}, True),
+    (
+        "authincrement",
+        {"transaction_amount": "15.00"},
+        {"transaction_amount": "12.00", "reason_code_id": int(ReasonCode.AUTH_INCREMENT_DECLINED)},
+        True,
+    ),
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": None}, False),
     (
         "authincrement",
@@ -117,6 +125,14 @@ def test_sent_values() -> None:
     assert done(FIELDS_MATCH, {}, {})
     with pytest.raises(FieldError, match="nothing that was sent"):
         done(FIELDS_MATCH, {"action": "edit", "move_account_vault": 1}, {})
+
+
+def test_what_a_record_shows_instead() -> None:
+    """Name the fields that decide, or those that were sent without the secret ones."""
+    record = {"status_id": 101, "title": "Dinner", "account_number": "4111111111111111", "note": "x"}
+    shown = describe_missing(FIELDS_MATCH.name, {"title": "Lunch", "account_number": Secret("1"), "tax": "1"}, record)
+    assert shown == "the record shows no effect of the call: title is 'Dinner'"
+    assert describe_missing("is_voided", {"title": "Lunch"}, record).endswith("call: status_id is 101")
 
 
 def test_a_record_that_is_there_was_made() -> None:

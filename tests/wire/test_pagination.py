@@ -156,7 +156,7 @@ def test_partial_match() -> None:
 def test_other_location() -> None:
     """Integrator ids are unique per location; a row that does not say its location may be the one."""
     assert find_row(transactions(a_row(location_id="other")), "transactions", WANTED) is None
-    for unsaid in ({**a_row(), "location_id": None}, {"id": "t1", "transaction_api_id": "mine"}):
+    for unsaid in (a_row(location_id=None), a_row(location_id=""), {"id": "t1", "transaction_api_id": "mine"}):
         assert find_row(transactions(unsaid), "transactions", WANTED) == unsaid
 
 
@@ -192,6 +192,7 @@ def test_absence(counts: dict[str, Any]) -> None:
         transactions(a_row(transaction_api_id=None)),
         transactions(a_row("MINE")),
         transactions(a_row("mine ")),
+        transactions(a_row("MINE", location_id=None)),
         transactions(a_row(location_id="LOC")),
         transactions(a_row("other")),
         transactions(totalCount=0, pageCount=1, currentPage=2),

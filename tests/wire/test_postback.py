@@ -372,6 +372,7 @@ def test_right_credentials(scheme: str, password: str | Secret) -> None:
     """A password may have colons, spaces and letters beyond ASCII, and come as a secret."""
     word = password.reveal() if isinstance(password, Secret) else password
     BasicCredentials("shop", password).check(authorization(f"shop:{word}", scheme))
+    BasicCredentials("shop", password).check(authorization(f"shop:{word}", f"{scheme} "))
 
 
 @pytest.mark.parametrize(
@@ -383,6 +384,7 @@ def test_right_credentials(scheme: str, password: str | Secret) -> None:
         {"authorization": "Basic "},
         {"authorization": "Basic not base64"},
         {"authorization": "Basic é"},
+        {"authorization": "Basic c2hv*cDpwYXNz"},
         {"authorization": "Basic c2hvcDpwYXNz, Basic c2hvcDpwYXNz"},
         {"authorization": "c2hvcDpwYXNz"},
         authorization("shop:pass", "Bearer"),
