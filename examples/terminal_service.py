@@ -30,7 +30,8 @@ from gateway_async import (
     SqliteLedger,
 )
 
-logger = logging.getLogger("uvicorn.error.terminal_service")  # both servers show it
+# both servers show it
+logger = logging.getLogger("uvicorn.error.terminal_service")
 
 
 @asynccontextmanager

@@ -36,7 +36,7 @@ class Command:
 
 
 def commands(block: Block) -> list[Command]:
-    """Return the commands of a block: after `$ ` on a console, else one for each line.
+    """Return the commands of a block: after `$ ` on a console, else one for each line; `# ` begins a comment.
 
     Raises:
         ValueError: a quotation is not closed.
@@ -45,6 +45,8 @@ def commands(block: Block) -> list[Command]:
     found: list[Command] = []
     lines = iter(block.text.splitlines())
     for line in lines:
+        if line.startswith("# "):
+            continue
         if not line.startswith(prompt):
             found[-1] = attrs.evolve(found[-1], output=f"{found[-1].output}{line}\n")
             continue

@@ -1,11 +1,13 @@
 """Every program of the README and of the pages in docs/ runs as it is printed, against a sandbox."""
 
 import csv
+import io
 import os
 import re
 import runpy
 import subprocess
 import sys
+import tokenize
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -343,6 +345,28 @@ def test_the_tests_in_the_documents_pass(pytester: pytest.Pytester) -> None:
 def test_headlines(place: tuple[str, str]) -> None:
     """The headline of a program has one Python block only, so that every block is run."""
     assert [str(block) for block in PYTHON if (block.document, block.headline) == place] == [str(program(place))]
+
+
+MARKS = re.compile(r"# (?:noqa|type:|pyright:)")
+"""Comments for tools, which stay at the end of their line."""
+
+
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if document != "README.md"])
+def test_comments(document: str) -> None:
+    """Comments of programs and commands have lines of their own: on a phone, the end of a line is out of sight."""
+    after_code = [
+        f"{block}: {token.string}"
+        for block in blocks(document, "python")
+        for token in tokenize.generate_tokens(io.StringIO(block.text).readline)
+        if token.type == tokenize.COMMENT and token.line[: token.start[1]].strip() and not MARKS.match(token.string)
+    ]
+    after_commands = [
+        f"{block}: {line}"
+        for block in blocks(document, "console")
+        for line in block.text.splitlines()
+        if re.match(r"\$ .*\s# ", line)
+    ]
+    assert after_code + after_commands == []
 
 
 def test_the_readme_has_200_lines_at_most() -> None:
