@@ -31,7 +31,7 @@ from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, T
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Process, start_python
 from tests.support.servers import REDIS, redis_only
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 TILL = str(Path(__file__).with_name("support") / "terminal_process.py")
 pytestmark = pytest.mark.anyio
@@ -135,7 +135,7 @@ if child:
 def test_fork() -> None:
     """A client that was made before a server forked its workers gives each of them a name of its own."""
     with start_python("-c", FORKED) as process:
-        tokens, errors = process.communicate(timeout=30)
+        tokens, errors = process.communicate(timeout=PATIENCE)
     assert errors == ""
     assert len(set(tokens.split())) == 2
 
@@ -195,7 +195,7 @@ async def test_dead_waiter(lease: Leases) -> None:
     await killed.acquire(terminal, "2")
     await one.release(terminal, "1")
     assert await three.acquire(terminal, "3") == "killed"
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         while await three.acquire(terminal, "3") is not None:
             await anyio.lowlevel.checkpoint()
     await three.release(terminal, "3")
@@ -225,7 +225,7 @@ async def test_three_processes() -> None:
             while any(each.poll() is None for each in tills):
                 most = max(most, len(box.terminals()[0]["waiting"]))
                 await anyio.lowlevel.checkpoint()
-            said = [each.communicate(timeout=10) for each in tills]
+            said = [each.communicate(timeout=PATIENCE) for each in tills]
         finally:
             for each in tills:
                 each.kill()

@@ -18,6 +18,7 @@ from gateway_async.ledger import store as ledger_store
 from tests.support.intents import BARE, NOON, SALE
 from tests.support.ledgers import LedgerStore, disconnect
 from tests.support.servers import POSTGRES, postgres_only
+from tests.support.waiting import PATIENCE
 from tests.test_ledger import killed
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +63,7 @@ async def test_crash(store: LedgerStore) -> None:
     """The intents of a killed process are seen, and none counts as orphaned: no host can know that of another."""
     killed(store, 5)
     ledger = store.ledger()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while not (intents := await ledger.open_intents()):
             await anyio.sleep(0.01)
     assert {intent.orphaned for intent in intents} == {False}

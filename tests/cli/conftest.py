@@ -1,13 +1,13 @@
 """Commands that run until a signal ends them."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import COMMAND, Facts, Listen, Process, Serve, Start, events, start_python
+from tests.support.processes import Facts, Listen, Process, Serve, Start
+from tests.support.processes import start as start_command
 from tests.support.sandbox_environment import environment_of
 
 
@@ -18,13 +18,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
     state = {"XDG_STATE_HOME": str(tmp_path / "state")}
 
     def start(*arguments: str, **environment: str) -> Process:
-        started.append(start_python(*COMMAND, *arguments, **state, **environment))
+        started.append(start_command(*arguments, **state, **environment))
         return started[-1]
 
     yield start
     for process in started:
         with process:
-            process.kill()
+            pass
 
 
 @pytest.fixture
@@ -33,8 +33,7 @@ def serve(start: Start) -> Serve:
 
     def serve(*options: str) -> tuple[Process, Facts]:
         process = start("sandbox", "--json", "--port", "0", *options)
-        assert process.stdout
-        return process, json.loads(process.stdout.readline())
+        return process, next(process.events())
 
     return serve
 
@@ -45,7 +44,7 @@ def listen(start: Start) -> Listen:
 
     def listen(*options: str, **environment: str) -> tuple[Process, str]:
         process = start("listen", "--json", "--port", "0", *options, **environment)
-        ready = next(events(process))
+        ready = next(process.events())
         assert ready["event"] == "ready"
         return process, ready["url"]
 

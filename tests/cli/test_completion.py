@@ -1,4 +1,4 @@
-"""Completion in real shells: what the script that the command prints makes of words."""
+"""Completion: the words that the command offers, and the script that asks for them, in real shells."""
 
 import os
 import shutil
@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.processes import run
+from tests.support.waiting import PATIENCE
 
 SHELL_ARGUMENTS = {"bash": ("--norc", "--noprofile"), "zsh": ("-f",), "fish": ("--no-config",)}
 
@@ -64,7 +67,7 @@ def script(shell: str, environment: dict[str, str], tmp_path_factory: pytest.Tem
 
 def run_shell(shell: str, program: str, environment: dict[str, str]) -> str:
     arguments = [str(shutil.which(shell)), *SHELL_ARGUMENTS[shell], "-c", program]
-    return subprocess.check_output(arguments, env=environment, text=True, timeout=50)  # noqa: S603  our own program
+    return subprocess.check_output(arguments, env=environment, text=True, timeout=PATIENCE)  # noqa: S603  our own program
 
 
 def complete(shell: str, words: str, environment: dict[str, str]) -> set[str]:
@@ -78,8 +81,16 @@ def complete(shell: str, words: str, environment: dict[str, str]) -> set[str]:
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_completion(shell: str, script: Path, words: str, environment: dict[str, str]) -> None:
+def test_completion(words: str) -> None:
     """Commands, resources, options, events and fields are completed."""
+    parts = words.split()
+    asked = {"_GATEWAY_ASYNC_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(parts) - 1)}
+    assert set(run(**asked).stdout.splitlines()) == WORDS[words]
+
+
+@pytest.mark.parametrize("words", ["gateway-async trigger contact."])
+def test_completion_in_a_shell(shell: str, script: Path, words: str, environment: dict[str, str]) -> None:
+    """The script asks the command for the words of its shell, and the shell offers them."""
     assert complete(shell, words, environment | {"SCRIPT": str(script), "WORDS": words}) == WORDS[words]
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from gateway_async.cli.demo import Demo, DemoError, programs
 from gateway_async.cli.demo.display import TextDisplay, sparkline
 from tests.support.processes import PYTHON, Ended, Process, Start, run, run_python
+from tests.support.waiting import PATIENCE
 
 CHAPTERS = [
     "A gateway of your own",
@@ -109,7 +110,7 @@ def test_ctrl_c(start: Start) -> None:
     process = start("demo")
     assert line_with("router_transactions.create(sale)", process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (130, "")
 
 

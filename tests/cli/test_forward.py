@@ -22,7 +22,8 @@ from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async.cli.forward import Target
 from gateway_async.cli.trigger import EVENTS
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Listen, Start, events, run, stop
+from tests.support.processes import Listen, Start, run
+from tests.support.waiting import PATIENCE
 
 POSTBACK = {
     "type": "UPDATE",
@@ -79,12 +80,12 @@ def test_forwarding(listen: Listen) -> None:
         assert (
             httpx.post(url, content=body, headers=headers, auth=("shop", "secret"), trust_env=False).status_code == 204
         )
-        received = program.received.get(timeout=20)
+        received = program.received.get(timeout=PATIENCE)
         assert (received.path, received.body) == ("/hooks?key=planted", body)
         expected = {**headers, "authorization": f"Basic {base64.b64encode(b'shop:secret').decode()}"}
         assert {name: received.headers[name] for name in expected} == expected
         assert received.headers["host"] in program.url
-        _, forwarded = (next(events(process)) for _ in range(2))
+        _, forwarded = (next(process.events()) for _ in range(2))
         shown = {name: forwarded[name] for name in ("event", "resource", "id", "status", "attempt", "error", "url")}
         url = program.url.partition("?")[0]
         assert shown == {
@@ -96,7 +97,7 @@ def test_forwarding(listen: Listen) -> None:
             "error": None,
             "url": url,
         }
-        assert stop(process) == (0, "", "")
+        assert process.stop() == (0, "", "")
 
 
 def test_failures_are_retried(listen: Listen) -> None:
@@ -104,26 +105,26 @@ def test_failures_are_retried(listen: Listen) -> None:
     with serve_program(500, 404) as program:
         process, url = listen("--forward-to", program.url)
         assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 204
-        printed = events(process)
+        printed = process.events()
         results = [next(printed) for _ in range(4)][1:]
         assert [(each["event"], each["status"], each["attempt"]) for each in results] == [
             ("not_forwarded", 500, 1),
             ("not_forwarded", 404, 2),
             ("forwarded", 204, 3),
         ]
-        assert len({program.received.get(timeout=20).body for _ in range(3)}) == 1
-        assert stop(process) == (0, "", "")
+        assert len({program.received.get(timeout=PATIENCE).body for _ in range(3)}) == 1
+        assert process.stop() == (0, "", "")
 
 
 def test_missing_program(listen: Listen) -> None:
     """The sender gets its acknowledgement; the attempts end, and the last one is followed by none."""
     process, url = listen("--forward-to", "http://127.0.0.1:1/", "--forward-attempts", "2")
     assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 204
-    printed = events(process)
+    printed = process.events()
     first, last = [next(printed) for _ in range(3)][1:]
     assert (first["error"], first["again_in"] is None) == ("cannot connect", False)
     assert (last["attempt"], last["again_in"]) == (2, None)
-    assert stop(process) == (0, "", "")
+    assert process.stop() == (0, "", "")
 
 
 @pytest.mark.parametrize(("attempts", "said"), [("1", "given up after 1 attempt"), ("3", "given up after 3 attempts")])
@@ -139,16 +140,16 @@ def test_single_line(start: Start, attempts: str, said: str) -> None:
     shown = [process.stdout.readline() for _ in range(4)]
     results = sorted(line.strip() for line in shown if "→" in line)
     assert results == [f"→ cannot connect  UPDATE {name}  http://127.0.0.1:1/  {said}" for name in ("c1", "c2")]
-    assert stop(process) == (0, "", "")
+    assert process.stop() == (0, "", "")
 
 
 def test_unforwarded_rest(listen: Listen) -> None:
     """The number is on standard error."""
     process, url = listen("--forward-to", "http://127.0.0.1:1/", "--forward-attempts", "9")
     assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 204
-    printed = events(process)
+    printed = process.events()
     assert [next(printed)["event"] for _ in range(2)] == ["postback", "not_forwarded"]
-    status, _, errors = stop(process, signal.SIGINT)
+    status, _, errors = process.stop(signal.SIGINT)
     assert (status, errors) == (0, "gateway-async: 1 postback was not forwarded\n")
 
 
@@ -158,11 +159,11 @@ def test_rejected_requests(listen: Listen) -> None:
         process, url = listen("--forward-to", program.url, "--username", "shop", "--password", "secret")
         assert httpx.post(url, data=POSTBACK, trust_env=False).status_code == 401
         assert httpx.post(url, data=POSTBACK, auth=("shop", "secret"), trust_env=False).status_code == 204
-        printed = events(process)
+        printed = process.events()
         assert [next(printed)["event"] for _ in range(3)] == ["refused", "postback", "forwarded"]
-        program.received.get(timeout=20)
+        program.received.get(timeout=PATIENCE)
         assert program.received.empty()
-        assert stop(process) == (0, "", "")
+        assert process.stop() == (0, "", "")
 
 
 def test_target_credentials() -> None:
@@ -199,10 +200,10 @@ def test_trigger(listen: Listen, sandbox: Sandbox, environment: dict[str, str], 
         assert (ended.returncode, ended.stderr) == (0, "")
         triggered = json.loads(ended.stdout)
         assert [(each["state"], each["status"]) for each in triggered["deliveries"]] == [("delivered", 204)]
-        printed = events(process)
+        printed = process.events()
         forwarded = next(each for each in printed if _is_delivery(each, triggered["id"], change.upper()))
         assert forwarded["resource"] == resource
-        assert stop(process)[0] == 0
+        assert process.stop()[0] == 0
 
 
 def _is_delivery(event: dict[str, Any], record_id: str, change: str) -> bool:
@@ -264,8 +265,8 @@ async def test_other_container(
     here, _ = listen(*options, **environment)
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
     assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
-    assert [next(events(each))["id"] for each in (elsewhere, here)] == [contact.id] * 2
-    assert (stop(elsewhere)[2], stop(here)[2]) == ("", "")
+    assert [next(each.events())["id"] for each in (elsewhere, here)] == [contact.id] * 2
+    assert (elsewhere.stop()[2], here.stop()[2]) == ("", "")
 
 
 @pytest.mark.asyncio
@@ -276,12 +277,12 @@ async def test_killed_run(
     options = ("--create-configs", "--resource", "contact")
     killed, _ = listen(*options, **environment)
     killed.kill()
-    killed.wait(20)
+    killed.wait(PATIENCE)
     running, _ = listen(*options, **environment)
     last, _ = listen(*options, **environment)
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
     assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
-    assert [next(events(each))["id"] for each in (running, last)] == [contact.id] * 2
+    assert [next(each.events())["id"] for each in (running, last)] == [contact.id] * 2
     said = "gateway-async: deleting 1 postback config that a killed run left\n"
-    assert (stop(running)[2], stop(last)[2]) == (said, "")
+    assert (running.stop()[2], last.stop()[2]) == (said, "")
     assert [*tmp_path.rglob("*.jsonl")] == []  # noqa: ASYNC240  a small folder

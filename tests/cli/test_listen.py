@@ -16,8 +16,9 @@ from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async._wire.postback import postback_of
 from gateway_async.cli.postback_format import object_of, refusal_line, text_of
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Listen, Start, events, run, stop
+from tests.support.processes import Listen, Start, run
 from tests.support.sandbox_environment import environment_of
+from tests.support.waiting import PATIENCE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="12.50")
@@ -40,7 +41,7 @@ def test_json(listen: Listen, number: signal.Signals) -> None:
     process, url = listen()
     fields = sample("transaction-create")
     assert post(url, fields) == 204
-    printed = next(events(process))
+    printed = next(process.events())
     assert {name: printed[name] for name in ("event", "type", "resource", "number_of_attempts")} == {
         "event": "postback",
         "type": "CREATE",
@@ -50,13 +51,13 @@ def test_json(listen: Listen, number: signal.Signals) -> None:
     assert printed["data"] == json.loads(fields["data"])
     assert printed["id"] == printed["data"]["id"]
     assert datetime.fromisoformat(printed["at"]).tzinfo
-    assert stop(process, number) == (0, "", "")
+    assert process.stop(number) == (0, "", "")
 
 
 def test_refusals(listen: Listen) -> None:
     """Wrong credentials, another method and an invalid body are rejected, and shown with the reason."""
     process, url = listen("--username", "shop", "--password", "secret")
-    printed = events(process)
+    printed = process.events()
     assert post(url, sample("contact-create")) == 401
     assert post(url, {"type": "CREATE"}, auth=("shop", "secret")) == 400
     assert httpx.get(url, trust_env=False).status_code == 405
@@ -69,7 +70,7 @@ def test_refusals(listen: Listen) -> None:
         ("postback", None),
     ]
     assert "credentials" in said[0]["reason"]
-    assert stop(process) == (0, "", "")
+    assert process.stop() == (0, "", "")
 
 
 def test_lines(start: Start) -> None:
@@ -81,7 +82,7 @@ def test_lines(start: Start) -> None:
     post(url, sample("transactionbatch-update"))
     words = process.stdout.readline().split()
     assert words[1:] == ["UPDATE", "transactionbatch", "11e92008f72039289e394e29", "batch", "1", "settled"]
-    assert stop(process, signal.SIGINT) == (0, "", "")
+    assert process.stop(signal.SIGINT) == (0, "", "")
 
 
 @pytest.mark.asyncio
@@ -93,11 +94,11 @@ async def test_other_process(
     process, _ = listen(*options, **environment)
     sale = await gateway.transactions.create(SALE)
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
-    printed = events(process)
+    printed = process.events()
     heard = {(each["type"], each["resource"], each["id"]) for each in (next(printed) for _ in range(3))}
     assert {("CREATE", "transaction", sale.id), ("CREATE", "contact", contact.id)} <= heard
     assert {resource for _, resource, _ in heard} == {"transaction", "transactionbatch", "contact"}
-    assert stop(process)[0] == 0
+    assert process.stop()[0] == 0
     before = len(sandbox.postbacks())
     await gateway.contacts.create(ContactCreate(last_name="Ben"))
     assert len(sandbox.postbacks()) == before
@@ -110,7 +111,7 @@ async def test_failed_configs(
     """If the gateway refuses one, those before it are removed, and the error is one line."""
     options = ("--create-configs", "--product-transaction-id", "nobody")
     process = start("listen", "--json", "--port", "0", *options, **environment)
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output) == (1, "")
     assert errors.startswith("gateway-async: POST /v2/postbackconfigs: validation failed (422): product_transaction_id")
     assert errors.count("\n") == 1
@@ -122,7 +123,7 @@ def test_remaining_config(listen: Listen) -> None:
     """When the gateway is gone before it, its end says which config is still there."""
     with Sandbox() as sandbox:
         process, _ = listen("--create-configs", "--resource", "contact", **environment_of(sandbox))
-    code, output, errors = stop(process)
+    code, output, errors = process.stop()
     assert (code, output) == (0, "")
     assert re.fullmatch(r"gateway-async: cannot delete the postback config \w+: .+\n", errors)
 
@@ -207,5 +208,5 @@ def test_json_and_forms_are_shown_alike(listen: Listen) -> None:
     fields = sample("contact-create")
     assert httpx.post(url, json=fields, trust_env=False).status_code == 204
     assert httpx.post(url, content=urlencode(fields).encode(), trust_env=False).status_code == 204
-    first, second = (next(events(process)) for _ in range(2))
+    first, second = (next(process.events()) for _ in range(2))
     assert first["data"] == second["data"] == json.loads(fields["data"])

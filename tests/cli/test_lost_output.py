@@ -4,11 +4,10 @@ import json
 import os
 import re
 import select
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO
+from subprocess import PIPE
 
 import anyio
 import httpx
@@ -20,7 +19,8 @@ from gateway_async.postbacks import SqliteInbox
 from gateway_async.sandbox import Sandbox
 from tests.cli.test_inbox import fill
 from tests.cli.test_ledger import OPEN, lose, write
-from tests.support.processes import COMMAND, ENVIRONMENT, Ended, Start
+from tests.support.processes import COMMAND, ENVIRONMENT, Ended, Process, Start, start_command
+from tests.support.waiting import PATIENCE
 
 CARD = "4111111111111111"
 SALE = ("--account-number", "@-", "--exp-date", "1230", "--action", "sale")
@@ -28,36 +28,33 @@ FULL, CLOSED, LEFT = ">/dev/full", ">&-", "a pipe whose reader has left"
 REASONS = {FULL: "No space left on device", CLOSED: "it is closed", LEFT: "Broken pipe"}
 
 
-def run_in_shell(redirections: str, output: IO[bytes] | int, *arguments: str, **environment: str) -> Ended:
+def run_in_shell(redirections: str, *arguments: str, **environment: str) -> Ended:
     """Run the command by a shell, which can close streams."""
     line = ["sh", "-c", f'exec "$@" {redirections}', "sh", sys.executable, *COMMAND, *arguments]
-    with subprocess.Popen(  # noqa: S603  what runs is this project
-        line,
-        env=ENVIRONMENT | environment,
-        stdin=subprocess.PIPE,
-        stdout=output,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
-        try:
-            shown, errors = process.communicate(f"{CARD}\n", timeout=50)
-        finally:
-            process.kill()
-    assert "Traceback" not in errors
-    assert "Exception ignored" not in errors
-    return subprocess.CompletedProcess(line, process.returncode, shown or "", errors)
+    return ended(Process(line, env=ENVIRONMENT | environment, stdin=PIPE))
+
+
+def ended(process: Process) -> Ended:
+    """The end of a command that reads a card number, without a traceback."""
+    with process:
+        ended = process.collect(f"{CARD}\n")
+    assert "Traceback" not in ended.stderr
+    assert "Exception ignored" not in ended.stderr
+    return ended
 
 
 def run_without_output(place: str, *arguments: str, **environment: str) -> Ended:
     """Run the command with standard output in a place where it cannot be written."""
-    if place != LEFT:
-        return run_in_shell(place, subprocess.PIPE, *arguments, **environment)
+    if place == CLOSED:
+        return run_in_shell(CLOSED, *arguments, **environment)
     reader, writer = os.pipe()
     os.close(reader)
+    full = os.open("/dev/full", os.O_WRONLY)
     try:
-        return run_in_shell("", writer, *arguments, **environment)
+        return ended(start_command(arguments, environment, stdin=PIPE, stdout=writer if place == LEFT else full))
     finally:
         os.close(writer)
+        os.close(full)
 
 
 @pytest.fixture
@@ -91,16 +88,16 @@ def test_decline(sandbox: Sandbox, environment: dict[str, str]) -> None:
 def test_without_standard_error(environment: dict[str, str], redirections: str) -> None:
     """The status alone says that the record was made."""
     arguments = ("create", "contacts", "--last-name", "Ada")
-    assert run_in_shell(redirections, subprocess.PIPE, *arguments, **environment).returncode == 6
+    assert run_in_shell(redirections, *arguments, **environment).returncode == 6
 
 
 @pytest.mark.parametrize("redirections", ["2>&-", "2>/dev/full"])
 def test_lost_messages(sandbox: Sandbox, environment: dict[str, str], cards: Path, redirections: str) -> None:
     """A warning or a progress line that cannot be written stops nothing, and the output is complete."""
     fields = ("--account-number", CARD, "--exp-date", "1230", "--contact-id", sandbox.contact_id)
-    stored = run_in_shell(redirections, subprocess.PIPE, "create", "account_vaults", *fields, **environment)
+    stored = run_in_shell(redirections, "create", "account_vaults", *fields, **environment)
     assert (stored.returncode, json.loads(stored.stdout)["last_four"]) == (0, "1111")
-    migrated = run_in_shell(redirections, subprocess.PIPE, "migrate", str(cards), **environment)
+    migrated = run_in_shell(redirections, "migrate", str(cards), **environment)
     assert (migrated.returncode, "3 stored" in migrated.stdout) == (0, True)
 
 
@@ -124,7 +121,7 @@ def test_departed_reader(environment: dict[str, str], cards: Path, start: Start)
     assert process.stdout
     assert json.loads(process.stdout.readline())["event"] == "progress"
     process.stdout.close()
-    assert process.wait(30) == 6
+    assert process.wait(PATIENCE) == 6
     assert process.stderr
     assert "gateway-async: 3 stored, 0 rejected" in process.stderr.read()
 
@@ -205,7 +202,7 @@ def test_a_long_list_ends_when_its_reader_has_had_enough(
     assert process.stdout
     assert json.loads(process.stdout.readline())["id"]
     process.stdout.close()
-    assert process.wait(30) == 141
+    assert process.wait(PATIENCE) == 141
     assert process.stderr
     assert process.stderr.read() == ""
 
@@ -215,14 +212,13 @@ def test_nonblocking_pipe(sandbox: Sandbox, environment: dict[str, str]) -> None
     sandbox.add_vaults(2000)
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    line = [sys.executable, *COMMAND, "list", "account_vaults"]
-    with subprocess.Popen(line, env=ENVIRONMENT | environment, stdout=writer) as process:  # noqa: S603  our own
+    with start_command(["list", "account_vaults"], environment, stdout=writer) as process:
         while select.select((), (writer,), (), 0)[1]:  # the pipe is not full yet
             time.sleep(0.01)
         os.close(writer)
         with open(reader, encoding="utf-8") as output:  # noqa: PTH123  a descriptor
             assert len([json.loads(record) for record in output]) == 2000
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 # --- services
@@ -240,7 +236,7 @@ def test_sandbox_log(start: Start) -> None:
     for _ in range(3):
         assert httpx.get(f"{url}/_sandbox/clock", trust_env=False).status_code == 200
     process.terminate()
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.asyncio
@@ -251,7 +247,7 @@ async def test_listener(sandbox: Sandbox, gateway: AsyncGateway, environment: di
     assert json.loads(process.stdout.readline())["event"] == "ready"
     process.stdout.close()
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
-    assert await anyio.to_thread.run_sync(process.wait, 30) == 141
+    assert await anyio.to_thread.run_sync(process.wait, PATIENCE) == 141
     assert process.stderr
     assert process.stderr.read() == ""
     assert [each["state"] for each in sandbox.postbacks(record_id=contact.id)] != ["delivered"]

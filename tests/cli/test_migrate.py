@@ -26,6 +26,7 @@ from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import PYTHON, Ended, Start, run, run_on_terminal
 from tests.support.servers import POSTGRES, postgres_only
+from tests.support.waiting import PATIENCE
 
 MAPPED = ("--map", "Card No=account_number", "--map", "Expiry=exp_date", "--key", "Customer")
 
@@ -378,7 +379,7 @@ def test_ctrl_c(
     process = start("migrate", *arguments, "--rate", "50", **environment)
     until_some_are_stored(sandbox)
     os.kill(process.pid, number)
-    output, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == status
     assert "Finishing the calls in progress" in errors
     assert f"{PYTHON} -m gateway_async migrate {file}" in output
@@ -397,7 +398,7 @@ def test_second_ctrl_c(sandbox: Sandbox, environment: dict[str, str], tmp_path: 
     time.sleep(0.3)
     assert process.poll() is None
     os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "exited immediately" in errors
     sandbox.clear_faults()
@@ -406,7 +407,7 @@ def test_second_ctrl_c(sandbox: Sandbox, environment: dict[str, str], tmp_path: 
 
 
 def until_some_are_stored(sandbox: Sandbox, most: int = 3) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while len(stored(sandbox)) <= most:
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -11,6 +11,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Process, Start, run
+from tests.support.waiting import PATIENCE
 
 HEADER = "key,account_number,exp_date\n"
 
@@ -33,7 +34,7 @@ def test_stopping(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path,
     sandbox.fault("POST /v2/accountvaults", "delay", seconds=4, times=4)
     process = start("migrate", write(tmp_path), "--serve", "0", **environment)
     address, states = address_of(process), []
-    with httpx.stream("GET", f"{address}/events", timeout=20) as response:
+    with httpx.stream("GET", f"{address}/events", timeout=PATIENCE) as response:
         for line in response.iter_lines():
             if 'class="headline' in line:
                 states.append(line.partition(">")[2].partition("<")[0])
@@ -46,7 +47,7 @@ def test_stopping(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path,
         "Stopping: interrupted by Ctrl-C. Calls in progress end first.",
         "Stopped before the end: interrupted by Ctrl-C.",
     ]
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, "Warning" in errors) == (130, False)
     with pytest.raises(httpx.ConnectError):
         httpx.get(address)
@@ -60,7 +61,7 @@ def test_a_page_exists_before_the_window_opens(environment: dict[str, str], tmp_
     page = httpx.get(address_of(process))
     assert f"Waiting: the window {window} opens in" in page.text
     os.kill(process.pid, signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
 
 

@@ -2,9 +2,8 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from gateway_async.cli import records
 from gateway_async.resources import RESOURCES
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
-from tests.support.processes import COMMAND, Ended, run_on_terminal
+from tests.support.processes import Ended, run_on_terminal, start_command
 
 CARD = "4111111111111111"
 
@@ -26,8 +25,8 @@ def parsed(ended: Ended) -> dict[str, Any]:
 
 def run_with_input(text: str, environment: dict[str, str], *arguments: str) -> Ended:
     """Run a command that reads its standard input."""
-    command = [sys.executable, *COMMAND, *arguments]
-    return subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=50, check=False)  # noqa: S603  our own
+    with start_command(arguments, environment, stdin=PIPE) as process:
+        return process.collect(text)
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from gateway_async import AsyncGateway, ContactCreate, UserApiKey
-from tests.support.processes import Facts, Process, Serve, Start, run, stop
+from tests.support.processes import Facts, Process, Serve, Start, run
+from tests.support.waiting import PATIENCE
 
 KEYS = [
     "base_url",
@@ -47,7 +48,7 @@ def test_json(serve: Serve, number: signal.Signals) -> None:
     process, facts = serve()
     assert list(facts) == KEYS
     assert all(facts.values())
-    assert stop(process, number) == (0, "", "")
+    assert process.stop(number) == (0, "", "")
 
 
 @pytest.mark.asyncio
@@ -57,7 +58,7 @@ async def test_data_file(serve: Serve, tmp_path: Path) -> None:
     process, before = serve("--data", data)
     async with client(before) as gateway:
         contact = await gateway.contacts.create(ContactCreate(last_name="Smith", location_id=before["location_id"]))
-    stop(process)
+    process.stop()
     _, after = serve("--data", data)
     assert {**after, "base_url": ""} == {**before, "base_url": ""}
     async with client(after) as gateway:
@@ -76,7 +77,7 @@ def test_manual_terminals(serve: Serve) -> None:
             http.post("/v2/routertransactions", json={"routertransaction": sale}, timeout=0.3)
         terminal = http.get(f"/_sandbox/terminals/{facts['terminal_id']}").json()
     assert [call["amount"] for call in terminal["waiting"]] == ["1.00"]
-    assert stop(process) == (0, "", "")
+    assert process.stop() == (0, "", "")
 
 
 def test_welcome(start: Start, tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_welcome(start: Start, tmp_path: Path) -> None:
     assert [line for line in lines if line != line.rstrip() or not line.isprintable()] == []
     (address,) = [line.strip() for line in lines if "/_sandbox/" in line]
     assert "POST /_sandbox/reset" in httpx.get(address, trust_env=False).json()["calls"]
-    status, log, errors = stop(process, signal.SIGINT)
+    status, log, errors = process.stop(signal.SIGINT)
     assert (status, errors) == (0, "")
     assert log.split()[1:4] == ["GET", "/_sandbox/", "200"]
 
@@ -98,7 +99,7 @@ def test_pasted_welcome(start: Start) -> None:
     exports = [line for line in lines if "export" in line]
     program = f"{sys.executable} -c 'import gateway_async; print(gateway_async.AsyncGateway.from_env())'"
     pasted = "\n".join([*exports, program])
-    said = subprocess.check_output([str(sh), "-c", pasted], text=True, timeout=20)  # noqa: S603  our own lines
+    said = subprocess.check_output([str(sh), "-c", pasted], text=True, timeout=PATIENCE)  # noqa: S603  our own lines
     assert said == f"AsyncGateway('{exports[0].partition('=')[2]}')\n"
 
 
@@ -128,7 +129,7 @@ def test_unusable_file(serve: Serve, tmp_path: Path, name: str, reason: str) -> 
     line = f"gateway-async: cannot use the data file {data}: {reason}\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
     assert theirs.read_bytes() == before
-    assert stop(process) == (0, "", "")
+    assert process.stop() == (0, "", "")
 
 
 def test_postback_host() -> None:
@@ -142,7 +143,7 @@ def test_postback_hosts(serve: Serve) -> None:
     """Hosts that are allowed are taken, several too."""
     process, facts = serve("--allow-postback-host", "shop.test", "--allow-postback-host", "::1")
     assert facts["base_url"]
-    assert stop(process) == (0, "", "")
+    assert process.stop() == (0, "", "")
 
 
 @pytest.mark.parametrize(("options", "name"), [((), "json"), (("--postback-format", "form"), "form")])
@@ -151,7 +152,7 @@ def test_format_of_postbacks(serve: Serve, options: tuple[str, ...], name: str) 
     process, facts = serve(*options)
     shown = httpx.get(f"{facts['base_url']}/_sandbox/postbacks/format", trust_env=False)
     assert shown.json() == {"format": name}
-    assert stop(process) == (0, "", "")
+    assert process.stop() == (0, "", "")
 
 
 def test_request_log(start: Start) -> None:
@@ -163,7 +164,7 @@ def test_request_log(start: Start) -> None:
         http.delete("/v2/token/planted-token")
         http.get("/v2/contacts/4111111111111111")
         http.post("/_sandbox/clock", json={"then": 1})
-    status, log, errors = stop(process)
+    status, log, errors = process.stop()
     lines = [line.split()[1:4] for line in log.splitlines()]
     assert (status, errors) == (0, "")
     assert lines == [
@@ -185,7 +186,7 @@ def test_closed_connection(start: Start) -> None:
         assert http.post("/_sandbox/faults", json=plan).status_code == 201
         with pytest.raises(httpx.NetworkError):
             http.get("/v2/contacts")
-    assert "GET    /v2/contacts  no response" in stop(process)[1]
+    assert "GET    /v2/contacts  no response" in process.stop()[1]
 
 
 @pytest.mark.parametrize("options", [(), ("--quiet",)], ids=["", "quiet"])
@@ -198,7 +199,7 @@ def test_ignored_fields(start: Start, options: tuple[str, ...]) -> None:
     contact = {"last_name": "Ada", "location_id": facts["LOCATION_ID"], "color": "red"}
     with httpx.Client(base_url=facts["BASE_URL"], headers=headers, trust_env=False) as http:
         assert http.post("/v2/contacts", json={"contact": contact}).status_code == 201
-    status, log, errors = stop(process)
+    status, log, errors = process.stop()
     assert (status, errors) == (0, "")
     assert ("ignored unknown fields" in log, "color" in log) == (not options, not options)
 
@@ -208,7 +209,7 @@ def test_quiet(start: Start) -> None:
     process = start("sandbox", "--port", "0", "--quiet")
     (address,) = [line.strip() for line in welcome_of(process) if "/_sandbox/" in line]
     assert httpx.get(address, trust_env=False).status_code == 200
-    assert stop(process) == (0, "", "")
+    assert process.stop() == (0, "", "")
 
 
 @pytest.mark.parametrize(("host", "warned"), [("0.0.0.0", True), ("127.0.0.1", False)])  # noqa: S104  what is warned of
@@ -217,7 +218,7 @@ def test_listening_beyond_this_machine_is_said(start: Start, host: str, warned: 
     assert process.stdout
     assert process.stdout.readline()
     line = "gateway-async: --host: every machine that reaches 0.0.0.0 can use this sandbox and its /_sandbox/ calls\n"
-    assert stop(process) == (0, "", line if warned else "")
+    assert process.stop() == (0, "", line if warned else "")
 
 
 def test_date_header(serve: Serve) -> None:

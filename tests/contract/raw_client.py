@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
+from tests.support.waiting import PATIENCE
 
 RECEIVER = "https://127.0.0.1/receiver"
 VISA = "4111111111111111"
@@ -23,7 +24,7 @@ _CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def _client(info: SandboxInfo, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.Client:
-    return httpx.Client(base_url=info.base_url, headers=dict(headers), timeout=20, verify=_NO_CERTIFICATES)
+    return httpx.Client(base_url=info.base_url, headers=dict(headers), timeout=PATIENCE, verify=_NO_CERTIFICATES)
 
 
 class RawClient:

@@ -13,6 +13,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from gateway_async import AsyncGateway, StatusError, UserApiKey, ValidationError
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import PATIENCE
 
 from .two_sides import Values, plain
 
@@ -101,7 +102,7 @@ class RawRecords:
     def sign_in(self, user_id: str, key: str) -> Iterator[RecordSide]:
         """Open a client with another key."""
         headers = {**self.http.headers, "user-id": user_id, "user-api-key": key}
-        with httpx.Client(base_url=self.http.base_url, headers=headers, timeout=20) as http:
+        with httpx.Client(base_url=self.http.base_url, headers=headers, timeout=PATIENCE) as http:
             yield RawRecords(http)
 
     def _send(

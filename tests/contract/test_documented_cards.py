@@ -10,6 +10,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.vendor_tables import read_table
+from tests.support.waiting import PATIENCE
 
 from .two_sides import Side
 
@@ -99,7 +100,7 @@ def test_slow_amounts(side: Side, sandbox: Sandbox, cents: int) -> None:
         sale = pool.submit(side.pay, transaction_amount=f"8.{cents:02}", transaction_api_id=f"slow-{uuid4()}")
         wait_for_sleeper(sandbox)
         sandbox.advance(min(cents, 10))
-        made = sale.result(timeout=10)
+        made = sale.result(timeout=PATIENCE)
     approved = cents < 10
     assert (made["status_id"], made["reason_code_id"]) == ((101, 1000) if approved else (301, 1500))
     assert made["verbiage"] == ("APPROVED" if approved else "TIMEOUT")

@@ -15,7 +15,7 @@ import anyio.to_thread
 import httpx
 
 from tests.docs.documents import ROOT, blocks
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 __all__ = ["SERVERS", "Service", "serving"]
 
@@ -75,13 +75,13 @@ class Service:
 
     async def exit_status(self) -> int:
         """Wait for the end of the supervisor."""
-        return await anyio.to_thread.run_sync(self.process.wait, 30)
+        return await anyio.to_thread.run_sync(self.process.wait, PATIENCE)
 
     def end(self) -> None:
         """Kill the supervisor and its workers, and read the rest of the log."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
         self._reader.join()
         if self.process.stderr:
             self.process.stderr.close()
@@ -103,7 +103,7 @@ async def serving(
     service = Service([sys.executable, "-m", *words], {"HOME": str(folder), **environment})
     try:
         await service.until_started()
-        async with httpx.AsyncClient(base_url=service.url, timeout=30, trust_env=False) as till:
+        async with httpx.AsyncClient(base_url=service.url, timeout=PATIENCE, trust_env=False) as till:
             yield service, till
     finally:
         await anyio.to_thread.run_sync(service.end)

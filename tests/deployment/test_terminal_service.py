@@ -20,7 +20,7 @@ from gateway_async._execution.state import LOOKUP_SECONDS
 from gateway_async.sandbox import Sandbox
 from tests.docs.documents import ROOT, read
 from tests.support.servers import REDIS, redis_only
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 from .service_process import SERVERS, serving
 
@@ -115,7 +115,7 @@ async def test_two_workers_use_a_terminal_one_after_the_other(
         tills = {(await till.get("/live")).json()["worker"]: till}
         while len(tills) < 2:
             other = await stack.enter_async_context(
-                httpx.AsyncClient(base_url=service.url, timeout=30, trust_env=False)
+                httpx.AsyncClient(base_url=service.url, timeout=PATIENCE, trust_env=False)
             )
             tills[(await other.get("/live")).json()["worker"]] = other
         first, second = (sell(each, box, name) for each, name in zip(tills.values(), ("1001", "1002"), strict=True))

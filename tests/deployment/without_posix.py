@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 
+from tests.support.waiting import PATIENCE
+
 ABSENT_MODULES = ("fcntl", "grp", "pwd", "pty", "readline", "resource", "syslog", "termios", "tty", "uvloop")
 ABSENT_NAMES = {
     os: (
@@ -89,7 +91,7 @@ async def receive_postback(folder: Path) -> None:
     async with shop, httpx.AsyncClient(transport=transport, base_url="http://shop.test") as client:
         response = await client.post("/", content=form(), headers=HEADERS)
         assert response.is_success, response
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             await handled.wait()
 
 

@@ -106,6 +106,7 @@ STATUSES: Mapping[str, int] = {
 
 NOX = "nox --no-venv --no-install"
 SHORT_FORMS: Mapping[str, str] = {
+    "gateway-async demo": "gateway-async demo --help",  # tests/cli/test_demo.py runs it
     "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/nox": (
         "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/python -m nox --list"
     ),
@@ -114,7 +115,7 @@ SHORT_FORMS: Mapping[str, str] = {
     "pytest -m docs": "pytest -m docs examples tests/support",
     "pytest -m house": "pytest -m house tests/architecture/test_field_docstrings.py",
     "pytest -m chaos": "pytest -m chaos tests/crash_testing/test_invariants.py",
-    'pytest -m "not slow" -n 4': 'pytest -m "not slow" -n 4 tests/test_errors.py',
+    'pytest -m "not slow" -n 4': 'pytest -m "not slow" -n 1 tests/test_errors.py',
     "pytest tests/contract -k paylink": "pytest tests/contract/test_rows.py -k paylink",
     "python -m tests.simulation --seeds 0..1000 --processes 2": (
         "python -m tests.simulation --seeds 10..14 --processes 2"
@@ -128,7 +129,7 @@ SHORT_FORMS: Mapping[str, str] = {
     "nox -s reliability -- --without retry-budget": "python -m tests.reliability --without retry-budget",
     "nox -s reliability -- --list": "python -m tests.reliability --list",
     "nox -s benchmarks": f"{NOX} -s benchmarks -- decoding",
-    "nox -s benchmarks -- calls": f"{NOX} -s benchmarks -- decoding",
+    "nox -s benchmarks -- calls": f"{NOX} --list -s benchmarks -- calls",
     "python benchmarks/calls.py --rounds 3 --calls 300": "python benchmarks/decoding.py --rounds 1",
 }
 """Shorter forms of commands that take minutes: fewer tests, rows, seeds and rounds, and no installation of packages."""

@@ -24,6 +24,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from gateway_async import AsyncGateway, CardVaultCreate, Secret, TransactionCreate
 from gateway_async.postbacks import PostbackReceiver
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import PATIENCE
 
 from .documents import DOCUMENTS, ROOT, Block, blocks, read, run_block
 from .typed_blocks import GIVEN
@@ -69,7 +70,7 @@ def output_of(block: Block) -> str:
 
 def _run(block: Block) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-c", block.text]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)  # noqa: S603
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)  # noqa: S603
 
 
 def shown_lines(text: str, shown: str) -> list[str]:

@@ -20,6 +20,7 @@ import yaml
 
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
+from tests.support.waiting import PATIENCE
 
 from .documents import DOCUMENTS, ROOT, Block, blocks, read
 from .shell_scene import CARD, environment_of, server_of
@@ -92,7 +93,7 @@ def test_image(shell: ShellSession) -> None:
     text = shlex.join(command_of_the_image()).replace("0.0.0.0", "127.0.0.1")  # noqa: S104  not beyond this machine
     address = shell.serve(text, server_of(text)).address
     for probe in ("livenessProbe", "readinessProbe"):
-        response = httpx.get(address + container()[probe]["httpGet"]["path"], timeout=30, trust_env=False)
+        response = httpx.get(address + container()[probe]["httpGet"]["path"], timeout=PATIENCE, trust_env=False)
         assert response.status_code == 200
     assert shell.end_servers() == [128 + signal.SIGTERM]
     assert "| exit status after SIGTERM | killed by SIGTERM (143 in a shell) |" in read(DEPLOYMENT)

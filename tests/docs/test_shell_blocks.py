@@ -24,7 +24,7 @@ from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from tests.support.intents import BARE, SALE
 from tests.support.sqlite_files import ask_sqlite
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 from .documents import DOCUMENTS, ROOT, Block, blocks, languages_of
 from .shell_scene import (
@@ -42,8 +42,6 @@ from .shell_scene import (
     uses_database,
 )
 from .shell_session import Command, Ended, ShellSession, commands
-
-pytestmark = pytest.mark.timeout(300)  # some blocks take ten seconds, and more on a busy machine
 
 PAGES = (*DOCUMENTS, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md")
 BLOCKS = [
@@ -328,7 +326,7 @@ def check_workers(scene: Scene) -> None:
     scene.run("export DATABASE")
     for name in ("uvicorn", "gunicorn"):
         scene.run(name)
-        ready = httpx.get(f"{scene.shell.running[-1].address}/ready", timeout=30, trust_env=False)
+        ready = httpx.get(f"{scene.shell.running[-1].address}/ready", timeout=PATIENCE, trust_env=False)
         assert ready.json() == {"problems": [], "open_intents": 0, "calls_in_progress": 0}
 
 

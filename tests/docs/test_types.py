@@ -30,7 +30,6 @@ def programs() -> Iterator[tuple[Block, list[Block]]]:
 
 
 @pytest.mark.skipif(not os.environ.get("GATEWAY_TEST_TYPES"), reason="`nox -s types` sets GATEWAY_TEST_TYPES")
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_programs(checker: str, tmp_path: Path) -> None:
     """One run checks all programs, and reports only the planted error."""

@@ -29,6 +29,7 @@ from gateway_async import (
     VaultCopyCreate,
 )
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -179,7 +180,7 @@ async def test_a_taken_id_does_not_use_the_terminal(sandbox_by_hand: Sandbox) ->
         tasks.start_soon(gateway.router_transactions.create_once, new)
         await anyio.to_thread.run_sync(box.wait_for_call)
         box.present()
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             again = await gateway.router_transactions.create_once(new)
             with pytest.raises(MismatchedWriteError):
                 await gateway.router_transactions.create_once(attrs.evolve(new, transaction_amount="13.00"))

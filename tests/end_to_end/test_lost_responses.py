@@ -27,7 +27,6 @@ from gateway_async import (
     Transaction,
     TransactionCreate,
 )
-from gateway_async._secrets import mask_text
 from gateway_async.observe import Event, OutcomeLookedUp
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FAULTS
@@ -162,7 +161,7 @@ async def test_of_two_new_cards_neither_is_chosen(sandbox_by_hand: Sandbox) -> N
         with pytest.raises(OutcomeUnknownError):
             await errors[0].resolve()
     assert len(ids) == 2
-    assert all(mask_text(each) in str(errors[0]) for each in ids)  # an id may look like a card number
+    assert all(each in str(errors[0]) for each in ids)
 
 
 async def test_a_cancelled_terminal_sale_is_known_to_the_observers(sandbox_by_hand: Sandbox) -> None:

@@ -24,7 +24,7 @@ from gateway_async import (
 )
 from gateway_async._http.transport import PooledTransport
 from gateway_async.sandbox import Sandbox
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -251,7 +251,7 @@ async def test_settling_and_capturing_are_found_after_a_crash(sandbox: Sandbox, 
         batch = await gateway.transaction_batches.list({"is_open": True}).first()
         assert batch
         with program(sandbox, path, f'gateway.transaction_batches.settle("{batch.id}")'):
-            with anyio.fail_after(20):
+            with anyio.fail_after(PATIENCE):
                 while (await gateway.transaction_batches.get(batch.id)).is_open:
                     await anyio.sleep(0.02)
     async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:

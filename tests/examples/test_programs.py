@@ -17,6 +17,7 @@ import pytest
 
 from gateway_async import AsyncGateway, CardVaultCreate
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUNNING = re.compile(rb"Running on (http://127\.0\.0\.1:\d+)")
@@ -48,7 +49,7 @@ async def running(
 async def url_of(process: asyncio.subprocess.Process) -> str:
     """Read the output until the server names its address."""
     assert process.stdout
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async for line in process.stdout:
             if found := RUNNING.search(line):
                 return found[1].decode()
@@ -60,7 +61,7 @@ async def point_of_sale(sandbox: Sandbox, folder: Path) -> AsyncIterator[httpx.A
     """Run the point of sale with a ledger in a folder, and yield the client of a till."""
     async with (
         running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(folder / "payments.db")) as process,
-        httpx.AsyncClient(base_url=await url_of(process), trust_env=False, timeout=30) as till,
+        httpx.AsyncClient(base_url=await url_of(process), trust_env=False, timeout=PATIENCE) as till,
     ):
         yield till
 
@@ -93,7 +94,7 @@ async def test_two_hundred_terminals(sandbox: Sandbox, tmp_path: Path) -> None:
     async with running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(tmp_path / "payments.db")) as process:
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(
-            base_url=await url_of(process), limits=limits, timeout=50, trust_env=False
+            base_url=await url_of(process), limits=limits, timeout=PATIENCE, trust_env=False
         ) as tills:
 
             async def sell_one(name: str, terminal_id: str, amount: str) -> None:
@@ -142,7 +143,7 @@ async def test_shutdown(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path)
             await start(till, "a", sandbox.terminal_id, "12.50")
             await sandbox.await_call()
         process.send_signal(signal.SIGTERM)
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await process.wait()
     payment = await gateway.transactions.list().first()
     assert payment is not None
@@ -155,7 +156,7 @@ async def test_moved_cards(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Pa
     rows = [f"c{number},{CARD},1230" for number in range(1500)]
     cards.write_text("\n".join(["key,account_number,exp_date", *rows]), encoding="utf-8")
     async with running("move_cards.py", sandbox, str(cards), str(journal)):
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while await gateway.account_vaults.list().count() < 100:
                 await anyio.sleep(0.05)
     async with running("move_cards.py", sandbox, str(cards), str(journal)) as process:

@@ -22,6 +22,7 @@ from gateway_async import AsyncGateway, CardVaultCreate, PostbackConfigCreate, T
 from gateway_async.postbacks import PostbackState, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FaultName
+from tests.support.waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHOPS = {
@@ -60,7 +61,7 @@ class Shop:
         self.said.extend(iter(self.process.stdout.readline, ""))
 
     def _address(self) -> str:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self.process.poll() is None:
             if found := RUNNING.search("".join(self.said)):
                 return found[1]
@@ -72,7 +73,7 @@ class Shop:
         """End the process, and read all that it has said."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         self._reader.join()
         if self.process.stdout:
             self.process.stdout.close()
@@ -91,13 +92,13 @@ class Shop:
 
     async def becomes(self, status: str, order: str) -> None:
         """Wait until an order has a status; in real time, since another process does the work."""
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             while (await self.get_order(order)).json()["status"] != status:
                 await anyio.sleep(0.02)
 
     async def wait_until_handled(self) -> None:
         """Wait until the inbox is empty: what a killed shop had in hand would be free a minute later."""
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             async with aclosing(SqliteInbox(self.database, shared=True)) as inbox:
                 while await inbox.list(PostbackState.WAITING):
                     await anyio.sleep(0.02)
@@ -133,7 +134,7 @@ def open_shop(
 @pytest_asyncio.fixture
 async def customer() -> AsyncIterator[httpx.AsyncClient]:
     """Open the HTTP client of a customer."""
-    async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
         yield client
 
 
@@ -374,7 +375,7 @@ async def test_gateway_down(open_shop: Open, sandbox: Sandbox, card: str, fault:
     assert (await shop.get_order("1001")).json()["status"] == "not charged"
     assert charged(sandbox) == {}
     sandbox.clear_faults()
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE):
         while (await shop.post_sale("1001", "12.50", card)).status_code == 503:
             await anyio.sleep(0.2)
     await shop.becomes("paid", "1001")

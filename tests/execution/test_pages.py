@@ -12,6 +12,7 @@ from gateway_async import Contact, InvalidRequestError, MalformedReplyError, Ser
 from gateway_async._execution.page_stream import read_in_slices
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.pagination import decode_page, read_raw_page
+from tests.support.waiting import PATIENCE
 
 from .scripted_transport import Script, ScriptedResponse, error_of, listed
 
@@ -176,7 +177,7 @@ async def test_leaving_a_list_early_leaves_no_task_behind() -> None:
         async for _ in gateway.contacts.list():
             await anyio.wait_all_tasks_blocked()
             break
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await ended.wait()
 
 
@@ -240,7 +241,7 @@ async def test_shorter_list() -> None:
     script = Script(get=[divided("abcdef"), second_page, third_page])
     async with script.gateway() as gateway:
         assert [contact.id async for contact in gateway.contacts.list(page_size=2)] == ["a", "b", "c"]
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await ended.wait()
 
 

@@ -18,6 +18,7 @@ from anyio.streams.tls import TLSStream
 
 from gateway_async._http.transport import PooledTransport
 from gateway_async.telemetry.health import PoolUse
+from tests.support.waiting import PATIENCE
 
 LOST = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 
@@ -114,7 +115,7 @@ class Peer:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for a condition that no event tells, at most half a minute: machines may be busy."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         while not condition():
             await anyio.sleep(0.001)
 

@@ -13,6 +13,7 @@ from anyio.streams.tls import TLSStream
 
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL, PooledTransport
+from tests.support.waiting import PATIENCE
 
 from .scripted_server import Wire, client, connecting, idle, serving, use
 
@@ -183,7 +184,7 @@ async def test_cancelled_steps(method: str, pool: str, server_tls: ssl.SSLContex
                 task.cancel()
                 await asyncio.wait([task])
                 assert use(http, pool).in_use == connecting(http, pool) == 0
-                with anyio.fail_after(10):
+                with anyio.fail_after(PATIENCE):
                     assert (await request()).status_code == 200
             await peer.deserted()
     assert 0 < ended < 60

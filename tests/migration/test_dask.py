@@ -26,6 +26,7 @@ from gateway_async.migration.shard_job import ShardJob
 from gateway_async.migration.sources.files import shards
 from gateway_async.sandbox import Sandbox
 from tests.support.sandbox_environment import environment_of
+from tests.support.waiting import PATIENCE
 
 from .cluster import OTHER_CARD, Cluster, cluster_of, row, stamping_gateway, write_rows
 from .journals import counts
@@ -42,7 +43,7 @@ services = pytest.mark.skipif(
     not (POSTGRES and REDIS), reason="needs GATEWAY_TEST_POSTGRES=postgresql://… and GATEWAY_TEST_REDIS=redis://…"
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]  # many processes, and perhaps a busy machine
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
     (shard,) = shards(path, 1000)
     work = ShardJob(path=str(path), size=path.stat().st_size, name=name, journal=journal, since=1)
     async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
-        await client.wait_for_workers(2, timeout=30)
+        await client.wait_for_workers(2, timeout=PATIENCE)
         submit = partial(client.submit, dask.run_shard, name, work, shard, pure=False, allow_other_workers=False)
         results = await asyncio.gather(*(submit(workers=[worker]) for worker in await client.nthreads()))
     assert [result.report.rows for result in results] == [300, 300]
@@ -218,7 +219,10 @@ async def test_the_live_page_shows_all_workers(
     options = ("--dask", cluster.address, "--journal", database, "--name", name, "--redis", REDIS, "--rate", "100")
     command = [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options, "--serve", "0"]
     environment = {**os.environ, **environment_of(sandbox)}
-    async with await anyio.open_process(command, env=environment) as process, httpx.AsyncClient(timeout=30) as browser:
+    async with (
+        await anyio.open_process(command, env=environment) as process,
+        httpx.AsyncClient(timeout=PATIENCE) as browser,
+    ):
         assert process.stderr
         address = (await process.stderr.receive()).decode().splitlines()[0].removeprefix("Live page: ")
         counts: list[str] = []
@@ -282,7 +286,7 @@ async def test_killed_workers_double_and_lose_nothing(
     with cluster_of(tmp_path, environment_of(sandbox)) as cluster:
         killer = Killer(cluster, LONG)
         async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
-            await client.wait_for_workers(2, timeout=30)
+            await client.wait_for_workers(2, timeout=PATIENCE)
             report = await migrate_together(
                 client, path, rows_per_shard=50, gateway=stamping_gateway, on_progress=killer.look
             )

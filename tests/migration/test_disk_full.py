@@ -17,6 +17,7 @@ from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 SIZE = "16m"
@@ -85,7 +86,7 @@ async def test_a_full_disk(disk: Path) -> None:
     path = disk / "cards.journal"
     async with Sandbox() as sandbox, sandbox.gateway() as gateway:
         watch = Watch(disk, sandbox)
-        with anyio.fail_after(50):
+        with anyio.fail_after(PATIENCE):
             report = await migrate_vaults(gateway, rows(ROWS), journal=path, on_progress=watch.look)
         assert sandbox.ledger()["stored"] == {f"k{number}": 1 for number in range(ROWS)}
     assert watch.waited in {"the disk is full", "the disk failed, or is full"}

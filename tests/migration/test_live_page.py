@@ -14,6 +14,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import Report, RowResult, RowState, Sample
 from gateway_async.migration.output.page import render_page, render_parts
 from gateway_async.migration.output.summary import RunContext, RunProgress
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -131,7 +132,7 @@ async def test_a_browser_that_does_not_read_delays_nothing() -> None:
     run = Run()
     with socket.socket() as hanging:
         hanging.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             async with serve_live_page(0, run.read) as url:
                 hanging.connect(("127.0.0.1", int(url.rpartition(":")[2])))
                 hanging.sendall(b"GET /events HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")

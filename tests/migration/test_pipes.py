@@ -13,6 +13,7 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.migration import read_rows
+from tests.support.waiting import PATIENCE
 
 from .files import CARD, HEADER, all_of, card_row, keys, lines, read
 
@@ -51,7 +52,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch) -> Any:
 async def test_rows_are_there_as_soon_as_they_have_come(pipe: Pipe) -> None:
     pipe.write(lines(card_row(1), '2,"'))
     rows = read_rows("-", format="csv").__aiter__()
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         assert (await anext(rows)).key == "1"
         async with anyio.create_task_group() as group:
             ticks: list[int] = []

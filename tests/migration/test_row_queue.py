@@ -10,6 +10,7 @@ import pytest
 
 from gateway_async.migration.queue import RowQueue
 from gateway_async.migration.rows.row import iterate
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +81,7 @@ async def test_a_single_row_does_not_wait_for_company() -> None:
         yield 1
         await anyio.sleep_forever()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         assert await taken(RowQueue(slow(), Begun().begin), 1) == ["1"]
 
 

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from starlette.applications import Starlette
 
 from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
+from tests.support.waiting import PATIENCE
 
 from .postback_requests import HEADERS, PASSWORD, USER, form, http_scope, receiver, recording_receiver, sale
 
@@ -103,7 +104,7 @@ async def test_stored_postbacks_are_handled_while_the_server_runs(tmp_path: Path
             await to_shop.send({"type": "lifespan.startup"})
             assert await from_shop.receive() == {"type": "lifespan.startup.complete"}
             assert (await answered(shop.asgi, http_scope(), part(form())))[0]["status"] == 204
-            with anyio.fail_after(30):
+            with anyio.fail_after(PATIENCE):
                 await happened.wait()
             await to_shop.send({"type": "lifespan.shutdown"})
             assert await from_shop.receive() == {"type": "lifespan.shutdown.complete"}

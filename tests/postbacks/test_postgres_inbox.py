@@ -15,6 +15,7 @@ from gateway_async.postbacks import Claim, InboxError, PostbackState, PostgresIn
 from gateway_async.postbacks.inbox._mapping import row_of
 from gateway_async.postbacks.inbox.store import _STORE_ROW
 from tests.support.servers import POSTGRES, postgres_only
+from tests.support.waiting import PATIENCE
 
 from .inboxes import Store, change, opened
 
@@ -149,7 +150,7 @@ async def test_late_put(store: Store) -> None:
         await connection.execute(store_sql, row.key, row.ordering_key, row.deletes, row.modified, row.content)
         tasks.start_soon(store.inbox.fail, claim, "", None)
         waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{inbox}_keys%'"
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while not await store.ask(waiting):
                 await anyio.sleep(0.01)
     await connection.close()

@@ -14,6 +14,7 @@ from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 from gateway_async.models.transactions import Transaction
 from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
 from gateway_async.postbacks.handlers import Handlers
+from tests.support.waiting import PATIENCE
 
 from .postback_requests import (
     CARD,
@@ -405,7 +406,7 @@ async def test_postbacks_of_no_record_do_not_wait() -> None:
         while len(begun) < 2:
             await anyio.lowlevel.checkpoint()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             for name in "ab":
                 tasks.start_soon(post, shop, form({"name": name}, resource="coupon"))
@@ -529,7 +530,7 @@ async def test_second_entry(tmp_path: Path) -> None:
     for name in ("a", "b"):
         async with shop:
             assert await post(shop, form(sale(id=name))) == (204, "")
-            with anyio.fail_after(30):
+            with anyio.fail_after(PATIENCE):
                 while name not in {postback.record_id for postback in received}:
                     await anyio.sleep(0.01)
     assert await post(shop, form(sale(id="c"))) == (503, "the inbox cannot be used\n")
@@ -563,7 +564,7 @@ async def never() -> AsyncIterator[bytes]:
 
 async def test_slow_body() -> None:
     """A body that does not come is not waited for: callers that dawdle do not pile up."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         response = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
     assert (response.status_code, response.body) == (408, b"the body: not received within 0.01 seconds\n")
 
@@ -578,7 +579,7 @@ async def test_hanging_handler(caplog: pytest.LogCaptureFixture) -> None:
         if len(received) == 1:
             await anyio.sleep_forever()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         assert [(await post(shop, form()))[0] for _ in range(2)] == [500, 204]
     assert "handler failed" in caplog.text
 

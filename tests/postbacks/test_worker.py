@@ -17,7 +17,7 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.worker import Worker
 from tests.support.sqlite_files import ask_sqlite
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 from .inboxes import change, states
 
@@ -150,7 +150,7 @@ async def test_concurrency(inbox: BrokenInbox) -> None:
     async def wait(postback: Postback[Any]) -> None:
         if shop.busy == 3:
             together.set()
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await together.wait()
         running = [record for record, *_ in shop.received[-shop.busy :]]
         assert len(running) == len(set(running))
@@ -203,7 +203,7 @@ async def test_released_record(inbox: BrokenInbox) -> None:
     """A waiting postback is handled as soon as there is room, or its record is free; not only at the next query."""
     shop = Shop()
     await put(inbox, *(change(f"t{number % 2}", number) for number in range(6)))
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         await worker(inbox, shop, concurrency=1, poll_seconds=3600).work(until_empty=True)
     assert len(shop.received) == 6
 
@@ -512,6 +512,6 @@ async def test_renewed_claim(inbox: BrokenInbox, clock: Clock) -> None:
 
 async def until_in(inbox: SqliteInbox, state: PostbackState) -> None:
     """Wait a moment until all is in a state."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         while {stored.state for stored in await inbox.list()} != {state}:
             await anyio.sleep(0.005)

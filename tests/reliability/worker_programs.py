@@ -1,9 +1,9 @@
 """The programs that conditions run in worker processes, to kill them."""
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,27 @@ from gateway_async.migration.rows.row import VaultRow
 from gateway_async.sandbox import Sandbox
 from tests.postbacks import receiver_process
 from tests.reliability.duplicate_ids import accept_duplicate_ids
-from tests.reliability.worker_protections import switch_off
+from tests.reliability.worker_protections import WITHOUT, switch_off
+from tests.support.processes import Process, start_function
 
-__all__ = ["Program", "migrate", "receive_postbacks", "run", "serve_sandbox", "vault_rows"]
-
-Program = Callable[..., object]
+__all__ = ["migrate", "receive_postbacks", "serve_sandbox", "start_worker", "vault_rows"]
 
 
-def run(program: Program, without: str, sender: Connection, *arguments: Any) -> None:
+def start_worker(program: Callable[..., object], *arguments: Any) -> Process:
+    """Start a program of this file in a process, without the protection that is switched off."""
+    return start_function(run, program.__name__, os.environ.get(WITHOUT, ""), *arguments, stderr=None)
+
+
+def run(program: str, without: str, *arguments: Any) -> None:
     """Run a program in this process; `without` names a protection to switch off."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent kills its workers
     with switch_off(without):
-        program(sender, *arguments)
+        globals()[program](*arguments)
+
+
+def send(value: object) -> None:
+    """Print an object for the parent."""
+    print(json.dumps(value), flush=True)  # noqa: T201
 
 
 def vault_rows(count: int) -> Iterator[VaultRow]:
@@ -38,14 +47,14 @@ def vault_rows(count: int) -> Iterator[VaultRow]:
         yield VaultRow(key=f"key {number}", line=number + 1, request=request)
 
 
-def migrate(sender: Connection, environment: Mapping[str, str], count: int, store: str, table: str) -> None:
+def migrate(environment: Mapping[str, str], count: int, store: str, table: str) -> None:
     """Migrate some rows, and send how many were stored, rejected, unknown and skipped.
 
     The journal is a file, or a table of the PostgreSQL at the address `store`.
     """
     os.environ.update(environment)
     journal = PostgresJournal(store, "cards", table=table) if table else Path(store)
-    sender.send(anyio.run(_migrate, count, journal))
+    send(anyio.run(_migrate, count, journal))
 
 
 async def _migrate(count: int, journal: Path | Journal) -> tuple[int, int, int, int]:
@@ -54,14 +63,14 @@ async def _migrate(count: int, journal: Path | Journal) -> tuple[int, int, int, 
     return report.stored, report.rejected, report.unknown, report.skipped
 
 
-def receive_postbacks(_sender: Connection, port: int, kind: str, location: str, table: str) -> None:
+def receive_postbacks(port: int, kind: str, location: str, table: str) -> None:
     """Receive postbacks into an inbox and handle them, until killed."""
     anyio.run(receiver_process.main, port, kind, location, table)
 
 
-def serve_sandbox(sender: Connection, port: int, path: str) -> None:
+def serve_sandbox(port: int, path: str) -> None:
     """Serve a sandbox with a database file until killed, and send its environment."""
     with accept_duplicate_ids(), Sandbox(port, data=path) as sandbox:
-        sender.send(sandbox.environment())
+        send(sandbox.environment())
         while True:
             signal.pause()

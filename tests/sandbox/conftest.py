@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
+from tests.support.waiting import PATIENCE
 
 from .receiver import Receiver, configured
 
@@ -53,7 +54,7 @@ class Shop:
     def __init__(self, info: SandboxInfo) -> None:
         self.info = info
         keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
-        self.http = httpx.Client(base_url=info.base_url, headers=keys, timeout=20, verify=_NO_CERTIFICATES)
+        self.http = httpx.Client(base_url=info.base_url, headers=keys, timeout=PATIENCE, verify=_NO_CERTIFICATES)
 
     def close(self) -> None:
         """Close the connections."""

@@ -24,6 +24,7 @@ from gateway_async.sandbox.runtime.store import _FORMAT, Store
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.serve import serve as serve_sandbox
 from tests.support.sqlite_files import ask_sqlite, full_disk
+from tests.support.waiting import PATIENCE
 
 from .conftest import Eventually, OpenShop, Record, Serve, Shop
 
@@ -387,5 +388,5 @@ def test_signal(serve: Serve, number: int, eventually: Eventually) -> None:
     waiting.start()
     eventually(lambda: httpx.get(f"{info.base_url}/_sandbox/terminals").json()["terminals"][0]["waiting"])
     process.send_signal(number)
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE) == 0
     waiting.join()

@@ -5,6 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway_async._secrets import mask_text
+from gateway_async.sandbox.runtime.gateway import IdGenerator
+from gateway_async.sandbox.simulators.clock import Clock
+
 from .conftest import Errors, Record, Shop
 
 API_IDS = {
@@ -103,3 +107,12 @@ def test_deletion(shop: Shop, noun: str) -> None:
 @pytest.mark.parametrize("noun", TEXTS)
 def test_records_of_another_location_do_not_exist(shop: Shop, neighbor: Shop, noun: str) -> None:
     assert statuses(shop, noun, make(neighbor, noun).json()[noun]["id"]) == {404}
+
+
+def test_no_id_looks_like_a_card_number() -> None:
+    # Messages mask card numbers, and would hide such an id.
+    ids, made = IdGenerator(Clock(), last="09a4111111110000"), set[str]()
+    while len(made) < 3000:
+        made.add(ids.new())
+    assert [each for each in made if mask_text(each) != each] == []
+    assert {each[:3] for each in made} == {"09a"}

@@ -10,12 +10,13 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture
 def browser(sandbox: Sandbox) -> Iterator[httpx.Client]:
     """A client without credentials."""
-    with httpx.Client(base_url=sandbox.base_url, timeout=20, trust_env=False) as client:
+    with httpx.Client(base_url=sandbox.base_url, timeout=PATIENCE, trust_env=False) as client:
         yield client
 
 

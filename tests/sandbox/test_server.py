@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http import server
 from gateway_async.sandbox.http.server import Listener
+from tests.support.waiting import PATIENCE
 
 from .conftest import Shop
 
@@ -160,7 +161,7 @@ async def test_early_stop(way: str) -> None:
         await asyncio.sleep(0)
         caller.setblocking(False)
         try:
-            said = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(caller, 1), 10)
+            said = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(caller, 1), PATIENCE)
         except ConnectionResetError:
             said = b""
     assert said == b""
@@ -182,8 +183,8 @@ async def test_cancelled_wait() -> None:
     await listener.open()
     waiting = asyncio.create_task(listener.wait_until_idle())
     try:
-        await asyncio.wait_for(requested.wait(), 10)
+        await asyncio.wait_for(requested.wait(), PATIENCE)
         waiting.cancel()
-        await asyncio.wait_for(disconnected.wait(), 10)
+        await asyncio.wait_for(disconnected.wait(), PATIENCE)
     finally:
         await listener.close()

@@ -7,7 +7,6 @@ were told, and the terminals.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from gateway_async._secrets import mask_text
 from gateway_async.crash_testing.invariants import Effect, broken_rules, effects_of
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.sandbox.schema.fields import Row
@@ -61,9 +60,8 @@ def find_broken_rules(
     yield from _find_denied(effects, [call for call in told if call.api_id not in shared])
     yield from _find_invented(page, told)
     # A capture of the sale that got the authorization's id counts as done: the record shows the money as captured.
-    shown = [row["id"] for row in page["transactions"] if row["transaction_api_id"] in shared]
-    mixed_up = {*shown, *map(mask_text, shown)}  # an id of many digits may look like a card number
-    changes = [call for call in (*ledger, *told) if mixed_up.isdisjoint(call.call.split("/"))]
+    shown = {row["id"] for row in page["transactions"] if row["transaction_api_id"] in shared}
+    changes = [call for call in (*ledger, *told) if shown.isdisjoint(call.call.split("/"))]
     yield from _find_missing_changes(effects, changes)
     for api_id, times in terminal_calls.items():
         if times > 1:

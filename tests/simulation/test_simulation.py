@@ -19,8 +19,6 @@ _FOUND_BY = {
 }
 """Seeds that found the rarer bugs, to try first; when the code changes, others may find them."""
 
-pytestmark = pytest.mark.timeout(300)  # a search takes half a minute, and more on a busy machine
-
 
 @pytest.fixture
 def simulation() -> Iterator[Simulation]:

@@ -25,6 +25,7 @@ from gateway_async.postbacks import InboxError, PostgresInbox
 from tests.support.ledgers import ask_postgres
 from tests.support.servers import POSTGRES, postgres_only
 from tests.support.sqlite_files import ask_sqlite, full_disk
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 KINDS = [
@@ -296,7 +297,7 @@ async def test_concurrent_reader(place: Place, store: QueuedStore) -> None:
     await store.run(add_one, "a", "kept")
     with sqlite3.connect(place.path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             assert await store.read(read, "a") == {"a": ("kept", False)}
         other.execute("ROLLBACK")
     other.close()

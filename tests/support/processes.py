@@ -1,4 +1,8 @@
-"""The real command, in a process of its own."""
+"""Processes of tests: start one, wait for what it prints, stop or kill it, and collect its output.
+
+`gateway-async` and functions of tests are forked from a server (`fork_server.py`). What depends on how Python starts,
+such as a program's imports, takes `start_python`.
+"""
 
 import json
 import os
@@ -7,9 +11,12 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from tests.support.fork_server import ROOT, ForkServer
+from tests.support.waiting import PATIENCE
 
 COMMAND = ("-W", "default", "-m", "gateway_async.cli")
 """With warnings shown, so that a socket left open is seen on standard error."""
@@ -22,39 +29,116 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in 
 ENVIRONMENT |= {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
 
 Ended = subprocess.CompletedProcess[str]
-Process = subprocess.Popen[str]
 Facts = dict[str, Any]
-Start = Callable[..., Process]
-Serve = Callable[..., tuple[Process, Facts]]
-Listen = Callable[..., tuple[Process, str]]
+
+
+class Process(subprocess.Popen[str]):
+    """A process with its output in pipes. It is killed at the end of a `with` block."""
+
+    def __init__(self, arguments: Sequence[str], **options: Any) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; children inherit it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+        super().__init__(arguments, **pipes | options)
+
+    def __exit__(self, *error: Any) -> None:  # noqa: PYI036  as Popen has it
+        self.kill()
+        super().__exit__(*error)
+
+    def wait_for(self, text: str) -> str:
+        """Return the next line of output that contains a text.
+
+        Raises:
+            AssertionError: the process has closed its output. The message is what it wrote to standard error.
+        """
+        assert self.stdout
+        for line in self.stdout:
+            if text in line:
+                return line
+        raise AssertionError(self.communicate(timeout=PATIENCE)[1])
+
+    def events(self) -> Iterator[Facts]:
+        """Yield the objects that it prints, one in each line."""
+        assert self.stdout
+        return map(json.loads, self.stdout)
+
+    def receive(self) -> Any:
+        """Wait for an object that it prints in a line."""
+        return json.loads(self.wait_for(""))
+
+    def crash(self) -> bool:
+        """Kill it (SIGKILL), and return whether it was still running."""
+        was_running = self.poll() is None
+        with self:
+            return was_running
+
+    def collect(self, given: str | None = None) -> Ended:
+        """Write to its standard input, wait for its end, and return its exit status and the rest of its output."""
+        output, errors = self.communicate(given, timeout=PATIENCE)
+        return subprocess.CompletedProcess(self.args, self.returncode, output, errors)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """Send it a signal and wait for its end; return its exit status and the rest of its output and errors."""
+        self.send_signal(number)
+        ended = self.collect()
+        return ended.returncode, ended.stdout, ended.stderr
+
+
+class ForkedProcess(Process):
+    """A process of the fork server."""
+
+    def _execute_child(self, *options: Any) -> None:
+        """Fork in the place of Popen, which then has the process id as if it had started the process."""
+        arguments, _, _, _, _, _, environment, _, _, _, *pipes, _, _, _, _, _, session, _ = options
+        streams = [own if own != -1 else number for number, own in enumerate((pipes[0], pipes[3], pipes[5]))]
+        try:
+            self.pid = _FORK_SERVER.fork(arguments, streams, environment, session=session)
+            self._child_created = True
+        finally:
+            self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
+_FORK_SERVER: Final = ForkServer(ENVIRONMENT)
+_CAN_FORK: Final = sys.platform == "linux"
+
+
+def start(*arguments: str, **environment: str) -> Process:
+    """Start `gateway-async`; the caller ends it."""
+    return start_command(arguments, environment)
+
+
+def start_command(arguments: Sequence[str], environment: Mapping[str, str], **options: Any) -> Process:
+    """Start `gateway-async` with options of `Popen`, forked unless a variable changes how Python starts."""
+    options["env"] = {**ENVIRONMENT, **environment}
+    if _CAN_FORK and not any(name.startswith("PYTHON") for name in environment):
+        return ForkedProcess(["-m", "gateway_async.cli", *arguments], **options)
+    return Process([sys.executable, *COMMAND, *arguments], **options)
+
+
+def start_function(function: Callable[..., object], *arguments: Any, **options: Any) -> Process:
+    """Start a function of a module, with arguments that JSON can write and options of `Popen`; the caller ends it."""
+    words = [f"{function.__module__}:{function.__qualname__}", *map(json.dumps, arguments)]
+    options.setdefault("env", ENVIRONMENT)
+    if _CAN_FORK:
+        return ForkedProcess(words, **options)
+    return Process([sys.executable, "-m", "tests.support.fork_server", *words], cwd=ROOT, **options)
 
 
 def start_python(*arguments: str, **environment: str) -> Process:
-    """Start this Python and capture its output; the caller ends it."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; children would inherit it
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    return subprocess.Popen(  # noqa: S603  what runs is this project
-        [sys.executable, *arguments],
-        env=ENVIRONMENT | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
+    """Start this Python with its output in pipes; the caller ends it."""
+    return Process([sys.executable, *arguments], env=ENVIRONMENT | environment)
 
 
 def run_python(*arguments: str, **environment: str) -> Ended:
     """Run this Python to its end, or kill it after 50 seconds."""
     with start_python(*arguments, **environment) as process:
-        try:
-            output, errors = process.communicate(timeout=50)
-        finally:
-            process.kill()
-    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+        return process.collect()
 
 
 def run(*arguments: str, **environment: str) -> Ended:
     """Run `gateway-async` to its end."""
-    return run_python(*COMMAND, *arguments, **environment)
+    with start(*arguments, **environment) as process:
+        return process.collect()
 
 
 def run_on_terminal(*arguments: str, **environment: str) -> Ended:
@@ -67,19 +151,13 @@ def run_on_terminal(*arguments: str, **environment: str) -> Ended:
 def run_on_color_terminal(*arguments: str, **environment: str) -> Ended:
     """Run `gateway-async` to its end on a terminal, and keep the codes for colors and the cursor."""
     leader, follower = pty.openpty()
-    options = {"TERM": "xterm", **environment}
-    with subprocess.Popen(  # noqa: S603  what runs is this project
-        [sys.executable, *COMMAND, *arguments],
-        env=ENVIRONMENT | options,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        start_new_session=True,
-    ) as process:
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), follower)
+    with start_command(arguments, {"TERM": "xterm", **environment}, start_new_session=True, **streams) as process:
         os.close(follower)
         shown = b"".join(iter(lambda: _read(leader), b""))
         os.close(leader)
-    return subprocess.CompletedProcess(process.args, process.wait(20), shown.decode().replace("\r\n", "\n"), "")
+        process.wait(PATIENCE)
+    return subprocess.CompletedProcess(process.args, process.returncode, shown.decode().replace("\r\n", "\n"), "")
 
 
 def _read(descriptor: int) -> bytes:
@@ -90,14 +168,6 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-def events(process: Process) -> Iterator[Facts]:
-    """Yield the objects that `--json` prints."""
-    assert process.stdout
-    return (json.loads(line) for line in process.stdout)
-
-
-def stop(process: Process, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
-    """Return the exit status and the rest of the output after a signal."""
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=20)
-    return process.returncode, output, errors
+Start = Callable[..., Process]
+Serve = Callable[..., tuple[Process, Facts]]
+Listen = Callable[..., tuple[Process, str]]

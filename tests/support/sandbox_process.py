@@ -1,6 +1,5 @@
 """A sandbox in a process of its own."""
 
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -11,7 +10,8 @@ from typing import Any
 import attrs
 
 from gateway_async import AsyncGateway, UserApiKey
-from tests.support.processes import COMMAND, Process, start_python
+from tests.support.processes import Process, start
+from tests.support.waiting import PATIENCE
 
 __all__ = ["SandboxProcess", "resident_kib", "sandbox_process"]
 
@@ -49,18 +49,14 @@ class SandboxProcess:
     def stop(self) -> None:
         """End the process and wait for that, so that its database is closed."""
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
 
 
 @contextmanager
 def sandbox_process(*options: str) -> Iterator[SandboxProcess]:
     """Start `gateway-async sandbox` with these options, and end it by its process id."""
-    with start_python(*COMMAND, "sandbox", "--port", "0", "--json", *options) as process:
-        try:
-            assert process.stdout is not None
-            yield SandboxProcess(process, json.loads(process.stdout.readline()))
-        finally:
-            process.kill()
+    with start("sandbox", "--port", "0", "--json", *options) as process:
+        yield SandboxProcess(process, next(process.events()))
 
 
 def resident_kib(process_id: int | str = "self") -> int:

@@ -1,5 +1,6 @@
 """The `Gateway` object: the state and services of one running gateway."""
 
+import re
 import secrets
 from collections import deque
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ _IN_ENVIRONMENT = ("base_url", "developer_id", "user_id", "user_api_key", "locat
 _TIME_DIGITS = 16
 """The number of leading hexadecimal digits that increase; the digits after them are random."""
 
+_LIKE_CARD = re.compile(r"[0-9]{13}")
 _KEPT_REQUESTS = 500
 _TABLES_BY_API_ID = {table.api_id: table for table in STORED if table.api_id}
 _WITH_SYSTEM_ID = [table for table in STORED if table is not TOKEN]
@@ -77,9 +79,11 @@ class IdGenerator:
         self._last = int(last[:_TIME_DIGITS] or "0", 16)
 
     def new(self) -> str:
-        """Return a new, unused id."""
+        """Return a new, unused id. No message masks it as a card number."""
         self._last = max(self._last + 1, int(self._clock.now() * 1000) << 16)
-        return f"{self._last:0{_TIME_DIGITS}x}{secrets.token_hex(4)}"
+        while _LIKE_CARD.search(name := f"{self._last:0{_TIME_DIGITS}x}{secrets.token_hex(4)}"):
+            self._last += 1
+        return name
 
 
 @attrs.define(eq=False)

@@ -14,10 +14,10 @@ from gateway_async.sandbox.http.request_log import LoggedRequest
 from tests.reliability.condition import Condition, Result
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.totals import add_up
-from tests.reliability.worker import Worker
-from tests.reliability.worker_programs import migrate
+from tests.reliability.worker_programs import migrate, start_worker
 from tests.reliability.worker_protections import without
 from tests.support.ledgers import ask_postgres
+from tests.support.processes import Process
 from tests.support.servers import POSTGRES
 
 __all__ = ["MIGRATION_KILL_CONDITIONS"]
@@ -46,11 +46,11 @@ class _Requests:
             self._number += 1
             self._signal.notify_all()
 
-    def wait_for(self, number: int, worker: Worker) -> None:
+    def wait_for(self, number: int, worker: Process) -> None:
         """Wait for so many more requests, or for the end of the process that sends them."""
         with self._signal:
             wanted = self._number + number
-            while self._number < wanted and worker.is_running:
+            while self._number < wanted and worker.poll() is None:
                 self._signal.wait(_POLL_SECONDS)
 
 
@@ -68,18 +68,18 @@ class _KilledMigration:
         """Kill it at random moments, and return how often it was still running."""
         killed = 0
         for _ in range(self._kills):
-            worker = Worker(migrate, *self._settings)
+            worker = start_worker(migrate, *self._settings)
             self._requests.wait_for(random.randint(1, _REQUESTS), worker)
             sleep(random.uniform(0, _DELAY_SECONDS))
-            killed += worker.kill()
+            killed += worker.crash()
             self._sandbox.wait_until_idle()
         return killed
 
     def finish(self, killed: int) -> Result:
         """Run it to its end, and compare its report with the gateway's records."""
-        worker = Worker(migrate, *self._settings)
+        worker = start_worker(migrate, *self._settings)
         stored, rejected, unknown, skipped = worker.receive()
-        worker.kill()
+        worker.crash()
         times = self._sandbox.ledger()["stored"]
         expected = stored + skipped + unknown
         return Result(

@@ -15,8 +15,7 @@ from tests.postbacks.inboxes import Store, opened
 from tests.reliability.condition import Condition, Result
 from tests.reliability.postback_sender import CHANGES, PostbackSender
 from tests.reliability.totals import add_up
-from tests.reliability.worker import Worker
-from tests.reliability.worker_programs import receive_postbacks
+from tests.reliability.worker_programs import receive_postbacks, start_worker
 from tests.reliability.worker_protections import without
 from tests.support.free_port import free_port
 
@@ -85,7 +84,7 @@ class _Receiver:
 
     def start(self) -> None:
         """Start it."""
-        self._worker = Worker(receive_postbacks, *self._settings)
+        self._worker = start_worker(receive_postbacks, *self._settings)
 
     def kill(self) -> None:
         """Kill it.
@@ -93,7 +92,7 @@ class _Receiver:
         Raises:
             RuntimeError: it has ended by itself.
         """
-        if not self._worker.kill():
+        if not self._worker.crash():
             raise RuntimeError("a receiver has ended by itself")
 
     def restart(self) -> None:

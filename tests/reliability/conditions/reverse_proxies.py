@@ -21,6 +21,7 @@ from tests.reliability.condition import Condition, Result
 from tests.reliability.traffic import Traffic, compare
 from tests.support.free_port import free_port
 from tests.support.store_servers import find_program
+from tests.support.waiting import PATIENCE
 
 __all__ = ["PROXY_CONDITIONS"]
 
@@ -101,7 +102,7 @@ class _Proxy:
                 yield f"http://127.0.0.1:{port}", process
             finally:
                 process.terminate()
-                process.wait(10)
+                process.wait(PATIENCE)
 
 
 def _wait_for(port: int) -> None:

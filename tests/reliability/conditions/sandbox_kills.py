@@ -12,8 +12,7 @@ import httpx
 from gateway_async import AsyncGateway, UserApiKey
 from tests.reliability.condition import Condition, Result
 from tests.reliability.continuous_traffic import OPTIONS, ContinuousTraffic
-from tests.reliability.worker import Worker
-from tests.reliability.worker_programs import serve_sandbox
+from tests.reliability.worker_programs import serve_sandbox, start_worker
 from tests.reliability.worker_protections import without
 from tests.support.free_port import free_port
 
@@ -35,7 +34,7 @@ class _Server:
 
     def start(self) -> None:
         """Start it, and wait until it serves."""
-        self._worker = Worker(serve_sandbox, *self._settings)
+        self._worker = start_worker(serve_sandbox, *self._settings)
         self.environment: Mapping[str, str] = self._worker.receive()
 
     def restart(self) -> None:
@@ -45,7 +44,7 @@ class _Server:
 
     def kill(self) -> None:
         """Kill it."""
-        self._worker.kill()
+        self._worker.crash()
 
     def count_effects(self) -> dict[str, int]:
         """Return how often each integrator id was charged or stored."""

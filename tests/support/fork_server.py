@@ -1,0 +1,135 @@
+"""A process that has loaded Python and the package once, and forks for each program that a test starts.
+
+Starting Python takes half a second of processor time, forking a few milliseconds. A forked process is a child of the
+test's process, like any that it starts itself, and ends like every Python: with its exit functions, its warnings and
+its exit status.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["ROOT", "ForkServer"]
+
+ROOT: Final = Path(__file__).parents[2]
+_SET_CHILD_SUBREAPER: Final = 36
+_LONGEST_MESSAGE: Final = 1 << 17
+_MODULES: Final = (
+    *(f"gateway_async.cli.{name}" for name in ("app", "listen", "migrate.run", "records", "sandbox")),
+    "tests.reliability.worker_programs",
+)
+"""Modules that forked processes use. Each of them imports any other module itself."""
+
+
+class ForkServer:
+    """The server of this process; it starts with the first program, and ends with this process.
+
+    Args:
+        environment: the variables of the server.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+
+    def fork(
+        self, arguments: Sequence[str], streams: Sequence[int], environment: Mapping[str, str], *, session: bool
+    ) -> int:
+        """Run `python -W default` with arguments in a forked process, and return its process id.
+
+        Args:
+            arguments: `-m`, a module and its arguments, or `module:function` and its arguments in JSON.
+            streams: the descriptors of its standard input, output and error.
+            environment: all its variables.
+            session: whether it leads a session of its own.
+        """
+        folder = str(Path.cwd())
+        request = {"arguments": arguments, "environment": dict(environment), "folder": folder, "session": session}
+        socket.send_fds(self._connection, [json.dumps(request).encode()], streams)
+        return int(self._connection.recv(_LONGEST_MESSAGE))
+
+    @cached_property
+    def _connection(self) -> socket.socket:
+        # A process whose parent has ended becomes a child of the nearest subreaper: of this process.
+        if ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "prctl")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            command = [sys.executable, "-W", "default", "-m", __name__, str(theirs.fileno())]
+            process = subprocess.Popen(  # noqa: S603  this file
+                command, env=self._environment, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+            )
+        process.returncode = 0  # it ends after this process, which cannot wait for it
+        return ours
+
+
+def _serve(connection: socket.socket) -> dict[str, Any]:
+    """Fork for each request; return the request in the forked process only."""
+    for module in _MODULES:
+        import_module(module)
+    gc.collect()
+    gc.freeze()
+    while True:
+        message, streams, _, _ = socket.recv_fds(connection, _LONGEST_MESSAGE, 3)
+        if not message:
+            os._exit(0)
+        read, write = os.pipe()
+        if between := os.fork():
+            os.waitpid(between, 0)  # from now on its child is one of the test's process
+            connection.send(os.read(read, _LONGEST_MESSAGE))
+        elif child := os.fork():
+            os.write(write, str(child).encode())
+            os._exit(0)
+        else:
+            for number, descriptor in enumerate(streams):
+                os.dup2(descriptor, number)
+        for descriptor in (read, write, *streams):
+            os.close(descriptor)
+        if not between:
+            connection.close()
+            request: dict[str, Any] = json.loads(message)
+            return request
+
+
+def _run(arguments: Sequence[str], environment: Mapping[str, str], folder: str, *, session: bool) -> None:
+    if session:
+        os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(0, encoding="utf-8", closefd=False),
+        os.fdopen(1, "w", encoding="utf-8", closefd=False),  # of lines, on a terminal
+        os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False),
+    )
+    if arguments[0] == "-m":
+        sys.argv = list(arguments[1:])
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        call(*arguments)
+
+
+def call(function: str, *arguments: str) -> None:
+    """Call `module:function` with arguments in JSON."""
+    module, name = function.split(":")
+    getattr(import_module(module), name)(*map(json.loads, arguments))
+
+
+if __name__ == "__main__":
+    if sys.argv[1].isdigit():
+        _run(**_serve(socket.socket(fileno=int(sys.argv[1]))))
+    else:
+        call(*sys.argv[1:])
