@@ -49,11 +49,7 @@ LOST = ConnectionLostError("reset", call=CALL)
 SENTENCES: list[tuple[Event, int, str]] = [
     (CallStarted(call=CALL), logging.DEBUG, "POST /v2/transactions started"),
     (CallStarted(call=CALL, api_id="order-7"), logging.DEBUG, "POST /v2/transactions (order-7) started"),
-    (
-        TerminalWaitStarted(call=CALL, terminal_id="t"),
-        logging.DEBUG,
-        "POST /v2/transactions waits for terminal t",
-    ),
+    (TerminalWaitStarted(call=CALL, terminal_id="t"), logging.DEBUG, "POST /v2/transactions waits for terminal t"),
     (
         TerminalWaitEnded(call=CALL, terminal_id="t", seconds=2.0),
         logging.DEBUG,

@@ -341,15 +341,7 @@ def test_known_secrets_of_any_form_are_masked() -> None:
     assert mask_text("routing 072000326, cvv 999", secrets) == "routing ************0326, cvv ************"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{0}\r\n{1}",
-        "['{0}', '{1}']",
-        r'"{0}\r\n{1}"',
-        "{0} - - {1}",
-    ],
-)
+@pytest.mark.parametrize("text", ["{0}\r\n{1}", "['{0}', '{1}']", r'"{0}\r\n{1}"', "{0} - - {1}"])
 def test_split_number(text: str) -> None:
     """A peer may repeat what was sent as a list or over two lines, which other numbers may be, too."""
     quoted = mask_text(f"no: {text.format('54545454', '54545454')}!", [AccountNumber("5454545454545454")])

@@ -392,10 +392,7 @@ async def test_frames_of_a_cancelled_call_hold_only_sealed_values() -> None:
         return httpx.Response(200, request=request)
 
     async with AsyncGateway(
-        "https://gateway.test",
-        developer_id="d",
-        credentials=UserApiKey("u", "k"),
-        transport=httpx.MockTransport(wait),
+        "https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), transport=httpx.MockTransport(wait)
     ) as gateway:
         with pytest.raises(TimeoutError) as raised:
             async with asyncio.timeout(0.05):

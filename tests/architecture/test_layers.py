@@ -85,10 +85,7 @@ def test_wire() -> None:
         assert re.findall(r"\b(?:now|today|open|print|input)\(", text) == [], path
 
 
-@pytest.mark.parametrize(
-    ("library", "allowed"),
-    [("httpx", HTTPX_USERS), ("tenacity", TENACITY_USERS)],
-)
+@pytest.mark.parametrize(("library", "allowed"), [("httpx", HTTPX_USERS), ("tenacity", TENACITY_USERS)])
 def test_libraries(library: str, allowed: re.Pattern[str]) -> None:
     """HTTP libraries are for `_http`, the HTTP and webhook clients, and tenacity is for the repeats of a call."""
     users = {path.as_posix() for path in modules() if any(m.split(".")[0] == library for m in imported(tree(path)))}

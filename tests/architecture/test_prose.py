@@ -57,10 +57,7 @@ def test_module(tmp_path: Path) -> None:
 def test_document(tmp_path: Path) -> None:
     """Words count everywhere in Markdown, in code too."""
     text = "# Whoever\n\n```sh\nnobody\n```\n"
-    assert found_in(tmp_path, "planted.md", text) == [
-        "1: word: Whoever",
-        "4: word: nobody",
-    ]
+    assert found_in(tmp_path, "planted.md", text) == ["1: word: Whoever", "4: word: nobody"]
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,10 +83,7 @@ PAYLINKS = RecordType(
     "Paylink",
     create_modes=(CreateMode("paylink", "PaylinkCreate", _at_location(amount_due=12)),),
     update="PaylinkUpdate",
-    recipes={
-        **SHARED,
-        "delivery_method": WITH_PHONE,
-    },
+    recipes={**SHARED, "delivery_method": WITH_PHONE},
     expanded=frozenset({"payment_url", "tags"}),
     resource="paylinks",
     change={"email": "other@example.test"},
@@ -279,9 +276,7 @@ POSTBACK_CONFIGS = RecordType(
             "of transactions",
             "PostbackConfigCreate",
             lambda raw_client: _at_location(
-                resource="transaction",
-                url=RECEIVER,
-                product_transaction_id=raw_client.info.cc_product_transaction_id,
+                resource="transaction", url=RECEIVER, product_transaction_id=raw_client.info.cc_product_transaction_id
             )(raw_client),
         ),
     ),

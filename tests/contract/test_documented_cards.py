@@ -65,18 +65,18 @@ def test_each_documented_decline_has_its_verbiage() -> None:
     assert read_table("declines") == [[amount, verbiage] for amount, _, verbiage in DECLINED]
 
 
-@pytest.mark.parametrize(("amount", "reason", "verbiage"), DECLINED[::8])
-def test_test_amounts(side: Side, amount: str, reason: str, verbiage: str) -> None:
+def test_test_amounts(side: Side) -> None:
     """The decline has status 301, its reason code and its text."""
-    made = side.pay(transaction_amount=amount)
-    assert (made["status_id"], made["reason_code_id"], made["verbiage"]) == (301, int(reason), verbiage)
-    assert (made["auth_amount"], made["auth_code"]) == ("0.00", "")
+    for amount, reason, verbiage in DECLINED[::8]:
+        made = side.pay(transaction_amount=amount)
+        assert (made["status_id"], made["reason_code_id"], made["verbiage"]) == (301, int(reason), verbiage)
+        assert (made["auth_amount"], made["auth_code"]) == ("0.00", ""), amount
 
 
-@pytest.mark.parametrize("amount", APPROVED)
-def test_an_undocumented_amount_is_approved(side: Side, amount: str) -> None:
-    made = side.pay(transaction_amount=amount)
-    assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (101, 1000, amount)
+def test_an_undocumented_amount_is_approved(side: Side) -> None:
+    for amount in APPROVED:
+        made = side.pay(transaction_amount=amount)
+        assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (101, 1000, amount)
 
 
 def test_partial_approval(side: Side) -> None:
@@ -122,12 +122,10 @@ ADDRESSES = [
 ]
 
 
-@pytest.mark.parametrize(("street", "zip_code", "avs", "code"), ADDRESSES)
-def test_avs_names_what_does_not_match_and_declines_nothing(
-    side: Side, street: str | None, zip_code: str | None, avs: str | None, code: str
-) -> None:
-    made = side.pay(billing_street=street or ..., billing_zip=zip_code or ...)
-    assert (made["avs"], made["avs_enhanced"], made["status_id"]) == (avs, code, 101)
+def test_avs_names_what_does_not_match_and_declines_nothing(side: Side) -> None:
+    for street, zip_code, avs, code in ADDRESSES:
+        made = side.pay(billing_street=street or ..., billing_zip=zip_code or ...)
+        assert (made["avs"], made["avs_enhanced"], made["status_id"]) == (avs, code, 101)
 
 
 def test_denial_address(side: Side) -> None:

@@ -137,10 +137,10 @@ def test_the_fields(level3s: Family, sales: dict[str, str], brand: str, table: s
             assert create(name, ...) is None
 
 
-@pytest.mark.parametrize("code", LINE_ITEM["mc"].by_name["tax_type_id"].choices)
-def test_each_documented_tax_type_is_accepted(level3s: Family, sales: dict[str, str], code: str) -> None:
-    made = level3s.create(transaction_id=sales["mc"], **content("mc", line={"tax_type_id": code}))
-    assert made["level3_data"]["line_items"][0]["tax_type_id"] == code
+def test_each_documented_tax_type_is_accepted(level3s: Family, sales: dict[str, str]) -> None:
+    for code in LINE_ITEM["mc"].by_name["tax_type_id"].choices:
+        made = level3s.create(transaction_id=sales["mc"], **content("mc", line={"tax_type_id": code}))
+        assert made["level3_data"]["line_items"][0]["tax_type_id"] == code
 
 
 WRONG = [

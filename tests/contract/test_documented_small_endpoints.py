@@ -74,9 +74,7 @@ def test_override(side: Side, act: Send, sec_code: str) -> None:
     assert (made["status_id"], made["reason_code_id"], made["auth_code"]) == (301, 1663, "")
     changed = act(made["id"], "override")
     assert (changed["status_id"], changed["reason_code_id"], changed["transaction_amount"]) == (131, 1000, "16.63")
-    assert act(made["id"], "override") == {
-        "action": ["Action override is not allowed when reason_code_id is 1000."],
-    }
+    assert act(made["id"], "override") == {"action": ["Action override is not allowed when reason_code_id is 1000."]}
 
 
 @pytest.mark.parametrize("sec_code", ["WEB", "PPD", "CCD"])
@@ -102,7 +100,7 @@ def test_uncorrectable(raw_client: RawClient, sandbox: Sandbox, act: Send) -> No
     assert list(act(sale, "achupdate", transaction_amount="1.00")) == ["action"]
     sandbox.advance(DAY)
     assert act(voided, "achupdate", transaction_amount="1.00") == {
-        "action": ["Action achupdate is only allowed on the day of the payment."],
+        "action": ["Action achupdate is only allowed on the day of the payment."]
     }
 
 

@@ -9,13 +9,7 @@ from gateway_async.resources.tokens import Tokens
 from .field_table import table
 from .record_type import CreateMode, RecordType
 from .record_types import RECORD_TYPES
-from .sdk_matrix import (
-    extra_field_problems,
-    limit_problems,
-    record_problems,
-    request_problems,
-    required_problems,
-)
+from .sdk_matrix import extra_field_problems, limit_problems, record_problems, request_problems, required_problems
 
 WITH_REQUESTS = [
     record_type for record_type in RECORD_TYPES if record_type.create_modes and record_type.create_modes[0].request

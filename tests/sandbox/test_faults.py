@@ -369,27 +369,27 @@ def serves(sandbox: Sandbox) -> bool:
     return sandbox._current.gateway.listener._server.is_serving()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "subject"),
-    [
-        ({"fault": "fire"}, "fault"),
-        ({"operation": "transactions"}, "operation"),
-        ({"operation": "POST /v2/nothing"}, "operation"),
-        ({"fault": "delay", "seconds": -1}, "seconds"),
-        ({"retry_after": -1}, "retry_after"),
-        ({"nth": 0}, "nth"),
-        ({"times": 0}, "times"),
-        ({"probability": 2}, "probability"),
-    ],
-)
-def test_inconsistent_plan(shop: Shop, sandbox: Sandbox, wrong: Record, subject: str) -> None:
+INCONSISTENT_PLAN: list[tuple[Record, str]] = [
+    ({"fault": "fire"}, "fault"),
+    ({"operation": "transactions"}, "operation"),
+    ({"operation": "POST /v2/nothing"}, "operation"),
+    ({"fault": "delay", "seconds": -1}, "seconds"),
+    ({"retry_after": -1}, "retry_after"),
+    ({"nth": 0}, "nth"),
+    ({"times": 0}, "times"),
+    ({"probability": 2}, "probability"),
+]
+
+
+def test_inconsistent_plan(shop: Shop, sandbox: Sandbox) -> None:
     """HTTP and Python name the wrong field first, and nothing is planned."""
-    plan: Record = {"operation": OPERATION, "fault": "html"} | wrong
-    response = shop.http.post("/_sandbox/faults", json=plan)
-    assert (response.status_code, response.json()["message"].partition(":")[0]) == (422, subject)
-    with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
-        sandbox.fault(**plan)
-    assert sandbox.faults() == []
+    for wrong, subject in INCONSISTENT_PLAN:
+        plan: Record = {"operation": OPERATION, "fault": "html"} | wrong
+        response = shop.http.post("/_sandbox/faults", json=plan)
+        assert (response.status_code, response.json()["message"].partition(":")[0]) == (422, subject)
+        with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
+            sandbox.fault(**plan)
+        assert sandbox.faults() == [], wrong
 
 
 @pytest.mark.parametrize(

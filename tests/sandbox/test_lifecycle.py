@@ -93,25 +93,25 @@ def test_stopped_sandbox() -> None:
                 sandbox.start()
 
 
-@pytest.mark.parametrize(
-    ("options", "subject"),
-    [
-        ({"terminals": "robot"}, "terminals"),
-        ({"terminal_delay": -1}, "terminal_delay"),
-        ({"terminal_delay": "2"}, "terminal_delay"),
-        ({"terminal_delay": float("nan")}, "terminal_delay"),
-        ({"port": "x"}, "port"),
-        ({"port": 65_536}, "port"),
-        ({"port": True}, "port"),
-        ({"currency": "eur"}, "currency"),
-        ({"currency": "XXX"}, "currency"),
-        ({"currency": "JPY"}, "currency"),
-        ({"currency": ["EUR"]}, "currency"),
-    ],
-)
-def test_invalid_options_are_refused_before_the_start(options: dict[str, Any], subject: str) -> None:
-    with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
-        Sandbox(**options)
+OPTIONS_SUBJECTS: list[tuple[dict[str, Any], str]] = [
+    ({"terminals": "robot"}, "terminals"),
+    ({"terminal_delay": -1}, "terminal_delay"),
+    ({"terminal_delay": "2"}, "terminal_delay"),
+    ({"terminal_delay": float("nan")}, "terminal_delay"),
+    ({"port": "x"}, "port"),
+    ({"port": 65_536}, "port"),
+    ({"port": True}, "port"),
+    ({"currency": "eur"}, "currency"),
+    ({"currency": "XXX"}, "currency"),
+    ({"currency": "JPY"}, "currency"),
+    ({"currency": ["EUR"]}, "currency"),
+]
+
+
+def test_invalid_options_are_refused_before_the_start() -> None:
+    for options, subject in OPTIONS_SUBJECTS:
+        with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
+            Sandbox(**options)
 
 
 def test_invalid_arguments_are_named(sandbox: Sandbox) -> None:

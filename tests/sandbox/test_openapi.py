@@ -49,7 +49,7 @@ CHANGED.remove("removeTransactionFromQuickInvoice")  # works only after a transa
 
 SKIPPED_CHECKS: list[Any] = [
     # Rules that concern several fields, such as the account of a payment, cannot be part of a schema.
-    CHECKS.get_one("positive_data_acceptance"),
+    CHECKS.get_one("positive_data_acceptance")
 ]
 
 SMALL = settings(

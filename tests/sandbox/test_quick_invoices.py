@@ -45,13 +45,7 @@ def test_an_invoice_looks_like_the_recorded_one(shop: Shop) -> None:
     sent = recorded("quickinvoice-create-request")
     made = shop.invoice(**sent | {"location_id": shop.info.location_id, "due_date": "2030-01-31"})
     record = made.json()["quickinvoice"]
-    own = {
-        "id",
-        "location_id",
-        "due_date",
-        "_links",
-        *(name for name in sample if name.endswith(("_ts", "_user_id"))),
-    }
+    own = {"id", "location_id", "due_date", "_links", *(name for name in sample if name.endswith(("_ts", "_user_id")))}
     own |= {"cc_product_transaction_id"}
     assert [name for name in record if name in sample] == list(sample)
     assert {name: record[name] for name in sample if name not in own} == {
@@ -82,45 +76,49 @@ def test_named_account(shop: Shop, errors: Errors) -> None:
     assert errors(wrong) == {"cc_product_transaction_id": ["cc_product_transaction_id provided is not valid"]}
 
 
-@pytest.mark.parametrize(
-    "items",
-    [{"Tea": 1.1, "Cake": "2.20"}, {"Tea": 0}, {"a]b": "0.10", "ü": 20}, {"Tea": 5, "Off": "-1.25", "Tip": -0.5}],
-)
-def test_items(shop: Shop, items: dict[str, Any]) -> None:
+ITEMS: list[dict[str, Any]] = [
+    {"Tea": 1.1, "Cake": "2.20"},
+    {"Tea": 0},
+    {"a]b": "0.10", "ü": 20},
+    {"Tea": 5, "Off": "-1.25", "Tip": -0.5},
+]
+
+
+def test_items(shop: Shop) -> None:
     """Numbers stay numbers and strings strings; the sum is exact, with two decimals."""
-    record = shop.invoice(item_list=items).json()["quickinvoice"]
-    assert record["item_list"] == items
-    cents = sum(round(100 * float(amount)) for amount in items.values())
-    assert record["amount_due"] == record["remaining_balance"] == f"{cents // 100}.{cents % 100:02}"
+    for items in ITEMS:
+        record = shop.invoice(item_list=items).json()["quickinvoice"]
+        assert record["item_list"] == items
+        cents = sum(round(100 * float(amount)) for amount in items.values())
+        assert record["amount_due"] == record["remaining_balance"] == f"{cents // 100}.{cents % 100:02}", items
 
 
-@pytest.mark.parametrize(
-    "items",
-    [
-        None,
-        {},
-        [],
-        "Tea",
-        {"": 1},
-        {" ": 1},
-        {"Tea": -1},
-        {"Tea": "1.00", "Off": "-1.01"},
-        {"Tea": 1, "Off": "--1"},
-        {"Tea": 1, "Off": "- 1"},
-        {"Tea": 1.001},
-        {"Tea": "1e2"},
-        {"Tea": True},
-        {"Tea": None},
-        {"Tea": {}},
-        {"Tea": 123456789},
-        {"Tea": 99999999.99, "Cake": 0.01},
-        {"x" * 4000: 1},
-    ],
-    ids=lambda items: str(items)[:30],
-)
-def test_invalid_items(shop: Shop, errors: Errors, items: object) -> None:
+INVALID_ITEMS: list[object] = [
+    None,
+    {},
+    [],
+    "Tea",
+    {"": 1},
+    {" ": 1},
+    {"Tea": -1},
+    {"Tea": "1.00", "Off": "-1.01"},
+    {"Tea": 1, "Off": "--1"},
+    {"Tea": 1, "Off": "- 1"},
+    {"Tea": 1.001},
+    {"Tea": "1e2"},
+    {"Tea": True},
+    {"Tea": None},
+    {"Tea": {}},
+    {"Tea": 123456789},
+    {"Tea": 99999999.99, "Cake": 0.01},
+    {"x" * 4000: 1},
+]
+
+
+def test_invalid_items(shop: Shop, errors: Errors) -> None:
     """Items without name or amount, a sum of more than ten digits and a list that is too long are named."""
-    assert list(errors(shop.invoice(item_list=items))) == ["item_list"]
+    for items in INVALID_ITEMS:
+        assert list(errors(shop.invoice(item_list=items))) == ["item_list"]
 
 
 def test_the_largest_sum_is_taken(shop: Shop) -> None:
@@ -140,24 +138,24 @@ def test_license(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     assert errors(change(shop, invoice, **ach)) == problem
 
 
-@pytest.mark.parametrize(
-    ("fields", "named"),
-    [
-        ({"send_text_to_pay": 1}, "cell_phone"),
-        ({"ssn4": "1234", "dob_year": "1990"}, "dob_year"),
-        ({"dl_number": "A1"}, "dl_state"),
-        ({"dl_state": "OK"}, "dl_state"),
-        ({"status_id": 3}, "status_id"),
-        ({"files": []}, "files"),
-        ({"tags": "red"}, "tags"),
-        ({"tags": [1]}, "tags"),
-        ({"contact_api_id": "unknown"}, "contact_api_id"),
-        ({"payment_status_id": 2}, "payment_status_id"),
-        ({"amount_due": "1.00"}, "amount_due"),
-    ],
-)
-def test_each_field_that_does_not_fit_has_one_problem(shop: Shop, errors: Errors, fields: Record, named: str) -> None:
-    assert list(errors(shop.invoice(**fields))) == [named]
+FIELDS_NAMEDS: list[tuple[Record, str]] = [
+    ({"send_text_to_pay": 1}, "cell_phone"),
+    ({"ssn4": "1234", "dob_year": "1990"}, "dob_year"),
+    ({"dl_number": "A1"}, "dl_state"),
+    ({"dl_state": "OK"}, "dl_state"),
+    ({"status_id": 3}, "status_id"),
+    ({"files": []}, "files"),
+    ({"tags": "red"}, "tags"),
+    ({"tags": [1]}, "tags"),
+    ({"contact_api_id": "unknown"}, "contact_api_id"),
+    ({"payment_status_id": 2}, "payment_status_id"),
+    ({"amount_due": "1.00"}, "amount_due"),
+]
+
+
+def test_each_field_that_does_not_fit_has_one_problem(shop: Shop, errors: Errors) -> None:
+    for fields, named in FIELDS_NAMEDS:
+        assert list(errors(shop.invoice(**fields))) == [named]
 
 
 def test_fitting_fields(shop: Shop) -> None:
@@ -351,9 +349,14 @@ def test_a_message_is_resent_by_email_text_or_both(
     assert sent_messages(sandbox, invoice) == [("resend", channel) for channel in channels]
 
 
-@pytest.mark.parametrize(
-    ("query", "named"), [({"sms": 0, "email": 0}, "email"), ({"sms": "no"}, "sms"), ({"email": ""}, "email")]
-)
-def test_channels(shop: Shop, invoice: Record, errors: Errors, query: Record, named: str) -> None:
+CHANNELS: list[tuple[Record, str]] = [
+    ({"sms": 0, "email": 0}, "email"),
+    ({"sms": "no"}, "sms"),
+    ({"email": ""}, "email"),
+]
+
+
+def test_channels(shop: Shop, invoice: Record, errors: Errors) -> None:
     """A message by neither channel, and an invalid flag, are a 422."""
-    assert list(errors(act(shop, invoice, "resend", **query))) == [named]
+    for query, named in CHANNELS:
+        assert list(errors(act(shop, invoice, "resend", **query))) == [named]

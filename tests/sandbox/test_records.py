@@ -41,12 +41,12 @@ def statuses(shop: Shop, noun: str, record_id: str) -> set[int]:
     return {response.status_code for response in responses}
 
 
-@pytest.mark.parametrize("noun", API_IDS)
-def test_a_record_is_created_and_read_again(shop: Shop, noun: str) -> None:
-    created = make(shop, noun)
-    read = shop.get(f"/v2/{noun}s/{created.json()[noun]['id']}")
-    assert (created.status_code, read.status_code) == (201, 200)
-    assert read.json() == created.json()
+def test_a_record_is_created_and_read_again(shop: Shop) -> None:
+    for noun in API_IDS:
+        created = make(shop, noun)
+        read = shop.get(f"/v2/{noun}s/{created.json()[noun]['id']}")
+        assert (created.status_code, read.status_code) == (201, 200), noun
+        assert read.json() == created.json(), noun
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())
@@ -57,20 +57,20 @@ def test_unique_api_id(shop: Shop, neighbor: Shop, errors: Errors, noun: str, fi
     assert (first.status_code, make(neighbor, noun, **{field: "137"}).status_code) == (201, 201)
 
 
-@pytest.mark.parametrize(("noun", "field"), API_IDS.items())
-def test_empty_api_id(shop: Shop, noun: str, field: str) -> None:
+def test_empty_api_id(shop: Shop) -> None:
     """Several records may have the empty api id; they show null, as records without one do."""
-    for empty in ("", "", None):
-        created = make(shop, noun, **{field: empty})
-        assert (created.status_code, created.json()[noun][field]) == (201, None)
+    for noun, field in API_IDS.items():
+        for empty in ("", "", None):
+            created = make(shop, noun, **{field: empty})
+            assert (created.status_code, created.json()[noun][field]) == (201, None)
 
 
-@pytest.mark.parametrize(("noun", "field"), [(noun, API_IDS[noun]) for noun in CHANGEABLE])
-def test_an_empty_api_id_removes_it(shop: Shop, noun: str, field: str) -> None:
-    record = make(shop, noun, **{field: "137"}).json()[noun]
-    changed = shop.put(noun, f"/v2/{noun}s/{record['id']}", {field: ""})
-    assert (changed.status_code, changed.json()[noun][field]) == (200, None)
-    assert make(shop, noun, **{field: "137"}).status_code == 201
+def test_an_empty_api_id_removes_it(shop: Shop) -> None:
+    for noun, field in [(noun, API_IDS[noun]) for noun in CHANGEABLE]:
+        record = make(shop, noun, **{field: "137"}).json()[noun]
+        changed = shop.put(noun, f"/v2/{noun}s/{record['id']}", {field: ""})
+        assert (changed.status_code, changed.json()[noun][field]) == (200, None)
+        assert make(shop, noun, **{field: "137"}).status_code == 201
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())

@@ -28,21 +28,21 @@ def test_repeated_void(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     assert errors(more) == {"action": ["Action void is not allowed when status_id is 201."]}
 
 
-@pytest.mark.parametrize(
-    ("action", "amount", "status", "reason"),
-    [
-        ("authincrement", "25.00", 102, 1000),
-        ("authcomplete", "10.00", 101, 1001),
-        ("authcomplete", "7.25", 101, 1001),
-        ("partialreversal", "4.00", 102, 1000),
-    ],
-)
-def test_auth_completion(shop: Shop, action: str, amount: str, status: int, reason: int) -> None:
+AUTH_COMPLETION: list[tuple[str, str, int, int]] = [
+    ("authincrement", "25.00", 102, 1000),
+    ("authcomplete", "10.00", 101, 1001),
+    ("authcomplete", "7.25", 101, 1001),
+    ("partialreversal", "4.00", 102, 1000),
+]
+
+
+def test_auth_completion(shop: Shop) -> None:
     """The sent amount is the amount to settle; the first authorization stays stored."""
-    auth = shop.pay("10.00", action="authonly").json()["transaction"]
-    changed = shop.act(auth, action, transaction_amount=amount).json()["transaction"]
-    assert (changed["status_id"], changed["reason_code_id"]) == (status, reason)
-    assert (changed["transaction_amount"], changed["auth_amount"]) == (amount, "10.00")
+    for action, amount, status, reason in AUTH_COMPLETION:
+        auth = shop.pay("10.00", action="authonly").json()["transaction"]
+        changed = shop.act(auth, action, transaction_amount=amount).json()["transaction"]
+        assert (changed["status_id"], changed["reason_code_id"]) == (status, reason)
+        assert (changed["transaction_amount"], changed["auth_amount"]) == (amount, "10.00")
 
 
 def test_an_authorization_completed_without_an_amount_settles_all_of_it(shop: Shop) -> None:
@@ -51,28 +51,28 @@ def test_an_authorization_completed_without_an_amount_settles_all_of_it(shop: Sh
     assert (done["status_id"], done["reason_code_id"], done["transaction_amount"]) == (101, 1001, "10.00")
 
 
-@pytest.mark.parametrize(
-    ("first", "action", "fields", "field"),
-    [
-        ("authonly", "authcomplete", {"transaction_amount": "10.01"}, "transaction_amount"),
-        ("authonly", "authcomplete", {"transaction_amount": "0.00"}, "transaction_amount"),
-        ("authonly", "authincrement", {"transaction_amount": "10.00"}, "transaction_amount"),
-        ("authonly", "partialreversal", {}, "transaction_amount"),
-        ("authonly", "tipadjust", {"tip_amount": "1.00"}, "action"),
-        ("sale", "authcomplete", {}, "action"),
-        ("sale", "authincrement", {"transaction_amount": "20.00"}, "action"),
-        ("sale", "tipadjust", {}, "tip_amount"),
-        ("sale", "void", {"transaction_amount": "5.00"}, "transaction_amount"),
-        ("sale", "edit", {"transaction_amount": "5.00"}, "transaction_amount"),
-        ("sale", "refund", {}, "action"),
-        ("sale", "explode", {}, "action"),
-    ],
-)
-def test_refusals(shop: Shop, errors: Errors, first: str, action: str, fields: Record, field: str) -> None:
+REFUSALS: list[tuple[str, str, Record, str]] = [
+    ("authonly", "authcomplete", {"transaction_amount": "10.01"}, "transaction_amount"),
+    ("authonly", "authcomplete", {"transaction_amount": "0.00"}, "transaction_amount"),
+    ("authonly", "authincrement", {"transaction_amount": "10.00"}, "transaction_amount"),
+    ("authonly", "partialreversal", {}, "transaction_amount"),
+    ("authonly", "tipadjust", {"tip_amount": "1.00"}, "action"),
+    ("sale", "authcomplete", {}, "action"),
+    ("sale", "authincrement", {"transaction_amount": "20.00"}, "action"),
+    ("sale", "tipadjust", {}, "tip_amount"),
+    ("sale", "void", {"transaction_amount": "5.00"}, "transaction_amount"),
+    ("sale", "edit", {"transaction_amount": "5.00"}, "transaction_amount"),
+    ("sale", "refund", {}, "action"),
+    ("sale", "explode", {}, "action"),
+]
+
+
+def test_refusals(shop: Shop, errors: Errors) -> None:
     """A change that does not fit status or amount is refused by field, and changes nothing."""
-    made = shop.pay("10.00", action=first).json()
-    assert list(errors(shop.act(made["transaction"], action, **fields))) == [field]
-    assert shop.get(f"/v2/transactions/{made['transaction']['id']}").json() == made
+    for first, action, fields, field in REFUSALS:
+        made = shop.pay("10.00", action=first).json()
+        assert list(errors(shop.act(made["transaction"], action, **fields))) == [field]
+        assert shop.get(f"/v2/transactions/{made['transaction']['id']}").json() == made, first
 
 
 def test_tip(shop: Shop) -> None:

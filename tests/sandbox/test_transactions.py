@@ -25,21 +25,24 @@ def test_a_transaction_carries_the_fields_of_the_contract(shop: Shop) -> None:
     assert set(sample) - set(shop.pay().json()["transaction"]) == set()
 
 
-@pytest.mark.parametrize(
-    ("action", "type_id", "status_id"),
-    [("sale", 20, 101), ("force", 20, 101), ("authonly", 20, 102), ("avsonly", 21, 121), ("refund", 30, 111)],
-)
-def test_card_actions(shop: Shop, action: str, type_id: int, status_id: int) -> None:
+def test_card_actions(shop: Shop) -> None:
     """Each action has its own type and first status."""
-    made = shop.pay(action=action, auth_code="123456").json()["transaction"]
-    assert (made["type_id"], made["status_id"]) == (type_id, status_id)
+    for action, type_id, status_id in [
+        ("sale", 20, 101),
+        ("force", 20, 101),
+        ("authonly", 20, 102),
+        ("avsonly", 21, 121),
+        ("refund", 30, 111),
+    ]:
+        made = shop.pay(action=action, auth_code="123456").json()["transaction"]
+        assert (made["type_id"], made["status_id"]) == (type_id, status_id)
 
 
-@pytest.mark.parametrize(("action", "type_id"), [("sale", 50), ("debit", 50), ("credit", 40), ("refund", 30)])
-def test_bank_actions(shop: Shop, action: str, type_id: int) -> None:
+def test_bank_actions(shop: Shop) -> None:
     """ACH payments wait for their origination."""
-    made = shop.pay_from_bank(action=action).json()["transaction"]
-    assert (made["type_id"], made["status_id"], made["ach_sec_code"]) == (type_id, 131, "WEB")
+    for action, type_id in [("sale", 50), ("debit", 50), ("credit", 40), ("refund", 30)]:
+        made = shop.pay_from_bank(action=action).json()["transaction"]
+        assert (made["type_id"], made["status_id"], made["ach_sec_code"]) == (type_id, 131, "WEB")
 
 
 @pytest.mark.parametrize("location_id", [..., None])
@@ -54,10 +57,13 @@ def test_omitted_location(shop: Shop, location_id: object) -> None:
         assert "transaction_api_id" in pay(transaction_api_id=pay.__name__).json()["errors"]
 
 
-@pytest.mark.parametrize("location_id", ["", "f" * 24, 1])
-def test_a_payment_in_another_location_is_refused(shop: Shop, errors: Errors, location_id: object) -> None:
-    for pay in (shop.pay, shop.at_terminal):
-        assert list(errors(pay(location_id=location_id))) == ["location_id"]
+LOCATION_IDS: list[object] = ["", "f" * 24, 1]
+
+
+def test_a_payment_in_another_location_is_refused(shop: Shop, errors: Errors) -> None:
+    for location_id in LOCATION_IDS:
+        for pay in (shop.pay, shop.at_terminal):
+            assert list(errors(pay(location_id=location_id))) == ["location_id"]
 
 
 def test_vault_location(shop: Shop, errors: Errors) -> None:
@@ -76,12 +82,10 @@ def test_bank_fields(shop: Shop, errors: Errors) -> None:
     assert paid.json()["transaction"]["status_id"] == 131
 
 
-@pytest.mark.parametrize(
-    ("method", "action"), [("cc", "debit"), ("cc", "void"), ("ach", "authonly"), ("cc", "SALE"), ("cc", "")]
-)
-def test_an_action_fits_its_payment_method(shop: Shop, errors: Errors, method: str, action: str) -> None:
-    response = shop.pay(action=action) if method == "cc" else shop.pay_from_bank(action=action)
-    assert list(errors(response)) == ["action"]
+def test_an_action_fits_its_payment_method(shop: Shop, errors: Errors) -> None:
+    for method, action in [("cc", "debit"), ("cc", "void"), ("ach", "authonly"), ("cc", "SALE"), ("cc", "")]:
+        response = shop.pay(action=action) if method == "cc" else shop.pay_from_bank(action=action)
+        assert list(errors(response)) == ["action"], method
 
 
 def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:
@@ -91,30 +95,30 @@ def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:
         assert (made["reason_code_id"], made["account_vault_id"], made["is_accountvault"]) == (1616, vault["id"], True)
 
 
-@pytest.mark.parametrize(
-    "amount",
-    [
-        "",
-        "abc",
-        -1,
-        "-1.00",
-        "1.234",
-        0,
-        "0.00",
-        True,
-        None,
-        [1],
-        {},
-        "1e2",
-        1e20,
-        "12345678.90",
-        "123456789",
-        "٣",
-        " 1",
-    ],
-)
-def test_an_amount_is_digits_with_two_decimals(shop: Shop, errors: Errors, amount: object) -> None:
-    assert list(errors(shop.pay(amount))) == ["transaction_amount"]
+AMOUNTS: list[object] = [
+    "",
+    "abc",
+    -1,
+    "-1.00",
+    "1.234",
+    0,
+    "0.00",
+    True,
+    None,
+    [1],
+    {},
+    "1e2",
+    1e20,
+    "12345678.90",
+    "123456789",
+    "٣",
+    " 1",
+]
+
+
+def test_an_amount_is_digits_with_two_decimals(shop: Shop, errors: Errors) -> None:
+    for amount in AMOUNTS:
+        assert list(errors(shop.pay(amount))) == ["transaction_amount"]
 
 
 @pytest.mark.parametrize("pay", ["pay", "at_terminal"])
@@ -129,12 +133,19 @@ NEVER_ZERO = "sale, authonly, authcomplete, authincrement, debit, credit, refund
 MUST = (f"cannot be 0 for {NEVER_ZERO}.", "cannot be blank.")
 
 
-@pytest.mark.parametrize(
-    ("amount", "spoken"), [(1, "1.00"), (1.1, "1.10"), ("7", "7.00"), (21.0, "21.00"), ("1234567.89", "1234567.89")]
-)
-def test_number_amount(shop: Shop, amount: object, spoken: str) -> None:
+NUMBER_AMOUNT: list[tuple[object, str]] = [
+    (1, "1.00"),
+    (1.1, "1.10"),
+    ("7", "7.00"),
+    (21.0, "21.00"),
+    ("1234567.89", "1234567.89"),
+]
+
+
+def test_number_amount(shop: Shop) -> None:
     """Numbers and strings mean the same exact amount."""
-    assert shop.pay(amount).json()["transaction"]["transaction_amount"] == spoken
+    for amount, spoken in NUMBER_AMOUNT:
+        assert shop.pay(amount).json()["transaction"]["transaction_amount"] == spoken
 
 
 def test_two_sources(shop: Shop, errors: Errors) -> None:

@@ -22,7 +22,7 @@ def test_unknown_field(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     assert logged == [f"{expected}lastname", f"{expected}citty"]
 
 
-SAMPLES = [
+SAMPLES: list[tuple[str, dict[str, object]]] = [
     ("at_terminal", {"account_type": "visa"}),
     ("vault", {"billing_street": "1 Main St", "description": "gold"}),
     ("pay", {"acount_vault_id": "x"}),
@@ -31,13 +31,13 @@ SAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("make", "fields"), SAMPLES, ids=[make for make, _ in SAMPLES])
-def test_sample_fields(shop: Shop, make: str, fields: dict[str, object]) -> None:
+def test_sample_fields(shop: Shop) -> None:
     """Each record type ignores unknown fields of published samples, and misspelled ones."""
-    response: httpx.Response = getattr(shop, make)(**fields)
-    assert response.status_code == 201
-    (record,) = response.json().values()
-    assert not set(fields) & ({*record} - {"account_type", "description"})
+    for make, fields in SAMPLES:
+        response: httpx.Response = getattr(shop, make)(**fields)
+        assert response.status_code == 201, make
+        (record,) = response.json().values()
+        assert not set(fields) & ({*record} - {"account_type", "description"})
 
 
 def requests(shop: Shop) -> list[tuple[str, str, Record | None]]:
