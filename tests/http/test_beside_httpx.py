@@ -70,14 +70,16 @@ async def read_responses(transport: httpx.AsyncBaseTransport, url: str, method: 
         ]
 
 
-@pytest.mark.parametrize(("script", "method"), CASES.values(), ids=CASES)
-async def test_the_same_response(script: Script, method: str) -> None:
-    """Status, headers and body are those that httpx reads."""
+@pytest.mark.parametrize("name", CASES)
+async def test_the_same_response(name: str) -> None:
+    """Status, headers and body are those that httpx reads, over one connection if the server keeps it."""
+    script, method = CASES[name]
     async with serving(script) as peer:
         theirs = await read_responses(httpx.AsyncHTTPTransport(), peer.url, method)
     async with serving(script) as peer:
         ours = await read_responses(PooledTransport(), peer.url, method)
     assert ours == theirs
+    assert peer.opened == (2 if name in ("connection: close", "HTTP/1.0") else 1)
 
 
 async def test_the_same_request() -> None:
@@ -154,15 +156,6 @@ async def test_endless_head(line: str) -> None:
         with pytest.raises(httpx.RemoteProtocolError, match="head of the response is longer"):
             await http.get("/")
         await peer.deserted()
-
-
-@pytest.mark.parametrize("name", ["X-Note", "X-No\nte"])
-async def test_header_line_break(name: str) -> None:
-    """Nothing is sent of a request whose header would be read as two."""
-    async with serving() as peer, client(peer) as http:
-        with pytest.raises(httpx.LocalProtocolError):
-            await http.get("/", headers={name: "a\r\nX-Evil: 1"})
-    assert peer.opened == 0
 
 
 @pytest.mark.parametrize("length", ["4", "9"])

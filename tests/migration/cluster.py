@@ -40,7 +40,6 @@ class Cluster:
         self.address: str = self._wait_for_file()["address"]
 
     def add_worker(self) -> None:
-        """Start one more."""
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(self.folder))
         self._workers.append(self._start("dask_worker", *options))
 
@@ -52,14 +51,12 @@ class Cluster:
         worker.wait(WITHIN)
 
     def end(self) -> None:
-        """Kill all processes."""
         for process in (*self._workers, self._scheduler):
             process.kill()
             process.wait(WITHIN)
         self._log.close()
 
     def log(self) -> str:
-        """Return the log of all processes."""
         return (self.folder / "log").read_text()
 
     def stamps(self) -> list[float]:

@@ -51,24 +51,20 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[Another]:
 
 
 def begin(key: str, fingerprint: str = "f", line: int | None = 2, row_number: int = 0) -> RowStarted:
-    """A row that is about to be sent."""
     return RowStarted(
         key=key, api_id=f"id-{key}", fingerprint=fingerprint, line=line, row_number=row_number or line or 0
     )
 
 
 def end(key: str, state: RowState, fingerprint: str = "f", **facts: Any) -> RowResult:
-    """Create the result of a row."""
     return RowResult(key=key, api_id=f"id-{key}", state=state, fingerprint=fingerprint, line=2, **facts)
 
 
 def stored(key: str, fingerprint: str = "f") -> RowResult:
-    """Create the result of a stored row."""
     return end(key, RowState.STORED, fingerprint, vault_id=f"v-{key}", last_four="1111", brand="visa")
 
 
 def counts(report: Report) -> tuple[int, int, int, int]:
-    """Return how many rows were stored, rejected, are unknown, were skipped."""
     return report.stored, report.rejected, report.unknown, report.skipped
 
 
@@ -90,14 +86,12 @@ class MemoryJournal:
         self.is_closed = False
 
     async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
-        """Start a run."""
         self.gateway = gateway
         self.run += 1
         self.since = since or self.run
         return JournalRun(name or "cards", self.run)
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
-        """Note rows."""
         self._check()
         now = datetime.now(UTC)
         responses, new = split_new_rows(rows, self.kept, self.run, now, self.since)
@@ -115,7 +109,6 @@ class MemoryJournal:
         return responses
 
     async def record_results(self, rows: Sequence[RowResult]) -> None:
-        """Note ends."""
         self._check()
         for row in rows:
             known = self.kept.get(row.key)
@@ -125,14 +118,12 @@ class MemoryJournal:
                 self._keep(row)
 
     async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
-        """Take back rows."""
         self._check()
         for row in rows:
             if self.kept[row.key].state is RowState.SENDING:
                 del self.kept[row.key]
 
     async def delete_rejected(self) -> None:
-        """Forget what was rejected."""
         self.kept = {key: entry for key, entry in self.kept.items() if entry.state is not RowState.REJECTED}
 
     async def finish(self) -> None:
@@ -151,7 +142,6 @@ class MemoryJournal:
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
     ) -> Sequence[JournalEntry]:
-        """Rows by key."""
         rows = sorted(self.kept.values(), key=lambda entry: entry.key)
         return [row for row in rows if state in (None, row.state) and row.key > (after or "")][:limit]
 
@@ -163,15 +153,12 @@ class MemoryJournal:
         return [row for row in rows if state in (None, row.state) and row.row_number > after][:limit]
 
     async def counts(self) -> Mapping[RowState, int]:
-        """How many of each state."""
         return Counter(entry.state for entry in (*self.kept.values(), *self.others.values()))
 
     async def aclose(self) -> None:
-        """Be closed."""
         self.is_closed = True
 
     def states(self) -> dict[str, str]:
-        """The state of each row."""
         return {key: str(entry.state) for key, entry in self.kept.items()}
 
     def _keep(self, row: RowResult) -> None:

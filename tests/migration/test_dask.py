@@ -314,7 +314,6 @@ class Killer:
         self.kills = 0
 
     def look(self, report: Report) -> None:
-        """Kill one, if it is time."""
         if self.kills < KILLS and report.stored > self._rows * (self.kills + 1) / (KILLS + 1):
             self._cluster.kill_worker()
             self._cluster.add_worker()

@@ -63,7 +63,6 @@ class Watch:
         self.sent: list[int] = []
 
     def look(self, report: Report) -> None:
-        """Receive the report, ten times a second."""
         if report.stored > 100 and self._filler is None:
             self._filler = fill(self._disk)
         if report.waits_for and not self.waited and self._filler:

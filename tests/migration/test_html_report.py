@@ -46,14 +46,12 @@ class Outline(HTMLParser):
         self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """An element begins."""
         self.seen.append(tag)
         self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """An element ends that began last."""
         assert self.open.pop() == tag
 
 

@@ -25,7 +25,6 @@ SENDING, STORED, REJECTED, REPEATED, UNKNOWN = (
 
 @pytest.fixture
 async def another(kind: str, tmp_path: Path) -> AsyncIterator[Another]:
-    """Makes journals on one store."""
     async with opened(kind, tmp_path) as make:
         yield make
 
@@ -44,7 +43,6 @@ def bad_row(key: str, row_number: int, state: RowState = REJECTED) -> RowResult:
 
 
 async def state_of(journal: Journal, key: str) -> RowState | None:
-    """Return the journal's entry of a row."""
     return next((entry.state for entry in await journal.entries() if entry.key == key), None)
 
 

@@ -40,12 +40,10 @@ class Run:
         self.times_read = 0
 
     def read(self) -> tuple[Report, RunContext]:
-        """Return what the page shows."""
         self.times_read += 1
         return self.report, self.context
 
     def end(self) -> None:
-        """Let the migration end."""
         self.context = attrs.evolve(RUNNING, progress=None)
 
 

@@ -295,6 +295,7 @@ PLAIN = ("-5", "+4930123456", "-1.5e3", "'-5", "'tis", "'", "a=b", "", "\u2013")
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("cell", [*FORMULAS, *PLAIN])
 async def test_a_spreadsheet_runs_no_cell_of_rejects(tmp_path: Path, cell: str) -> None:
     names = ("Customer", "account_number", "title", "account_holder_name")
@@ -315,14 +316,14 @@ async def test_a_spreadsheet_runs_no_cell_of_rejects(tmp_path: Path, cell: str) 
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("cell", FORMULAS)
-async def test_an_apostrophe_of_another_file_is_kept(tmp_path: Path, cell: str) -> None:
+async def test_an_apostrophe_of_another_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "cards.csv"
+    titles = [f"'{cell}" for cell in FORMULAS]
     with path.open("w", newline="") as file:
-        csv.writer(file).writerows([("key", "title", "problems"), ("1", f"'{cell}", "line 2: title: no")])
-    (row,) = [row async for row in read_rows(path)]
-    assert row.source is not None
-    assert row.source["title"] == f"'{cell}"
+        writer = csv.writer(file)
+        writer.writerow(("key", "title", "problems"))
+        writer.writerows((number, title, "line 2: title: no") for number, title in enumerate(titles))
+    assert [row.source and row.source["title"] async for row in read_rows(path)] == titles
 
 
 @given(st.text(st.sampled_from("'=+-@5.e \t\uff1da"), max_size=6), st.text(st.sampled_from("'=+-@5. a"), max_size=6))

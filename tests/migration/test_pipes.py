@@ -34,11 +34,9 @@ class Pipe:
         monkeypatch.setattr(sys, "stdin", open(self.out, encoding="utf-8"))  # noqa: SIM115, PTH123  closed below
 
     def write(self, text: str) -> None:
-        """Say something."""
         os.write(self.into, text.encode())
 
     def end(self) -> None:
-        """Say nothing more."""
         os.close(self.into)
 
 

@@ -210,7 +210,6 @@ class Shared:
         """Go."""
 
     async def pause(self, seconds: float) -> None:
-        """Note it."""
         self.asked.append(seconds)
 
 

@@ -22,7 +22,6 @@ class Begun:
         self.batches: list[Sequence[int]] = []
 
     async def begin(self, rows: Sequence[int]) -> Sequence[str]:
-        """Turns."""
         self.batches.append(rows)
         await anyio.lowlevel.checkpoint()
         return [str(row) for row in rows if row % 10]
@@ -126,7 +125,6 @@ class File:
         self.is_open = False
 
     async def __aiter__(self) -> AsyncIterator[int]:
-        """Open the source, and close it in any case."""
         self.is_open = True
         try:
             for number in range(100):

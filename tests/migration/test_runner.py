@@ -72,13 +72,11 @@ class FakeGateway:
 
     @contextmanager
     def observing(self, observer: Any) -> Iterator[None]:
-        """Tell one more."""
         self._observers.append(observer)
         yield
         self._observers.remove(observer)
 
     async def create(self, new: Any) -> AccountVault:
-        """Store an account."""
         name = new.account_vault_api_id
         self.sent.append(name)
         await self._respond(name, self.when_sent)
@@ -87,7 +85,6 @@ class FakeGateway:
         return self.keep(name, new.account_number.reveal()[-4:] if new.account_number else None)
 
     async def get(self, ref: Any) -> AccountVault:
-        """Read one."""
         self.looked.append(ref.value)
         await self._respond(ref.value, self.when_looked)
         if ref.value not in self.kept:
@@ -95,7 +92,6 @@ class FakeGateway:
         return self.kept[ref.value]
 
     def keep(self, name: str, last_four: str | None = "1111", exp_date: str = "1230") -> AccountVault:
-        """Have something stored."""
         self.kept[name] = AccountVault(id=f"v-{name}", last_four=last_four, exp_date=exp_date)
         return self.kept[name]
 
@@ -127,7 +123,6 @@ class Migration:
         self.ends: dict[str, RowResult] = {}
 
     async def run(self, rows: Any, **options: Any) -> Report:
-        """One run."""
         self.ends = {}
         gateway: Any = self.gateway
 

@@ -152,7 +152,6 @@ class Scheduler:
         """Nothing runs that could be stopped."""
 
     async def submit(self, _run: Any, _id: str, _job: ShardJob, shard: Shard, quota: int, *, pure: bool) -> ShardResult:
-        """Run a shard, with some time for the others."""
         assert not pure
         await asyncio.sleep(0.001)
         if shard.start == self.dead:

@@ -56,7 +56,6 @@ class Gateway:
         self.location_id = "here"
 
     def observing(self, _observer: object) -> AbstractContextManager[None]:
-        """Tell nothing."""
         return nullcontext()
 
     async def create(self, new: Any) -> AccountVault:

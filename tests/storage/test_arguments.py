@@ -48,22 +48,19 @@ CONSTRUCTORS: Final[Mapping[Callable[..., object], tuple[Mapping[str, Any], Mapp
 }
 """The constructors of the stores: arguments that are right, and wrong values of each."""
 
-WRONG: Final = [
-    pytest.param(make, {**right, name: value}, name, id=f"{make.__name__}-{name}-{value!r}")
-    for make, (right, wrong) in CONSTRUCTORS.items()
-    for name, values in wrong.items()
-    for value in values
-]
+WRONG: Final = [(make, name) for make, (_, wrong) in CONSTRUCTORS.items() for name in wrong]
 
 
-@pytest.mark.parametrize(("make", "arguments", "name"), WRONG)
-def test_wrong_argument(make: Callable[..., object], arguments: dict[str, Any], name: str) -> None:
+@pytest.mark.parametrize(("make", "name"), WRONG)
+def test_wrong_argument(make: Callable[..., object], name: str) -> None:
     """A wrong argument is named in one line, which shows no password."""
-    with pytest.raises(InvalidRequestError) as refused:
-        make(**arguments)
-    (problem,) = refused.value.problems
-    assert problem.startswith(f"{name}: ")
-    assert "hush" not in f"{refused.value!r}"
+    right, wrong = CONSTRUCTORS[make]
+    for value in wrong[name]:
+        with pytest.raises(InvalidRequestError) as refused:
+            make(**{**right, name: value})
+        (problem,) = refused.value.problems
+        assert problem.startswith(f"{name}: "), value
+        assert "hush" not in f"{refused.value!r}", value
 
 
 @pytest.mark.parametrize("make", CONSTRUCTORS)

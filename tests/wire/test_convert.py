@@ -121,10 +121,10 @@ PASSED_OVER: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("field", "value"), [(field, each) for field, given in PASSED_OVER.items() for each in given])
-def test_ignored_values(field: str, value: Any) -> None:
+@pytest.mark.parametrize("field", PASSED_OVER)
+def test_ignored_values(field: str) -> None:
     """An odd time, date or structure is not worth the whole response; it may be a card number, so it is not shown."""
-    assert is_passed_over(field, value)
+    assert [value for value in PASSED_OVER[field] if not is_passed_over(field, value)] == []
 
 
 # --- decimals
