@@ -69,15 +69,6 @@ async def test_key(place: Any) -> None:
     assert str(asked.url).startswith("https://gateway.test/v2/contacts/1?")
 
 
-async def test_lazy_resources() -> None:
-    """Each use of a resource gets the same object, `dir` lists those not used yet, and no other attribute exists."""
-    async with Script().gateway() as gateway:
-        assert {"contacts", "transactions", "base_url"} <= set(dir(gateway))
-        assert gateway.contacts is gateway.contacts
-        with pytest.raises(AttributeError, match="'AsyncGateway' object has no attribute 'contract'"):
-            gateway.contract  # type: ignore[attr-defined]  # noqa: B018  the access is the test
-
-
 @ON_BOTH_LOOPS
 async def test_logs(caplog: pytest.LogCaptureFixture) -> None:
     """Log no key in the query, and no card number in a filter, an id and a body; httpx logs nothing."""

@@ -9,7 +9,7 @@ import httpx
 import pytest
 import trio
 
-from gateway_async import NotSentError, OutcomeUnknownError, Transaction, UserApiKey
+from gateway_async import NotSentError, OutcomeUnknownError, SendStage, Transaction, UserApiKey
 from gateway_async._execution.http_client import HttpClient
 from gateway_async._http import event_loop
 from gateway_async._http.progress import PROGRESS, Stage
@@ -46,7 +46,7 @@ async def test_silent_gateway() -> None:
 
 async def test_a_gateway_that_stays_silent_is_unknown_at_the_deadline() -> None:
     error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError, timeout=30)
-    assert (error.api_id, trio.current_time()) == ("mine", 30)
+    assert (error.api_id, error.reached, trio.current_time()) == ("mine", SendStage.SENT, 30)
 
 
 async def test_a_write_that_never_got_a_connection_is_not_sent() -> None:

@@ -286,12 +286,6 @@ async def test_furthest_try() -> None:
     assert isinstance(error.__cause__, ConnectionLostError)
 
 
-async def test_time_limit() -> None:
-    """A gateway that reads and stays silent leaves the request sent, and no response."""
-    error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError)
-    assert error.reached is SendStage.SENT
-
-
 @pytest.mark.parametrize("status", [401, 403])
 async def test_wrong_key(status: int) -> None:
     """A wrong key is an error of its own, not an unknown outcome of each payment."""

@@ -17,7 +17,7 @@ from gateway_async import (
 )
 from gateway_async.observe import AttemptEnded, AttemptStarted, CallEnded, CallStarted, Event
 
-from .scripted_transport import LOST, SALE, SALE_AT_TERMINAL, Script, absent, echo, record, silent
+from .scripted_transport import LOST, SALE_AT_TERMINAL, Script, echo, record, silent
 
 pytestmark = pytest.mark.anyio
 
@@ -47,15 +47,6 @@ async def test_a_view_has_its_own_time_at_a_terminal() -> None:
         assert anyio.current_time() - started < 7 + 11
 
 
-async def test_one_attempt_still_looks_up() -> None:
-    script = Script(post=[LOST], get=[absent])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.with_options(max_attempts=1).transactions.create(SALE)
-    assert script.methods.count("POST") == 1
-    assert "GET" in script.methods
-
-
 async def test_location() -> None:
     """Creates take the view's location; limits are checked as the view says."""
     script = Script(post=[echo("contact")])
@@ -71,15 +62,6 @@ async def test_location() -> None:
             await other.contacts.create(ContactCreate(last_name="x" * 999))
         lenient = gateway.with_options(check_limits=False)
         assert (await lenient.contacts.create(ContactCreate(last_name="x" * 999))).id == "made"
-
-
-async def test_own_resources() -> None:
-    """A resource that the client has used keeps the client's options, and the view gets its own."""
-    script = Script(post=[echo("contact")])
-    async with script.gateway() as gateway:
-        await gateway.contacts.create(ContactCreate(last_name="Smith"))
-        made = await gateway.with_options(location_id="other").contacts.create(ContactCreate(last_name="Smith"))
-    assert made.location_id == "other"
 
 
 async def test_views_of_views_keep_what_they_do_not_name() -> None:

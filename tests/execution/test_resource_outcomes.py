@@ -3,6 +3,7 @@
 import pickle
 from typing import Any
 
+import httpx
 import pytest
 
 from gateway_async import (
@@ -13,14 +14,16 @@ from gateway_async import (
     InvalidRequestError,
     NoteCreate,
     OutcomeUnknownError,
+    Record,
+    Transaction,
     TransactionBatch,
-    TransactionUpdate,
 )
 
 from .scripted_transport import (
     LOST,
     ErrorT,
     Script,
+    Verb,
     absent,
     error_of,
     record,
@@ -63,27 +66,26 @@ async def test_taken_id(resource: str) -> None:
         assert (type(found), found.id) == (error.record_type, "found")
 
 
-async def test_an_action_is_resolved_like_a_create() -> None:
-    script = Script(put=[LOST], get=[LOST])
-    async with script.gateway() as gateway:
-        error = await error_of(
-            gateway.transactions.update("found", TransactionUpdate(action="void")), OutcomeUnknownError
-        )
-        script.responses["get"] = [record("transaction", status_id=201)]
-        found = await gateway.transactions.resolve(error)
-        assert found is not None
-        assert found.voided
+LOST_CALLS: dict[str, tuple[str, Verb[Any], dict[str, Any], httpx.Response, type[Record]]] = {
+    "action": ("transactions", lambda g: g.transactions.void("found"), {"put": [LOST]},
+               record("transaction", status_id=201), Transaction),
+    "payment at a terminal": ("transactions", sell_at_terminal, {"post": [LOST]},
+                              stored("router_transactions"), Transaction),
+    "settlement": ("transaction_batches", lambda g: g.transaction_batches.settle("b1"), {"post": [LOST]},
+                   record("transactionbatch", id="b1", is_open=0), TransactionBatch),
+    "update": ("contacts", lambda g: g.contacts.update("c1", ContactUpdate(last_name="Smith")), {"put": [LOST]},
+               record("contact", id="c1", last_name="Smith"), Contact),
+}  # fmt: skip
 
 
-async def test_terminal_payment() -> None:
-    """Both resources return transactions, so that one handler can serve both."""
-    script = Script(post=[LOST], get=[LOST])
+@pytest.mark.parametrize("name", LOST_CALLS)
+async def test_other_lost_calls_are_resolved_like_a_create(name: str) -> None:
+    resource, verb, responses, shown, kind = LOST_CALLS[name]
+    script = Script(**responses, get=[LOST])
     async with script.gateway() as gateway:
-        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
-        script.responses["get"] = [stored("router_transactions")]
-        found = await gateway.transactions.resolve(error)
-        assert found is not None
-        assert found.id == "found"
+        error = await error_of(verb(gateway), OutcomeUnknownError)
+        script.responses["get"] = [shown]
+        assert type(await getattr(gateway, resource).resolve(error)) is kind
 
 
 async def lost_deletion(script: Script, gateway: AsyncGateway) -> OutcomeUnknownError:
@@ -156,15 +158,6 @@ async def test_unresolvable() -> None:
         await error_of(plans.resolve(error), OutcomeUnknownError, match="POST /v2/plans/p1/activate")
 
 
-async def test_a_lost_settlement_is_found_in_the_batch() -> None:
-    script = Script(post=[LOST], get=[LOST])
-    async with script.gateway() as gateway:
-        error = await error_of(gateway.transaction_batches.settle("b1"), OutcomeUnknownError)
-        script.responses["get"] = [record("transactionbatch", id="b1", is_open=0)]
-        found = await gateway.transaction_batches.resolve(error)
-        assert type(found) is TransactionBatch
-
-
 async def test_other_errors() -> None:
     """`existing` takes a duplicate, and `resolve` an unknown outcome."""
     async with Script(post=[]).gateway() as gateway:
@@ -197,12 +190,3 @@ async def test_copied_error() -> None:
         script.responses["post"] = [taken("transactions")]
         duplicate = copied(await error_of(sell_named(gateway), DuplicateError))
         await error_of(gateway.transactions.existing(duplicate), InvalidRequestError, match="this error was copied")
-
-
-async def test_a_lost_update_is_found_in_the_record() -> None:
-    script = Script(put=[LOST], get=[LOST])
-    async with script.gateway() as gateway:
-        error = await error_of(gateway.contacts.update("c1", ContactUpdate(last_name="Smith")), OutcomeUnknownError)
-        script.responses["get"] = [record("contact", id="c1", last_name="Smith")]
-        found = await gateway.contacts.resolve(error)
-        assert type(found) is Contact
